@@ -25,16 +25,12 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
 
     async *runTurn({ history, ...which }, { caller, signal }) {
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
-      let isPriced = false;
       for await (const event of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
         else if (event.type === 'request') {
-          const { contextTokens, price } = event;
-          isPriced ||= price !== undefined;
-          if (isPriced) {
-            const value = { inputUsdE18: price?.inputUsdE18 ?? 0n, outputUsdE18: price?.outputUsdE18 ?? 0n };
-            yield { event: { $case: 'prices', value } };
-          }
+          const { contextTokens, modelId, price } = event;
+          const { inputUsdE18 = 0n, outputUsdE18 = 0n } = price ?? {};
+          yield { event: { $case: 'prices', value: { inputUsdE18, outputUsdE18, modelId } } };
           yield { event: { $case: 'contextTokens', value: contextTokens } };
         } else {
           const { type: _, ...finished } = event;

@@ -21,7 +21,7 @@ export interface Turn {
 
 /** `request` comes before each request to a model, with its estimated tokens; then text and one `finished`. */
 export type TurnEvent =
-  | { type: 'request'; contextTokens: number; price: ModelPrice | undefined }
+  | { type: 'request'; modelId: string; contextTokens: number; price: ModelPrice | undefined }
   | { type: 'text'; text: string }
   | ({ type: 'finished' } & Pick<TurnFinished, 'tokensIn' | 'tokensOut' | 'costUsdE8' | 'providerId' | 'modelId'>);
 
@@ -46,7 +46,8 @@ export async function* runTurn(
         if (event.type === 'text') yield event;
         else if (event.type === 'asked') {
           const price = ports.metering.costs.priceOf(event.model);
-          yield { type: 'request', contextTokens: estimateRequestTokens(request), price };
+          const { modelId } = event.model;
+          yield { type: 'request', modelId, contextTokens: estimateRequestTokens(request), price };
         } else {
           const { tokensIn, tokensOut } = event.usage;
           const { providerId, modelId } = event.model;

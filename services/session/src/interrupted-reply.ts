@@ -10,7 +10,7 @@ export interface PartialReply {
   text: string;
   /** Tokens of the context sent to the model; undefined if none was asked, or only a lost process knows. */
   contextTokens: number | undefined;
-  /** Undefined where the model costs nothing, or only a lost process knows. */
+  /** Of the model that was asked. Undefined if none was, or only a lost process knows. */
   prices?: TokenPrices | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function interruptedReply(
     text,
     ...used,
     costUsdE8: prices ? costUsdE8(used, prices) : 0n,
-    modelId: null,
+    modelId: prices?.modelId || null, // none from an agent of an older version
     contextTokens: sent ?? session.totalTokensInContext,
     interrupted: true,
   };

@@ -8,9 +8,11 @@ import { inTenant, isChunk, isReply, sessionMesh, subscribe } from './session-me
 const start = { agentId: 1, clientExternalId: 'visitor' };
 const owner = inTenant(1);
 
-test('an interrupted reply counts the context that was sent, which becomes the last context size', async (t) => {
+test('an interrupted reply names its model, costs what was sent and said, and its context becomes the last context size', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* (call) {
+    const perToken = { inputUsdE18: 10n ** 12n, outputUsdE18: 2n * 10n ** 12n };
+    yield { event: { $case: 'prices', value: { ...perToken, modelId: 'asked' } } };
     yield contextSent(378);
     yield text('half a 👋👋');
     await waitForGate(createGate(), call);
@@ -23,7 +25,7 @@ test('an interrupted reply counts the context that was sent, which becomes the l
   await subscriber.until('the reply', isReply);
 
   const { session, messages } = await app.getTranscript(owner, id);
-  t.like(messages[1], { text: 'half a 👋👋', tokensIn: 378, tokensOut: 3, costUsd: 0, modelId: null });
+  t.like(messages[1], { text: 'half a 👋👋', tokensIn: 378, tokensOut: 3, costUsd: 0.000384, modelId: 'asked' });
   t.is(session.totalTokensInContext, 378);
 });
 

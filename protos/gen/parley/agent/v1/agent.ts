@@ -145,7 +145,7 @@ export interface RunTurnResponse {
      */
     { $case: "contextTokens"; value: number }
     | //
-    /** Right before `context_tokens`, where the model costs something: its prices, for a caller that cancels before `finished`. */
+    /** Right before `context_tokens`: the model and its prices, for a caller that cancels before `finished`. */
     { $case: "prices"; value: TokenPrices }
     | undefined;
 }
@@ -156,6 +156,8 @@ export interface TokenPrices {
   inputUsdE18: bigint;
   /** An output token, in 1e-18 USD. */
   outputUsdE18: bigint;
+  /** The model. */
+  modelId: string;
 }
 
 /** How a reply ended. */
@@ -1095,7 +1097,7 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
 };
 
 function createBaseTokenPrices(): TokenPrices {
-  return { inputUsdE18: 0n, outputUsdE18: 0n };
+  return { inputUsdE18: 0n, outputUsdE18: 0n, modelId: "" };
 }
 
 export const TokenPrices: MessageFns<TokenPrices> = {
@@ -1111,6 +1113,9 @@ export const TokenPrices: MessageFns<TokenPrices> = {
         throw new globalThis.Error("value provided for field message.outputUsdE18 of type int64 too large");
       }
       writer.uint32(16).int64(message.outputUsdE18);
+    }
+    if (message.modelId !== "") {
+      writer.uint32(26).string(message.modelId);
     }
     return writer;
   },
@@ -1144,6 +1149,14 @@ export const TokenPrices: MessageFns<TokenPrices> = {
             message.outputUsdE18 = reader.int64() as bigint;
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.modelId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1168,6 +1181,11 @@ export const TokenPrices: MessageFns<TokenPrices> = {
         : isSet(object.output_usd_e18)
         ? BigInt(object.output_usd_e18)
         : 0n,
+      modelId: isSet(object.modelId)
+        ? globalThis.String(object.modelId)
+        : isSet(object.model_id)
+        ? globalThis.String(object.model_id)
+        : "",
     };
   },
 
@@ -1178,6 +1196,9 @@ export const TokenPrices: MessageFns<TokenPrices> = {
     }
     if (message.outputUsdE18 !== 0n) {
       obj.outputUsdE18 = message.outputUsdE18.toString();
+    }
+    if (message.modelId !== "") {
+      obj.modelId = message.modelId;
     }
     return obj;
   },
@@ -1193,6 +1214,7 @@ export const TokenPrices: MessageFns<TokenPrices> = {
     message.outputUsdE18 = (object.outputUsdE18 !== undefined && object.outputUsdE18 !== null)
       ? BigInt(object.outputUsdE18)
       : 0n;
+    message.modelId = object.modelId ?? "";
     return message;
   },
 };
