@@ -6,7 +6,7 @@ import test from 'ava';
 import { answerDatabase, wholeRowsDatabase } from '../src/database/answer-database.ts';
 import { columnsWithin, listWithin } from '../src/database/list-within.ts';
 import { column, table } from '../src/database/table.ts';
-import type { Database, TenantDb } from '../src/database/types.ts';
+import type { Database, SharedDb, TenantDb } from '../src/database/types.ts';
 
 const notes = table('notes', { id: column<number>(), text: column<string>({ long: "''" }) });
 const fields = { times: () => 1, objectBytes: 100 };
@@ -51,6 +51,18 @@ test('the budget is shared by all lists of an answer, read-only or not', async (
   t.is((await bounded.transact(1, listNotes)).length, 3);
   t.is((await bounded.read(1, listNotes)).length, 3);
   t.like(await t.throwsAsync(bounded.transact(1, listNotes), tooLarge), { reason: 'ANSWER_TOO_LARGE' });
+});
+
+test('lists of people count in the same budget as those of a tenant', async (t) => {
+  const database = await threeNotes(await testSchema(t, notesSchema));
+  await database.transactShared(({ knex }) => knex('people').insert({ email: 'ada@example.test' }));
+  const people = table('people', { id: column<number>(), email: column<string>() });
+  const listPeople = (db: SharedDb) =>
+    listWithin<{ email: string }>(db, db.knex('people').select(db.knex.raw(columnsWithin(db, people))));
+  const bounded = answerDatabase(database, answerBudget(3_000 + 150), fields);
+  t.is((await bounded.transact(1, listNotes)).length, 3);
+  t.like(await bounded.transactShared(listPeople), { 0: { email: 'ada@example.test' }, length: 1 });
+  t.like(await t.throwsAsync(bounded.transactShared(listPeople), tooLarge), { reason: 'ANSWER_TOO_LARGE' });
 });
 
 test('lists of whole rows are bounded per transaction; a list without a bound throws', async (t) => {

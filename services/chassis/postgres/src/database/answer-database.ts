@@ -6,7 +6,7 @@ import {
   objectBytesOf,
   type SelectedFields,
 } from '@parley/kernel/answer-budget';
-import type { Database, TenantDb, TransactOptions } from './types.ts';
+import type { Database, SharedDb, TenantDb, TransactOptions } from './types.ts';
 
 /**
  * The same database for one field of an answer: lists read these fields only, within the answer's budget. Before it takes a
@@ -34,5 +34,7 @@ function boundedDatabase(
       within((answer) => database.transact(tenantId, (db) => work({ ...db, answer }), options)),
     read: <T>(tenantId: number, work: (db: TenantDb) => Promise<T>) =>
       within((answer) => database.read(tenantId, (db) => work({ ...db, answer }))),
+    transactShared: <T>(work: (db: SharedDb) => Promise<T>, options?: TransactOptions) =>
+      within((answer) => database.transactShared((db) => work({ ...db, answer }), options)),
   };
 }

@@ -1,9 +1,9 @@
 import type { ListBounds } from '@parley/kernel/answer-budget';
 import type { Knex } from 'knex';
 import { readColumn, type Table } from './table.ts';
-import type { TenantDb } from './types.ts';
+import type { Transaction } from './types.ts';
 
-type AnswerDb = Pick<TenantDb, 'knex' | 'answer'>;
+type AnswerDb = Pick<Transaction, 'knex' | 'answer'>;
 
 /**
  * The columns of a list's query: those of the table, long ones only where they are selected, and `answer_bytes`, the size of the

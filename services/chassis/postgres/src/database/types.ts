@@ -53,13 +53,13 @@ export interface Transaction {
   wake(what: string): void;
   /** That of the `Database`. */
   readonly registry: Registry;
+  /** The bound and the selected fields of lists, from `answer-database.ts`. Without it `listWithin` and `columnsWithin` throw. */
+  answer?: ListBounds;
 }
 
 /** A transaction that sees one tenant's rows and the internal tables. */
 export interface TenantDb extends Transaction {
   tenantId: number;
-  /** The bound and the selected fields of lists, from `answer-database.ts`. Without it `listWithin` and `columnsWithin` throw. */
-  answer?: ListBounds;
 }
 
 /** A transaction that sees people and internal tables, and a tenant's rows only in `asTenant`. */
