@@ -9,7 +9,7 @@ import { readSettings } from '@parley/kernel/config';
 import { commandSettings } from '@parley/local/command-settings';
 import { readContract } from '@parley/stories/contract';
 import { readFieldRules } from '../../gateway/src/graph/field-rules.ts';
-import { differences, unlikeDocument } from './contract/differences.ts';
+import { type DocumentedOperation, differences, unlikeDocument } from './contract/differences.ts';
 import { root } from './root.ts';
 
 const contract = readContract();
@@ -19,8 +19,11 @@ const problems = differences(contract, readFieldRules(readFileSync(join(root, su
 const folder = resolve(root, readSettings(process.env, commandSettings).contractFolder);
 const program = join(folder, 'check.mjs');
 if (existsSync(program)) {
-  problems.push(...unlikeDocument(contract, JSON.parse(readFileSync(join(folder, 'operations.json'), 'utf8'))));
-  const needed = [...contract].filter(([, { served }]) => served).map(([name]) => name.slice(name.indexOf('.') + 1));
+  const document: DocumentedOperation[] = JSON.parse(readFileSync(join(folder, 'operations.json'), 'utf8'));
+  problems.push(...unlikeDocument(contract, document));
+  const served = new Set([...contract].filter(([, rule]) => rule.served).map(([name]) => name.split('.')[1]));
+  // The document does not list additions, and its program refuses names that it does not list.
+  const needed = document.map(({ operation }) => operation).filter((name) => served.has(name));
   const args = [program, supergraph, '--need', needed.join(',')];
   process.exitCode = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
 } else {
