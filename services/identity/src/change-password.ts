@@ -3,7 +3,7 @@ import { invalid, unauthenticated } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { PasswordInput } from './generated/schema.ts';
-import { requireRecent, withLockedSignIn } from './locked-sign-in.ts';
+import { requireComplete, requireRecent, withLockedSignIn } from './locked-sign-in.ts';
 import { tellOwner } from './messages/tell-owner.ts';
 import { isSameAsEmail, newPassword } from './password-rules.ts';
 import { requesterOf } from './passwords.ts';
@@ -28,6 +28,7 @@ export async function changePassword(
   const user = await ports.database.transactShared(async (db) => {
     const signIn = await signInStore(db).findLive(signInId, userId);
     if (!signIn) throw unauthenticated();
+    requireComplete(signIn);
     requireRecent(signIn, ports.settings);
     return userStore(db).find(userId);
   });

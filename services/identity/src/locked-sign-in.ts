@@ -6,15 +6,24 @@ import { type LiveSignIn, signInStore } from './sign-in-store.ts';
 import { type UserCaller, userSuspended } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
+interface LockOptions {
+  caller: UserCaller;
+  signal: AbortSignal | undefined;
+  /** Of a tenant that `work` locks too. */
+  tenantId?: number;
+  /** Whether `work` is open to a sign-in without its second factor or proof of email. Default false. */
+  whileLimited?: boolean;
+}
+
 /**
  * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension
  * lock the same row: they have committed before, or wait. User rows are locked before tenant rows, to prevent deadlocks.
- * @param tenantId of a tenant that `work` locks too
- * @throws DomainError `unauthenticated` when the sign-in was revoked or the user deleted, `forbidden` with `USER_SUSPENDED`.
+ * @throws DomainError `unauthenticated` when the sign-in was revoked or the user deleted; `forbidden` with `USER_SUSPENDED`, or
+ * the reason why the sign-in is limited.
  */
 export async function withLockedSignIn<T>(
   { database }: Ports,
-  { caller, signal, tenantId }: { caller: UserCaller; signal: AbortSignal | undefined; tenantId?: number },
+  { caller, signal, tenantId, whileLimited = false }: LockOptions,
   work: (db: SharedDb, signIn: LiveSignIn) => Promise<T>,
 ): Promise<T> {
   const { userId, signInId } = caller;
@@ -25,10 +34,16 @@ export async function withLockedSignIn<T>(
     // A separate statement after the lock, so that it sees what was committed while this transaction waited.
     const signIn = await signInStore(db).findLive(signInId, userId);
     if (!signIn) throw unauthenticated();
+    if (!whileLimited) requireComplete(signIn);
     return work(db, signIn);
   };
   // Changes of one user or tenant run one after another, so that they hold at most one connection of the pool in each process.
   return database.transactShared(locked, { turn: { user: userId, tenant: tenantId }, gone: signal });
+}
+
+/** @throws DomainError `forbidden` with the reason why the sign-in is limited. */
+export function requireComplete({ limitedReason }: LiveSignIn): void {
+  if (limitedReason !== null) throw forbidden('This sign-in is not complete yet', limitedReason);
 }
 
 /** @throws DomainError `forbidden` with `REAUTHENTICATE` if the sign-in is older than `REAUTH_MAX_AGE`, where that is set. */

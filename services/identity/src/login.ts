@@ -13,6 +13,7 @@ import { maxPasswordLength } from './password-rules.ts';
 import { type Requester, requesterOf } from './passwords.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Ports } from './ports.ts';
+import { limitOf } from './sign-in-limit.ts';
 import { signInStore } from './sign-in-store.ts';
 import { userSuspended } from './signed-in.ts';
 import { type Account, userStore } from './user-store.ts';
@@ -56,11 +57,12 @@ export async function login(
 
   const { userId, passwordHash } = account;
   const begin = async (db: SharedDb) => {
-    if (!(await userStore(db).lockIfUnchanged(userId, passwordHash))) throw wrongCredentials();
+    const locked = await userStore(db).lockIfUnchanged(userId, passwordHash);
+    if (!locked) throw wrongCredentials();
     return beginSignIn(ports, db, {
       userId,
       tenantId: 'last',
-      limitedReason: account.hasTwoFactor ? 'TWO_FACTOR_REQUIRED' : null,
+      limitedReason: limitOf(locked, 'PASSWORD'),
       ip: caller.ip ?? null,
       fcmToken: null,
     });

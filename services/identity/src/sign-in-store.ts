@@ -1,13 +1,14 @@
 import { plainAddress } from '@parley/kernel/client-network';
 import type { SharedDb } from '@parley/postgres/database/types';
+import type { SignInLimit } from './sign-in-limit.ts';
 
 export interface NewSignIn {
   id: string;
   userId: number;
   /** `last`: the user's last used tenant, if it is live and the user is a member. */
   tenantId: number | 'last' | null;
-  /** Why most operations are refused so far; null: the sign-in is complete. */
-  limitedReason: string | null;
+  /** Null: the sign-in is complete. */
+  limitedReason: SignInLimit | null;
   ip: string | null;
   fcmTokenSealed: Buffer | null;
   refreshToken: { sha256: Buffer; ttlS: number };
@@ -19,7 +20,7 @@ export interface SignInState {
   /** The current tenant; null once it is deleted or the user is no member. */
   tenantId: number | null;
   tenantSuspended: boolean;
-  limitedReason: string | null;
+  limitedReason: SignInLimit | null;
   userSuspended: boolean;
 }
 
@@ -30,6 +31,7 @@ export interface ListedSignIn extends SignInState {
 export interface LiveSignIn {
   /** The current tenant, possibly deleted. */
   tenantId: number | null;
+  limitedReason: SignInLimit | null;
   /** Seconds since the credential was checked; refreshing tokens does not reset it. */
   ageS: number;
 }
@@ -93,12 +95,24 @@ export function signInStore({ knex }: SharedDb) {
         .where({ id, userId })
         .first({
           tenantId: 'tenantId',
+          limitedReason: 'limitedReason',
           ageS: knex.raw('extract(epoch FROM parley_now() - created_at)::float'),
         });
     },
 
     async setTenant(id: string, tenantId: number): Promise<void> {
       await live().where({ id }).update({ tenantId });
+    },
+
+    /** Those that are limited for another reason stay so. */
+    async limitOthers(userId: number, exceptId: string, reason: SignInLimit): Promise<void> {
+      await live().where({ userId, limitedReason: null }).whereNot({ id: exceptId }).update({ limitedReason: reason });
+    },
+
+    async endLimit(whose: { id: string } | { userId: number }, reason: SignInLimit): Promise<void> {
+      await live()
+        .where({ ...whose, limitedReason: reason })
+        .update({ limitedReason: null });
     },
 
     async leaveTenant(tenantId: number): Promise<void> {

@@ -1,13 +1,13 @@
 import { columnsOf } from '@parley/postgres/database/table';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { Phone, PhoneQuery } from './phone-number.ts';
+import type { LimitingState } from './sign-in-limit.ts';
 import { type StoredUser, type UserStatus, users } from './user.ts';
 
 export interface Account {
   userId: number;
   passwordHash: string | null;
   status: UserStatus;
-  hasTwoFactor: boolean;
 }
 
 export interface NewUser {
@@ -28,13 +28,7 @@ const columns = columnsOf(users);
 
 export function userStore({ knex }: SharedDb) {
   const live = () => knex('users').whereNull('deletedAt');
-  const accounts = () =>
-    live().select<Account[]>(
-      'id as userId',
-      'passwordHash',
-      'status',
-      knex.raw('two_factor_secret_sealed IS NOT NULL AS has_two_factor'),
-    );
+  const accounts = () => live().select<Account[]>('id as userId', 'passwordHash', 'status');
   const now = knex.raw('parley_now()');
 
   return {
@@ -94,10 +88,15 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ passwordHash, updatedAt: now });
     },
 
-    /** Locks an active user against changes. False if password or status changed since the password was checked. */
-    async lockIfUnchanged(id: number, passwordHash: string): Promise<boolean> {
-      const row = await live().where({ id, passwordHash, status: 'ACTIVE' }).forShare().first('id');
-      return row !== undefined;
+    /** Locks an active user against changes. Undefined if password or status changed since the password was checked. */
+    async lockIfUnchanged(id: number, passwordHash: string): Promise<LimitingState | undefined> {
+      return live()
+        .where({ id, passwordHash, status: 'ACTIVE' })
+        .forShare()
+        .first({
+          hasTwoFactor: knex.raw('two_factor_secret_sealed IS NOT NULL'),
+          emailProofRequired: 'emailProofRequired',
+        });
     },
   };
 }
