@@ -93,7 +93,7 @@ export const identitySettings = {
     reauthMaxAgeS: setting(
       'REAUTH_MAX_AGE',
       positiveInt.optional().transform((seconds) => seconds ?? null),
-      'Seconds that a sign-in may be old that changes a password, makes an API key or deletes a tenant; an older one is `FORBIDDEN`, `REAUTHENTICATE`.',
+      'Seconds that a sign-in may be old that changes how its user signs in, makes an API key or deletes a tenant; an older one is `FORBIDDEN`, `REAUTHENTICATE`.',
       { without: 'any age' },
     ),
     maxOwnedTenants: setting(

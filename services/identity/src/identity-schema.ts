@@ -5,6 +5,7 @@ import { avatarConfigs } from './migrations/003-avatar-configs.ts';
 import { phoneDigits } from './migrations/004-phone-digits.ts';
 import { usage } from './migrations/005-usage.ts';
 import { emailProof } from './migrations/006-email-proof.ts';
+import { twoFactor } from './migrations/008-two-factor.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -13,6 +14,7 @@ export const identitySchema: SchemaDeclaration = {
     tenants: 'people',
     memberships: 'people',
     sign_ins: 'people',
+    two_factor_offers: 'people',
     refresh_tokens: 'people',
     api_keys: 'people',
     signing_keys: 'people',
@@ -25,5 +27,5 @@ export const identitySchema: SchemaDeclaration = {
     platform_months: 'internal',
     tenant_plans: 'internal',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, twoFactor],
 };

@@ -1,18 +1,22 @@
+import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { type MembershipRole, type Tenant, tenants } from './tenant.ts';
 
 export type NewTenant = Pick<Tenant, 'name' | 'plan' | 'region' | 'llmProviderOverride' | 'llmModelOverride'>;
 
-export interface TenantChanges extends Partial<NewTenant> {
+export interface TenantChanges extends Partial<NewTenant & Pick<Tenant, 'primaryBillingAccount'>> {
   suspendedByTenant?: boolean;
 }
 
 const columns = columnsOf(tenants);
 
-export function tenantStore({ knex }: SharedDb) {
+export function tenantStore(db: SharedDb) {
+  const { knex } = db;
   const now = knex.raw('parley_now()');
   const allColumns = knex.raw(columns);
+  const ofMember = (userId: number) =>
+    knex('tenants').join('memberships', 'memberships.tenantId', 'tenants.id').where({ userId }).whereNull('deletedAt');
 
   return {
     async insert(tenant: NewTenant, ownerId: number): Promise<Tenant> {
@@ -27,6 +31,20 @@ export function tenantStore({ knex }: SharedDb) {
     async find(id: number): Promise<Tenant | undefined> {
       return knex('tenants').where({ id }).first(allColumns);
     },
+
+    /** Undefined if it is deleted or the user is not a member. */
+    async findForMember(id: number, userId: number): Promise<Tenant | undefined> {
+      return ofMember(userId).where({ id }).first(allColumns);
+    },
+
+    /** The live ones, oldest first. */
+    listForMember: (userId: number) =>
+      listWithin<Tenant>(
+        db,
+        ofMember(userId)
+          .select(knex.raw(columnsWithin(db, tenants)))
+          .orderBy('id'),
+      ),
 
     /** Locks a live tenant until the transaction ends; undefined if it is deleted or the user is not a member. */
     async lockForMember(id: number, userId: number): Promise<{ tenant: Tenant; role: MembershipRole } | undefined> {

@@ -9,12 +9,12 @@ import type { Knex } from 'knex';
 import type { UserCaller } from '../src/signed-in.ts';
 import {
   type App,
+  addMember,
   anonymous,
   callerOf,
   type IdentityApp,
   identityApp,
   signUp,
-  switchTenant,
 } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
@@ -27,6 +27,8 @@ const ofTenant: Mutations = {
   updateTenant: (app, caller, signal) => app.updateTenant(caller, { name: 'By a thief' }, signal),
   generateApiKey: (app, caller, signal) => app.generateApiKey(caller, signal),
   upsertAvatarConfig: (app, caller, signal) => app.upsertAvatarConfig(caller, { speakingRate: 3 }, signal),
+  setPrimaryBillingAccount: (app, caller, signal) =>
+    app.setPrimaryBillingAccount(caller, { billingAccount: 'IDP_ONE' }, signal),
   deleteTenant: (app, caller, signal) => app.deleteTenant(caller, signal),
 };
 
@@ -34,6 +36,12 @@ const ofTenant: Mutations = {
 const mutations: Mutations = {
   changePassword: (app, caller, signal) => app.changePassword(caller, { newPassword }, signal),
   createTenant: (app, caller, signal) => app.createTenant(caller, { name: 'By a thief' }, signal),
+  switchTenant: (app, caller, signal) => app.switchTenant(caller, { id: caller.tenantId ?? 0 }, signal),
+  generateTwoFactor: (app, caller, signal) => app.generateTwoFactor(caller, signal),
+  // Those with a code are refused, once they have locked the row.
+  bindTwoFactor: (app, caller, signal) => app.bindTwoFactor(caller, { secret: 'guessed', code: '000000' }, signal),
+  verifyTwoFactor: (app, caller, signal) => app.verifyTwoFactor(caller, { code: '000000' }, signal),
+  unbindTwoFactor: (app, caller, signal) => app.unbindTwoFactor(caller, { code: '000000' }, signal),
   ...ofTenant,
 };
 
@@ -86,6 +94,24 @@ test('a suspended user gets USER_SUSPENDED from every mutation, a deleted one UN
   }
   t.deepEqual(await stateOf(identity, caller), before);
 });
+
+for (const reason of ['TWO_FACTOR_REQUIRED', 'EMAIL_PROOF_REQUIRED'] as const) {
+  test(`a sign-in that is limited by ${reason} since its gateway looked can run no mutation but verifyTwoFactor`, async (t) => {
+    const identity = await identityApp(t);
+    const { app, database } = identity;
+    const { caller } = await signUp(app);
+    await database.transactShared(({ knex }) => knex('sign_ins').update({ limited_reason: reason }));
+    const before = await stateOf(identity, caller);
+    for (const [name, call] of Object.entries(mutations)) {
+      const expected =
+        call === mutations['verifyTwoFactor']
+          ? { kind: 'invalid', reason: 'TWO_FACTOR_NOT_BOUND' }
+          : { kind: 'forbidden', reason };
+      t.like(await t.throwsAsync(call(app, caller)), expected, name);
+    }
+    t.deepEqual(await stateOf(identity, caller), before);
+  });
+}
 
 test('a sign-in that has switched tenants cannot change the previous one', async (t) => {
   const { app } = await identityApp(t);
@@ -185,16 +211,9 @@ test('a mutation waits for a concurrent revocation of its sign-in and is then re
 
 test('concurrent updates by a member commit before the deletion of the tenant or are refused', async (t) => {
   const identity = await identityApp(t);
-  const { app, database } = identity;
+  const { app } = identity;
   const { caller: owner } = await signUp(app);
-  const member = (await signUp(app)).caller;
-  await database.transactShared(({ knex }) =>
-    knex('memberships').insert({ user_id: member.userId, tenant_id: owner.tenantId, role: 'MEMBER' }),
-  );
-  await database.transactShared(({ knex }) =>
-    knex('users').where({ id: member.userId }).update({ last_tenant_id: owner.tenantId }),
-  );
-  const inTenant = await switchTenant(database, member, owner.tenantId);
+  const inTenant = await addMember(identity, (await signUp(app)).caller, owner.tenantId);
   const renames = Array.from({ length: 5 }, (_, n) => app.updateTenant(inTenant, { name: `Renamed ${n}` }));
   const [deleted, ...rest] = await Promise.allSettled([app.deleteTenant(owner), ...renames]);
 
@@ -224,8 +243,8 @@ test('every operation that locks a user or tenant row is queued by it, with its 
     ...mutations,
   };
   for (const [name, call] of Object.entries(attempts)) {
-    await switchTenant(ports.database, caller, tenant); // undoes the switch by createTenant
-    await call(app, caller, signal);
+    await app.switchTenant(caller, { id: tenant }); // undoes the switch by createTenant
+    await call(app, caller, signal).catch((error: unknown) => t.like(error, { kind: 'invalid' }, name));
     t.is(last?.gone, signal, name);
     t.deepEqual([last?.turn?.user, last?.turn?.tenant], [user, name in ofTenant ? tenant : undefined], name);
   }

@@ -1,10 +1,11 @@
 import test from 'ava';
 import { anonymous, callerOf, identityApp, signUp } from './support/identity-app.ts';
+import { codeOf } from './support/two-factor.ts';
 
 const password = 'correct horse battery';
 const newPassword = 'another long password';
 
-test('REAUTH_MAX_AGE applies to changePassword, generateApiKey and deleteTenant only', async (t) => {
+test('REAUTH_MAX_AGE applies to changePassword, bindTwoFactor, unbindTwoFactor, generateApiKey and deleteTenant only', async (t) => {
   const { app, advance, ports } = await identityApp(t, { reauthMaxAgeS: 300 });
   const { caller, input, tokens } = await signUp(app);
   await t.notThrowsAsync(app.generateApiKey(caller));
@@ -22,12 +23,21 @@ test('REAUTH_MAX_AGE applies to changePassword, generateApiKey and deleteTenant 
   t.like(await t.throwsAsync(app.generateApiKey(caller)), refused);
   t.like(await t.throwsAsync(app.deleteTenant(caller)), refused);
   t.is(hashed, 0, 'refused before hashing');
+  const { secret } = await app.generateTwoFactor(caller);
+  const code = codeOf(ports, secret);
+  t.like(await t.throwsAsync(app.bindTwoFactor(caller, { secret, code })), refused);
+  t.like(await t.throwsAsync(app.unbindTwoFactor(caller, { code })), refused);
+  t.like(await t.throwsAsync(app.verifyTwoFactor(caller, { code })), { reason: 'TWO_FACTOR_NOT_BOUND' });
+  await t.notThrowsAsync(app.setPrimaryBillingAccount(caller, { billingAccount: 'PLATFORM' }));
+  await t.notThrowsAsync(app.switchTenant(caller, { id: caller.tenantId }));
   await t.notThrowsAsync(app.updateTenant(caller, { name: 'Renamed' }));
   await t.notThrowsAsync(app.upsertAvatarConfig(caller, { speakingRate: 2 }));
   await t.notThrowsAsync(app.createTenant(caller, { name: 'Second' }));
 
   const again = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   const inTenant = { ...again, tenantId: again.tenantId ?? 0 };
+  t.true(await app.bindTwoFactor(inTenant, { secret, code }));
+  t.true(await app.unbindTwoFactor(inTenant, { code: codeOf(ports, secret, 1) }));
   t.true(await app.changePassword(inTenant, { newPassword }));
   await t.notThrowsAsync(app.generateApiKey(inTenant));
   t.true(await app.deleteTenant(inTenant));

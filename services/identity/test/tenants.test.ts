@@ -1,7 +1,7 @@
 import { parsePrices } from '@parley/prices/parse-prices';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
-import { addMember, anonymous, callerOf, identityApp, mesh, signUp, switchTenant } from './support/identity-app.ts';
+import { addMember, anonymous, callerOf, identityApp, mesh, signUp, switched } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 
@@ -31,9 +31,9 @@ test('createTenant makes the caller the owner and switches only this sign-in to 
 });
 
 test('a user may own five live tenants and create ten in thirty days, also concurrently', async (t) => {
-  const { app, advance, database } = await identityApp(t);
+  const { app, advance } = await identityApp(t);
   const { caller } = await signUp(app);
-  const deleteTenant = async (id: number) => app.deleteTenant(await switchTenant(database, caller, id));
+  const deleteTenant = async (id: number) => app.deleteTenant(await switched(app, caller, id));
   const outcomes = await Promise.allSettled(
     Array.from({ length: 7 }, (_, n) => app.createTenant(caller, { name: `T${n}` })),
   );
@@ -120,9 +120,10 @@ test('with REGIONS set, region must be one of them', async (t) => {
 });
 
 test('a member can read and rename the tenant; plan, suspension, deletion and API key are for the owner', async (t) => {
-  const { app, database } = await identityApp(t);
+  const identity = await identityApp(t);
+  const { app } = identity;
   const { caller: owner } = await signUp(app);
-  const member = await addMember(database, (await signUp(app)).caller, owner.tenantId);
+  const member = await addMember(identity, (await signUp(app)).caller, owner.tenantId);
 
   t.is((await app.myTenant(member))?.id, owner.tenantId);
   t.is((await app.updateTenant(member, { name: 'By a member' })).name, 'By a member');
@@ -174,10 +175,11 @@ test('a tenant is suspended by itself or the operator, and the owner can lift on
 });
 
 test('deleteTenant revokes the API key, clears the current tenant of all members and publishes the event', async (t) => {
-  const { app, database, announced } = await identityApp(t);
+  const identity = await identityApp(t);
+  const { app, database, announced } = identity;
   const { caller: owner, input } = await signUp(app);
   const tenantId = owner.tenantId;
-  const member = await addMember(database, (await signUp(app)).caller, tenantId);
+  const member = await addMember(identity, (await signUp(app)).caller, tenantId);
   const { key } = await app.generateApiKey(owner);
   t.true(await app.deleteTenant(owner));
 
@@ -215,6 +217,7 @@ test('without a current tenant, account operations work and tenant operations ar
     () => app.upsertAvatarConfig(withoutTenant, {}),
     () => app.updateTenant(withoutTenant, { name: 'x' }),
     () => app.deleteTenant(withoutTenant),
+    () => app.setPrimaryBillingAccount(withoutTenant, { billingAccount: 'IDP_ONE' }),
     () => app.generateApiKey(withoutTenant),
   ]) {
     t.like(await t.throwsAsync(async () => call()), refused);
@@ -229,6 +232,13 @@ test('anonymous callers, services and API keys cannot use operations of signed-i
     for (const call of [
       () => app.getAuthProfile(other),
       () => app.myTenant(other),
+      () => app.myTenants(other),
+      () => app.switchTenant(other, { id: caller.tenantId }),
+      () => app.setPrimaryBillingAccount(other, { billingAccount: 'IDP_ONE' }),
+      () => app.generateTwoFactor(other),
+      () => app.bindTwoFactor(other, { secret: 'x', code: '000000' }),
+      () => app.verifyTwoFactor(other, { code: '000000' }),
+      () => app.unbindTwoFactor(other, { code: '000000' }),
       () => app.changePassword(other, { newPassword: 'another long password' }),
       () => app.createTenant(other, { name: 'x' }),
       () => app.generateApiKey(other),
@@ -246,6 +256,9 @@ test('a tenant cannot be changed by non-members, and is not found for other tena
 
   t.like(await t.throwsAsync(app.updateTenant(forged, { name: 'Mine' })), { reason: 'NO_TENANT' });
   t.like(await t.throwsAsync(app.deleteTenant(forged)), { reason: 'NO_TENANT' });
+  t.like(await t.throwsAsync(app.setPrimaryBillingAccount(forged, { billingAccount: 'IDP_ONE' })), {
+    reason: 'NO_TENANT',
+  });
   t.like(await t.throwsAsync(app.generateApiKey(forged)), { reason: 'NO_TENANT' });
   const foreign = await t.throwsAsync(app.getTenant(eve, ada.tenantId));
   const absent = await t.throwsAsync(app.getTenant(eve, 2_147_483_647));

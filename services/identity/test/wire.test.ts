@@ -10,6 +10,7 @@ import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
+import { generateSync } from 'otplib';
 import { anonymous, mesh, newRegistration } from './support/identity-app.ts';
 import { identityUnit } from './support/identity-unit.ts';
 
@@ -73,6 +74,26 @@ test('a user can register over GraphQL, be resolved over gRPC and use every oper
     },
   );
   t.regex(JSON.stringify(refreshed.data), /"refreshToken":"prt_/);
+  t.like(await ask('mutation { setPrimaryBillingAccount(billingAccount: IDP_ONE) { primaryBillingAccount } }'), {
+    setPrimaryBillingAccount: { primaryBillingAccount: 'IDP_ONE' },
+  });
+  const { myTenants } = await ask('{ myTenants { id name plan region isSuspended createdAt } }');
+  t.like(myTenants, [{ id: caller.tenantId, name: 'Renamed' }]);
+  const switchTo = 'mutation ($id: Int!) { switchTenant(id: $id) { id primaryBillingAccount } }';
+  t.like(await ask(switchTo, { id: caller.tenantId }), { switchTenant: { id: caller.tenantId } });
+  const { generateTwoFactor } = await ask('mutation { generateTwoFactor { secret output } }');
+  const { secret, output } = generateTwoFactor as { secret: string; output: string };
+  t.regex(output, /^otpauth:\/\/totp\/Parley:/u);
+  const code = (steps: number) => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
+  const bind = 'mutation ($input: BindTwoFactorInput!) { bindTwoFactor(input: $input) }';
+  t.deepEqual(await ask(bind, { input: { secret, code: code(0) } }), { bindTwoFactor: true });
+  t.deepEqual(await ask('mutation ($code: String!) { verifyTwoFactor(code: $code) }', { code: code(1) }), {
+    verifyTwoFactor: true,
+  });
+  const unbind = 'mutation { unbindTwoFactor(input: { code: "no" }) }';
+  t.like((await unit.graph(caller, unbind)).errors, [
+    { message: 'The code is not valid', extensions: { code: 'BAD_REQUEST', statusCode: 400 } },
+  ]);
   const { generateApiKey } = await ask('mutation { generateApiKey { key warning } }');
   const keySha256 = createHash('sha256').update(String(generateApiKey?.key)).digest();
   t.is((await unit.rpc.resolveApiKey({ keySha256 }, { caller: mesh })).tenantId, caller.tenantId);

@@ -146,6 +146,29 @@ export type PasswordInput = {
   newPassword: Scalars['String']['input'];
 };
 
+/** A secret for an authenticator app. */
+export type TwoFactorInfo = {
+  __typename?: 'TwoFactorInfo';
+  /** In base32, for people who type it in. */
+  secret: Scalars['String']['output'];
+  /** The same as an otpauth URI (SHA-1, six digits, 30 seconds), to be shown as a QR code. */
+  output: Scalars['String']['output'];
+};
+
+/** What `bindTwoFactor` takes. */
+export type BindTwoFactorInput = {
+  /** As `generateTwoFactor` answered it to this user within the last 10 minutes. */
+  secret: Scalars['String']['input'];
+  /** A current code of that secret. */
+  code: Scalars['String']['input'];
+};
+
+/** What `unbindTwoFactor` takes. */
+export type UnbindTwoFactorInput = {
+  /** A current code of the bound secret. */
+  code: Scalars['String']['input'];
+};
+
 /** A workspace: everything but people belongs to one. */
 export type TenantDto = {
   __typename?: 'TenantDto';
@@ -295,6 +318,8 @@ export type Query = {
   getAuthProfile?: Maybe<User>;
   /** The tenant in use; null for a user without one. */
   myTenant?: Maybe<TenantDto>;
+  /** The live tenants that the user owns or is a member of, oldest first. */
+  myTenants: Array<TenantDto>;
   /** What the tenant's use of models has cost, and may cost. */
   apiUsageSummary: ApiUsageSummaryDto;
   /** The tenant's avatar and voice defaults. */
@@ -317,12 +342,30 @@ export type Mutation = {
   register: AccessToken;
   /** Sets a new password and ends every other sign-in. */
   changePassword: Scalars['Boolean']['output'];
+  /** Chooses who bills the tenant in use; owner only. The plan's cap applies unless the operator has confirmed that IDP_ONE bills it. */
+  setPrimaryBillingAccount: TenantDto;
+  /** Offers the secret of a second factor, for 10 minutes. Nothing changes before it is bound. */
+  generateTwoFactor: TwoFactorInfo;
+  /**
+   * Binds an offered secret: from then on each other sign-in is FORBIDDEN, `TWO_FACTOR_REQUIRED`, until `verifyTwoFactor`. BAD_REQUEST
+   * while one is bound (`TWO_FACTOR_BOUND`).
+   */
+  bindTwoFactor: Scalars['Boolean']['output'];
+  /**
+   * Completes a sign-in of a user with a second factor; others need not call it. Each code is accepted once; a wrong one is
+   * BAD_REQUEST, and after five no code is accepted for 15 minutes. Without a bound secret: BAD_REQUEST, `TWO_FACTOR_NOT_BOUND`.
+   */
+  verifyTwoFactor: Scalars['Boolean']['output'];
+  /** Removes the second factor. Codes as in `verifyTwoFactor`. */
+  unbindTwoFactor: Scalars['Boolean']['output'];
   /** Makes a tenant that the caller owns, and turns this sign-in to it. */
   createTenant: TenantDto;
   /** Changes the tenant in use. */
   updateTenant: TenantDto;
   /** Deletes the tenant in use; owner only. */
   deleteTenant: Scalars['Boolean']['output'];
+  /** Turns this sign-in to another live tenant of the user, else NOT_FOUND. New sign-ins begin there; other ones stay where they are. */
+  switchTenant: TenantDto;
   /** Makes the tenant's API key; the previous one stops working at once. Owner only. */
   generateApiKey: GenerateApiKeyResult;
   /** Changes the tenant's avatar and voice defaults. */
@@ -351,6 +394,26 @@ export type MutationChangePasswordArgs = {
 };
 
 
+export type MutationSetPrimaryBillingAccountArgs = {
+  billingAccount: PrimaryBillingAccountEnum;
+};
+
+
+export type MutationBindTwoFactorArgs = {
+  input: BindTwoFactorInput;
+};
+
+
+export type MutationVerifyTwoFactorArgs = {
+  code: Scalars['String']['input'];
+};
+
+
+export type MutationUnbindTwoFactorArgs = {
+  input: UnbindTwoFactorInput;
+};
+
+
 export type MutationCreateTenantArgs = {
   input: CreateTenantInput;
 };
@@ -358,6 +421,11 @@ export type MutationCreateTenantArgs = {
 
 export type MutationUpdateTenantArgs = {
   input: UpdateTenantInput;
+};
+
+
+export type MutationSwitchTenantArgs = {
+  id: Scalars['Int']['input'];
 };
 
 

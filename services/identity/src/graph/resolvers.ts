@@ -1,17 +1,24 @@
 import { apiUsageBreakdown, apiUsageSummary } from '../api-usage-summary.ts';
+import { bindTwoFactor } from '../bind-two-factor.ts';
 import { changePassword } from '../change-password.ts';
 import { createTenant } from '../create-tenant.ts';
 import { deleteTenant } from '../delete-tenant.ts';
 import { generateApiKey } from '../generate-api-key.ts';
+import { generateTwoFactor } from '../generate-two-factor.ts';
 import { getAuthProfile } from '../get-auth-profile.ts';
 import { getAvatarConfig } from '../get-avatar-config.ts';
 import { isRegisterable } from '../is-registerable.ts';
 import { login } from '../login.ts';
 import { myTenant } from '../my-tenant.ts';
+import { myTenants } from '../my-tenants.ts';
 import { refreshSignIn } from '../refresh-sign-in.ts';
 import { register } from '../register.ts';
+import { setPrimaryBillingAccount } from '../set-primary-billing-account.ts';
+import { switchTenant } from '../switch-tenant.ts';
+import { unbindTwoFactor } from '../unbind-two-factor.ts';
 import { updateTenant } from '../update-tenant.ts';
 import { upsertAvatarConfig } from '../upsert-avatar-config.ts';
+import { verifyTwoFactor } from '../verify-two-factor.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
 export const resolvers: Resolvers = {
@@ -19,6 +26,7 @@ export const resolvers: Resolvers = {
     isRegisterable: (_, input, { ports }) => isRegisterable(ports, input),
     getAuthProfile: (_, __, { ports, caller }) => getAuthProfile(ports, caller),
     myTenant: (_, __, { ports, caller }) => myTenant(ports, caller),
+    myTenants: (_, __, { ports, caller, answer }, info) => myTenants(answer.reading(ports, info), caller),
     apiUsageSummary: (_, __, { ports, caller }) => apiUsageSummary(ports, caller),
     avatarConfig: (_, __, { ports, caller }) => getAvatarConfig(ports, caller),
   },
@@ -28,9 +36,16 @@ export const resolvers: Resolvers = {
     refreshToken: (_, { input }, { ports, gone }) => refreshSignIn(ports, input, gone),
     register: (_, { input, token }, { ports, caller, gone }) => register(ports, caller, input, token ?? null, gone),
     changePassword: (_, { input }, { ports, caller, gone }) => changePassword(ports, caller, input, gone),
+    setPrimaryBillingAccount: (_, input, { ports, caller, gone }) =>
+      setPrimaryBillingAccount(ports, caller, input, gone),
+    generateTwoFactor: (_, __, { ports, caller, gone }) => generateTwoFactor(ports, caller, gone),
+    bindTwoFactor: (_, { input }, { ports, caller, gone }) => bindTwoFactor(ports, caller, input, gone),
+    verifyTwoFactor: (_, input, { ports, caller, gone }) => verifyTwoFactor(ports, caller, input, gone),
+    unbindTwoFactor: (_, { input }, { ports, caller, gone }) => unbindTwoFactor(ports, caller, input, gone),
     createTenant: (_, { input }, { ports, caller, gone }) => createTenant(ports, caller, input, gone),
     updateTenant: (_, { input }, { ports, caller, gone }) => updateTenant(ports, caller, input, gone),
     deleteTenant: (_, __, { ports, caller, gone }) => deleteTenant(ports, caller, gone),
+    switchTenant: (_, input, { ports, caller, gone }) => switchTenant(ports, caller, input, gone),
     generateApiKey: (_, __, { ports, caller, gone }) => generateApiKey(ports, caller, gone),
     upsertAvatarConfig: (_, { input }, { ports, caller, gone }) => upsertAvatarConfig(ports, caller, input, gone),
   },

@@ -3,6 +3,7 @@ import type { Caller } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { type Bound, bound } from '@parley/testing/bound';
@@ -12,12 +13,14 @@ import { decodeJwt } from 'jose';
 import type { AccessToken } from '../../src/access-token.ts';
 import { apiUsageBreakdown, apiUsageSummary } from '../../src/api-usage-summary.ts';
 import { beginSpend } from '../../src/begin-spend.ts';
+import { bindTwoFactor } from '../../src/bind-two-factor.ts';
 import { changePassword } from '../../src/change-password.ts';
 import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
 import { createTenant } from '../../src/create-tenant.ts';
 import { identityDeclaration } from '../../src/declaration.ts';
 import { deleteTenant } from '../../src/delete-tenant.ts';
 import { generateApiKey } from '../../src/generate-api-key.ts';
+import { generateTwoFactor } from '../../src/generate-two-factor.ts';
 import type { RegisterInput } from '../../src/generated/schema.ts';
 import { getAuthProfile } from '../../src/get-auth-profile.ts';
 import { getAvatarConfig } from '../../src/get-avatar-config.ts';
@@ -32,6 +35,7 @@ import { loginLock } from '../../src/login-lock.ts';
 import type { Message } from '../../src/messages/message.ts';
 import { openMessage, type SendMessage, sendMessageJob, sendMessageKind } from '../../src/messages/send-message.ts';
 import { myTenant } from '../../src/my-tenant.ts';
+import { myTenants } from '../../src/my-tenants.ts';
 import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
 import { refreshSignIn } from '../../src/refresh-sign-in.ts';
@@ -41,11 +45,15 @@ import { reserveSpend } from '../../src/reserve-spend.ts';
 import { resolveApiKey } from '../../src/resolve-api-key.ts';
 import { resolveSignIn, resolveSignIns } from '../../src/resolve-sign-in.ts';
 import { rotateSigningKey } from '../../src/rotate-signing-key.ts';
+import { setPrimaryBillingAccount } from '../../src/set-primary-billing-account.ts';
 import { settleLapsedSpend } from '../../src/settle-lapsed-spend.ts';
 import { settleSpend } from '../../src/settle-spend.ts';
 import type { UserCaller } from '../../src/signed-in.ts';
+import { switchTenant } from '../../src/switch-tenant.ts';
+import { unbindTwoFactor } from '../../src/unbind-two-factor.ts';
 import { updateTenant } from '../../src/update-tenant.ts';
 import { upsertAvatarConfig } from '../../src/upsert-avatar-config.ts';
+import { verifyTwoFactor } from '../../src/verify-two-factor.ts';
 
 export const useCases = {
   register,
@@ -54,7 +62,14 @@ export const useCases = {
   isRegisterable,
   getAuthProfile,
   changePassword,
+  generateTwoFactor,
+  bindTwoFactor,
+  verifyTwoFactor,
+  unbindTwoFactor,
   myTenant,
+  myTenants,
+  switchTenant,
+  setPrimaryBillingAccount,
   createTenant,
   updateTenant,
   deleteTenant,
@@ -111,7 +126,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
     const passwords = createPasswords({ atOnce: 2, waiting: 100, perUser: 4, perAddress: 40 });
     t.teardown(() => passwords.close());
     const ports: Ports = {
-      database: on,
+      database: wholeRowsDatabase(on),
       box,
       log,
       carriers: { send: async () => undefined, close: () => undefined },
@@ -185,18 +200,20 @@ export async function callerOf(app: App, { accessToken }: AccessToken): Promise<
   return { kind: 'user', userId, displayName, signInId, tenantId, requestId: 'test', ip: '192.0.2.1' };
 }
 
-/** Adds a user to a tenant and switches to it; no operation does that yet. */
-export async function addMember(database: Database, member: UserCaller, tenantId: number): Promise<UserCaller> {
+/** Adds a user to a tenant, as an operator does, and turns this sign-in to it. */
+export async function addMember(
+  { app, database }: Pick<IdentityApp, 'app' | 'database'>,
+  member: UserCaller,
+  tenantId: number,
+) {
   await database.transactShared(({ knex }) =>
     knex('memberships').insert({ user_id: member.userId, tenant_id: tenantId, role: 'MEMBER' }),
   );
-  return switchTenant(database, member, tenantId);
+  return switched(app, member, tenantId);
 }
 
-/** Switches a sign-in to another tenant of its user; no operation does that yet. */
-export async function switchTenant<C extends UserCaller>(database: Database, caller: C, tenantId: number) {
-  await database.transactShared(({ knex }) =>
-    knex('sign_ins').where({ id: caller.signInId }).update({ tenant_id: tenantId }),
-  );
+/** The caller that the gateway would send once the sign-in has turned to another tenant. */
+export async function switched<C extends UserCaller>(app: App, caller: C, tenantId: number) {
+  await app.switchTenant(caller, { id: tenantId });
   return { ...caller, tenantId };
 }

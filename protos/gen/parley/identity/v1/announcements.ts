@@ -15,10 +15,10 @@ export interface CredentialsChanged {
   /** Whose credentials. */
   whose?:
     | //
-    /** One sign-in: revoked, or now in another tenant. */
+    /** One sign-in: revoked, now in another tenant, or no longer limited. */
     { $case: "signInId"; value: string }
     | //
-    /** All sign-ins of a user: suspended, or the password changed. */
+    /** All sign-ins of a user: suspended, or the password or the second factor changed. */
     { $case: "userId"; value: number }
     | //
     /** All credentials of a tenant: suspended, deleted, or its API key replaced. */

@@ -92,6 +92,9 @@ export type ResolversTypes = {
   RegisterInput: Types.RegisterInput;
   ValidateSecuredTokenInput: Types.ValidateSecuredTokenInput;
   PasswordInput: Types.PasswordInput;
+  TwoFactorInfo: ResolverTypeWrapper<Types.TwoFactorInfo>;
+  BindTwoFactorInput: Types.BindTwoFactorInput;
+  UnbindTwoFactorInput: Types.UnbindTwoFactorInput;
   TenantDto: ResolverTypeWrapper<Types.TenantDto>;
   CreateTenantInput: Types.CreateTenantInput;
   UpdateTenantInput: Types.UpdateTenantInput;
@@ -122,6 +125,9 @@ export type ResolversParentTypes = {
   RegisterInput: Types.RegisterInput;
   ValidateSecuredTokenInput: Types.ValidateSecuredTokenInput;
   PasswordInput: Types.PasswordInput;
+  TwoFactorInfo: Types.TwoFactorInfo;
+  BindTwoFactorInput: Types.BindTwoFactorInput;
+  UnbindTwoFactorInput: Types.UnbindTwoFactorInput;
   TenantDto: Types.TenantDto;
   CreateTenantInput: Types.CreateTenantInput;
   UpdateTenantInput: Types.UpdateTenantInput;
@@ -167,6 +173,11 @@ export type UserResolvers<ContextType = Context, ParentType extends ResolversPar
   twoFactorEnabled?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type TwoFactorInfoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TwoFactorInfo'] = ResolversParentTypes['TwoFactorInfo']> = {
+  secret?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  output?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
 export type TenantDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TenantDto'] = ResolversParentTypes['TenantDto']> = {
@@ -216,6 +227,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   isRegisterable?: Resolver<ResolversTypes['JSONObject'], ParentType, ContextType, RequireFields<Types.QueryIsRegisterableArgs, 'email'>>;
   getAuthProfile?: Resolver<Types.Maybe<ResolversTypes['User']>, ParentType, ContextType>;
   myTenant?: Resolver<Types.Maybe<ResolversTypes['TenantDto']>, ParentType, ContextType>;
+  myTenants?: Resolver<Array<ResolversTypes['TenantDto']>, ParentType, ContextType>;
   apiUsageSummary?: Resolver<ResolversTypes['ApiUsageSummaryDto'], ParentType, ContextType>;
   avatarConfig?: Resolver<ResolversTypes['AvatarConfigDto'], ParentType, ContextType>;
 };
@@ -225,9 +237,15 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   refreshToken?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRefreshTokenArgs, 'input'>>;
   register?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRegisterArgs, 'input'>>;
   changePassword?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationChangePasswordArgs, 'input'>>;
+  setPrimaryBillingAccount?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationSetPrimaryBillingAccountArgs, 'billingAccount'>>;
+  generateTwoFactor?: Resolver<ResolversTypes['TwoFactorInfo'], ParentType, ContextType>;
+  bindTwoFactor?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationBindTwoFactorArgs, 'input'>>;
+  verifyTwoFactor?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationVerifyTwoFactorArgs, 'code'>>;
+  unbindTwoFactor?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationUnbindTwoFactorArgs, 'input'>>;
   createTenant?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationCreateTenantArgs, 'input'>>;
   updateTenant?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationUpdateTenantArgs, 'input'>>;
   deleteTenant?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  switchTenant?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationSwitchTenantArgs, 'id'>>;
   generateApiKey?: Resolver<ResolversTypes['GenerateApiKeyResult'], ParentType, ContextType>;
   upsertAvatarConfig?: Resolver<ResolversTypes['AvatarConfigDto'], ParentType, ContextType, RequireFields<Types.MutationUpsertAvatarConfigArgs, 'input'>>;
 };
@@ -238,6 +256,7 @@ export type PartialResolvers<ContextType = Context> = {
   JSONObject?: GraphQLScalarType;
   AccessToken?: AccessTokenResolvers<ContextType>;
   User?: UserResolvers<ContextType>;
+  TwoFactorInfo?: TwoFactorInfoResolvers<ContextType>;
   TenantDto?: TenantDtoResolvers<ContextType>;
   GenerateApiKeyResult?: GenerateApiKeyResultResolvers<ContextType>;
   ApiUsageSummaryDto?: ApiUsageSummaryDtoResolvers<ContextType>;

@@ -1,0 +1,23 @@
+import type { Caller } from '@parley/kernel/caller';
+import { unauthenticated } from '@parley/kernel/errors';
+import type { TwoFactorInfo } from './generated/schema.ts';
+import { withLockedSignIn } from './locked-sign-in.ts';
+import type { Ports } from './ports.ts';
+import { signedIn } from './signed-in.ts';
+import { newSecret, otpauthUri } from './time-based-code.ts';
+import { offerPlace } from './two-factor.ts';
+import { twoFactorStore } from './two-factor-store.ts';
+import { userStore } from './user-store.ts';
+
+/** Offers a secret that the user may bind within 10 minutes. It changes nothing of a secret that is bound. */
+export async function generateTwoFactor(ports: Ports, caller: Caller, signal?: AbortSignal): Promise<TwoFactorInfo> {
+  const person = signedIn(caller);
+  const { userId } = person;
+  const secret = newSecret();
+  const user = await withLockedSignIn(ports, { caller: person, signal }, async (db) => {
+    await twoFactorStore(db).offer(userId, ports.box.seal(secret, offerPlace(userId)));
+    return userStore(db).find(userId);
+  });
+  if (!user) throw unauthenticated();
+  return { secret, output: otpauthUri(secret, user.email ?? user.fullname) };
+}

@@ -1,0 +1,34 @@
+import type { Caller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import type { MutationSwitchTenantArgs } from './generated/schema.ts';
+import { withLockedSignIn } from './locked-sign-in.ts';
+import type { Ports } from './ports.ts';
+import { signInStore } from './sign-in-store.ts';
+import { signedIn } from './signed-in.ts';
+import type { Tenant } from './tenant.ts';
+import { tenantStore } from './tenant-store.ts';
+import { userStore } from './user-store.ts';
+
+/**
+ * Turns this sign-in to another tenant of its user, where new ones then begin, too. The tenant is not locked: a sign-in that
+ * is in one that was just deleted or left is in none.
+ * @throws `notFound` for a tenant that is deleted or of others; as `withLockedSignIn`
+ */
+export async function switchTenant(
+  ports: Ports,
+  caller: Caller,
+  { id }: MutationSwitchTenantArgs,
+  signal?: AbortSignal,
+): Promise<Tenant> {
+  const person = signedIn(caller);
+  const { userId, signInId } = person;
+  const tenant = await withLockedSignIn(ports, { caller: person, signal }, async (db) => {
+    const found = await tenantStore(db).findForMember(id, userId);
+    if (!found) throw notFound('Tenant', id);
+    await signInStore(db).setTenant(signInId, id);
+    await userStore(db).setLastTenant(userId, id);
+    return found;
+  });
+  await ports.announce({ $case: 'signInId', value: signInId });
+  return tenant;
+}

@@ -1,0 +1,66 @@
+import type { SharedDb } from '@parley/postgres/database/types';
+
+const offersAtOnce = 5;
+const wrongCodesUntilLock = 5;
+
+export interface CodeState {
+  isLocked: boolean;
+  /** The time step of the last accepted code; null: none since the secret was bound. */
+  lastStep: number | null;
+}
+
+/** The second factor of users. Each transaction has locked the user's row before. */
+export function twoFactorStore({ knex }: SharedDb) {
+  const user = (userId: number) => knex('users').where({ id: userId });
+  const offers = (userId: number) => knex('two_factor_offers').where({ userId });
+  const now = knex.raw('parley_now()');
+  const isOpen = `offered_at > parley_now() - interval '10 minutes'`;
+
+  return {
+    async findSecret(userId: number): Promise<Buffer | null> {
+      return (await user(userId).first('twoFactorSecretSealed'))?.twoFactorSecretSealed ?? null;
+    },
+
+    /** Keeps the user's newest offers only, so that nobody fills the table. */
+    async offer(userId: number, secretSealed: Buffer): Promise<void> {
+      const newest = offers(userId)
+        .whereRaw(isOpen)
+        .orderBy('id', 'desc')
+        .limit(offersAtOnce - 1);
+      await offers(userId).whereNotIn('id', newest.select('id')).delete();
+      await knex('two_factor_offers').insert({ userId, secretSealed });
+    },
+
+    listOffers: (userId: number): Promise<Buffer[]> => offers(userId).whereRaw(isOpen).pluck('secretSealed'),
+
+    async bind(userId: number, secretSealed: Buffer): Promise<void> {
+      await user(userId).update({ twoFactorSecretSealed: secretSealed, updatedAt: now });
+      await offers(userId).delete();
+    },
+
+    async unbind(userId: number): Promise<void> {
+      await user(userId).update({ twoFactorSecretSealed: null, twoFactorLastStep: null, updatedAt: now });
+    },
+
+    async findCodeState(userId: number): Promise<CodeState> {
+      return user(userId).first({
+        isLocked: knex.raw('coalesce(two_factor_locked_until > parley_now(), false)'),
+        lastStep: 'twoFactorLastStep',
+      });
+    },
+
+    async acceptCode(userId: number, step: number): Promise<void> {
+      await user(userId).update({ twoFactorLastStep: step, twoFactorWrongCodes: 0 });
+    },
+
+    async countWrongCode(userId: number): Promise<void> {
+      await knex.raw(
+        `UPDATE users SET two_factor_wrong_codes = (two_factor_wrong_codes + 1) % :most,
+             two_factor_locked_until = CASE WHEN two_factor_wrong_codes + 1 >= :most
+               THEN parley_now() + interval '15 minutes' ELSE two_factor_locked_until END
+          WHERE id = :userId`,
+        { userId, most: wrongCodesUntilLock },
+      );
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { Caller } from '@parley/kernel/caller';
+import { anyText, parseInput } from '@parley/kernel/input';
+import { z } from 'zod';
+import type { MutationVerifyTwoFactorArgs } from './generated/schema.ts';
+import { withLockedSignIn } from './locked-sign-in.ts';
+import type { Ports } from './ports.ts';
+import { signInStore } from './sign-in-store.ts';
+import { signedIn } from './signed-in.ts';
+import { consumeCode, getBoundSecret, wrongCode } from './two-factor.ts';
+
+const verification = z.object({ code: anyText() });
+
+/**
+ * Completes this sign-in, if it waits for the second factor. Without a bound one it is refused: true would say that something was
+ * proved. @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; as `withLockedSignIn`
+ */
+export async function verifyTwoFactor(
+  ports: Ports,
+  caller: Caller,
+  input: MutationVerifyTwoFactorArgs,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const person = signedIn(caller);
+  const { userId, signInId } = person;
+  const { code } = parseInput(verification, input, '');
+
+  const isRight = await withLockedSignIn(ports, { caller: person, signal, whileLimited: true }, async (db) => {
+    const secret = await getBoundSecret(ports.box, db, userId);
+    if (!(await consumeCode(ports, db, { userId, secret, code }))) return false;
+    await signInStore(db).endLimit({ id: signInId }, 'TWO_FACTOR_REQUIRED');
+    return true;
+  });
+  if (!isRight) throw wrongCode();
+  await ports.announce({ $case: 'signInId', value: signInId });
+  return true;
+}
