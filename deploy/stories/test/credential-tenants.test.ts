@@ -207,6 +207,54 @@ for (const whose of ['its owner', 'the operator'] as const) {
   );
 }
 
+story(
+  'a second tab keeps its tenant when the first switches, whose sockets close on both gateways within a second',
+  async (t, mesh) => {
+    const { person, atSecond, url } = withCredentials(mesh);
+    const ada = await person();
+    const { tenantId: first } = await idsOf(ada);
+    const tab = await ada.elsewhere();
+    const { id: sessionId } = await startSession(ada, await createAgent(ada));
+    const { createTenant } = await ada.query<{ createTenant: { id: number } }>(
+      'mutation { createTenant(input: { name: "Second" }) { id } }',
+    );
+    const switchTo = 'mutation ($id: Int!) { switchTenant(id: $id) { id name } }';
+    t.deepEqual(await ada.query('{ myTenants { id } }'), { myTenants: [{ id: first }, { id: createTenant.id }] });
+    t.like(await ada.query(switchTo, { id: first }), { switchTenant: { id: first } });
+    t.is((await idsOf(ada)).tenantId, first, 'with the next request');
+    await withinASecond(url, 'the other gateway knows', async () => (await idsOf(atSecond(ada))).tenantId === first);
+    const [own, owns] = [follow(t, ada, sessionId), follow(t, atSecond(ada), sessionId)];
+    const tabs = follow(t, tab, sessionId);
+    await Promise.all([own, owns, tabs].map((events) => events.opened()));
+
+    await ada.query(switchTo, { id: createTenant.id });
+    await closedByServer(t, [own, owns]);
+    for (const client of [ada, atSecond(ada)]) {
+      t.deepEqual(await client.query('{ myTenant { id } agentCount }'), {
+        myTenant: { id: createTenant.id },
+        agentCount: 0,
+      });
+    }
+    t.deepEqual(await tab.query('{ myTenant { id } agentCount }'), { myTenant: { id: first }, agentCount: 1 });
+    t.is(tabs.closed, undefined);
+    t.is((await idsOf(await ada.elsewhere())).tenantId, createTenant.id, 'a new sign-in begins where was chosen last');
+
+    const foreign = (await idsOf(await person())).tenantId;
+    for (const id of [foreign, 0, 2_147_483_647]) t.is(await outcome(ada, switchTo, { id }), 'NOT_FOUND', String(id));
+    t.deepEqual(
+      await ada.query(
+        `mutation ($id: Int!) { switchTenant(id: $id) { id } upsertAvatarConfig(input: { speakingRate: 2 }) { speakingRate } }`,
+        {
+          id: first,
+        },
+      ),
+      { switchTenant: { id: first }, upsertAvatarConfig: { speakingRate: 2 } },
+    );
+    const rate = '{ avatarConfig { speakingRate } }';
+    t.deepEqual(await tab.query(rate), { avatarConfig: { speakingRate: 2 } }, 'the tenant of the mutation before');
+  },
+);
+
 story('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is judged', async (t, mesh) => {
   const { person, atSecond, withSessionToken, sessions, url, secondUrl } = withCredentials(mesh);
   const ada = await person();

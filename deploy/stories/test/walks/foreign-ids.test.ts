@@ -11,7 +11,7 @@ import { stories } from '../../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 // names workflow: the kind of thing, and no operation.
-const kinds = ['agent', 'session', 'workflow'] as const;
+const kinds = ['agent', 'session', 'tenant', 'workflow'] as const;
 
 /** Ids of nothing of ours. */
 const external = ['externalSyncOwnerId', 'token.id'];
@@ -109,7 +109,13 @@ async function twoTenants({ person, database }: TestMesh) {
   await evaluated(ada, ended.id);
   const ownAgent = await createAgent(eve);
   const own = { agentId: ownAgent, sessionId: (await startSession(eve, ownAgent)).id };
-  const things = { agent: [agentId], session: [sessionId, ended.id], workflow: [workflow.id as number], external: [] };
+  const things = {
+    agent: [agentId],
+    session: [sessionId, ended.id],
+    tenant: [myTenant.id],
+    workflow: [workflow.id as number],
+    external: [],
+  };
   return { ada, eve, agentId, sessionId, things, own };
 }
 
@@ -126,7 +132,7 @@ story(
     );
 
     const ours = walked.filter(({ kind }) => kind !== 'external');
-    t.deepEqual(new Set(ours.map(({ kind }) => kind)), new Set(kinds));
+    t.deepEqual([...new Set(ours.map(({ kind }) => kind))].toSorted(), kinds.toSorted());
     const nobodys = nobodysIds(ours);
     for (const argument of ours) {
       const { name, kind } = argument;

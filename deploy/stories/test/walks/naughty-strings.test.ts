@@ -401,6 +401,12 @@ const noSecretYet = {
   said: /^input\.externalSyncSecretRef names no secret that was provisioned for this tenant$/,
 };
 
+const nothingOffered = {
+  why: 'no secret is that of anybody',
+  said: /^input\.secret was not offered to you within the last 10 minutes$/,
+};
+const nothingBound = { why: 'no secret is bound', said: /^No second factor is bound to this account$/ };
+
 /** The few places where none of the texts is ever taken: why, and the one thing that is said of each that can be stored. */
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'CreateAgentInput.externalSyncSecretRef': noSecretYet,
@@ -424,6 +430,10 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
     why: 'is to be that of another user',
     said: /^input\.referralCode (is nobody’s|must not be blank|must have at most 64 characters)$/,
   },
+  'BindTwoFactorInput.secret': nothingOffered,
+  'BindTwoFactorInput.code': nothingOffered,
+  'UnbindTwoFactorInput.code': nothingBound,
+  code: nothingBound, // of verifyTwoFactor
   'ValidateSecuredTokenInput.token': { why: 'nobody was sent it', said: /^The code or link is not valid$/ },
   'ValidateSecuredTokenInput.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
