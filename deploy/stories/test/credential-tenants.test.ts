@@ -171,7 +171,12 @@ for (const whose of ['its owner', 'the operator'] as const) {
           suspended,
         );
         t.is(await outcome(client, 'mutation { deleteAgent(id: 1) }'), suspended);
-        t.is(await outcome(client, '{ agents { id } sessions { id } myTenant { isSuspended } }'), 'ok');
+        t.is(
+          await outcome(client, '{ agents { id } sessions { id } myTenant { isSuspended } myTenants { id } }'),
+          'ok',
+        );
+        t.is(await outcome(client, 'mutation { setPrimaryBillingAccount(billingAccount: PLATFORM) { id } }'), 'ok');
+        t.is(await outcome(client, 'mutation { generateTwoFactor { secret } }'), 'ok');
         t.is(await outcome(client, 'mutation ($id: ID!) { endSession(sessionId: $id) { id } }', { id: done.id }), 'ok');
         t.is(
           await outcome(client, 'mutation { changePassword(input: { newPassword: "correct horse battery" }) }'),
@@ -179,6 +184,8 @@ for (const whose of ['its owner', 'the operator'] as const) {
         );
         t.is((await follow(t, client, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
       }
+      t.is(await outcome(ada, 'mutation { createTenant(input: { name: "Not suspended" }) { id } }'), 'ok');
+      t.is(await outcome(ada, `mutation { switchTenant(id: ${tenantId}) { id } }`), 'ok');
       t.is(await outcome(widget, interrupt, { id: sessionId }), suspended);
       t.is((await follow(t, widget, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
 

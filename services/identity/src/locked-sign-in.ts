@@ -41,7 +41,6 @@ export async function withLockedSignIn<T>(
   return database.transactShared(locked, { turn: { user: userId, tenant: tenantId }, gone: signal });
 }
 
-/** @throws DomainError `forbidden` with the reason why the sign-in is limited. */
 export function requireComplete({ limitedReason }: LiveSignIn): void {
   if (limitedReason !== null) throw forbidden('This sign-in is not complete yet', limitedReason);
 }

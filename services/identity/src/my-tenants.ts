@@ -4,8 +4,8 @@ import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** The live tenants of the user, oldest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE` */
+/** Oldest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE` */
 export async function myTenants({ database }: Pick<Ports, 'database'>, caller: Caller): Promise<Tenant[]> {
   const { userId } = signedIn(caller);
-  return database.transactShared((db) => tenantStore(db).listForMember(userId));
+  return database.transactShared((db) => tenantStore(db).listLiveForMember(userId));
 }

@@ -1,4 +1,3 @@
-/** Why most operations are refused to a sign-in. */
 export type SignInLimit = 'TWO_FACTOR_REQUIRED' | 'EMAIL_PROOF_REQUIRED';
 
 export interface LimitingState {

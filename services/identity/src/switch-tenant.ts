@@ -23,7 +23,7 @@ export async function switchTenant(
   const person = signedIn(caller);
   const { userId, signInId } = person;
   const tenant = await withLockedSignIn(ports, { caller: person, signal }, async (db) => {
-    const found = await tenantStore(db).findForMember(id, userId);
+    const found = await tenantStore(db).findLiveForMember(id, userId);
     if (!found) throw notFound('Tenant', id);
     await signInStore(db).setTenant(signInId, id);
     await userStore(db).setLastTenant(userId, id);

@@ -15,7 +15,7 @@ export function tenantStore(db: SharedDb) {
   const { knex } = db;
   const now = knex.raw('parley_now()');
   const allColumns = knex.raw(columns);
-  const ofMember = (userId: number) =>
+  const liveOfMember = (userId: number) =>
     knex('tenants').join('memberships', 'memberships.tenantId', 'tenants.id').where({ userId }).whereNull('deletedAt');
 
   return {
@@ -32,16 +32,14 @@ export function tenantStore(db: SharedDb) {
       return knex('tenants').where({ id }).first(allColumns);
     },
 
-    /** Undefined if it is deleted or the user is not a member. */
-    async findForMember(id: number, userId: number): Promise<Tenant | undefined> {
-      return ofMember(userId).where({ id }).first(allColumns);
+    async findLiveForMember(id: number, userId: number): Promise<Tenant | undefined> {
+      return liveOfMember(userId).where({ id }).first(allColumns);
     },
 
-    /** The live ones, oldest first. */
-    listForMember: (userId: number) =>
+    listLiveForMember: (userId: number) =>
       listWithin<Tenant>(
         db,
-        ofMember(userId)
+        liveOfMember(userId)
           .select(knex.raw(columnsWithin(db, tenants)))
           .orderBy('id'),
       ),

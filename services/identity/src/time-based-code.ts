@@ -1,15 +1,13 @@
 import { generateSecret, generateURI, verifySync } from 'otplib';
 
-/** Seconds of a time step. */
-const period = 30;
+const periodS = 30;
 
-/** 160 random bits in base32. */
 export const newSecret = (): string => generateSecret();
 
 /** What authenticator apps read from a QR code. All of them assume these parameters; some want to read them. */
 export function otpauthUri(secret: string, account: string): string {
   const uri = generateURI({ issuer: 'Parley', label: account.replaceAll(':', ' '), secret });
-  return `${uri}&algorithm=SHA1&digits=6&period=${period}`;
+  return `${uri}&algorithm=SHA1&digits=6&period=${periodS}`;
 }
 
 /** The time step that a code is for: the current one, the one before or the next. Undefined for a wrong code. Spaces are ignored. */
@@ -17,6 +15,6 @@ export function stepOf(secret: string, code: string, now: Date): number | undefi
   const token = code.replaceAll(/\s/gu, '');
   if (!/^[0-9]{6}$/u.test(token)) return undefined;
   const epoch = Math.floor(now.getTime() / 1000);
-  const result = verifySync({ secret, token, epoch, period, epochTolerance: period });
+  const result = verifySync({ secret, token, epoch, period: periodS, epochTolerance: periodS });
   return result.valid && 'timeStep' in result ? result.timeStep : undefined;
 }

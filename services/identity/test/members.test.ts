@@ -23,7 +23,6 @@ const idsOf = async (app: App, caller: UserCaller) => (await app.myTenants(calle
 const tenantOf = async (app: App, { signInId }: UserCaller) => (await app.resolveSignIn(signInId)).tenantId;
 const signInAgain = async (app: App, email: string) => callerOf(app, await app.login(anonymous, { email, password }));
 
-/** Everything that only the owner may do; each once for one tenant. */
 const ownersOnly: Record<string, (app: App, caller: Member) => Promise<unknown>> = {
   plan: (app, caller) => app.updateTenant(caller, { plan: 'PRO' }),
   isSuspended: (app, caller) => app.updateTenant(caller, { isSuspended: false }),
@@ -40,7 +39,6 @@ const everyMembers: Record<string, (app: App, caller: Member) => Promise<unknown
   name: (app, caller) => app.updateTenant(caller, { name: 'By a member', region: 'eu', llmModelOverride: null }),
 };
 
-// What an operator does to memberships, and no operation.
 const removeMember = (database: Database, userId: number, tenantId: number) =>
   database.transactShared(({ knex }) => knex('memberships').where({ userId, tenantId }).delete());
 

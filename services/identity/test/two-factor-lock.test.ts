@@ -11,7 +11,6 @@ function wrongCodeOf({ ports }: Pick<IdentityApp, 'ports'>, secret: string, n = 
   return codes[n] ?? '';
 }
 
-/** All that a client could tell two refusals apart by. */
 const shown = (error: unknown) => {
   const { kind, message, reason, fields } = error as Record<string, unknown>;
   return { kind, message, reason, fields };

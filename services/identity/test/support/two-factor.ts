@@ -2,7 +2,6 @@ import { generateSync } from 'otplib';
 import type { Ports } from '../../src/ports.ts';
 import { type IdentityApp, signUp } from './identity-app.ts';
 
-/** What the authenticator app of a user shows so many time steps from now. */
 export function codeOf({ clock }: Pick<Ports, 'clock'>, secret: string, steps = 0): string {
   return generateSync({ secret, epoch: Math.floor(clock().getTime() / 1000) + 30 * steps });
 }
@@ -16,7 +15,6 @@ export function holdClock(ports: Ports): (steps: number) => void {
   };
 }
 
-/** Registers a user and binds a second factor, by the code of the current time step. */
 export async function signUpWithTwoFactor({ app, ports }: Pick<IdentityApp, 'app' | 'ports'>) {
   const user = await signUp(app);
   const { secret } = await app.generateTwoFactor(user.caller);
