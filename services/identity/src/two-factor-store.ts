@@ -21,13 +21,14 @@ export function twoFactorStore({ knex }: SharedDb) {
       return (await user(userId).first('twoFactorSecretSealed'))?.twoFactorSecretSealed ?? null;
     },
 
-    /** Keeps the user's newest offers only, so that nobody fills the table. */
+    /** Keeps the user's newest offers only, so that nobody fills the table, and removes expired ones of everybody. */
     async offer(userId: number, secretSealed: Buffer): Promise<void> {
       const newest = offers(userId)
-        .whereRaw(isOpen)
         .orderBy('id', 'desc')
         .limit(offersAtOnce - 1);
       await offers(userId).whereNotIn('id', newest.select('id')).delete();
+      const expired = knex('two_factor_offers').whereRaw(`NOT (${isOpen})`).limit(100).forUpdate().skipLocked();
+      await knex('two_factor_offers').whereIn('id', expired.select('id')).delete();
       await knex('two_factor_offers').insert({ userId, secretSealed });
     },
 

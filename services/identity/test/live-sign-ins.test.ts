@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { TransactOptions } from '@parley/postgres/database/types';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
-import { defaultEngine } from '@parley/testing/test-database';
 import test from 'ava';
 import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
-import type { Knex } from 'knex';
 import type { UserCaller } from '../src/signed-in.ts';
 import {
   type App,
@@ -16,6 +14,7 @@ import {
   identityApp,
   signUp,
 } from './support/identity-app.ts';
+import { isWaitedFor } from './support/is-waited-for.ts';
 
 const password = 'correct horse battery';
 const newPassword = 'another long password';
@@ -172,14 +171,6 @@ test('of two concurrent password changes one succeeds and revokes the other sign
   }
 });
 
-/** Whether another transaction waits for a lock of this one. */
-async function isWaitedFor(knex: Knex.Transaction): Promise<boolean> {
-  const { rows } = await knex.raw(
-    'select exists (select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))) as waited',
-  );
-  return rows[0].waited;
-}
-
 test('a mutation waits for a concurrent revocation of its sign-in and is then refused', async (t) => {
   const identity = await identityApp(t);
   const { app, database } = identity;
@@ -191,8 +182,7 @@ test('a mutation waits for a concurrent revocation of its sign-in and is then re
     await knex('users').where({ id: owner.userId }).forNoKeyUpdate().first('id');
     locked.open();
     await enough.pass();
-    // PGlite runs transactions one after another, so nothing ever waits for a lock there.
-    if (defaultEngine() === 'server') await eventually('one waits for the lock', () => isWaitedFor(knex));
+    await isWaitedFor(knex);
     await knex('sign_ins').where({ id: thief.signInId }).update({ revoked_at: knex.fn.now() });
   });
   await locked.pass();

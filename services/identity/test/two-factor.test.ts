@@ -1,6 +1,7 @@
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { addMember, anonymous, callerOf, type IdentityApp, identityApp, signUp } from './support/identity-app.ts';
+import { isWaitedFor } from './support/is-waited-for.ts';
 import { codeOf, holdClock, signUpWithTwoFactor } from './support/two-factor.ts';
 
 const password = 'correct horse battery';
@@ -61,23 +62,23 @@ test('bindTwoFactor takes only a secret that was offered to this user within the
   t.like(await t.throwsAsync(bind(eve, late)), notOffered);
 });
 
-test('of many offers to one user the newest five are kept', async (t) => {
+test('of many offers to one user the newest five are kept, and expired ones of anybody are removed', async (t) => {
   const { app, ports, database, advance } = await identityApp(t);
   const { caller } = await signUp(app);
   const { caller: other } = await signUp(app);
-  const { secret: others } = await app.generateTwoFactor(other);
+  const count = async () => (await database.transactShared(({ knex }) => knex('two_factor_offers'))).length;
+  await app.generateTwoFactor(other);
   const offers = [];
   for (let n = 0; n < 6; n += 1) offers.push(await app.generateTwoFactor(caller));
-  const count = async () => (await database.transactShared(({ knex }) => knex('two_factor_offers'))).length;
-  t.is(await count(), 5 + 1);
+  t.is(await count(), 1 + 5);
   const [first = { secret: '' }, second = { secret: '' }] = offers;
   const bind = (secret: string) => app.bindTwoFactor(caller, { secret, code: codeOf(ports, secret) });
   t.like(await t.throwsAsync(bind(first.secret)), notOffered);
   t.true(await bind(second.secret));
   t.is(await count(), 1, 'none is of use any more');
   advance(11 * 60_000);
-  await app.generateTwoFactor(other);
-  t.is(await count(), 1, `${others} has expired`);
+  await app.generateTwoFactor(caller);
+  t.is(await count(), 1, 'that of the other user has expired');
 });
 
 test('bindTwoFactor is refused while a secret is bound; generateTwoFactor changes nothing of it', async (t) => {
@@ -249,6 +250,26 @@ test('a login whose password was checked before a second factor was bound is lim
   await checked.pass();
   await app.bindTwoFactor(caller, { secret, code: codeOf(ports, secret) });
   bound.open();
+  t.is((await app.resolveSignIn((await login).signInId)).limitedReason, 'TWO_FACTOR_REQUIRED');
+});
+
+test('a login waits for a second factor that is being bound, and is limited then', async (t) => {
+  const identity = await identityApp(t);
+  const { app, database } = identity;
+  const { caller, input } = await signUp(app);
+  const [written, enough] = [createGate(), createGate()];
+  const binding = database.transactShared(async ({ knex }) => {
+    await knex('users')
+      .where({ id: caller.userId })
+      .update({ twoFactorSecretSealed: Buffer.of(1) });
+    written.open();
+    await enough.pass();
+    await isWaitedFor(knex);
+  });
+  await written.pass();
+  const login = signInAgain(identity, input.email);
+  enough.open();
+  await binding;
   t.is((await app.resolveSignIn((await login).signInId)).limitedReason, 'TWO_FACTOR_REQUIRED');
 });
 

@@ -17,6 +17,7 @@ export const twoFactor: Migration = {
         offered_at timestamptz NOT NULL DEFAULT parley_now()
       );
       CREATE INDEX two_factor_offers_user ON two_factor_offers (user_id);
+      CREATE INDEX two_factor_offers_age ON two_factor_offers (offered_at);
     `);
   },
 };
