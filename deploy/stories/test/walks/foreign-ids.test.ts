@@ -132,7 +132,8 @@ story(
     );
 
     const ours = walked.filter(({ kind }) => kind !== 'external');
-    t.deepEqual([...new Set(ours.map(({ kind }) => kind))].toSorted(), kinds.toSorted());
+    const untried = kinds.filter((kind) => ours.every((argument) => argument.kind !== kind));
+    t.deepEqual(untried, [], 'no operation takes an id of these');
     const nobodys = nobodysIds(ours);
     for (const argument of ours) {
       const { name, kind } = argument;
