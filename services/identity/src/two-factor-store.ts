@@ -5,7 +5,7 @@ const wrongCodesUntilLock = 5;
 
 export interface CodeState {
   isLocked: boolean;
-  /** The time step of the last accepted code; null: none since the secret was bound. */
+  /** The time step of the last accepted code of the bound secret; null: none is bound. */
   lastStep: number | null;
 }
 
@@ -40,13 +40,13 @@ export function twoFactorStore({ knex }: SharedDb) {
     },
 
     async unbind(userId: number): Promise<void> {
-      await user(userId).update({ twoFactorSecretSealed: null, twoFactorLastStep: null, updatedAt: now });
+      await user(userId).update({ twoFactorSecretSealed: null, updatedAt: now });
     },
 
     async findCodeState(userId: number): Promise<CodeState> {
       return user(userId).first({
         isLocked: knex.raw('coalesce(two_factor_locked_until > parley_now(), false)'),
-        lastStep: 'twoFactorLastStep',
+        lastStep: knex.raw('CASE WHEN two_factor_secret_sealed IS NOT NULL THEN two_factor_last_step END'),
       });
     },
 

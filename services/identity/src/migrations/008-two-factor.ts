@@ -5,7 +5,7 @@ export const twoFactor: Migration = {
   async up(knex) {
     await knex.raw(`
       ALTER TABLE users
-        ADD COLUMN two_factor_last_step bigint, -- the time step of the last accepted code; null: none since the secret was bound
+        ADD COLUMN two_factor_last_step bigint, -- the time step of the last accepted code
         ADD COLUMN two_factor_wrong_codes smallint NOT NULL DEFAULT 0, -- since the last right code or lock
         ADD COLUMN two_factor_locked_until timestamptz;
 
