@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { readIdentityConfig } from './config.ts';
 
-const key = { SECRETS_KEYS: randomBytes(32).toString('base64') };
+const key = { SECRETS_KEYS: randomBytes(32).toString('base64'), SMTP_URL: 'smtp://mail.test' };
 
 test('PLAN_CHANGES defaults to self, and to operator in production', (t) => {
   const planChanges = (env: Record<string, string>) => readIdentityConfig({ ...key, ...env }).settings.planChanges;
