@@ -6,13 +6,13 @@ import { forbidden, unauthenticated } from './errors.ts';
  * authorize by this alone.
  */
 export interface Caller {
-  /** `anonymous`: a public operation. `service`: a unit on its own behalf. */
-  kind: 'anonymous' | 'user' | 'apiKey' | 'session' | 'service';
+  /** `anonymous`: a public operation. `service`: a unit on its own behalf. `operator`: a person who runs the platform. */
+  kind: 'anonymous' | 'user' | 'apiKey' | 'session' | 'service' | 'operator';
   /** The tenant in use; null for anonymous callers and for users without one. */
   tenantId: number | null;
   /** kind `user` only. */
   userId?: number;
-  /** kind `user` only: the username, else the full name, for audit logs. */
+  /** For audit logs: of a `user` the username, else the full name; of an `operator` what they call themselves. */
   displayName?: string;
   /** kind `user` only: the `sid` of the access token. */
   signInId?: string;
@@ -51,11 +51,16 @@ const header = encode({ alg: 'HS256' });
 const macBytes = 32;
 
 /**
- * Signs and verifies callers with the mesh's shared key (`MESH_KEY`): JWS, HS256. Synchronous `node:crypto`, because every call
- * of the mesh does both and Web Crypto, which JWT libraries use, spends several times the cost of the MAC on its thread pool.
+ * Signs and verifies callers with a shared key, the mesh's (`MESH_KEY`) or that of operators: JWS, HS256. Synchronous `node:crypto`,
+ * because every call of the mesh does both and Web Crypto, which JWT libraries use, spends several times the cost of the MAC on its
+ * thread pool.
  */
-export function createCallers(meshKey: Uint8Array, now: () => number = Date.now) {
-  const key = createSecretKey(meshKey); // once: making it from bytes for each MAC costs five times the MAC
+export function createCallers(
+  sharedKey: Uint8Array,
+  now: () => number = Date.now,
+  refusal = 'This port takes calls from the mesh only',
+) {
+  const key = createSecretKey(sharedKey); // once: making it from bytes for each MAC costs five times the MAC
   const secondsNow = () => Math.floor(now() / 1000);
   const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest();
 
@@ -81,7 +86,7 @@ export function createCallers(meshKey: Uint8Array, now: () => number = Date.now)
     async verify(token: string | null | undefined, audience: string): Promise<Caller> {
       const claims = token ? authentic(token) : undefined;
       if (claims?.aud !== audience || !isTimely(claims, secondsNow())) {
-        throw unauthenticated('This port takes calls from the mesh only');
+        throw unauthenticated(refusal);
       }
       return claims.caller;
     },

@@ -49,6 +49,13 @@ export const serversFolderSetting = setting(
 export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs the callers of calls between units.', {
   secret: true,
 });
+/** A key beside the mesh's, so that no unit can act as an operator. */
+export const operatorKeySetting = setting(
+  'OPERATOR_KEY',
+  secretKey.optional(),
+  'Signs the calls of `scripts/admin`; another key than `MESH_KEY`.',
+  { secret: true, without: 'operators can do nothing' },
+);
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
 export const neededBrokersSetting = setting('KAFKA_BROKERS', brokers, brokersMeaning);
 export const poolSizeSetting = setting(

@@ -1,4 +1,4 @@
-import { type Caller, callerHeader } from '@parley/kernel/caller';
+import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { hostAndPort, type MeshServerOptions } from '@parley/kernel/listen';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
@@ -25,8 +25,11 @@ export interface MeshContext {
 
 export type MeshCall = CallContext & MeshContext;
 
+export type AddedTo = Pick<ServerAddBuilder<MeshContext>, 'add'>;
+
 export interface RpcServerOptions extends MeshServerOptions {
-  services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
+  /** `signedBy` adds services for callers that another key signs than those of the mesh. */
+  services: (server: AddedTo, signedBy: (callers: Callers) => AddedTo) => void;
   /** Left out in production. */
   reflection?: Reflection | undefined;
   /** How long open calls may take when the server stops, in ms, before they are cancelled. Default 10,000. */
@@ -35,7 +38,7 @@ export interface RpcServerOptions extends MeshServerOptions {
 
 /** A gRPC server of the mesh: health checks for everyone, all other methods for verified callers. */
 export function rpcServer(options: RpcServerOptions): Part {
-  const { unit, host = '127.0.0.1', port, callers, log, metrics, drainTimeoutMs = 10_000 } = options;
+  const { unit, host = '127.0.0.1', port, log, metrics, drainTimeoutMs = 10_000 } = options;
   const draining = new AbortController();
   const health = HealthState();
   let server: Server | undefined;
@@ -52,34 +55,37 @@ export function rpcServer(options: RpcServerOptions): Part {
     }
   }
 
-  async function* callerOnly<Request, Response>(
-    call: ServerMiddlewareCall<Request, Response, MeshContext>,
-    context: CallContext,
-  ) {
-    const caller = await callers.verify(context.metadata.get(callerHeader), unit);
-    const responses = call.next(call.request, { ...context, caller, draining: draining.signal });
-    try {
-      for (;;) {
-        const { done, value } = await withRequestId(caller.requestId, () => responses.next());
-        if (done) return value ?? undefined;
-        yield value;
+  const callerOnly = (callers: Callers) =>
+    async function* verified<Request, Response>(
+      call: ServerMiddlewareCall<Request, Response, MeshContext>,
+      context: CallContext,
+    ) {
+      const caller = await callers.verify(context.metadata.get(callerHeader), unit);
+      const responses = call.next(call.request, { ...context, caller, draining: draining.signal });
+      try {
+        for (;;) {
+          const { done, value } = await withRequestId(caller.requestId, () => responses.next());
+          if (done) return value ?? undefined;
+          yield value;
+        }
+      } finally {
+        await responses.return(undefined as never);
       }
-    } finally {
-      await responses.return(undefined as never);
-    }
-  }
+    };
 
   return {
     name: `${unit} rpc`,
     async start() {
-      server = createServer({ 'grpc.max_receive_message_length': 16 * 1024 * 1024 })
+      const created = createServer({ 'grpc.max_receive_message_length': 16 * 1024 * 1024 })
         .use(observed)
         .use(errorDetailsServerMiddleware)
         .use(serverTracing)
         .use(serverErrors(log));
+      server = created;
       server.add(HealthDefinition, HealthServiceImpl(health));
       if (options.reflection) await addReflection(server, options.reflection);
-      options.services(server.with<MeshContext>(callerOnly));
+      const signedBy = (callers: Callers) => created.with<MeshContext>(callerOnly(callers));
+      options.services(signedBy(options.callers), signedBy);
       const bound = await server.listen(hostAndPort(host, port)).catch((error: unknown) => {
         throw /EADDRINUSE/.test(String(error))
           ? Object.assign(new Error('taken'), { code: 'EADDRINUSE', port, address: host })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type EventReaction, eventConsumer, type Handler } from '@parley/events/consumer';
 import type { EventBus } from '@parley/events/event-bus';
+import type { Callers } from '@parley/kernel/caller';
 import type { Environment } from '@parley/kernel/config';
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
@@ -12,7 +13,7 @@ import type { JobDeclaration } from '@parley/postgres/jobs/job';
 import { outboxRelay } from '@parley/postgres/outbox/relay';
 import { tombstonesTable } from '@parley/postgres/tenant-tombstones';
 import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { type AddedTo, type MeshContext, rpcServer } from '@parley/rpc/server';
 import type { UnitConfig } from '@parley/unit/declaration';
 import { type Called, type DefinedUnit, defineUnit, type Provided } from '@parley/unit/define-unit';
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
@@ -57,11 +58,28 @@ export interface ServiceDefinition<
   rpc?: {
     definition: Rpc;
     implementation(deps: Deps): ServiceImplementation<Rpc, MeshContext>;
+    /** Another service on the same port, for callers that another key signs: `separateRpc`. */
+    separate?(deps: Deps, provided: ServiceProvided<Config, NoInfer<Calls>>): SeparateRpc | undefined;
     /** How long open calls may take when it stops, in ms, before they are cancelled. Default 10,000. */
     drainTimeoutMs?: number;
   };
   /** Its GraphQL: `subgraphOf` of `@parley/subgraph`. */
   graph?: ServiceGraph<NoInfer<Deps>>;
+}
+
+export interface SeparateRpc {
+  definition: CompatServiceDefinition;
+  callers: Callers;
+  addTo(server: AddedTo): void;
+}
+
+/** A gRPC service that is closed to callers of the mesh. @param callers made of a key of its own */
+export function separateRpc<Rpc extends CompatServiceDefinition>(
+  definition: Rpc,
+  implementation: ServiceImplementation<Rpc, MeshContext>,
+  callers: Callers,
+): SeparateRpc {
+  return { definition, callers, addTo: (server) => server.add(definition, implementation) };
 }
 
 interface Consumed<Payload, Deps> extends Omit<EventReaction<Payload>, 'handle'> {
@@ -176,13 +194,19 @@ export function service<
     const subscriptions = graph?.subscriptions?.(deps);
     const servers: Part[] = [];
     if (rpc) {
-      const definitions = [rpc.definition, ...(subscriptions ? [SubscriptionServiceDefinition] : [])];
+      const separate = rpc.separate?.(deps, provided);
+      const definitions: CompatServiceDefinition[] = [
+        rpc.definition,
+        ...(separate ? [separate.definition] : []),
+        ...(subscriptions ? [SubscriptionServiceDefinition] : []),
+      ];
       servers.push(
         rpcServer({
           ...common,
           port: config.rpcPort ?? 0,
-          services(server) {
+          services(server, signedBy) {
             server.add(rpc.definition, rpc.implementation(deps));
+            separate?.addTo(signedBy(separate.callers));
             if (subscriptions) server.add(SubscriptionServiceDefinition, subscriptionRpc(subscriptions));
           },
           ...(rpc.drainTimeoutMs !== undefined && { drainTimeoutMs: rpc.drainTimeoutMs }),

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Envelope } from '@parley/events/envelope';
+import { type Caller, createCallers } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
 import { portSettings } from '@parley/kernel/shared-settings';
 import { absentObjectStore } from '@parley/objects/object-store';
@@ -19,6 +20,8 @@ import {
   type EvaluationServiceImplementation,
 } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
+import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import { rpcClient } from '@parley/rpc/client';
 import type { MeshContext } from '@parley/rpc/server';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
@@ -31,7 +34,7 @@ import { testSchema } from '@parley/testing/test-schema';
 import type { UnitConfig } from '@parley/unit/declaration';
 import test, { type ExecutionContext } from 'ava';
 import { declareService } from '../src/declaration.ts';
-import { service } from '../src/service.ts';
+import { separateRpc, service } from '../src/service.ts';
 import { type OnTenantEnd, tenantDeleted } from '../src/tenant-end.ts';
 
 const silent = createLogger('notes', { LOG_LEVEL: 'silent' });
@@ -509,4 +512,44 @@ test('a service without gRPC is started by the harness like others', async (t) =
   const { unit, rpc } = await startService(t, quiet, { database: await testSchema(t, notesSchema), log: silent });
   t.is(rpc satisfies undefined, undefined);
   t.is(unit.deps.text, 'built');
+});
+
+test('a separate gRPC service takes callers of its own key only, and the other service takes none of them', async (t) => {
+  const own = createCallers(randomBytes(32), Date.now, 'for others only');
+  const asked: string[] = [];
+  const transcripts = stubRpc<SessionServiceImplementation<MeshContext>>(SessionServiceDefinition, {
+    async getTranscript(_, { caller }) {
+      asked.push(caller.requestId);
+      return { messages: [] };
+    },
+  });
+  const bare = declareService({ name: 'bare', serves: ['rpc'], settings: portSettings('bare', ['rpc']), readConfig });
+  const separate = () => separateRpc(SessionServiceDefinition, transcripts, own);
+  const { dependencies, rpc: mesh } = await startService(
+    t,
+    service(bare, { dependencies: nothing, rpc: { ...rpc, separate } }),
+  );
+  const clientOf = async <Definition extends typeof SessionServiceDefinition | typeof EvaluationServiceDefinition>(
+    definition: Definition,
+    callers: typeof own,
+  ) => {
+    const address = () => dependencies.addresses.of('bare', 'rpc');
+    const client = rpcClient({ definition, unit: 'bare', address, callers });
+    await client.start();
+    t.teardown(() => client.stop());
+    return client.calls;
+  };
+  const caller: Caller = { kind: 'service', service: 'test', tenantId: null, requestId: 'r-1' };
+  const options = { caller, expectedErrors: ['unauthenticated' as const] };
+
+  await (await clientOf(SessionServiceDefinition, own)).getTranscript({}, options);
+  await mesh.getEvaluation({}, options);
+  const byMesh = (await clientOf(SessionServiceDefinition, dependencies.callers)).getTranscript({}, options);
+  t.like(await t.throwsAsync(byMesh), { kind: 'unauthenticated', message: 'for others only' });
+  const byOthers = (await clientOf(EvaluationServiceDefinition, own)).getEvaluation({}, options);
+  t.like(await t.throwsAsync(byOthers), {
+    kind: 'unauthenticated',
+    message: 'This port takes calls from the mesh only',
+  });
+  t.deepEqual(asked, ['r-1']);
 });
