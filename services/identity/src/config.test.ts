@@ -8,7 +8,8 @@ import { readIdentityConfig } from './config.ts';
 const key = { SECRETS_KEYS: randomBytes(32).toString('base64'), SMTP_URL: 'smtp://mail.test' };
 
 test('PLAN_CHANGES defaults to self, and to operator in production', (t) => {
-  const planChanges = (env: Record<string, string>) => readIdentityConfig({ ...key, ...env }).settings.planChanges;
+  const needed = { ...key, SMTP_URL: 'smtp://localhost' };
+  const planChanges = (env: Record<string, string>) => readIdentityConfig({ ...needed, ...env }).settings.planChanges;
   t.is(planChanges({}), 'self');
   t.is(planChanges({ NODE_ENV: 'production' }), 'operator');
   t.is(planChanges({ NODE_ENV: 'production', PLAN_CHANGES: 'self' }), 'self');
@@ -25,6 +26,15 @@ test('an error names every invalid setting', (t) => {
   };
   const error = t.throws(() => readIdentityConfig(wrong));
   for (const name of Object.keys(wrong)) t.true(error?.message.includes(`${name}:`), name);
+});
+
+test('OPERATOR_KEY is another key than MESH_KEY, however it is written', (t) => {
+  const bytes = randomBytes(32);
+  const read = (meshKey: Buffer) =>
+    readIdentityConfig({ ...key, OPERATOR_KEY: bytes.toString('base64'), MESH_KEY: meshKey.toString('base64url') });
+  t.throws(() => read(bytes), { message: /OPERATOR_KEY: must be another key than MESH_KEY/ });
+  t.deepEqual(read(randomBytes(32)).operatorKey, bytes);
+  t.is(readIdentityConfig(key).operatorKey, undefined);
 });
 
 test('the trailing slash of the public URL is removed', (t) => {

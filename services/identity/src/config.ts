@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
-import { type Environment, readSettings } from '@parley/kernel/config';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import { list, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
   dataFolderSetting,
   fetchedUrl,
+  operatorKeySetting,
   portSettings,
   publicUrlSetting,
   secretsKeysSetting,
@@ -19,6 +20,7 @@ const smtpUrl = z.url({ protocol: /^smtps?$/, error: 'is not an smtp or smtps UR
 
 export const identitySettings = {
   secretsKeys: secretsKeysSetting,
+  operatorKey: operatorKeySetting,
   delivery: {
     smtpUrl: setting(
       'SMTP_URL',
@@ -110,7 +112,7 @@ export const identitySettings = {
     idpOneMonthlyCeilingUsd: setting(
       'IDP_ONE_MONTHLY_CEILING_USD',
       usd.default(5_000),
-      "What a tenant that IDP_ONE bills may spend on models in a calendar month (UTC), in place of its plan's cap, once the operator has confirmed that billing.",
+      "What a tenant that IDP_ONE bills may spend on models in a calendar month (UTC), in place of its plan's cap, once an operator has confirmed that billing.",
     ),
     platformMonthlyCeilingUsd: setting(
       'PLATFORM_MONTHLY_CEILING_USD',
@@ -137,5 +139,9 @@ export type IdentityConfig = ValuesOf<typeof identitySettings>;
 export type IdentitySettings = IdentityConfig['settings'];
 
 export function readIdentityConfig(env: Environment): IdentityConfig {
-  return readSettings(env, identitySettings);
+  const config = readSettings(env, identitySettings);
+  if (config.operatorKey?.equals(Buffer.from(env['MESH_KEY'] ?? '', 'base64'))) {
+    throw new SettingsError(['OPERATOR_KEY: must be another key than MESH_KEY']);
+  }
+  return config;
 }

@@ -5,6 +5,7 @@ import { apiKeyStore } from './api-key-store.ts';
 import { requireRecent } from './locked-sign-in.ts';
 import { requireOwner, withLockedTenant } from './locked-tenant.ts';
 import { tellOwner } from './messages/tell-owner.ts';
+import { tenantSecretStore } from './operators/tenant-secret-store.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedInToTenant } from './signed-in.ts';
@@ -19,6 +20,7 @@ export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortS
     const { id } = locked.tenant;
     const deletedAt = await tenantStore(db).softDelete(id);
     await apiKeyStore(db).revokeAll(id);
+    await db.asTenant(id, (own) => tenantSecretStore(own).removeAll());
     // `users.last_tenant_id` stays as it is: members' rows are not locked here, and new sign-ins ignore a deleted tenant.
     await signInStore(db).leaveTenant(id);
     await tellOwner(ports, db, user.userId, 'TENANT_DELETED');

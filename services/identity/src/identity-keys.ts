@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { SecretBox } from '@parley/kernel/secret-box';
-import type { Database } from '@parley/postgres/database/types';
+import type { Database, SharedDb } from '@parley/postgres/database/types';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { signingKeyStore } from './signing-key-store.ts';
 
@@ -76,14 +76,13 @@ export function identityKeys(database: Database, box: SecretBox) {
         .update(data)
         .digest();
     },
-    async rotate(accessTokenTtlS: number): Promise<string> {
+    /** @returns the new key's `kid` */
+    async rotate(db: SharedDb, accessTokenTtlS: number): Promise<string> {
       const fresh = await newSigningKey(box);
-      await database.transactShared(async (db) => {
-        const store = signingKeyStore(db);
-        await store.lock();
-        await store.insert({ ...fresh, signsInS: rotationLeadS });
-        await store.retireOthers(fresh.kid, rotationLeadS + signingKeyCacheMs / 1000 + accessTokenTtlS);
-      });
+      const store = signingKeyStore(db);
+      await store.lock();
+      await store.insert({ ...fresh, signsInS: rotationLeadS });
+      await store.retireOthers(fresh.kid, rotationLeadS + signingKeyCacheMs / 1000 + accessTokenTtlS);
       return fresh.kid;
     },
     /** Reads all keys, so that the start fails if `SECRETS_KEYS` cannot open them. */

@@ -6,6 +6,7 @@ import { phoneDigits } from './migrations/004-phone-digits.ts';
 import { usage } from './migrations/005-usage.ts';
 import { emailProof } from './migrations/006-email-proof.ts';
 import { twoFactor } from './migrations/008-two-factor.ts';
+import { operators } from './migrations/010-operators.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -26,6 +27,8 @@ export const identitySchema: SchemaDeclaration = {
     usage_reservations: 'internal',
     platform_months: 'internal',
     tenant_plans: 'internal',
+    tenant_secrets: 'tenant',
+    operator_audit: 'people',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, twoFactor],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, twoFactor, operators],
 };

@@ -1,9 +1,16 @@
 import type { Caller } from '@parley/kernel/caller';
-import { forbidden } from '@parley/kernel/errors';
+import { auditStore } from './operators/audit-store.ts';
+import { operatorOf } from './operators/operator.ts';
 import type { Ports } from './ports.ts';
+import { type ListedSigningKey, signingKeyStore } from './signing-key-store.ts';
 
-/** Returns the new key's `kid`. Tokens that were signed with the old key stay valid until they expire. */
-export async function rotateSigningKey({ keys, settings }: Ports, caller: Caller): Promise<string> {
-  if (caller.kind !== 'service' || caller.tenantId !== null) throw forbidden('Only the mesh itself rotates keys');
-  return keys.rotate(settings.accessTokenTtlS);
+/** Tokens that were signed with the old key stay valid until they expire. */
+export async function rotateSigningKey({ database, keys, settings }: Ports, caller: Caller): Promise<ListedSigningKey> {
+  const isMeshItself = caller.kind === 'service' && caller.tenantId === null;
+  const operator = isMeshItself ? `the mesh (${caller.service})` : operatorOf(caller);
+  return database.transactShared(async (db) => {
+    const kid = await keys.rotate(db, settings.accessTokenTtlS);
+    await auditStore(db).insert({ operator, requestId: caller.requestId, action: 'rotate-key', facts: { kid } });
+    return signingKeyStore(db).get(kid);
+  });
 }

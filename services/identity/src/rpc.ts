@@ -57,7 +57,7 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
       return {};
     },
 
-    rotateSigningKey: async (_, { caller }) => ({ kid: await rotateSigningKey(ports, caller) }),
+    rotateSigningKey: (_, { caller }) => rotateSigningKey(ports, caller),
   };
 }
 

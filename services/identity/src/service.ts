@@ -1,9 +1,12 @@
+import { createCallers } from '@parley/kernel/caller';
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { announcer } from '@parley/live/key-value/announcements';
 import { credentialsChanged } from '@parley/protos/announcements';
+import { AdminServiceDefinition } from '@parley/protos/parley/identity/v1/admin';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import { service } from '@parley/service/service';
+import { separateRpc, service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
+import { adminRpc } from './admin-rpc.ts';
 import { identityDeclaration } from './declaration.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
@@ -43,7 +46,18 @@ export const identity = service(identityDeclaration, {
   ],
   jobs: [sendMessageJob],
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },
-  rpc: { definition: IdentityServiceDefinition, implementation: identityRpc },
+  rpc: {
+    definition: IdentityServiceDefinition,
+    implementation: identityRpc,
+    separate(ports, { config: { operatorKey }, log }) {
+      if (operatorKey) {
+        const callers = createCallers(operatorKey, Date.now, 'AdminService takes calls signed with OPERATOR_KEY only');
+        return separateRpc(AdminServiceDefinition, adminRpc(ports), callers);
+      }
+      log.info('no OPERATOR_KEY; AdminService is not served');
+      return undefined;
+    },
+  },
   graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,

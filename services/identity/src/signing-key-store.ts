@@ -11,8 +11,36 @@ export interface NewSigningKey extends StoredSigningKey {
   signsInS: number;
 }
 
+export interface ListedSigningKey {
+  kid: string;
+  state: 'next' | 'signing' | 'verifying' | 'expired';
+  createdAt: Date;
+  signsFrom: Date;
+  verifiesUntil: Date | null;
+}
+
+const state = `CASE
+  WHEN verifies_until <= parley_now() THEN 'expired'
+  WHEN signs_from > parley_now() THEN 'next'
+  WHEN kid = (SELECT kid FROM signing_keys WHERE signs_from <= parley_now() ORDER BY signs_from DESC LIMIT 1) THEN 'signing'
+  ELSE 'verifying' END AS state`;
+
 export function signingKeyStore({ knex }: SharedDb) {
+  const listed = () =>
+    knex('signing_keys')
+      .orderBy('signsFrom', 'desc')
+      .select<ListedSigningKey[]>('kid', knex.raw(state), 'createdAt', 'signsFrom', 'verifiesUntil');
+
   return {
+    /** Newest first. */
+    list: async (): Promise<ListedSigningKey[]> => listed(),
+
+    async get(kid: string): Promise<ListedSigningKey> {
+      const [key] = await listed().where({ kid });
+      if (!key) throw new Error(`key ${kid} was stored and is gone`);
+      return key;
+    },
+
     /** Serializes the creation of signing keys until the transaction ends. */
     async lock(): Promise<void> {
       await knex.raw(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || ' signing keys'))`);

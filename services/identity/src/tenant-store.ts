@@ -7,6 +7,10 @@ export type NewTenant = Pick<Tenant, 'name' | 'plan' | 'region' | 'llmProviderOv
 
 export interface TenantChanges extends Partial<NewTenant & Pick<Tenant, 'primaryBillingAccount'>> {
   suspendedByTenant?: boolean;
+  suspendedByOperator?: boolean;
+  idpOneBillingConfirmed?: boolean;
+  /** Null: the cap of its plan. */
+  monthlyLlmCapUsd?: number | null;
 }
 
 const columns = columnsOf(tenants);
@@ -17,6 +21,10 @@ export function tenantStore(db: SharedDb) {
   const allColumns = knex.raw(columns);
   const liveOfMember = (userId: number) =>
     knex('tenants').join('memberships', 'memberships.tenantId', 'tenants.id').where({ userId }).whereNull('deletedAt');
+
+  async function lock(id: number): Promise<Tenant | undefined> {
+    return knex('tenants').where({ id }).whereNull('deletedAt').forNoKeyUpdate().first(allColumns);
+  }
 
   return {
     async insert(tenant: NewTenant, ownerId: number): Promise<Tenant> {
@@ -44,9 +52,12 @@ export function tenantStore(db: SharedDb) {
           .orderBy('id'),
       ),
 
-    /** Locks a live tenant until the transaction ends; undefined if it is deleted or the user is not a member. */
+    /** Locks a live tenant until the transaction ends. */
+    lock,
+
+    /** The same; undefined also if the user is not a member. */
     async lockForMember(id: number, userId: number): Promise<{ tenant: Tenant; role: MembershipRole } | undefined> {
-      const tenant = await knex('tenants').where({ id }).whereNull('deletedAt').forNoKeyUpdate().first(allColumns);
+      const tenant = await lock(id);
       const membership = await knex('memberships').where({ tenantId: id, userId }).first('role');
       return tenant && membership && { tenant, role: membership.role };
     },
@@ -58,6 +69,12 @@ export function tenantStore(db: SharedDb) {
         .returning(allColumns);
       if (!tenant) throw new Error(`tenant ${id} was locked and is gone`);
       return tenant;
+    },
+
+    /** Makes a member the owner, and the owner before a member. The tenant is locked. */
+    async setOwner(id: number, userId: number): Promise<void> {
+      await knex('memberships').where({ tenantId: id, role: 'OWNER' }).update({ role: 'MEMBER' });
+      await knex('memberships').where({ tenantId: id, userId }).update({ role: 'OWNER' });
     },
 
     async softDelete(id: number): Promise<Date> {

@@ -25,6 +25,10 @@ export const tenants = table('tenants', {
 
 export type Tenant = RowOf<typeof tenants>;
 
+export function isTenantPlan(given: string): given is TenantPlan {
+  return tenantPlans.some((plan) => plan === given);
+}
+
 export function isRaise(from: TenantPlan, to: TenantPlan): boolean {
   return tenantPlans.indexOf(to) > tenantPlans.indexOf(from);
 }

@@ -28,6 +28,14 @@ const usageCounts = table('usage_counts', {
 
 export type UsageCount = RowOf<typeof usageCounts>;
 
+const usageMonths = table('usage_months', {
+  month: column<string>({ sql: (months) => `to_char(${months}.month, 'YYYY-MM')` }),
+  spentUsd: column<string>({ sql: (months) => `cast(${months}.spent_usd AS text)` }),
+  reservedUsd: column<string>({ sql: (months) => `cast(${months}.reserved_usd AS text)` }),
+});
+
+export type UsageMonth = RowOf<typeof usageMonths>;
+
 const detailsOf = (table: string) => details.replaceAll(/\w+/gu, (column) => `${table}.${column}`);
 
 /** What the calls of one tenant have cost. */
@@ -90,6 +98,16 @@ export function usageStore(db: TenantDb) {
       );
       return spend;
     },
+
+    /** Newest first. */
+    listMonths: () =>
+      listWithin<UsageMonth>(
+        db,
+        knex('usage_months')
+          .select(knex.raw(columnsWithin(db, usageMonths)))
+          .where({ tenantId })
+          .orderByRaw('usage_months.month DESC'),
+      ),
 
     listCounts: () =>
       listWithin<UsageCount>(

@@ -88,6 +88,10 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ passwordHash, updatedAt: now });
     },
 
+    async setStatus(id: number, status: UserStatus): Promise<void> {
+      await live().where({ id }).update({ status, updatedAt: now });
+    },
+
     /** Locks an active user against changes. Undefined if password or status changed since the password was checked. */
     async lockIfUnchanged(id: number, passwordHash: string): Promise<LimitingState | undefined> {
       return live()

@@ -6,6 +6,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { identityKeys } from '../src/identity-keys.ts';
 import { identitySchema } from '../src/identity-schema.ts';
 import { identityApp, mesh, secretsKey, signUp } from './support/identity-app.ts';
+import { operator, operatorsApp } from './support/operators.ts';
 
 const kidOf = async (jwks: JSONWebKeySet, token: string) =>
   (await jwtVerify(token, createLocalJWKSet(jwks), { algorithms: ['ES256'] })).protectedHeader.kid;
@@ -36,10 +37,13 @@ test('the key set has public parts only, and private keys are stored encrypted',
 });
 
 test('after a rotation old tokens verify until they expire, and the new key signs once all caches have it', async (t) => {
-  const { app, replica, advance } = await identityApp(t);
+  const { app, admin, replica, advance } = await operatorsApp(t);
   const { tokens } = await signUp(app);
   const [old] = (await app.getJwks()).keys;
-  const fresh = await app.rotateSigningKey(mesh);
+  const states = async () => (await admin.listSigningKeys(operator())).map(({ kid, state }) => [kid, state]);
+  t.deepEqual(await states(), [[old?.kid, 'signing']]);
+  const { kid: fresh, state } = await admin.rotateSigningKey(operator());
+  t.is(state, 'next');
 
   const during = await app.getJwks();
   t.deepEqual(
@@ -51,20 +55,48 @@ test('after a rotation old tokens verify until they expire, and the new key sign
   advance(21 * 60_000); // longer than all caches of the key set together
   t.is(await kidOf(during, (await signUp(await replica())).tokens.accessToken), old?.kid);
 
+  t.deepEqual(await states(), [
+    [fresh, 'next'],
+    [old?.kid, 'signing'],
+  ]);
+
   advance(10 * 60_000);
   const next = await signUp(await replica());
   const after = await app.getJwks();
   t.is(await kidOf(after, next.tokens.accessToken), fresh);
   t.is(await kidOf(after, tokens.accessToken), old?.kid);
+  t.deepEqual(await states(), [
+    [fresh, 'signing'],
+    [old?.kid, 'verifying'],
+  ]);
 
   advance(16 * 60_000);
   t.deepEqual(
     (await app.getJwks()).keys.map(({ kid }) => kid),
     [fresh],
   );
+  t.deepEqual(await states(), [
+    [fresh, 'signing'],
+    [old?.kid, 'expired'],
+  ]);
 });
 
-test('only the mesh itself rotates keys', async (t) => {
+test('keys that two operators make at once sign one after the other, and each verifies what it has signed', async (t) => {
+  const { app, admin, replica, advance } = await operatorsApp(t);
+  const { tokens } = await signUp(app);
+  const made = await Promise.all([admin.rotateSigningKey(operator('ada')), admin.rotateSigningKey(operator('bob'))]);
+  t.is((await app.getJwks()).keys.length, 3);
+  const kids: unknown[] = made.map(({ kid }) => kid);
+  for (let minutes = 0; minutes < 45; minutes += 7) {
+    const jwks = await app.getJwks();
+    const kid = await kidOf(jwks, (await signUp(await replica())).tokens.accessToken);
+    t.is(kids.includes(kid), minutes > 30, `${minutes} min`);
+    await t.notThrowsAsync(kidOf(jwks, tokens.accessToken));
+    advance(7 * 60_000);
+  }
+});
+
+test('only operators and the mesh itself rotate keys', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   for (const other of [caller, { ...mesh, tenantId: 1 }]) {

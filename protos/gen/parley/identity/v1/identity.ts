@@ -2369,8 +2369,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
-     * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
+     * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
+     *
+     * @deprecated
      */
     rotateSigningKey: {
       name: "RotateSigningKey",
@@ -2435,8 +2436,9 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SettleSpendResponse>>;
   /**
-   * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
-   * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
+   * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
+   *
+   * @deprecated
    */
   rotateSigningKey(
     request: RotateSigningKeyRequest,
@@ -2496,8 +2498,9 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<SettleSpendResponse>;
   /**
-   * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
-   * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
+   * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
+   *
+   * @deprecated
    */
   rotateSigningKey(
     request: DeepPartial<RotateSigningKeyRequest>,

@@ -1,0 +1,79 @@
+import type { Caller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import type { SharedDb } from '@parley/postgres/database/types';
+import type { Ports } from '../ports.ts';
+import { tenantStore } from '../tenant-store.ts';
+import { userStore } from '../user-store.ts';
+import { auditStore, type Facts } from './audit-store.ts';
+import { directoryStore, type ListedTenant, type ListedUser } from './directory-store.ts';
+import { operatorOf } from './operator.ts';
+
+interface ChangeOfTenant {
+  /** The word of the command line for it. */
+  action: string;
+  tenantId: number;
+  /** Of a user whom it concerns too, and whom it locks before the tenant. */
+  userId?: number;
+}
+
+const auditedOfTenant = [
+  'plan',
+  'monthlyCapUsd',
+  'ownerId',
+  'suspendedByOperator',
+  'idpOneBillingConfirmed',
+] as const satisfies (keyof ListedTenant)[];
+
+const auditedOfUser = ['status', 'twoFactor', 'signIns'] as const satisfies (keyof ListedUser)[];
+
+/**
+ * Changes a live tenant, whose row it locks, and writes to the audit what has changed, in one transaction.
+ * @param work answers facts beside the tenant's own
+ * @throws DomainError `notFound`
+ */
+export async function changeTenant(
+  { database, announce }: Ports,
+  caller: Caller,
+  { action, tenantId, userId }: ChangeOfTenant,
+  work: (db: SharedDb) => Promise<Facts | undefined>,
+): Promise<ListedTenant> {
+  const entry = { operator: operatorOf(caller), requestId: caller.requestId, action, tenantId, userId };
+  const change = async (db: SharedDb): Promise<ListedTenant> => {
+    if (userId !== undefined && !(await userStore(db).lock(userId))) throw notFound('User', userId);
+    if (!(await tenantStore(db).lock(tenantId))) throw notFound('Tenant', tenantId);
+    const before = await directoryStore(db).getTenant(tenantId);
+    const facts = await work(db);
+    const after = await directoryStore(db).getTenant(tenantId);
+    await auditStore(db).insert({ ...entry, facts: { ...differences(auditedOfTenant, before, after), ...facts } });
+    return after;
+  };
+  const tenant = await database.transactShared(change, { turn: { user: userId, tenant: tenantId } });
+  await announce({ $case: 'tenantId', value: tenantId });
+  return tenant;
+}
+
+/** The same of a live user. */
+export async function changeUser(
+  { database, announce }: Ports,
+  caller: Caller,
+  { action, userId }: { action: string; userId: number },
+  work: (db: SharedDb, before: ListedUser) => Promise<void>,
+): Promise<ListedUser> {
+  const entry = { operator: operatorOf(caller), requestId: caller.requestId, action, userId };
+  const change = async (db: SharedDb): Promise<ListedUser> => {
+    if (!(await userStore(db).lock(userId))) throw notFound('User', userId);
+    const before = await directoryStore(db).getUser(userId);
+    await work(db, before);
+    const after = await directoryStore(db).getUser(userId);
+    await auditStore(db).insert({ ...entry, facts: differences(auditedOfUser, before, after) });
+    return after;
+  };
+  const user = await database.transactShared(change, { turn: { user: userId } });
+  await announce({ $case: 'userId', value: userId });
+  return user;
+}
+
+function differences<Row>(fields: readonly (keyof Row)[], before: Row, after: Row): Facts {
+  const changed = fields.filter((field) => before[field] !== after[field]);
+  return Object.fromEntries(changed.map((field) => [field, [before[field], after[field]]]));
+}

@@ -1,0 +1,45 @@
+import type { Caller } from '@parley/kernel/caller';
+import { invalid } from '@parley/kernel/errors';
+import { anyText, parseInput } from '@parley/kernel/input';
+import type { ListTenantsRequest, ListUsersRequest } from '@parley/protos/parley/identity/v1/admin';
+import { z } from 'zod';
+import { normalEmail } from '../email-address.ts';
+import { type PhoneQuery, readPhoneQuery } from '../phone-number.ts';
+import type { Ports } from '../ports.ts';
+import { directoryStore, type ListedTenant, type ListedUser } from './directory-store.ts';
+import { operatorOf } from './operator.ts';
+import { first, id, type Paged, paged, place } from './page.ts';
+
+const tenantFilter = z.object({ id, name: anyText(255), owner: anyText(320), first, after: place });
+const userFilter = z.object({ id, email: anyText(320), phone: anyText(100), tenant: id, first, after: place });
+
+/** Deleted ones too. @throws DomainError `invalid` */
+export async function listTenants(
+  { database }: Ports,
+  caller: Caller,
+  request: ListTenantsRequest,
+): Promise<Paged<ListedTenant>> {
+  operatorOf(caller);
+  const { owner, first, ...filter } = parseInput(tenantFilter, request, '');
+  const listing = { ...filter, ownerEmail: normalEmail(owner), limit: first + 1 };
+  return paged(await database.transactShared((db) => directoryStore(db).listTenants(listing)), first);
+}
+
+/** @throws DomainError `invalid` */
+export async function listUsers(
+  { database }: Ports,
+  caller: Caller,
+  request: ListUsersRequest,
+): Promise<Paged<ListedUser>> {
+  operatorOf(caller);
+  const { first, ...filter } = parseInput(userFilter, request, '');
+  const phone = filter.phone.trim() === '' ? null : phoneOf(filter.phone);
+  const listing = { ...filter, email: normalEmail(filter.email), phone, limit: first + 1 };
+  return paged(await database.transactShared((db) => directoryStore(db).listUsers(listing)), first);
+}
+
+function phoneOf(given: string): PhoneQuery {
+  const phone = readPhoneQuery(given);
+  if (!phone) throw invalid({ path: 'phone', message: 'is no phone number' });
+  return phone;
+}

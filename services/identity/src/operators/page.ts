@@ -1,0 +1,23 @@
+import { rule } from '@parley/kernel/input';
+import { z } from 'zod';
+
+const usual = 50;
+const most = 200;
+
+export const id = z.int32().optional();
+export const place = z.int32().check(rule((value) => (value < 0 ? 'must not be negative' : undefined)));
+export const first = z
+  .int32()
+  .check(rule((value) => (value < 0 || value > most ? `must be between 0 and ${most}` : undefined)))
+  .transform((value) => value || usual);
+
+export interface Paged<Row> {
+  rows: Row[];
+  /** The id of the last row where there are more. */
+  next: number | undefined;
+}
+
+/** @param rows one more than `size`, where there are so many */
+export function paged<Row extends { id: number }>(rows: Row[], size: number): Paged<Row> {
+  return { rows: rows.slice(0, size), next: rows.length > size ? rows[size - 1]?.id : undefined };
+}

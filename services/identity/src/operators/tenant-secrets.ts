@@ -1,0 +1,64 @@
+import type { Caller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import { parseInput, rule, text } from '@parley/kernel/input';
+import type { PutTenantSecretRequest, RemoveTenantSecretRequest } from '@parley/protos/parley/identity/v1/admin';
+import { z } from 'zod';
+import type { Ports } from '../ports.ts';
+import { changeTenant } from './audited-change.ts';
+import { directoryStore } from './directory-store.ts';
+import { operatorOf } from './operator.ts';
+import { type ListedSecret, tenantSecretStore } from './tenant-secret-store.ts';
+
+const isName = (name: string) => /^[a-z][\w.-]{0,99}$/iu.test(name);
+const secret = z.object({
+  tenantId: z.int32(),
+  name: z
+    .string()
+    .check(rule((name) => (isName(name) ? undefined : 'must be a letter and up to 99 of A-Z a-z 0-9 _ . -'))),
+  value: text(65_536),
+});
+
+/** By name, without their values. */
+export async function listTenantSecrets(
+  { database }: Ports,
+  caller: Caller,
+  { tenantId }: { tenantId: number },
+): Promise<ListedSecret[]> {
+  operatorOf(caller);
+  return database.transactShared(async (db) => {
+    await directoryStore(db).getTenant(tenantId);
+    return db.asTenant(tenantId, (own) => tenantSecretStore(own).list());
+  });
+}
+
+/** Encrypted for its tenant and name. @throws DomainError `invalid`, `notFound` */
+export async function putTenantSecret(ports: Ports, caller: Caller, request: PutTenantSecretRequest): Promise<void> {
+  operatorOf(caller);
+  const { tenantId, name, value } = parseInput(secret, request, '');
+  const sealed = ports.box.seal(value, secretSealingContext(tenantId, name));
+  await changeTenant(ports, caller, { action: 'set-secret', tenantId }, (db) =>
+    db.asTenant(tenantId, async (own) => {
+      const replaced = await tenantSecretStore(own).has(name);
+      await tenantSecretStore(own).put(name, sealed);
+      return { name, replaced };
+    }),
+  );
+}
+
+/** @throws DomainError `notFound` */
+export async function removeTenantSecret(
+  ports: Ports,
+  caller: Caller,
+  { tenantId, name }: RemoveTenantSecretRequest,
+): Promise<void> {
+  await changeTenant(ports, caller, { action: 'remove-secret', tenantId }, (db) =>
+    db.asTenant(tenantId, async (own) => {
+      if (!(isName(name) && (await tenantSecretStore(own).remove(name)))) throw notFound('Secret', name);
+      return { name };
+    }),
+  );
+}
+
+export function secretSealingContext(tenantId: number, name: string): string {
+  return `identity.tenant_secrets.value:${tenantId}:${name}`;
+}

@@ -1,0 +1,33 @@
+import type { Caller } from '@parley/kernel/caller';
+import type {
+  RemoveTwoFactorRequest,
+  RevokeSignInsRequest,
+  SetUserSuspensionRequest,
+} from '@parley/protos/parley/identity/v1/admin';
+import { tellOwner } from '../messages/tell-owner.ts';
+import type { Ports } from '../ports.ts';
+import { signInStore } from '../sign-in-store.ts';
+import { removeTwoFactor as unbindTwoFactor } from '../two-factor.ts';
+import { userStore } from '../user-store.ts';
+import { changeUser } from './audited-change.ts';
+import type { ListedUser } from './directory-store.ts';
+
+type Change<Request> = (ports: Ports, caller: Caller, request: Request) => Promise<ListedUser>;
+
+/** Revokes all sign-ins too; after it is lifted, the user signs in anew. */
+export const setUserSuspension: Change<SetUserSuspensionRequest> = (ports, caller, { userId, suspended }) =>
+  changeUser(ports, caller, { action: suspended ? 'suspend-user' : 'restore-user', userId }, async (db) => {
+    await userStore(db).setStatus(userId, suspended ? 'SUSPENDED' : 'ACTIVE');
+    if (suspended) await signInStore(db).revokeAll(userId);
+  });
+
+export const revokeSignIns: Change<RevokeSignInsRequest> = (ports, caller, { userId }) =>
+  changeUser(ports, caller, { action: 'revoke-sign-ins', userId }, (db) => signInStore(db).revokeAll(userId));
+
+/** Sign-ins that waited for a code are complete then. */
+export const removeTwoFactor: Change<RemoveTwoFactorRequest> = (ports, caller, { userId }) =>
+  changeUser(ports, caller, { action: 'remove-two-factor', userId }, async (db, { twoFactor }) => {
+    if (!twoFactor) return;
+    await unbindTwoFactor(db, userId);
+    await tellOwner(ports, db, userId, 'TWO_FACTOR_UNBOUND');
+  });

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import { type Caller, type Callers, createCallers } from '@parley/kernel/caller';
+import type { Database } from '@parley/postgres/database/types';
+import {
+  AdminServiceDefinition,
+  type ListAuditRequest,
+  type ListTenantsRequest,
+  type ListUsersRequest,
+} from '@parley/protos/parley/identity/v1/admin';
+import { rpcClient } from '@parley/rpc/client';
+import { bound } from '@parley/testing/bound';
+import { startService } from '@parley/testing/service-harness';
+import type { ExecutionContext } from 'ava';
+import type { IdentitySettings } from '../../src/config.ts';
+import { listAudit } from '../../src/operators/list-audit.ts';
+import { listTenants, listUsers } from '../../src/operators/list-directory.ts';
+import { listSigningKeys } from '../../src/operators/list-signing-keys.ts';
+import {
+  passOwnership,
+  setIdpOneBilling,
+  setMonthlyCap,
+  setPlan,
+  setTenantSuspension,
+} from '../../src/operators/tenant-changes.ts';
+import { listTenantSecrets, putTenantSecret, removeTenantSecret } from '../../src/operators/tenant-secrets.ts';
+import { tenantUsage } from '../../src/operators/tenant-usage.ts';
+import { removeTwoFactor, revokeSignIns, setUserSuspension } from '../../src/operators/user-changes.ts';
+import { rotateSigningKey } from '../../src/rotate-signing-key.ts';
+import { identity } from '../../src/service.ts';
+import { identityApp } from './identity-app.ts';
+
+export const operatorCases = {
+  listTenants,
+  listUsers,
+  setTenantSuspension,
+  setPlan,
+  setMonthlyCap,
+  setIdpOneBilling,
+  passOwnership,
+  setUserSuspension,
+  removeTwoFactor,
+  revokeSignIns,
+  listTenantSecrets,
+  putTenantSecret,
+  removeTenantSecret,
+  tenantUsage,
+  listSigningKeys,
+  rotateSigningKey,
+  listAudit,
+};
+
+export const operator = (displayName = 'ada', requestId = 'r1'): Caller => ({
+  kind: 'operator',
+  displayName,
+  tenantId: null,
+  requestId,
+});
+
+export const ofTenants = (request: Partial<ListTenantsRequest> = {}): ListTenantsRequest => ({
+  id: undefined,
+  name: '',
+  owner: '',
+  first: 0,
+  after: 0,
+  ...request,
+});
+
+export const ofUsers = (request: Partial<ListUsersRequest> = {}): ListUsersRequest => ({
+  id: undefined,
+  email: '',
+  phone: '',
+  tenant: undefined,
+  first: 0,
+  after: 0,
+  ...request,
+});
+
+export const ofAudit = (request: Partial<ListAuditRequest> = {}): ListAuditRequest => ({
+  tenant: undefined,
+  user: undefined,
+  first: 0,
+  before: 0,
+  ...request,
+});
+
+/** The use cases of people and of operators, on the same schema. */
+export async function operatorsApp(t: ExecutionContext, settings: Partial<IdentitySettings> = {}) {
+  const given = await identityApp(t, settings);
+  const admin = bound(operatorCases, given.ports);
+  return {
+    ...given,
+    admin,
+    /** What stands in the audit, newest first. */
+    audit: async (request: Partial<ListAuditRequest> = {}) =>
+      (await admin.listAudit(operator(), ofAudit(request))).rows,
+  };
+}
+
+/** The unit with its servers, and a client for operators. */
+export async function operatorsUnit(t: ExecutionContext, { database }: { database?: Database } = {}) {
+  const operatorKey = randomBytes(32);
+  const env = { SECRETS_KEYS: randomBytes(32).toString('base64'), OPERATOR_KEY: operatorKey.toString('base64') };
+  const started = await startService(t, identity, { env, ...(database && { database }) });
+  const { addresses } = started.dependencies;
+  const clientOf = async (callers: Callers, unit = 'identity') => {
+    const client = rpcClient({
+      definition: AdminServiceDefinition,
+      unit,
+      address: () => addresses.of('identity', 'rpc'),
+      callers,
+    });
+    await client.start();
+    t.teardown(() => client.stop());
+    return client.calls;
+  };
+  return { ...started, operatorKey, clientOf, admin: await clientOf(createCallers(operatorKey)) };
+}
