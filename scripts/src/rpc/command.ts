@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { type DescMethod, fromBinary, fromJsonString, type Message, toBinary, toJson } from '@bufbuild/protobuf';
+import type { DescMethod } from '@bufbuild/protobuf';
 import { type Caller, createCallers } from '@parley/kernel/caller';
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { errorTable } from '@parley/kernel/error-table';
-import { badRequest, type ErrorKind, isDomainError } from '@parley/kernel/errors';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { badRequest } from '@parley/kernel/errors';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { setting } from '@parley/kernel/settings';
-import { dataFolderSetting, meshKeySetting } from '@parley/kernel/shared-settings';
-import { addressesFile } from '@parley/local/addresses-file';
-import { keysFile } from '@parley/local/keys';
-import { rpcClient } from '@parley/rpc/client';
-import { ClientError, Status } from 'nice-grpc-common';
-import { root } from '../root.ts';
+import { meshKeySetting } from '@parley/kernel/shared-settings';
+import { addressOf, invoke, keysWith, requestOf, type Terminal, withProblems } from './invoke.ts';
 import { describe, nameOf, readMethods } from './methods.ts';
-
-/** Where answers and problems are written. */
-type Terminal = Record<'stdout' | 'stderr', { write(text: string): unknown }>;
 
 /** The arguments: up to three positionals (unit, method, request) and the caller. */
 export interface Typed {
@@ -28,72 +18,34 @@ export interface Typed {
 }
 
 /** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
-export async function rpcCommand(typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal) {
-  try {
+export function rpcCommand(typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal): Promise<number> {
+  return withProblems(terminal, async () => {
     const known = readMethods();
     const wanted = `${typed.positionals.slice(0, 2).join(' ')} `.trimStart();
     const found = known.filter((method) => `${nameOf(method)} `.startsWith(wanted));
     if (!found[0]) throw badRequest(`There is no ${wanted.trim()}. There are:\n  ${known.map(nameOf).join('\n  ')}`);
-    if (typed.positionals.length < 2) terminal.stdout.write(found.map(describe).join(''));
-    else return await call(found[0], typed, env, terminal, signal);
+    if (typed.positionals.length >= 2) return call(found[0], typed, env, terminal, signal);
+    terminal.stdout.write(found.map(describe).join(''));
     return 0;
-  } catch (error) {
-    if (!isDomainError(error, 'invalid') && !(error instanceof SettingsError)) throw error;
-    terminal.stderr.write(`${error.message}\n`);
-    return 2;
-  }
-}
-
-function requestOf({ input, parent: { file } }: DescMethod, json: string): Message {
-  try {
-    return fromJsonString(input, json);
-  } catch (error) {
-    throw badRequest(`${error instanceof Error ? error.message : error}; ${file.name}.proto has its fields`);
-  }
+  });
 }
 
 async function call(method: DescMethod, typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal) {
   const [unit = '', , json = '{}'] = typed.positionals;
   const request = requestOf(method, json);
-  const isStream = method.methodKind === 'server_streaming';
   const timeout = setting('timeout-ms', positiveInt.default(30_000), 'How long the call may take.');
   const { timeoutMs } = readSettings(typed.numbers, { timeoutMs: timeout });
-  // Shows the error of the unit in full.
-  const options = { caller: callerOf(typed), signal, expectedErrors: Object.keys(errorTable) as ErrorKind[] };
-  const client = rpcClient({ definition: definitionOf(method), unit, ...findUnit(unit, env) });
-  await client.start();
-  try {
-    const { once, many } = client.calls;
-    const answers = isStream ? many(request, options) : [once(request, { ...options, timeoutMs })];
-    for await (const answer of answers) {
-      const json = toJson(method.output, answer, { alwaysEmitImplicit: true });
-      terminal.stdout.write(`${JSON.stringify(json, null, isStream ? 0 : 2)}\n`);
-    }
-    return 0;
-  } catch (error) {
-    if (signal.aborted) return isStream ? 0 : 130;
-    if (!isDomainError(error)) throw error;
-    const { kind, reason, fields, cause } = error;
-    const { code, details } = cause instanceof ClientError ? cause : { code: errorTable[kind].grpc, details: '' };
-    const failure = { code: Status[code], message: details || error.message, reason, fields: fields[0] && fields };
-    terminal.stderr.write(`${JSON.stringify({ ...failure, requestId: options.caller.requestId }, null, 2)}\n`);
-    return 1;
-  } finally {
-    await client.stop();
-  }
-}
-
-function definitionOf({ name, parent, input, output }: DescMethod) {
-  const wire = {
-    path: `/${parent.typeName}/${name}`,
-    requestStream: false as const,
-    requestSerialize: (message: Message) => toBinary(input, message),
-    requestDeserialize: (bytes: Uint8Array): Message => fromBinary(input, bytes),
-    responseSerialize: (message: Message) => toBinary(output, message),
-    responseDeserialize: (bytes: Uint8Array): Message => fromBinary(output, bytes),
-    options: {},
-  };
-  return { once: { ...wire, responseStream: false as const }, many: { ...wire, responseStream: true as const } };
+  const caller = callerOf(typed);
+  const address = addressOf(unit, env);
+  const { meshKey } = readSettings(keysWith('MESH_KEY', env), { meshKey: meshKeySetting });
+  const indent = method.methodKind === 'server_streaming' ? 0 : 2;
+  return invoke(
+    { unit, address, callers: createCallers(meshKey), caller, method, request, timeoutMs, signal },
+    {
+      answer: (answer) => terminal.stdout.write(`${JSON.stringify(answer, null, indent)}\n`),
+      refusal: (refusal) => terminal.stderr.write(`${JSON.stringify(refusal, null, 2)}\n`),
+    },
+  );
 }
 
 /** The caller: the given user, session or API key, else the mesh itself. */
@@ -112,18 +64,4 @@ function callerOf({ numbers, apiKey }: Typed): Caller {
   if (userId) return { kind: 'user', userId, displayName: 'scripts/rpc', ...common };
   if (sessionId) return { kind: 'session', sessionId, ...common };
   return apiKey ? { kind: 'apiKey', ...common } : { kind: 'service', service: 'scripts/rpc', ...common };
-}
-
-/** Settings take precedence over the addresses in the data folder of the mesh on this machine. */
-function findUnit(unit: string, env: Environment) {
-  const kept = (file: string) => {
-    const path = resolve(root, readSettings(env, { folder: dataFolderSetting }).folder, file);
-    return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
-  };
-  const name = `${unit.toUpperCase()}_RPC_URL`;
-  const address: string = env[name] || kept(addressesFile)[unit]?.rpc;
-  if (!address)
-    throw badRequest(`Where is ${unit}? Start scripts/up, or set ${name}, or PARLEY_DATA_DIR of a running mesh`);
-  const { meshKey } = readSettings(env.MESH_KEY ? env : kept(keysFile), { meshKey: meshKeySetting });
-  return { address: () => address, callers: createCallers(meshKey) };
 }

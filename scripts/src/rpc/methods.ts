@@ -3,8 +3,19 @@ import { fileURLToPath } from 'node:url';
 import { createFileRegistry, type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
+const operators = 'parley.identity.v1.AdminService';
+
 /** From the image that `scripts/generate` writes. Without methods that take a stream, which cannot be typed. */
 export function readMethods(): DescMethod[] {
+  return allMethods().filter(({ parent }) => parent.typeName !== operators);
+}
+
+/** Those that operators call by `scripts/admin`. */
+export function readOperatorMethods(): DescMethod[] {
+  return allMethods().filter(({ parent }) => parent.typeName === operators);
+}
+
+function allMethods(): DescMethod[] {
   const image = readFileSync(fileURLToPath(import.meta.resolve('@parley/protos/image.binpb')));
   return [...createFileRegistry(fromBinary(FileDescriptorSetSchema, image))]
     .flatMap((each) => (each.kind === 'service' ? each.methods : []))

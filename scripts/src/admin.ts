@@ -1,0 +1,37 @@
+import { text } from 'node:stream/consumers';
+import { adminCommand } from './admin/admin-command.ts';
+import { adminCommands, filters } from './admin/commands.ts';
+import { readOptions } from './read-options.ts';
+
+const list = adminCommands.map(([typed, , does]) => `  scripts/admin ${typed.padEnd(32)}${does}\n`).join('');
+const usage = `What operators do with tenants and users.
+
+${list}
+  --as NAME   who you are, for the audit; without it the user of the operating system
+  --json      answers as protobuf's JSON, as protos/parley/identity/v1/admin.proto has them, and errors as scripts/rpc has them
+
+Identity is where IDENTITY_RPC_URL says, and calls are signed with OPERATOR_KEY; else both are those of the mesh that scripts/up
+runs on the data folder (PARLEY_DATA_DIR). A list ends after --first entries (50, at most 200) and says how to go on. The exit code
+is 1 where identity refuses, 2 where nothing could be asked.
+`;
+
+const narrowing = Object.fromEntries(filters.map((name) => [name, { type: 'string' as const }]));
+const options = { as: { type: 'string' }, json: { type: 'boolean' }, ...narrowing } as const;
+const { positionals, as, json = false, ...given } = readOptions(usage, options, 3);
+
+const enough = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());
+
+if (positionals.length === 0) {
+  process.stderr.write(usage);
+  process.exitCode = 2;
+} else {
+  const { stdin, stdout, stderr } = process;
+  const terminal = { stdout, stderr, read: () => text(stdin) };
+  process.exitCode = await adminCommand(
+    { positionals, as, json, filters: given },
+    process.env,
+    terminal,
+    enough.signal,
+  );
+}

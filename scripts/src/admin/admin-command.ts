@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { createCallers } from '@parley/kernel/caller';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { badRequest } from '@parley/kernel/errors';
+import { operatorKeySetting } from '@parley/kernel/shared-settings';
+import { addressOf, invoke, keysWith, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
+import { readOperatorMethods } from '../rpc/methods.ts';
+import { adminCommands, fieldOf } from './commands.ts';
+import { shown } from './show.ts';
+
+export interface TypedAdmin {
+  positionals: string[];
+  json: boolean;
+  /** Who asks, for the audit. Default: the user of the operating system. */
+  as?: string | undefined;
+  /** What narrows a list. */
+  filters: Environment;
+}
+
+type AdminTerminal = Terminal & {
+  /** All of the standard input. */
+  read(): Promise<string>;
+};
+
+/** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
+export function adminCommand(typed: TypedAdmin, env: Environment, terminal: AdminTerminal, signal: AbortSignal) {
+  return withProblems(terminal, async () => {
+    const [name = '', ...given] = typed.positionals;
+    const [usage = '', calls, , always] = adminCommands.find(([usage]) => usage.split(' ')[0] === name) ?? [];
+    const method = readOperatorMethods().find((each) => each.name === calls);
+    if (!method) throw badRequest(`There is no ${name}. See scripts/admin --help`);
+    const [words = '', fromInput] = usage.split(' < ');
+    const wanted = words.split(' ').slice(1);
+    if (given.length !== wanted.length) throw badRequest(`Type it as: scripts/admin ${usage}`);
+    const fields: Record<string, unknown> = { ...always, ...typed.filters };
+    for (const [n, word] of wanted.entries()) fields[fieldOf[word] ?? ''] = word === 'USD' ? e8Of(given[n]) : given[n];
+    const unit = 'identity';
+    const address = addressOf(unit, env);
+    const callers = createCallers(operatorKey(env));
+    const caller = {
+      kind: 'operator' as const,
+      displayName: typed.as ?? userName(),
+      tenantId: null,
+      requestId: randomUUID(),
+    };
+    if (fromInput) fields[fieldOf[fromInput] ?? ''] = (await terminal.read()).replace(/\r?\n$/, '');
+    const request = requestOf(method, JSON.stringify(fields));
+    return invoke(
+      { unit, address, callers, caller, method, request, timeoutMs: 30_000, signal },
+      {
+        answer: (json) =>
+          terminal.stdout.write(typed.json ? `${JSON.stringify(json, null, 2)}\n` : shown(json, method.output)),
+        refusal: (refusal) =>
+          terminal.stderr.write(
+            typed.json ? `${JSON.stringify(refusal, null, 2)}\n` : `${refusal.message} (${refusal.code})\n`,
+          ),
+      },
+    );
+  });
+}
+
+function e8Of(usd = ''): string {
+  const [, whole, cents = ''] = /^(\d{1,9})(?:\.(\d{1,2}))?$/.exec(usd) ?? [];
+  if (whole === undefined) throw badRequest(`USD must be an amount such as 25 or 25.50`);
+  return `${whole}${cents.padEnd(8, '0')}`;
+}
+
+function operatorKey(env: Environment): Uint8Array {
+  const { key } = readSettings(keysWith('OPERATOR_KEY', env), { key: operatorKeySetting });
+  if (!key)
+    throw badRequest('OPERATOR_KEY: is missing. It is that of identity, or in the data folder of a running mesh');
+  return key;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    throw badRequest('Who are you? This machine does not know; say it by --as NAME');
+  }
+}

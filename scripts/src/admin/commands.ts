@@ -1,0 +1,39 @@
+/** What is typed, the method that it calls, what it does, and fields of the request that are always the same. */
+type AdminCommand = readonly [typed: string, calls: string, does: string, always?: object];
+
+export const adminCommands: readonly AdminCommand[] = [
+  ['tenants', 'ListTenants', 'finds tenants: --id, --name, --owner EMAIL, --first, --after'],
+  ['users', 'ListUsers', 'finds users: --id, --email, --phone, --tenant, --first, --after'],
+  ['suspend-tenant TENANT', 'SetTenantSuspension', 'closes a tenant', { suspended: true }],
+  ['restore-tenant TENANT', 'SetTenantSuspension', 'opens it again', { suspended: false }],
+  ['set-plan TENANT PLAN', 'SetPlan', 'raises or lowers a plan: DEV, PRO or ENTERPRISE'],
+  ['set-cap TENANT USD', 'SetMonthlyCap', "sets what it may spend in a month, in place of its plan's cap"],
+  ['clear-cap TENANT', 'SetMonthlyCap', "brings back its plan's cap"],
+  ['confirm-billing TENANT', 'SetIdpOneBilling', 'notes that IDP_ONE bills it', { confirmed: true }],
+  ['withdraw-billing TENANT', 'SetIdpOneBilling', 'withdraws that', { confirmed: false }],
+  ['pass-ownership TENANT USER', 'PassOwnership', 'makes an active member its owner'],
+  ['usage TENANT', 'GetTenantUsage', 'shows what its calls of models have cost'],
+  ['secrets TENANT', 'ListTenantSecrets', 'lists the names of its secrets'],
+  ['set-secret TENANT NAME < VALUE', 'PutTenantSecret', 'stores a secret; its value comes from the standard input'],
+  ['remove-secret TENANT NAME', 'RemoveTenantSecret', 'removes it'],
+  ['suspend-user USER', 'SetUserSuspension', 'closes an account and ends its sign-ins', { suspended: true }],
+  ['restore-user USER', 'SetUserSuspension', 'lets them sign in again', { suspended: false }],
+  ['revoke-sign-ins USER', 'RevokeSignIns', 'ends all sign-ins of a user'],
+  ['remove-two-factor USER', 'RemoveTwoFactor', 'removes a two-factor secret that its user has lost'],
+  ['keys', 'ListSigningKeys', 'lists the keys that sign access tokens'],
+  ['rotate-key', 'RotateAccessTokenKey', 'makes a new one, which signs half an hour later'],
+  ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
+];
+
+/** The field of a request that an argument fills. */
+export const fieldOf: Record<string, string> = {
+  TENANT: 'tenantId',
+  USER: 'userId',
+  PLAN: 'plan',
+  USD: 'monthlyCapUsdE8',
+  NAME: 'name',
+  VALUE: 'value',
+};
+
+/** What narrows a list: each is a field of its request. */
+export const filters = ['id', 'name', 'owner', 'email', 'phone', 'tenant', 'user', 'first', 'after', 'before'] as const;
