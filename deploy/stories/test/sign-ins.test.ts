@@ -1,7 +1,3 @@
-import { identitySchema } from '@parley/identity/schema';
-import { createCallers, serviceCaller } from '@parley/kernel/caller';
-import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import { rpcClient } from '@parley/rpc/client';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
@@ -94,31 +90,4 @@ story('operations need the platform header, and unknown ones have an error code 
   const unknown = await ada.send('{ noSuchThing }');
   t.is(unknown.status, 400);
   t.is(unknown.errors?.[0]?.extensions.code, 'GRAPHQL_VALIDATION_FAILED');
-});
-
-story('a new signing key is published for longer than the key set may be kept, before it signs', async (t, mesh) => {
-  const { MESH_KEY = '' } = mesh.settings;
-  const client = rpcClient({
-    definition: IdentityServiceDefinition,
-    unit: 'identity',
-    address: () => mesh.addresses('identity', 'rpc')[0] ?? '',
-    callers: createCallers(Buffer.from(MESH_KEY, 'base64')),
-  });
-  await client.start();
-  t.teardown(() => client.stop());
-  const { kid } = await client.calls.rotateSigningKey({}, { caller: serviceCaller('operator', null, 'rotation') });
-
-  const [key] = await mesh
-    .database(identitySchema)
-    .transactShared(({ knex }) =>
-      knex('signing_keys')
-        .where({ kid })
-        .select(knex.raw('extract(epoch FROM signs_from - created_at)::float AS "publishedForS"')),
-    );
-  for (const url of mesh.gateways) {
-    const response = await fetch(new URL('/.well-known/jwks.json', url));
-    const maxAgeS = Number(/max-age=(\d+)/u.exec(response.headers.get('cache-control') ?? '')?.[1]);
-    // A gateway keeps it for as long itself before it answers with it.
-    t.true(key.publishedForS > 2 * maxAgeS + 60, `${key.publishedForS} s, and it is kept for twice ${maxAgeS} s`);
-  }
 });

@@ -1,0 +1,105 @@
+import { identitySchema } from '@parley/identity/schema';
+import { type Caller, createCallers } from '@parley/kernel/caller';
+import { AdminServiceDefinition } from '@parley/protos/parley/identity/v1/admin';
+import { rpcClient } from '@parley/rpc/client';
+import test, { type ExecutionContext } from 'ava';
+import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
+import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
+import type { TestMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
+import { withinASecond } from '../src/within-a-second.ts';
+
+const story = stories(test, { on: 'processes' });
+
+const caller: Caller = { kind: 'operator', displayName: 'stories', tenantId: null, requestId: 'stories' };
+
+/** What scripts/admin calls. */
+async function operatorOf(t: ExecutionContext, { settings, addresses }: Pick<TestMesh, 'settings' | 'addresses'>) {
+  const client = rpcClient({
+    definition: AdminServiceDefinition,
+    unit: 'identity',
+    address: () => addresses('identity', 'rpc')[0] ?? '',
+    callers: createCallers(Buffer.from(settings['OPERATOR_KEY'] ?? '', 'base64')),
+  });
+  await client.start();
+  t.teardown(() => client.stop());
+  return client.calls;
+}
+
+story(
+  'whom an operator suspends is signed out of every gateway within a second, sockets included',
+  async (t, given) => {
+    const mesh = withCredentials(given);
+    const admin = await operatorOf(t, mesh);
+    const ada = await mesh.person();
+    const { userId } = await idsOf(ada);
+    const { id } = await startSession(ada, await createAgent(ada));
+    const clients = [ada, mesh.atSecond(ada), await ada.elsewhere()];
+    const sockets = clients.map((client) => follow(t, client, id));
+    await Promise.all(sockets.map((events) => events.opened()));
+
+    await admin.setUserSuspension({ userId, suspended: true }, { caller });
+    await closedByServer(t, sockets);
+    for (const client of clients) {
+      await withinASecond(
+        mesh.url,
+        'it is refused',
+        async () => (await outcome(client, profile)) === 'UNAUTHENTICATED',
+      );
+    }
+    const { email = '', password = '' } = ada.account ?? {};
+    const login = 'mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }';
+    t.is(await outcome(ada, login, { input: { email, password } }), 'FORBIDDEN USER_SUSPENDED');
+
+    await admin.setUserSuspension({ userId, suspended: false }, { caller });
+    t.is(await outcome(ada, profile), 'UNAUTHENTICATED', 'a sign-in that was revoked stays so');
+    await ada.login({ email, password });
+    t.is(await outcome(ada, profile), 'ok');
+  },
+);
+
+story('a tenant that an operator suspends is closed on every gateway, and its API key refused', async (t, given) => {
+  const mesh = withCredentials(given);
+  const admin = await operatorOf(t, mesh);
+  const ada = await mesh.person();
+  const { tenantId } = await idsOf(ada);
+  const server = await ada.withApiKey();
+  const ask = '{ generateText(input: { prompt: "hello" }) { text } }';
+  mesh.model.answer('hello', { text: 'Hi.' });
+  t.is(await outcome(server, ask), 'ok');
+
+  await admin.setTenantSuspension({ tenantId, suspended: true }, { caller });
+  const update = 'mutation { upsertAvatarConfig(input: { speakingRate: 1.5 }) { id } }';
+  for (const client of [ada, mesh.atSecond(ada)]) {
+    const isClosed = async () => (await outcome(client, update)) === 'FORBIDDEN TENANT_SUSPENDED';
+    await withinASecond(mesh.url, 'it is closed', isClosed);
+  }
+  t.is(await outcome(server, ask), 'FORBIDDEN TENANT_SUSPENDED');
+  const lift = 'mutation { updateTenant(input: { isSuspended: false }) { id } }';
+  t.is(await outcome(ada, lift), 'FORBIDDEN SUSPENDED_BY_OPERATOR');
+
+  await admin.setTenantSuspension({ tenantId, suspended: false }, { caller });
+  for (const client of [ada, mesh.atSecond(ada)]) {
+    await withinASecond(mesh.url, 'it is open', async () => (await outcome(client, update)) === 'ok');
+  }
+});
+
+story('a new signing key is published for longer than the key set may be kept, before it signs', async (t, mesh) => {
+  const admin = await operatorOf(t, mesh);
+  const { key: made } = await admin.rotateAccessTokenKey({}, { caller });
+  const kid = made?.kid ?? '';
+
+  const [key] = await mesh
+    .database(identitySchema)
+    .transactShared(({ knex }) =>
+      knex('signing_keys')
+        .where({ kid })
+        .select(knex.raw('extract(epoch FROM signs_from - created_at)::float AS "publishedForS"')),
+    );
+  for (const url of mesh.gateways) {
+    const response = await fetch(new URL('/.well-known/jwks.json', url));
+    const maxAgeS = Number(/max-age=(\d+)/u.exec(response.headers.get('cache-control') ?? '')?.[1]);
+    // A gateway keeps it for as long itself before it answers with it.
+    t.true(key.publishedForS > 2 * maxAgeS + 60, `${key.publishedForS} s, and it is kept for twice ${maxAgeS} s`);
+  }
+});
