@@ -20,6 +20,7 @@ export function withCredentials(mesh: TestMesh) {
     ...reachable([url], model.port),
     secondUrl,
     meshKey: Buffer.from(settings['MESH_KEY'] ?? '', 'base64'),
+    operatorKey: Buffer.from(settings['OPERATOR_KEY'] ?? '', 'base64'),
     /** The same client at the second gateway. */
     atSecond: (client: Client) => client.at(secondUrl),
     /** A client with a token of this session. */

@@ -4,8 +4,7 @@ import { AdminServiceDefinition } from '@parley/protos/parley/identity/v1/admin'
 import { rpcClient } from '@parley/rpc/client';
 import test, { type ExecutionContext } from 'ava';
 import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
-import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
-import type { TestMesh } from '../src/mesh.ts';
+import { type CredentialMesh, idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
 import { stories } from '../src/stories.ts';
 import { withinASecond } from '../src/within-a-second.ts';
 
@@ -14,12 +13,12 @@ const story = stories(test, { on: 'processes' });
 const caller: Caller = { kind: 'operator', displayName: 'stories', tenantId: null, requestId: 'stories' };
 
 /** What scripts/admin calls. */
-async function operatorOf(t: ExecutionContext, { settings, addresses }: Pick<TestMesh, 'settings' | 'addresses'>) {
+async function operatorOf(t: ExecutionContext, { operatorKey, addresses }: CredentialMesh) {
   const client = rpcClient({
     definition: AdminServiceDefinition,
     unit: 'identity',
     address: () => addresses('identity', 'rpc')[0] ?? '',
-    callers: createCallers(Buffer.from(settings['OPERATOR_KEY'] ?? '', 'base64')),
+    callers: createCallers(operatorKey),
   });
   await client.start();
   t.teardown(() => client.stop());
@@ -85,7 +84,7 @@ story('a tenant that an operator suspends is closed on every gateway, and its AP
 });
 
 story('a new signing key is published for longer than the key set may be kept, before it signs', async (t, mesh) => {
-  const admin = await operatorOf(t, mesh);
+  const admin = await operatorOf(t, withCredentials(mesh));
   const { key: made } = await admin.rotateAccessTokenKey({}, { caller });
   const kid = made?.kid ?? '';
 

@@ -7,14 +7,14 @@ import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/sessi
 import test from 'ava';
 import { SignJWT } from 'jose';
 import { type Channel, createChannel, createClient, Metadata } from 'nice-grpc';
-import { withCredentials } from '../src/credentials.ts';
+import { type CredentialMesh, withCredentials } from '../src/credentials.ts';
 import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'test' };
 
 /** Credentials that no port may take, of a unit, and one that it must. */
-async function credentials(meshKey: Uint8Array, unit: string) {
+async function credentials({ meshKey, operatorKey }: CredentialMesh, unit: string) {
   const minted = (agoS: number, claims: object = {}) => {
     const at = Math.floor(Date.now() / 1000) - agoS;
     const token = new SignJWT({ caller, aud: unit, iat: at, exp: at + 60, ...claims });
@@ -28,6 +28,7 @@ async function credentials(meshKey: Uint8Array, unit: string) {
       none: undefined,
       garbage: 'garbage',
       'of another mesh': await createCallers(Buffer.alloc(32, 7)).mint(caller, unit),
+      'of an operator': await createCallers(operatorKey).mint({ ...caller, kind: 'operator', displayName: 'x' }, unit),
       'for another unit': await createCallers(meshKey).mint(caller, other),
       'for nobody': await minted(0, { aud: undefined }),
       expired: await minted(120),
@@ -36,8 +37,9 @@ async function credentials(meshKey: Uint8Array, unit: string) {
   };
 }
 
-story('no subgraph answers a call without a mesh credential of its own', async (t, mesh) => {
-  const { addresses, meshKey } = withCredentials(mesh);
+story('no subgraph answers a call without a mesh credential of its own', async (t, given) => {
+  const mesh = withCredentials(given);
+  const { addresses } = mesh;
   const endpoints = units
     .filter(({ serves }) => serves.includes('graph'))
     .flatMap(({ name: unit }) => addresses(unit, 'graph').map((address) => ({ unit, address })));
@@ -50,7 +52,7 @@ story('no subgraph answers a call without a mesh credential of its own', async (
       });
       return status;
     };
-    const { right, wrong } = await credentials(meshKey, unit);
+    const { right, wrong } = await credentials(mesh, unit);
     for (const [name, credential] of Object.entries(wrong)) {
       for (const query of ['{ __typename }', '{ _service { sdl } }'])
         t.is(await ask(credential, query), 401, `${unit}: ${name}`);
@@ -59,8 +61,9 @@ story('no subgraph answers a call without a mesh credential of its own', async (
   }
 });
 
-story('no gRPC port answers a call without a mesh credential of its own', async (t, mesh) => {
-  const { addresses, meshKey } = withCredentials(mesh);
+story('no gRPC port answers a call without a mesh credential of its own', async (t, given) => {
+  const mesh = withCredentials(given);
+  const { addresses } = mesh;
   const channelTo = (address: string) => {
     const channel = createChannel(address);
     t.teardown(() => channel.close());
@@ -79,7 +82,7 @@ story('no gRPC port answers a call without a mesh credential of its own', async 
   t.deepEqual(Object.keys(calls).toSorted(), serving.toSorted());
   for (const [unit, call] of Object.entries(calls)) {
     for (const channel of addresses(unit, 'rpc').map(channelTo)) {
-      const { right, wrong } = await credentials(meshKey, unit);
+      const { right, wrong } = await credentials(mesh, unit);
       for (const [name, credential] of Object.entries(wrong)) {
         const metadata = Metadata(credential ? { [callerHeader]: credential } : {});
         await t.throwsAsync(call(channel, metadata), { message: /UNAUTHENTICATED/ }, `${unit}: ${name}`);

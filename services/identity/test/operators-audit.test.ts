@@ -153,12 +153,13 @@ test('unknown ids are not found, and leave nothing in the audit', async (t) => {
   t.deepEqual(await audit(), []);
 });
 
-test('two operators who suspend and restore at once leave an audit that ends in the state of the tenant', async (t) => {
-  const { app, admin, audit } = await operatorsApp(t);
+test('operators who suspend and restore at once, on two replicas, leave an audit that ends in the state of the tenant', async (t) => {
+  const { app, admin, elsewhere, audit } = await operatorsApp(t);
+  const other = await elsewhere();
   const { tenantId } = (await signUp(app)).caller;
   await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
-      admin.setTenantSuspension(operator(`op${n % 2}`), { tenantId, suspended: n % 3 > 0 }),
+      (n % 2 ? admin : other).setTenantSuspension(operator(`op${n % 2}`), { tenantId, suspended: n % 3 > 0 }),
     ),
   );
   const entries = (await audit({ tenant: tenantId })).toReversed();

@@ -10,8 +10,10 @@ import {
 import { rpcClient } from '@parley/rpc/client';
 import { bound } from '@parley/testing/bound';
 import { startService } from '@parley/testing/service-harness';
+import { replicaOf } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import type { IdentitySettings } from '../../src/config.ts';
+import { identitySchema } from '../../src/identity-schema.ts';
 import { listAudit } from '../../src/operators/list-audit.ts';
 import { listTenants, listUsers } from '../../src/operators/list-directory.ts';
 import { listSigningKeys } from '../../src/operators/list-signing-keys.ts';
@@ -90,6 +92,10 @@ export async function operatorsApp(t: ExecutionContext, settings: Partial<Identi
   return {
     ...given,
     admin,
+    /** The use cases of operators on a second replica. */
+    async elsewhere() {
+      return bound(operatorCases, { ...given.ports, database: await replicaOf(t, given.database, identitySchema) });
+    },
     /** What stands in the audit, newest first. */
     audit: async (request: Partial<ListAuditRequest> = {}) =>
       (await admin.listAudit(operator(), ofAudit(request))).rows,
