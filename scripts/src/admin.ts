@@ -21,17 +21,14 @@ const { positionals, as, json = false, ...given } = readOptions(usage, options, 
 
 const enough = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());
+process.stdout.on('error', () => enough.abort()); // the reader has ended, e.g. `scripts/admin … | head`
 
 if (positionals.length === 0) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
-  const { stdin, stdout, stderr } = process;
+  const { env, stdin, stdout, stderr } = process;
   const terminal = { stdout, stderr, read: () => text(stdin) };
-  process.exitCode = await adminCommand(
-    { positionals, as, json, filters: given },
-    process.env,
-    terminal,
-    enough.signal,
-  );
+  const typed = { positionals, as, json, filters: given };
+  process.exitCode = await adminCommand(typed, env, terminal, enough.signal);
 }

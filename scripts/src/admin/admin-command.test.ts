@@ -212,13 +212,8 @@ more: --after 12
   );
   t.is(
     await shown('set-plan 7 PRO'),
-    `id               7
-name             Ada’s Workspace
-plan             PRO
-owner id         3
-owner email      ada@example.test
-billing account  PLATFORM
-created at       2026-01-31T12:00:00.250Z
+    `id  name             plan  owner id  owner email       billing account  created at
+7   Ada’s Workspace  PRO   3         ada@example.test  PLATFORM         2026-01-31T12:00:00.250Z
 `,
   );
   t.is(
