@@ -1,7 +1,7 @@
 import test from 'ava';
 import { addMember, signUp } from './support/identity-app.ts';
 import { operator, operatorsApp } from './support/operators.ts';
-import { agentOf, changeTenant, settlement, spendCall, usd } from './support/spend.ts';
+import { agentOf, settlement, spendCall, usd } from './support/spend.ts';
 
 const ada = operator('ada');
 
@@ -42,7 +42,7 @@ test('an operator raises a plan where its owner may not, and the next call of a 
 });
 
 test("a tenant's own cap stands in place of its plan's and of IDP_ONE's ceiling, from the next call on", async (t) => {
-  const { app, admin, database } = await operatorsApp(t, { idpOneMonthlyCeilingUsd: 777 });
+  const { app, admin } = await operatorsApp(t, { idpOneMonthlyCeilingUsd: 777 });
   const { caller } = await signUp(app);
   const { tenantId } = caller;
   const setCap = (amount?: bigint) => admin.setMonthlyCap(ada, { tenantId, monthlyCapUsdE8: amount });
@@ -65,7 +65,7 @@ test("a tenant's own cap stands in place of its plan's and of IDP_ONE's ceiling,
   await admin.setPlan(ada, { tenantId, plan: 'ENTERPRISE' });
   t.is(await refusal('c'), reached('0.01'));
   await admin.setIdpOneBilling(ada, { tenantId, confirmed: true });
-  await changeTenant(database, tenantId, { primaryBillingAccount: 'IDP_ONE' });
+  await app.setPrimaryBillingAccount(caller, { billingAccount: 'IDP_ONE' });
   t.is(await refusal('c'), reached('0.01'));
 
   t.like(await setCap(), { monthlyCapUsd: null });
@@ -77,10 +77,10 @@ test("a tenant's own cap stands in place of its plan's and of IDP_ONE's ceiling,
 });
 
 test('IDP_ONE lifts the cap of a plan once an operator has confirmed that billing, until they withdraw it', async (t) => {
-  const { app, admin, database } = await operatorsApp(t, { idpOneMonthlyCeilingUsd: 777 });
+  const { app, admin } = await operatorsApp(t, { idpOneMonthlyCeilingUsd: 777 });
   const { caller } = await signUp(app);
   const { tenantId } = caller;
-  await changeTenant(database, tenantId, { primaryBillingAccount: 'IDP_ONE' });
+  await app.setPrimaryBillingAccount(caller, { billingAccount: 'IDP_ONE' });
   const cap = async () => (await app.apiUsageSummary(caller)).capUsd;
   t.is(await cap(), 10);
   t.like(await admin.setIdpOneBilling(ada, { tenantId, confirmed: true }), { idpOneBillingConfirmed: true });
