@@ -9,6 +9,7 @@ import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
 import type { SignInInput } from './generated/schema.ts';
 import type { LockState } from './login-lock.ts';
+import { tellOwner } from './messages/tell-owner.ts';
 import { maxPasswordLength } from './password-rules.ts';
 import { type Requester, requesterOf } from './passwords.ts';
 import { readPhoneQuery } from './phone-number.ts';
@@ -49,7 +50,7 @@ export async function login(
     },
   );
   if (!account) {
-    if (lockState !== 'locked') await ports.loginLock.failed(subject, ip);
+    if (lockState !== 'locked') await recordFailure(ports, { subject, ip, userId: found?.userId });
     throw wrongCredentials();
   }
   await ports.loginLock.succeeded(subject, ip);
@@ -69,6 +70,17 @@ export async function login(
   };
   const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, gone: signal });
   return issueTokens(ports, signIn);
+}
+
+/** Mails the owner of an account with many failures. For an unknown account does the same work. */
+async function recordFailure(
+  ports: Ports,
+  { subject, ip, userId }: { subject: string; ip: string; userId: number | undefined },
+): Promise<void> {
+  const { isToBeTold } = await ports.loginLock.failed(subject, ip);
+  if (!isToBeTold) return;
+  const told = ports.database.transactShared((db) => tellOwner(ports, db, userId ?? 0, 'FAILED_LOGINS'));
+  await told.catch((error: unknown) => ports.log.warn({ err: error, userId }, 'owner not told of failed logins'));
 }
 
 /** Undefined after the same time for an unknown account, a wrong password and a lock, which all get the same error. */
