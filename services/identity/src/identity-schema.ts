@@ -5,6 +5,7 @@ import { avatarConfigs } from './migrations/003-avatar-configs.ts';
 import { phoneDigits } from './migrations/004-phone-digits.ts';
 import { usage } from './migrations/005-usage.ts';
 import { emailProof } from './migrations/006-email-proof.ts';
+import { codes } from './migrations/007-codes.ts';
 import { twoFactor } from './migrations/008-two-factor.ts';
 
 export const identitySchema: SchemaDeclaration = {
@@ -19,6 +20,7 @@ export const identitySchema: SchemaDeclaration = {
     api_keys: 'people',
     signing_keys: 'people',
     derivation_keys: 'people',
+    secured_tokens: 'people',
     avatar_configs: 'tenant',
     usage_calls: 'tenant',
     usage_months: 'tenant',
@@ -27,5 +29,5 @@ export const identitySchema: SchemaDeclaration = {
     platform_months: 'internal',
     tenant_plans: 'internal',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, twoFactor],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, twoFactor, codes],
 };

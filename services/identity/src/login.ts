@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
+import { findAccount, namesOneContact } from './find-account.ts';
 import type { SignInInput } from './generated/schema.ts';
 import type { LockState } from './login-lock.ts';
 import { tellOwner } from './messages/tell-owner.ts';
@@ -21,11 +22,7 @@ import { type Account, userStore } from './user-store.ts';
 
 const credentials = z
   .object({ email: anyText().nullish(), phoneNumber: anyText().nullish(), password: anyText() })
-  .refine(({ email, phoneNumber }) => (email == null) !== (phoneNumber == null), {
-    path: ['email'],
-    error: 'or input.phoneNumber must be given, and not both',
-    when: () => true, // reported together with other problems
-  });
+  .refine(...namesOneContact);
 
 /** @throws `unauthenticated`; only with the correct password `USER_SUSPENDED`; `invalid`, `tooManyRequests`, `unavailable` */
 export async function login(
@@ -110,12 +107,6 @@ function subjectOf(found: Account | undefined, input: SignInInput): string {
   const query = readPhoneQuery(input.phoneNumber ?? '');
   if (!query) return 'no number';
   return `phone ${'e164' in query ? query.e164 : query.national}`;
-}
-
-async function findAccount(users: ReturnType<typeof userStore>, input: SignInInput): Promise<Account | undefined> {
-  if (input.email != null) return users.findAccountByEmail(normalEmail(input.email));
-  const query = readPhoneQuery(input.phoneNumber ?? '');
-  return query && users.findAccountByPhone(query);
 }
 
 function wrongCredentials() {
