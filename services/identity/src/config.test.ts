@@ -100,3 +100,11 @@ test('PLAN_LIMITS_FILE overrides what it names, and what is wrong with it is nam
     message: /cannot be read/u,
   });
 });
+
+test('RESET_URL is an http or https URL to which a parameter can be added', (t) => {
+  const resetUrl = (value: string) => readIdentityConfig({ ...key, RESET_URL: value }).settings.resetUrl;
+  t.is(resetUrl(''), undefined);
+  t.is(resetUrl('https://app.example/reset?step=1'), 'https://app.example/reset?step=1');
+  for (const wrong of ['app.example/reset', 'javascript:alert(1)', 'https://app.example/#/reset'])
+    t.throws(() => resetUrl(wrong), { message: /RESET_URL: /u }, wrong);
+});

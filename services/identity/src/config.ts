@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { list, positiveInt } from '@parley/kernel/setting-types';
+import { httpUrl, list, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
   dataFolderSetting,
@@ -81,7 +81,13 @@ export const identitySettings = {
     registration: setting(
       'REGISTRATION',
       z.enum(['open', 'otp', 'invite'], 'is none of open, otp and invite').default('open'),
-      'Who may register: anybody, or only those with a code (`otp`) or an invitation (`invite`), which closes it while none are handed out.',
+      'Who may register: anybody, or only those with a code (`otp`, sent to whoever asks for one) or an invitation of the operator (`invite`).',
+    ),
+    resetUrl: setting(
+      'RESET_URL',
+      httpUrl.refine((url) => !url.includes('#'), 'has a fragment').optional(),
+      'The page where people set a new password. Links of mails begin with it, and add the parameter `token`.',
+      { without: '`/reset-password` at `PARLEY_PUBLIC_URL`' },
     ),
     regions: setting('REGIONS', list.default([]), 'Regions that a tenant may name, separated by commas.', {
       without: 'any code up to 32 characters',

@@ -9,7 +9,9 @@ export interface SigningKey {
   key: CryptoKey;
 }
 
-export type KeyPurpose = 'refresh-successor' | 'id-no-index';
+const keyPurposes = ['refresh-successor', 'id-no-index', 'contact-index', 'one-time-code'] as const;
+
+export type KeyPurpose = (typeof keyPurposes)[number];
 
 export type IdentityKeys = ReturnType<typeof identityKeys>;
 
@@ -88,8 +90,7 @@ export function identityKeys(database: Database, box: SecretBox) {
     /** Reads all keys, so that the start fails if `SECRETS_KEYS` cannot open them. */
     async start(): Promise<void> {
       await signingKey();
-      await derivationKey('refresh-successor');
-      await derivationKey('id-no-index');
+      for (const purpose of keyPurposes) await derivationKey(purpose);
     },
     async stop(): Promise<void> {
       cached = undefined;

@@ -5,6 +5,7 @@ import { avatarConfigs } from './migrations/003-avatar-configs.ts';
 import { phoneDigits } from './migrations/004-phone-digits.ts';
 import { usage } from './migrations/005-usage.ts';
 import { emailProof } from './migrations/006-email-proof.ts';
+import { codes } from './migrations/007-codes.ts';
 import { twoFactor } from './migrations/008-two-factor.ts';
 import { operators } from './migrations/010-operators.ts';
 
@@ -20,6 +21,7 @@ export const identitySchema: SchemaDeclaration = {
     api_keys: 'people',
     signing_keys: 'people',
     derivation_keys: 'people',
+    secured_tokens: 'people',
     avatar_configs: 'tenant',
     usage_calls: 'tenant',
     usage_months: 'tenant',
@@ -30,5 +32,5 @@ export const identitySchema: SchemaDeclaration = {
     tenant_secrets: 'tenant',
     operator_audit: 'people',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, twoFactor, operators],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, codes, twoFactor, operators],
 };

@@ -27,8 +27,8 @@ export function loginLock(keyValue: KeyValue) {
     windowMs: pairLockMs,
     amount: 1,
   });
-  const ofSubject = (subject: string): CountEntry => ({
-    key: keyOf('tries', subject),
+  const ofSubject = (what: 'tries' | 'failures', subject: string): CountEntry => ({
+    key: keyOf(what, subject),
     requests: uncapped,
     windowMs: hourMs,
     amount: 1,
@@ -42,27 +42,30 @@ export function loginLock(keyValue: KeyValue) {
     async countAttempt(subject: string, ip: string): Promise<LockState> {
       // Checked before counting, so that attempts during a lock do not extend it.
       if ((await keyValue.get(pairKeyOf('lock', subject, ip))) !== undefined) return 'locked';
-      const answer = await keyValue.countAll([ofPair('tries', subject, ip), ofSubject(subject)]);
+      const answer = await keyValue.countAll([ofPair('tries', subject, ip), ofSubject('tries', subject)]);
       if (!answer.counted) return 'locked';
       return (answer.windows[1]?.count ?? 0) > failuresOfSubject ? 'knownAddresses' : 'unlocked';
     },
 
-    async failed(subject: string, ip: string): Promise<void> {
-      const answer = await keyValue.countAll([ofPair('failures', subject, ip)]);
-      if (answer.counted && (answer.windows[0]?.count ?? 0) >= failuresOfPair) {
-        await keyValue.set(pairKeyOf('lock', subject, ip), '1', { ttlMs: pairLockMs });
-      }
+    /** `isToBeTold`: so many have failed that the owner is told of it; once in an hour. */
+    async failed(subject: string, ip: string): Promise<{ isToBeTold: boolean }> {
+      const answer = await keyValue.countAll([ofPair('failures', subject, ip), ofSubject('failures', subject)]);
+      const [pair = 0, all = 0] = answer.counted ? answer.windows.map(({ count }) => count) : [];
+      if (pair >= failuresOfPair) await keyValue.set(pairKeyOf('lock', subject, ip), '1', { ttlMs: pairLockMs });
+      if (all < failuresOfSubject) return { isToBeTold: false };
+      return { isToBeTold: await keyValue.setIfAbsent(keyOf('told', subject), '1', { ttlMs: hourMs }) };
     },
 
     async succeeded(subject: string, ip: string): Promise<void> {
       // Concurrent failures may have set the lock.
       await Promise.all([
         ...['tries', 'failures', 'lock'].map((what) => keyValue.delete(pairKeyOf(what, subject, ip))),
-        keyValue.giveBack([ofSubject(subject)]),
+        keyValue.giveBack([ofSubject('tries', subject)]),
       ]);
     },
 
     /** The credential was not checked: uncounts the attempt. */
-    cancelled: (subject: string, ip: string) => keyValue.giveBack([ofPair('tries', subject, ip), ofSubject(subject)]),
+    cancelled: (subject: string, ip: string) =>
+      keyValue.giveBack([ofPair('tries', subject, ip), ofSubject('tries', subject)]),
   };
 }

@@ -7,8 +7,10 @@ import { z } from 'zod';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
+import { findAccount, namesOneContact } from './find-account.ts';
 import type { SignInInput } from './generated/schema.ts';
 import type { LockState } from './login-lock.ts';
+import { tellOwner } from './messages/tell-owner.ts';
 import { maxPasswordLength } from './password-rules.ts';
 import { type Requester, requesterOf } from './passwords.ts';
 import { readPhoneQuery } from './phone-number.ts';
@@ -20,11 +22,7 @@ import { type Account, userStore } from './user-store.ts';
 
 const credentials = z
   .object({ email: anyText().nullish(), phoneNumber: anyText().nullish(), password: anyText() })
-  .refine(({ email, phoneNumber }) => (email == null) !== (phoneNumber == null), {
-    path: ['email'],
-    error: 'or input.phoneNumber must be given, and not both',
-    when: () => true, // reported together with other problems
-  });
+  .refine(...namesOneContact);
 
 /** @throws `unauthenticated`; only with the correct password `USER_SUSPENDED`; `invalid`, `tooManyRequests`, `unavailable` */
 export async function login(
@@ -49,7 +47,7 @@ export async function login(
     },
   );
   if (!account) {
-    if (lockState !== 'locked') await ports.loginLock.failed(subject, ip);
+    if (lockState !== 'locked') await recordFailure(ports, { subject, ip, userId: found?.userId });
     throw wrongCredentials();
   }
   await ports.loginLock.succeeded(subject, ip);
@@ -69,6 +67,17 @@ export async function login(
   };
   const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, gone: signal });
   return issueTokens(ports, signIn);
+}
+
+/** Mails the owner of an account with many failures. For an unknown account does the same work. */
+async function recordFailure(
+  ports: Ports,
+  { subject, ip, userId }: { subject: string; ip: string; userId: number | undefined },
+): Promise<void> {
+  const { isToBeTold } = await ports.loginLock.failed(subject, ip);
+  if (!isToBeTold) return;
+  const told = ports.database.transactShared((db) => tellOwner(ports, db, userId ?? 0, 'FAILED_LOGINS'));
+  await told.catch((error: unknown) => ports.log.warn({ err: error, userId }, 'owner not told of failed logins'));
 }
 
 /** Undefined after the same time for an unknown account, a wrong password and a lock, which all get the same error. */
@@ -98,12 +107,6 @@ function subjectOf(found: Account | undefined, input: SignInInput): string {
   const query = readPhoneQuery(input.phoneNumber ?? '');
   if (!query) return 'no number';
   return `phone ${'e164' in query ? query.e164 : query.national}`;
-}
-
-async function findAccount(users: ReturnType<typeof userStore>, input: SignInInput): Promise<Account | undefined> {
-  if (input.email != null) return users.findAccountByEmail(normalEmail(input.email));
-  const query = readPhoneQuery(input.phoneNumber ?? '');
-  return query && users.findAccountByPhone(query);
 }
 
 function wrongCredentials() {

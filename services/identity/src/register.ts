@@ -1,16 +1,29 @@
 import type { Caller } from '@parley/kernel/caller';
 import { isUniqueViolation } from '@parley/kernel/database-errors';
-import { badRequest, conflict, type DomainError, invalid } from '@parley/kernel/errors';
+import { conflict, type DomainError, invalid } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
+import type { SharedDb } from '@parley/postgres/database/types';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
-import type { RegisterInput, ValidateSecuredTokenInput } from './generated/schema.ts';
+import type { IdentitySettings } from './config.ts';
+import { contactIndex } from './contact.ts';
+import type { RegisterInput, TokenPurpose, ValidateSecuredTokenInput } from './generated/schema.ts';
+import type { Contact } from './messages/message.ts';
 import { type Requester, requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { provisionTenant, tenantDefaults } from './provision-tenant.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
 import { normalIdNo, type Registration, registration } from './registration.ts';
+import { invalidToken, presentedToken } from './secured-token.ts';
+import type { AttemptedToken } from './secured-token-store.ts';
+import { withSecuredToken } from './use-secured-token.ts';
 import { type NewUser, userStore } from './user-store.ts';
+
+const tokenPurposes = {
+  open: ['SIGN_UP', 'INVITATION'],
+  otp: ['SIGN_UP'],
+  invite: ['INVITATION'],
+} satisfies Record<IdentitySettings['registration'], TokenPurpose[]>;
 
 /** Unique indexes decide between concurrent registrations with the same email, phone or identity document. */
 export async function register(
@@ -21,15 +34,20 @@ export async function register(
   signal?: AbortSignal,
 ): Promise<AccessToken> {
   const person = parseInput(registration, input);
-  // No operation issues codes or invitations, so none can be valid.
-  if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
+  const given = token && parseInput(presentedToken, token, 'token');
+  if (given === null && ports.settings.registration !== 'open') throw invalidToken();
 
   const requester = requesterOf(caller, signal);
   using _admission = await ports.passwords.admit(requester);
   const user = await newUserOf(ports, person, requester);
+  const store = (db: SharedDb, used?: AttemptedToken) => storeUser(ports, db, { caller, person, user, used });
+  const use = await tokenUseOf(ports, person, signal);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await issueTokens(ports, await store(ports, caller, person, user));
+      const signIn = given
+        ? await withSecuredToken(ports, given, use, store)
+        : await ports.database.transactShared((db) => store(db));
+      return await issueTokens(ports, signIn);
     } catch (error) {
       if (isUniqueViolation(error, 'users_referral_code') && attempt < 5) continue; // another user has this random code
       throw takenError(error) ?? error;
@@ -57,24 +75,41 @@ async function newUserOf(
   };
 }
 
-function store(ports: Ports, caller: Caller, person: Registration, user: UserWithoutCode) {
-  return ports.database.transactShared(async (db) => {
-    const referralCode = newReferralCode();
-    const userId = await userStore(db).insert({
-      ...user,
-      referralCode,
-      referrerId: await referrerOf(userStore(db), person.referralCode),
-      idNoSealed: person.idNo === null ? null : ports.box.seal(person.idNo, idNoSealingContext(referralCode)),
-    });
-    const name = `${person.fullname}'s Workspace`;
-    const tenant = await provisionTenant(db, { ...tenantDefaults, name }, userId);
-    return beginSignIn(ports, db, {
-      userId,
-      tenantId: tenant.id,
-      limitedReason: null,
-      ip: caller.ip ?? null,
-      fcmToken: person.fcmToken,
-    });
+/** The token is to have been sent to the email or the phone number that registers. */
+async function tokenUseOf({ keys, settings }: Ports, { email, phone }: Registration, signal?: AbortSignal) {
+  const contacts: Contact[] = [{ email }, { phone: phone.e164 }];
+  return {
+    purposes: tokenPurposes[settings.registration],
+    contactIndexes: await Promise.all(contacts.map((contact) => contactIndex(keys, contact))),
+    spends: true,
+    signal,
+  };
+}
+
+interface Newcomer {
+  caller: Caller;
+  person: Registration;
+  user: UserWithoutCode;
+  used: AttemptedToken | undefined;
+}
+
+async function storeUser(ports: Ports, db: SharedDb, { caller, person, user, used }: Newcomer) {
+  const referralCode = newReferralCode();
+  const userId = await userStore(db).insert({
+    ...user,
+    referralCode,
+    referrerId: await referrerOf(userStore(db), person.referralCode),
+    idNoSealed: person.idNo === null ? null : ports.box.seal(person.idNo, idNoSealingContext(referralCode)),
+  });
+  if (used?.channel === 'EMAIL') await userStore(db).emailProved(userId);
+  const name = `${person.fullname}'s Workspace`;
+  const tenant = await provisionTenant(db, { ...tenantDefaults, name }, userId);
+  return beginSignIn(ports, db, {
+    userId,
+    tenantId: tenant.id,
+    limitedReason: null,
+    ip: caller.ip ?? null,
+    fcmToken: person.fcmToken,
   });
 }
 

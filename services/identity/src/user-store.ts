@@ -8,6 +8,7 @@ export interface Account {
   userId: number;
   passwordHash: string | null;
   status: UserStatus;
+  phoneE164: string | null;
 }
 
 export interface NewUser {
@@ -28,7 +29,7 @@ const columns = columnsOf(users);
 
 export function userStore({ knex }: SharedDb) {
   const live = () => knex('users').whereNull('deletedAt');
-  const accounts = () => live().select<Account[]>('id as userId', 'passwordHash', 'status');
+  const accounts = () => live().select<Account[]>('id as userId', 'passwordHash', 'status', 'phoneE164');
   const now = knex.raw('parley_now()');
 
   return {
@@ -90,6 +91,11 @@ export function userStore({ knex }: SharedDb) {
 
     async setStatus(id: number, status: UserStatus): Promise<void> {
       await live().where({ id }).update({ status, updatedAt: now });
+    },
+
+    /** A code or link that was sent to the user's email was used. */
+    async emailProved(id: number): Promise<void> {
+      await live().where({ id }).update({ emailProvedAt: now, emailProofRequired: false });
     },
 
     /** Locks an active user against changes. Undefined if password or status changed since the password was checked. */

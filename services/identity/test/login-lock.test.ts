@@ -258,3 +258,43 @@ test('IPv6 zones are ignored when addresses are stored and compared', async (t) 
     await t.notThrowsAsync(login(known), known);
   t.like(await t.throwsAsync(login('2001:db8:1:3::5%eth0')), refused);
 });
+
+test('after fifty failures in an hour the owner is mailed, once an hour; for an unknown account nobody is', async (t) => {
+  const identity = await identityApp(t);
+  const { app, advance, database, messages } = identity;
+  const { input } = await signUp(app);
+  recordVerified(identity, (given) => given === password);
+  const told = async () =>
+    (await messages()).map(({ to, subject }) => ('email' in to ? `${to.email}: ${subject}` : ''));
+  const mail = `${input.email}: Parley: many failed sign-ins`;
+  const jobs = async () => (await database.transactShared(({ knex }) => knex('jobs'))).length;
+
+  await failLogins(identity, input.email, 49, (n) => `198.51.100.${n}`);
+  t.deepEqual(await told(), []);
+  await Promise.all(Array.from({ length: 20 }, (_, n) => failLogins(identity, input.email, 1, () => `203.0.113.${n}`)));
+  t.deepEqual(await told(), [mail]);
+  advance(59 * 60_000);
+  await failLogins(identity, input.email, 60, (n) => `198.51.100.${n}`);
+  t.deepEqual(await told(), [mail]);
+  advance(2 * 60_000);
+  await failLogins(identity, input.email, 60, (n) => `203.0.113.${n}`);
+  t.deepEqual(await told(), [mail, mail]);
+
+  await failLogins(identity, 'nobody@example.test', 60, (n) => `198.51.100.${n}`);
+  t.is((await told()).length, 2);
+  t.is(await jobs(), 3, 'the same work is done for nobody');
+});
+
+test('a mail about failed logins that cannot be stored leaves the answer as it is', async (t) => {
+  const identity = await identityApp(t);
+  const { app, ports } = identity;
+  const { input } = await signUp(app);
+  recordVerified(identity, () => false);
+  await failLogins(identity, input.email, 49, (n) => `198.51.100.${n}`);
+  ports.box.seal = () => {
+    throw new Error('no key');
+  };
+  const login = app.login(from('192.0.2.9'), { email: input.email, password: 'wrong password' });
+  t.like(await t.throwsAsync(login), refused);
+  t.deepEqual(await identity.messages(), []);
+});

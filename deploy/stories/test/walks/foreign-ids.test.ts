@@ -13,12 +13,12 @@ const story = stories(test, { on: 'processes' });
 // names workflow: the kind of thing, and no operation.
 const kinds = ['agent', 'session', 'tenant', 'workflow'] as const;
 
-/** Ids of nothing of ours. */
-const external = ['externalSyncOwnerId', 'token.id'];
+/** Ids of nothing of ours. names validateSecuredToken: its id is that of a code, which is nobody's without the code. */
+const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
 
 /** What an id names, by its own name (`agentId`), an `id` by its operation's. Undefined where that says no kind, or several. */
 function kindOf(operation: string, path: string): (typeof kinds)[number] | 'external' | undefined {
-  if (external.some((name) => `.${path}`.endsWith(`.${name}`))) return 'external';
+  if (external.some((name) => `.${operation}.${path}`.endsWith(`.${name}`))) return 'external';
   const words = path === 'id' ? operation : (path.split('.').at(-1) ?? '');
   const found = kinds.filter((kind) => words.toLowerCase().includes(kind));
   return found.length === 1 ? found[0] : undefined;

@@ -193,8 +193,8 @@ story(
       const given: Record<string, unknown> = { ...goodValues(), [path]: value };
       const steps = path.split('.');
       // Where one of two is to be given, the other one would be refused.
-      // names login: it takes an email or a phone number. names createAgent: it takes a URL or its absence.
-      if (name === 'login' && path === 'input.phoneNumber') delete given['input.email'];
+      // names login: it takes an email or a phone number. names generateOTP: so does it. names createAgent: a URL or its absence.
+      if (['login', 'generateOTP'].includes(name) && path === 'input.phoneNumber') delete given['input.email'];
       if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
       return {
         client,
@@ -435,6 +435,10 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'UnbindTwoFactorInput.code': nothingBound,
   code: nothingBound, // of verifyTwoFactor
   'ValidateSecuredTokenInput.token': { why: 'nobody was sent it', said: /^The code or link is not valid$/ },
+  'PasswordWithOTPInput.newPassword': {
+    why: 'nobody was sent the code beside it',
+    said: /^(The code or link is not valid|input\.newPassword (must have at (least|most) \d+ characters|is one of the most common passwords))$/,
+  },
   'ValidateSecuredTokenInput.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
 

@@ -134,10 +134,49 @@ export type RegisterInput = {
 export type ValidateSecuredTokenInput = {
   /** As it was received. */
   token: Scalars['String']['input'];
-  /** Email or phone that it was sent to. */
+  /** Email or phone that it was sent to. For a code without id it is needed, and the newest code sent there counts. */
   contact?: InputMaybe<Scalars['String']['input']>;
-  /** Id of the code, as `generateOTP` answered it. */
+  /** Id of the code, as `generateOTP` answered it; with contact both must belong together. */
   id?: InputMaybe<Scalars['Float']['input']>;
+};
+
+/** What a code or link is for; it is good for nothing else. */
+export type TokenPurpose =
+  /** To prove who one is when signing in. */
+  | 'SIGN_IN'
+  /** To register. Sent to contacts that nobody has registered. */
+  | 'SIGN_UP'
+  /** To set a new password by `forgotPasswordWithOTP`. */
+  | 'RESET_PASSWORD'
+  /** To register by an invitation, which the operator alone sends. */
+  | 'INVITATION'
+  /** To change the profile. */
+  | 'UPDATE_PROFILE';
+
+/** Exactly one of email and phoneNumber. */
+export type GenerateOtpInput = {
+  /** Compared trimmed and in lower case. */
+  email?: InputMaybe<Scalars['String']['input']>;
+  /** E.164, or a national number that exactly one user has. */
+  phoneNumber?: InputMaybe<Scalars['String']['input']>;
+  /** For INVITATION nothing is sent. */
+  purpose: TokenPurpose;
+};
+
+/** What `resetUserPasswordWithUrl` takes. */
+export type ResetPasswordEmailInput = {
+  /** Of the account; without it nothing is sent. */
+  email?: InputMaybe<Scalars['String']['input']>;
+  /** Only for RESET_PASSWORD is a link sent. */
+  purpose: TokenPurpose;
+};
+
+/** What `forgotPasswordWithOTP` takes. */
+export type PasswordWithOtpInput = {
+  /** 8 to 128 characters, not the email, not a common password. */
+  newPassword: Scalars['String']['input'];
+  /** A code or link token of the purpose RESET_PASSWORD. */
+  token: ValidateSecuredTokenInput;
 };
 
 /** What `changePassword` takes. */
@@ -338,8 +377,16 @@ export type Mutation = {
   login: AccessToken;
   /** Exchanges a refresh token for a new pair; the old one is spent. */
   refreshToken: AccessToken;
-  /** Makes a user and a tenant named <fullname>'s Workspace, and signs in. */
+  /** Makes a user and a tenant named <fullname>'s Workspace, and signs in. The token, where one is given or asked for, is used up. */
   register: AccessToken;
+  /** Sends a code of six digits, good for 10 minutes and one use. The random id of the code is answered for unknown contacts too. */
+  generateOTP: Scalars['Int']['output'];
+  /** True for a right code or link token, which stays good. Each other one is the same BAD_REQUEST; five wrong codes lock a code. */
+  validateSecuredToken: Scalars['Boolean']['output'];
+  /** Mails a link that is good for one new password within an hour. True whether or not somebody has the email. */
+  resetUserPasswordWithUrl: Scalars['Boolean']['output'];
+  /** Sets a new password by a code or link that was sent to the user, and ends all sign-ins. A second factor stays. */
+  forgotPasswordWithOTP: Scalars['Boolean']['output'];
   /** Sets a new password and ends every other sign-in. */
   changePassword: Scalars['Boolean']['output'];
   /** Chooses who bills the tenant in use; owner only. The plan's cap applies unless the operator has confirmed that IDP_ONE bills it. */
@@ -386,6 +433,26 @@ export type MutationRefreshTokenArgs = {
 export type MutationRegisterArgs = {
   input: RegisterInput;
   token?: InputMaybe<ValidateSecuredTokenInput>;
+};
+
+
+export type MutationGenerateOtpArgs = {
+  input: GenerateOtpInput;
+};
+
+
+export type MutationValidateSecuredTokenArgs = {
+  input: ValidateSecuredTokenInput;
+};
+
+
+export type MutationResetUserPasswordWithUrlArgs = {
+  input: ResetPasswordEmailInput;
+};
+
+
+export type MutationForgotPasswordWithOtpArgs = {
+  input: PasswordWithOtpInput;
 };
 
 

@@ -3,7 +3,9 @@ import { bindTwoFactor } from '../bind-two-factor.ts';
 import { changePassword } from '../change-password.ts';
 import { createTenant } from '../create-tenant.ts';
 import { deleteTenant } from '../delete-tenant.ts';
+import { forgotPasswordWithOtp } from '../forgot-password-with-otp.ts';
 import { generateApiKey } from '../generate-api-key.ts';
+import { generateOtp } from '../generate-otp.ts';
 import { generateTwoFactor } from '../generate-two-factor.ts';
 import { getAuthProfile } from '../get-auth-profile.ts';
 import { getAvatarConfig } from '../get-avatar-config.ts';
@@ -13,11 +15,13 @@ import { myTenant } from '../my-tenant.ts';
 import { myTenants } from '../my-tenants.ts';
 import { refreshSignIn } from '../refresh-sign-in.ts';
 import { register } from '../register.ts';
+import { resetUserPasswordWithUrl } from '../reset-user-password-with-url.ts';
 import { setPrimaryBillingAccount } from '../set-primary-billing-account.ts';
 import { switchTenant } from '../switch-tenant.ts';
 import { unbindTwoFactor } from '../unbind-two-factor.ts';
 import { updateTenant } from '../update-tenant.ts';
 import { upsertAvatarConfig } from '../upsert-avatar-config.ts';
+import { validateSecuredToken } from '../validate-secured-token.ts';
 import { verifyTwoFactor } from '../verify-two-factor.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
@@ -35,6 +39,10 @@ export const resolvers: Resolvers = {
     login: (_, { input }, { ports, caller, gone }) => login(ports, caller, input, gone),
     refreshToken: (_, { input }, { ports, gone }) => refreshSignIn(ports, input, gone),
     register: (_, { input, token }, { ports, caller, gone }) => register(ports, caller, input, token ?? null, gone),
+    generateOTP: (_, { input }, { ports, gone }) => generateOtp(ports, input, gone),
+    validateSecuredToken: (_, { input }, { ports, gone }) => validateSecuredToken(ports, input, gone),
+    resetUserPasswordWithUrl: (_, { input }, { ports, gone }) => resetUserPasswordWithUrl(ports, input, gone),
+    forgotPasswordWithOTP: (_, { input }, { ports, caller, gone }) => forgotPasswordWithOtp(ports, caller, input, gone),
     changePassword: (_, { input }, { ports, caller, gone }) => changePassword(ports, caller, input, gone),
     setPrimaryBillingAccount: (_, input, { ports, caller, gone }) =>
       setPrimaryBillingAccount(ports, caller, input, gone),

@@ -11,6 +11,12 @@ test('a message names product and subject, and its code follows the first paragr
   t.regex(html, /^<!doctype html>\n<html lang="en">/u);
 });
 
+test('a code that is too long to be set large can break', (t) => {
+  const { html } = composeMessage({ ...draft, code: `pst_${'A'.repeat(43)}` });
+  t.regex(html, /<p style="[^"]*word-break:break-all">pst_A{43}<\/p>/u);
+  t.false(html.includes('letter-spacing'));
+});
+
 test('a link is a button in HTML, and its address stands in both', (t) => {
   const link = { label: 'Set a new password', url: 'https://parley.example/reset?token=a&b="c' };
   const { text, html } = composeMessage({ ...draft, link });

@@ -19,7 +19,7 @@ export function composeMessage({ subject, paragraphs, code, link }: Draft): Word
   const text = [first, ...(action === undefined ? [] : [action]), ...others].join('\n\n');
   const blocks = [
     paragraph(first),
-    ...(code === undefined ? [] : [`<p style="${codeStyle}">${escaped(code)}</p>`]),
+    ...(code === undefined ? [] : [`<p style="${code.length > 12 ? tokenStyle : codeStyle}">${escaped(code)}</p>`]),
     ...(link === undefined ? [] : [button(link)]),
     ...others.map(paragraph),
   ];
@@ -27,6 +27,7 @@ export function composeMessage({ subject, paragraphs, code, link }: Draft): Word
 }
 
 const codeStyle = 'font-size:32px;font-weight:bold;letter-spacing:6px;margin:24px 0';
+const tokenStyle = 'font:16px monospace;margin:24px 0;word-break:break-all';
 const buttonStyle =
   'background:#1f4fd8;border-radius:6px;color:#ffffff;display:inline-block;padding:12px 20px;text-decoration:none';
 

@@ -30,7 +30,7 @@ export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
 
-/** Mails the owner of an account, after the commit, that something about its security has happened. Nothing without an email. */
+/** Mails the owner of an account, after the commit, that something about its security has happened. Without an email takes as long. */
 export async function tellOwner(
   ports: Pick<Ports, 'box' | 'clock'>,
   db: SharedDb,
@@ -38,7 +38,7 @@ export async function tellOwner(
   notice: OwnerNotice,
 ): Promise<void> {
   const user = await userStore(db).find(userId);
-  if (user?.email == null) return;
+  if (user?.email == null) return queueMessage(ports, db, null, validForS);
   const [subject, happened] = notices[notice];
   const at = `${ports.clock().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const wording = composeMessage({

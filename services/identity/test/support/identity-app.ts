@@ -19,7 +19,9 @@ import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
 import { createTenant } from '../../src/create-tenant.ts';
 import { identityDeclaration } from '../../src/declaration.ts';
 import { deleteTenant } from '../../src/delete-tenant.ts';
+import { forgotPasswordWithOtp } from '../../src/forgot-password-with-otp.ts';
 import { generateApiKey } from '../../src/generate-api-key.ts';
+import { generateOtp } from '../../src/generate-otp.ts';
 import { generateTwoFactor } from '../../src/generate-two-factor.ts';
 import type { RegisterInput } from '../../src/generated/schema.ts';
 import { getAuthProfile } from '../../src/get-auth-profile.ts';
@@ -42,6 +44,7 @@ import { refreshSignIn } from '../../src/refresh-sign-in.ts';
 import { register } from '../../src/register.ts';
 import { renewSpend } from '../../src/renew-spend.ts';
 import { reserveSpend } from '../../src/reserve-spend.ts';
+import { resetUserPasswordWithUrl } from '../../src/reset-user-password-with-url.ts';
 import { resolveApiKey } from '../../src/resolve-api-key.ts';
 import { resolveSignIn, resolveSignIns } from '../../src/resolve-sign-in.ts';
 import { rotateSigningKey } from '../../src/rotate-signing-key.ts';
@@ -53,6 +56,7 @@ import { switchTenant } from '../../src/switch-tenant.ts';
 import { unbindTwoFactor } from '../../src/unbind-two-factor.ts';
 import { updateTenant } from '../../src/update-tenant.ts';
 import { upsertAvatarConfig } from '../../src/upsert-avatar-config.ts';
+import { validateSecuredToken } from '../../src/validate-secured-token.ts';
 import { verifyTwoFactor } from '../../src/verify-two-factor.ts';
 
 export const useCases = {
@@ -61,6 +65,10 @@ export const useCases = {
   refreshSignIn,
   isRegisterable,
   getAuthProfile,
+  generateOtp,
+  validateSecuredToken,
+  resetUserPasswordWithUrl,
+  forgotPasswordWithOtp,
   changePassword,
   generateTwoFactor,
   bindTwoFactor,
@@ -142,6 +150,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
     return ports;
   };
   const ports = portsOn(database);
+  await ports.keys.start();
   return {
     app: bound(useCases, ports),
     ports,
@@ -151,7 +160,11 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
     advance: (ms) => {
       offsetMs += ms;
     },
-    replica: async () => bound(useCases, portsOn(await replicaOf(t, database, identitySchema, { clockOffsetMs }))),
+    async replica() {
+      const other = portsOn(await replicaOf(t, database, identitySchema, { clockOffsetMs }));
+      await other.keys.start();
+      return bound(useCases, other);
+    },
   };
 }
 

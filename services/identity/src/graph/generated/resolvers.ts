@@ -91,6 +91,10 @@ export type ResolversTypes = {
   RefreshAccessTokenInput: Types.RefreshAccessTokenInput;
   RegisterInput: Types.RegisterInput;
   ValidateSecuredTokenInput: Types.ValidateSecuredTokenInput;
+  TokenPurpose: Types.TokenPurpose;
+  GenerateOTPInput: Types.GenerateOtpInput;
+  ResetPasswordEmailInput: Types.ResetPasswordEmailInput;
+  PasswordWithOTPInput: Types.PasswordWithOtpInput;
   PasswordInput: Types.PasswordInput;
   TwoFactorInfo: ResolverTypeWrapper<Types.TwoFactorInfo>;
   BindTwoFactorInput: Types.BindTwoFactorInput;
@@ -124,6 +128,9 @@ export type ResolversParentTypes = {
   RefreshAccessTokenInput: Types.RefreshAccessTokenInput;
   RegisterInput: Types.RegisterInput;
   ValidateSecuredTokenInput: Types.ValidateSecuredTokenInput;
+  GenerateOTPInput: Types.GenerateOtpInput;
+  ResetPasswordEmailInput: Types.ResetPasswordEmailInput;
+  PasswordWithOTPInput: Types.PasswordWithOtpInput;
   PasswordInput: Types.PasswordInput;
   TwoFactorInfo: Types.TwoFactorInfo;
   BindTwoFactorInput: Types.BindTwoFactorInput;
@@ -236,6 +243,10 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   login?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationLoginArgs, 'input'>>;
   refreshToken?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRefreshTokenArgs, 'input'>>;
   register?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRegisterArgs, 'input'>>;
+  generateOTP?: Resolver<ResolversTypes['Int'], ParentType, ContextType, RequireFields<Types.MutationGenerateOtpArgs, 'input'>>;
+  validateSecuredToken?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationValidateSecuredTokenArgs, 'input'>>;
+  resetUserPasswordWithUrl?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationResetUserPasswordWithUrlArgs, 'input'>>;
+  forgotPasswordWithOTP?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationForgotPasswordWithOtpArgs, 'input'>>;
   changePassword?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationChangePasswordArgs, 'input'>>;
   setPrimaryBillingAccount?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationSetPrimaryBillingAccountArgs, 'billingAccount'>>;
   generateTwoFactor?: Resolver<ResolversTypes['TwoFactorInfo'], ParentType, ContextType>;

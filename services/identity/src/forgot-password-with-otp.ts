@@ -1,0 +1,52 @@
+import type { Caller } from '@parley/kernel/caller';
+import { invalid } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
+import type { SharedDb } from '@parley/postgres/database/types';
+import { z } from 'zod';
+import type { PasswordWithOtpInput } from './generated/schema.ts';
+import { tellOwner } from './messages/tell-owner.ts';
+import { isSameAsEmail, newPassword } from './password-rules.ts';
+import { requesterOf } from './passwords.ts';
+import type { Ports } from './ports.ts';
+import { invalidToken, presentedToken } from './secured-token.ts';
+import { type AttemptedToken, securedTokenStore } from './secured-token-store.ts';
+import { signInStore } from './sign-in-store.ts';
+import { userSuspended } from './signed-in.ts';
+import { withSecuredToken } from './use-secured-token.ts';
+import { userStore } from './user-store.ts';
+
+const passwordReset = z.object({ newPassword, token: presentedToken });
+
+/** Sets a new password by a code or link, and revokes all sign-ins of the user. A second factor stays. */
+export async function forgotPasswordWithOtp(
+  ports: Ports,
+  caller: Caller,
+  input: PasswordWithOtpInput,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const requester = requesterOf(caller, signal);
+  using _admission = await ports.passwords.admit(requester);
+  const { newPassword, token } = parseInput(passwordReset, input);
+  // Before the token is looked at, so that it takes as long for every token.
+  const passwordHash = await ports.passwords.hash(newPassword, requester);
+
+  const reset = async (db: SharedDb, { userId, channel }: AttemptedToken) => {
+    const status = userId === null ? undefined : await userStore(db).lock(userId);
+    const user = userId === null ? undefined : await userStore(db).find(userId);
+    if (!user) throw invalidToken();
+    if (status === 'SUSPENDED') throw userSuspended();
+    if (user.email !== null && isSameAsEmail(newPassword, user.email)) {
+      throw invalid({ path: 'input.newPassword', message: 'must not be the email' });
+    }
+    await userStore(db).setPasswordHash(user.id, passwordHash);
+    if (channel === 'EMAIL') await userStore(db).emailProved(user.id);
+    await signInStore(db).revokeAll(user.id);
+    await securedTokenStore(db).endOthersOf(user.id, 'RESET_PASSWORD');
+    await tellOwner(ports, db, user.id, 'PASSWORD_CHANGED');
+    return user.id;
+  };
+  const use = { purposes: ['RESET_PASSWORD' as const], spends: true, signal };
+  const userId = await withSecuredToken(ports, token, use, reset);
+  await ports.announce({ $case: 'userId', value: userId });
+  return true;
+}

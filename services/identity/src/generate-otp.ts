@@ -1,0 +1,35 @@
+import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
+import { z } from 'zod';
+import { type FoundContact, findContact } from './contact.ts';
+import { namesOneContact } from './find-account.ts';
+import type { GenerateOtpInput, TokenPurpose } from './generated/schema.ts';
+import { issueSecuredToken, turnOf } from './issue-secured-token.ts';
+import { codeWording } from './messages/token-wording.ts';
+import type { Ports } from './ports.ts';
+
+const codeRequest = z
+  .object({ email: anyText().nullish(), phoneNumber: anyText().nullish(), purpose: graphEnum<TokenPurpose>() })
+  .refine(...namesOneContact);
+
+/** Sends a code. The id is answered in any case, so that no answer tells who is registered. */
+export async function generateOtp(ports: Ports, input: GenerateOtpInput, signal?: AbortSignal): Promise<number> {
+  const { purpose, ...name } = parseInput(codeRequest, input);
+  const contact = await findContact(ports, name);
+  return ports.database.transactShared(
+    (db) =>
+      issueSecuredToken(ports, db, {
+        type: 'TIMED_OTP',
+        purpose,
+        contact,
+        to: (mayReceive(purpose, contact) && contact.address) || null,
+        wording: (code, expiresAt) => codeWording(purpose, code, expiresAt),
+        capped: true,
+      }),
+    { turn: turnOf(contact), gone: signal },
+  );
+}
+
+function mayReceive(purpose: TokenPurpose, { userId }: FoundContact): boolean {
+  if (purpose === 'INVITATION') return false; // it comes from the operator alone
+  return purpose === 'SIGN_UP' ? userId === null : userId !== null;
+}

@@ -1,0 +1,149 @@
+import test from 'ava';
+import type { RegisterInput } from '../src/generated/schema.ts';
+import { issueInvitation } from '../src/issue-invitation.ts';
+import type { Contact } from '../src/messages/message.ts';
+import { codeSentTo, messagesTo, refusedToken, storedTokens, tokenSentTo, wrongCode } from './support/codes.ts';
+import { anonymous, callerOf, type IdentityApp, identityApp, newRegistration, signUp } from './support/identity-app.ts';
+
+async function signUpCode(identity: IdentityApp, { email }: { email: string }) {
+  const id = await identity.app.generateOtp({ email, purpose: 'SIGN_UP' });
+  return { id, token: await codeSentTo(identity, { email }) };
+}
+
+async function signUpSms(identity: IdentityApp, { phoneNumber }: RegisterInput) {
+  const phone = `+44${phoneNumber}`;
+  const id = await identity.app.generateOtp({ phoneNumber: phone, purpose: 'SIGN_UP' });
+  return { id, token: await codeSentTo(identity, { phone }) };
+}
+
+/** As the operator sends it. */
+async function invitation(identity: IdentityApp, contact: Contact) {
+  await identity.database.transactShared((db) => issueInvitation(identity.ports, db, contact));
+  return { token: await tokenSentTo(identity, contact) };
+}
+
+async function emailProvedAt({ app, database }: IdentityApp, registered: ReturnType<typeof app.register>) {
+  const { userId } = await callerOf(app, await registered);
+  const [row] = await database.transactShared(({ knex }) => knex('users').where({ id: userId }));
+  return row.emailProvedAt as Date | null;
+}
+
+test('under otp, register takes a SIGN_UP code once that was sent to its email or phone, and nothing else', async (t) => {
+  const identity = await identityApp(t, { registration: 'otp' });
+  const { app } = identity;
+  const [first, second, third] = [newRegistration(), newRegistration(), newRegistration()];
+  const code = await signUpCode(identity, first);
+  const register = (input: RegisterInput, token: { token: string } | null) => app.register(anonymous, input, token);
+
+  t.like(await t.throwsAsync(register(first, null)), refusedToken);
+  t.like(await t.throwsAsync(register(first, await invitation(identity, { email: first.email }))), refusedToken);
+  t.like(await t.throwsAsync(register(second, code)), refusedToken, 'that of another contact');
+  const { id } = code;
+  t.like(await t.throwsAsync(register(first, { ...code, token: wrongCode(code.token) })), refusedToken);
+  await t.notThrowsAsync(register(first, code));
+  t.like(await t.throwsAsync(register({ ...second, email: first.email }, code)), refusedToken);
+  t.like(
+    (await storedTokens(identity)).find((stored) => stored.id === id),
+    { wrongAttempts: 1 },
+  );
+
+  await t.notThrowsAsync(register(second, await signUpSms(identity, second)));
+  const byContact = { token: (await signUpCode(identity, third)).token, contact: ` ${third.email.toUpperCase()}` };
+  await t.notThrowsAsync(register(third, byContact));
+  t.deepEqual(await app.isRegisterable({ email: 'new@example.test' }), { registerable: false, reasons: ['CLOSED'] });
+});
+
+test('under invite, register takes an invitation of the operator once, for the invited contact', async (t) => {
+  const identity = await identityApp(t, { registration: 'invite' });
+  const { app, advance } = identity;
+  const [first, second] = [newRegistration(), newRegistration()];
+  const register = (input: RegisterInput, token: { token: string } | null) => app.register(anonymous, input, token);
+  const replaced = await invitation(identity, { email: first.email });
+  const invited = await invitation(identity, { email: first.email });
+  const [message] = await messagesTo(identity, { email: first.email });
+  t.regex(
+    message?.text ?? '',
+    /^Parley: You are invited to create your account\..*\n\npst_[^\n]+\n\nIt works once and expires in 60 /u,
+  );
+
+  t.like(await t.throwsAsync(register(first, null)), refusedToken);
+  t.like(await t.throwsAsync(register(first, await signUpCode(identity, first))), refusedToken);
+  t.like(await t.throwsAsync(register(first, replaced)), refusedToken);
+  t.like(await t.throwsAsync(register(second, invited)), refusedToken);
+  advance(59 * 60_000);
+  await t.notThrowsAsync(register(first, invited));
+  t.like(await t.throwsAsync(register({ ...second, email: first.email }, invited)), refusedToken);
+  const byPhone = await invitation(identity, { phone: `+44${second.phoneNumber}` });
+  advance(61 * 60_000);
+  t.like(await t.throwsAsync(register(second, byPhone)), refusedToken, 'it has expired');
+});
+
+test('the operator may invite a contact as often as need be', async (t) => {
+  const identity = await identityApp(t, { registration: 'invite' });
+  const input = newRegistration();
+  for (let n = 0; n < 12; n += 1) await invitation(identity, { email: input.email });
+  const last = await invitation(identity, { email: input.email });
+  t.is((await messagesTo(identity, { email: input.email })).length, 13);
+  await t.notThrowsAsync(identity.app.register(anonymous, input, last));
+});
+
+test('in open mode register needs no token, and checks and uses up one that is given', async (t) => {
+  const identity = await identityApp(t);
+  const { app } = identity;
+  const input = newRegistration();
+  const code = await signUpCode(identity, input);
+  t.like(await t.throwsAsync(app.register(anonymous, input, { ...code, token: wrongCode(code.token) })), refusedToken);
+  t.like(await t.throwsAsync(app.register(anonymous, input, { token: code.token })), refusedToken);
+  await t.notThrowsAsync(app.register(anonymous, input, code));
+  t.like(await t.throwsAsync(app.validateSecuredToken(code)), refusedToken);
+  const invited = newRegistration();
+  await t.notThrowsAsync(
+    app.register(anonymous, invited, await invitation(identity, { phone: `+44${invited.phoneNumber}` })),
+  );
+});
+
+test('codes of other purposes do not register', async (t) => {
+  const identity = await identityApp(t);
+  const { app } = identity;
+  const { input } = await signUp(app);
+  for (const purpose of ['SIGN_IN', 'RESET_PASSWORD', 'UPDATE_PROFILE'] as const) {
+    const id = await app.generateOtp({ email: input.email, purpose });
+    const token = { id, token: await codeSentTo(identity, { email: input.email }) };
+    const again = newRegistration({ email: input.email });
+    t.like(await t.throwsAsync(app.register(anonymous, again, token)), refusedToken);
+    t.true(await app.validateSecuredToken(token));
+  }
+});
+
+test('a registration that is refused uses up nothing', async (t) => {
+  const identity = await identityApp(t);
+  const { app } = identity;
+  const { input: taken } = await signUp(app);
+  const input = newRegistration();
+  const code = await signUpCode(identity, input);
+  const register = (overrides: object) => app.register(anonymous, { ...input, ...overrides }, code);
+  t.like(await t.throwsAsync(register({ password: 'short' })), { kind: 'invalid' });
+  t.like(await t.throwsAsync(register({ referralCode: '22222222' })), { kind: 'invalid' });
+  t.like(await t.throwsAsync(register({ phoneNumber: taken.phoneNumber })), { kind: 'conflict' });
+  await t.notThrowsAsync(register({}));
+});
+
+test('a code or invitation that was sent to the email proves it; one that was sent to the phone does not', async (t) => {
+  const identity = await identityApp(t);
+  const { app } = identity;
+  const [none, mailed, sms, invited] = [newRegistration(), newRegistration(), newRegistration(), newRegistration()];
+  t.is(await emailProvedAt(identity, app.register(anonymous, none, null)), null);
+  t.is(await emailProvedAt(identity, app.register(anonymous, sms, await signUpSms(identity, sms))), null);
+  for (const [input, token] of [
+    [mailed, await signUpCode(identity, mailed)],
+    [invited, await invitation(identity, { email: invited.email })],
+  ] as const) {
+    t.true((await emailProvedAt(identity, app.register(anonymous, input, token))) instanceof Date);
+  }
+});
+
+test('a token of text that cannot be stored is refused with its path', async (t) => {
+  const { app } = await identityApp(t);
+  const error = await t.throwsAsync(app.register(anonymous, newRegistration(), { token: 'a\0b', contact: '\ud800' }));
+  t.like(error, { kind: 'invalid', fields: [{ path: 'token.token' }, { path: 'token.contact' }] });
+});

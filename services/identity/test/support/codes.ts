@@ -1,0 +1,48 @@
+import type { Contact, Message } from '../../src/messages/message.ts';
+import type { IdentityApp } from './identity-app.ts';
+
+/** What each flow says of a code or link, whatever is wrong with it. */
+export const refusedToken = {
+  kind: 'invalid',
+  message: 'The code or link is not valid',
+  reason: undefined,
+  fields: [],
+};
+
+export async function messagesTo({ messages }: Pick<IdentityApp, 'messages'>, contact: Contact): Promise<Message[]> {
+  const all = await messages();
+  return all.filter(({ to }) => JSON.stringify(to) === JSON.stringify(contact));
+}
+
+/** The code in the last message to a contact. */
+export async function codeSentTo(identity: Pick<IdentityApp, 'messages'>, contact: Contact): Promise<string> {
+  return found(/\n(\d{6})\n/u, await messagesTo(identity, contact));
+}
+
+/** The token of a link or an invitation in the last message to a contact. */
+export async function tokenSentTo(identity: Pick<IdentityApp, 'messages'>, contact: Contact): Promise<string> {
+  return found(/(pst_[\w-]{43})\n/u, await messagesTo(identity, contact));
+}
+
+function found(pattern: RegExp, sent: Message[]): string {
+  const secret = pattern.exec(sent.at(-1)?.text ?? '')?.[1];
+  if (secret === undefined) throw new Error(`no message has ${pattern}: ${JSON.stringify(sent.at(-1))}`);
+  return secret;
+}
+
+/** Six digits that are not the code; another one for each `n`. */
+export function wrongCode(code: string, n = 0): string {
+  return String((Number(code) + 1 + n) % 1_000_000).padStart(6, '0');
+}
+
+/** All stored codes and tokens, oldest first. */
+export function storedTokens({ database }: IdentityApp) {
+  interface Row {
+    id: number;
+    purpose: string;
+    wrongAttempts: number;
+    guesses: number;
+    endedAt: Date | null;
+  }
+  return database.transactShared<Row[]>(({ knex }) => knex('secured_tokens').orderBy('createdAt'));
+}
