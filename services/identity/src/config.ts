@@ -11,6 +11,7 @@ import {
 } from '@parley/kernel/shared-settings';
 import { pricesSetting } from '@parley/prices/prices-setting';
 import { z } from 'zod';
+import { idpOneSettings } from './idp-one/idp-one-settings.ts';
 import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';
 
 const usd = z.string().transform(Number).refine(isUsd, notUsd).meta({ title: 'USD' });
@@ -40,6 +41,7 @@ export const identitySettings = {
     smsToken: setting('SMS_TOKEN', z.string().optional(), 'Its bearer token.', { secret: true, without: 'none' }),
     dataFolder: dataFolderSetting,
   },
+  idpOne: idpOneSettings,
   hashes: {
     atOnce: setting(
       'IDENTITY_HASHES_AT_ONCE',
@@ -93,7 +95,7 @@ export const identitySettings = {
     reauthMaxAgeS: setting(
       'REAUTH_MAX_AGE',
       positiveInt.optional().transform((seconds) => seconds ?? null),
-      'Seconds that a sign-in may be old that changes a password, makes an API key or deletes a tenant; an older one is `FORBIDDEN`, `REAUTHENTICATE`.',
+      'Seconds that a sign-in may be old that changes a password, links or unlinks an identity, makes an API key or deletes a tenant; an older one is `FORBIDDEN`, `REAUTHENTICATE`.',
       { without: 'any age' },
     ),
     maxOwnedTenants: setting(

@@ -5,6 +5,7 @@ import { avatarConfigs } from './migrations/003-avatar-configs.ts';
 import { phoneDigits } from './migrations/004-phone-digits.ts';
 import { usage } from './migrations/005-usage.ts';
 import { emailProof } from './migrations/006-email-proof.ts';
+import { identities } from './migrations/009-identities.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -17,6 +18,7 @@ export const identitySchema: SchemaDeclaration = {
     api_keys: 'people',
     signing_keys: 'people',
     derivation_keys: 'people',
+    seen_tickets: 'people',
     avatar_configs: 'tenant',
     usage_calls: 'tenant',
     usage_months: 'tenant',
@@ -25,5 +27,5 @@ export const identitySchema: SchemaDeclaration = {
     platform_months: 'internal',
     tenant_plans: 'internal',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, identities],
 };

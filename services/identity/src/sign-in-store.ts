@@ -109,6 +109,10 @@ export function signInStore({ knex }: SharedDb) {
       await live().where({ id }).update({ revokedAt: now });
     },
 
+    async revokeAll(userId: number): Promise<void> {
+      await live().where({ userId }).update({ revokedAt: now });
+    },
+
     async revokeOthers(userId: number, exceptId: string): Promise<void> {
       await live().where({ userId }).whereNot({ id: exceptId }).update({ revokedAt: now });
     },

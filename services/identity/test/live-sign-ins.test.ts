@@ -32,6 +32,9 @@ const ofTenant: Mutations = {
 
 /** Every mutation that accepts an access token. */
 const mutations: Mutations = {
+  linkIdentity: (app, caller, signal) =>
+    app.linkIdentity(caller, { provider: 'PASSWORD', providerToken: newPassword }, signal),
+  unlinkIdentity: (app, caller, signal) => app.unlinkIdentity(caller, { provider: 'IDP_ONE' }, signal),
   changePassword: (app, caller, signal) => app.changePassword(caller, { newPassword }, signal),
   createTenant: (app, caller, signal) => app.createTenant(caller, { name: 'By a thief' }, signal),
   ...ofTenant,

@@ -6,10 +6,13 @@ import { generateApiKey } from '../generate-api-key.ts';
 import { getAuthProfile } from '../get-auth-profile.ts';
 import { getAvatarConfig } from '../get-avatar-config.ts';
 import { isRegisterable } from '../is-registerable.ts';
+import { linkIdentity } from '../link-identity.ts';
 import { login } from '../login.ts';
+import { loginWithIdpOne } from '../login-with-idp-one.ts';
 import { myTenant } from '../my-tenant.ts';
 import { refreshSignIn } from '../refresh-sign-in.ts';
 import { register } from '../register.ts';
+import { unlinkIdentity } from '../unlink-identity.ts';
 import { updateTenant } from '../update-tenant.ts';
 import { upsertAvatarConfig } from '../upsert-avatar-config.ts';
 import type { Resolvers } from './generated/resolvers.ts';
@@ -27,6 +30,9 @@ export const resolvers: Resolvers = {
     login: (_, { input }, { ports, caller, gone }) => login(ports, caller, input, gone),
     refreshToken: (_, { input }, { ports, gone }) => refreshSignIn(ports, input, gone),
     register: (_, { input, token }, { ports, caller, gone }) => register(ports, caller, input, token ?? null, gone),
+    loginWithIdpOne: (_, given, { ports, caller, gone }) => loginWithIdpOne(ports, caller, given, gone),
+    linkIdentity: (_, given, { ports, caller, gone }) => linkIdentity(ports, caller, given, gone),
+    unlinkIdentity: (_, given, { ports, caller, gone }) => unlinkIdentity(ports, caller, given, gone),
     changePassword: (_, { input }, { ports, caller, gone }) => changePassword(ports, caller, input, gone),
     createTenant: (_, { input }, { ports, caller, gone }) => createTenant(ports, caller, input, gone),
     updateTenant: (_, { input }, { ports, caller, gone }) => updateTenant(ports, caller, input, gone),

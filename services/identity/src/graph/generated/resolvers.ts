@@ -84,6 +84,7 @@ export type ResolversTypes = {
   User: ResolverTypeWrapper<Types.User>;
   Int: ResolverTypeWrapper<Types.Scalars['Int']['output']>;
   Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
+  AuthProvider: Types.AuthProvider;
   TenantPlanEnum: Types.TenantPlanEnum;
   PrimaryBillingAccountEnum: Types.PrimaryBillingAccountEnum;
   LlmProviderType: Types.LlmProviderType;
@@ -224,6 +225,9 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   login?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationLoginArgs, 'input'>>;
   refreshToken?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRefreshTokenArgs, 'input'>>;
   register?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRegisterArgs, 'input'>>;
+  loginWithIdpOne?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationLoginWithIdpOneArgs, 'ticket'>>;
+  linkIdentity?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationLinkIdentityArgs, 'provider' | 'providerToken'>>;
+  unlinkIdentity?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationUnlinkIdentityArgs, 'provider'>>;
   changePassword?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationChangePasswordArgs, 'input'>>;
   createTenant?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationCreateTenantArgs, 'input'>>;
   updateTenant?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationUpdateTenantArgs, 'input'>>;
