@@ -2,6 +2,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@parley/kernel/config';
+import { startIdentityProvider } from '../../../services/identity/test/support/identity-provider.ts';
 import { startForwarder } from './forwarder.ts';
 import { openChecker } from './invariants.ts';
 import { type RunningMesh, testEnvironment } from './mesh.ts';
@@ -69,9 +70,17 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
   const spans = join(folder, 'spans.jsonl');
   const forwarder = await startForwarder(spans);
   closers.defer(() => forwarder.stop());
+  const provider = await startIdentityProvider();
+  closers.defer(() => provider.stop());
   // Logs every level and exports spans.
   const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
-  const given = testEnvironment({ LOG_LEVEL: 'info', ...(!offline && forwarder.env), ...observed });
+  const given = testEnvironment({
+    LOG_LEVEL: 'info',
+    ...provider.env,
+    IDP_ONE_TIMEOUT_MS: '20000',
+    ...(!offline && forwarder.env),
+    ...observed,
+  });
   const start = servers ? inProcesses : inOneProcess;
   const { settings, units, logs, stop } = await start(folder, { ...given, ...servers }, signal);
   const file = join(folder, 'mesh.json');

@@ -17,6 +17,7 @@ import {
 } from '../src/conversation.ts';
 import { callerWithKey, pricedProvider } from '../src/direct-calls.ts';
 import { modelKey } from '../src/forwarder.ts';
+import { idpOneSecret, loginWithTicket, newProviderAccount, ticketFor } from '../src/identity-provider.ts';
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
@@ -137,7 +138,7 @@ story('texts of messages and credentials are in no log line, no span and no metr
   const { model, visitor } = mesh;
   const observed = observe(mesh);
   const mark = Math.random().toString(36).slice(2, 8);
-  const secrets: string[] = [modelKey];
+  const secrets: string[] = [modelKey, idpOneSecret];
   const canary = (name: string) => {
     const value = `canary-${name}-${secrets.length}-${mark}`;
     secrets.push(value);
@@ -159,6 +160,9 @@ story('texts of messages and credentials are in no log line, no span and no metr
     'mutation { generateApiKey { key } }',
   );
   secrets.push(generateApiKey.key);
+  const ticket = await ticketFor(mesh, newProviderAccount());
+  secrets.push(ticket);
+  keep(await visitor().value<Tokens>(loginWithTicket, { ticket }));
   const [said, cut, broken, denied] = [canary('said'), canary('cut'), canary('broken'), canary('denied')];
   model.answer(said, { text: `Re ${canary('reply')}` });
   model.answer(cut, { text: [canary('partial'), 'more'], beforeDelta: releasedOnce() });
@@ -213,6 +217,11 @@ story('texts of messages and credentials are in no log line, no span and no metr
   });
   await bad.send(`mutation { login(input: { email: "a", password: "${canary('inline')}" }) { nothing } }`);
   await bad.send(`mutation { login(input: { password: "${canary('syntax')}"`);
+  await bad.send(loginWithTicket, { ticket });
+  await bad.send(loginWithTicket, { ticket: canary('ticket') });
+  await ada.send('mutation ($t: String!) { linkIdentity(provider: IDP_ONE, providerToken: $t) }', {
+    t: canary('linked-ticket'),
+  });
   await bad.send('mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { expiresIn } }', {
     t: canary('refresh'),
   });

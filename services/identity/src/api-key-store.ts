@@ -28,5 +28,15 @@ export function apiKeyStore({ knex }: SharedDb) {
         .whereNull('revokedAt')
         .update({ revokedAt: knex.raw('parley_now()') });
     },
+
+    /** Revokes the keys that a user has made, and returns their tenants. */
+    async revokeOfUser(createdBy: number): Promise<number[]> {
+      const revoked = await knex('api_keys')
+        .where({ createdBy })
+        .whereNull('revokedAt')
+        .update({ revokedAt: knex.raw('parley_now()') })
+        .returning('tenantId');
+      return revoked.map(({ tenantId }) => tenantId);
+    },
   };
 }

@@ -12,6 +12,7 @@ import {
 } from '@parley/kernel/shared-settings';
 import { pricesSetting } from '@parley/prices/prices-setting';
 import { z } from 'zod';
+import { idpOneSettings } from './idp-one/idp-one-settings.ts';
 import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';
 
 const usd = z.string().transform(Number).refine(isUsd, notUsd).meta({ title: 'USD' });
@@ -42,6 +43,7 @@ export const identitySettings = {
     smsToken: setting('SMS_TOKEN', z.string().optional(), 'Its bearer token.', { secret: true, without: 'none' }),
     dataFolder: dataFolderSetting,
   },
+  idpOne: idpOneSettings,
   hashes: {
     atOnce: setting(
       'IDENTITY_HASHES_AT_ONCE',

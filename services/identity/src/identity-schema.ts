@@ -7,6 +7,7 @@ import { usage } from './migrations/005-usage.ts';
 import { emailProof } from './migrations/006-email-proof.ts';
 import { codes } from './migrations/007-codes.ts';
 import { twoFactor } from './migrations/008-two-factor.ts';
+import { identities } from './migrations/009-identities.ts';
 import { operators } from './migrations/010-operators.ts';
 
 export const identitySchema: SchemaDeclaration = {
@@ -22,6 +23,7 @@ export const identitySchema: SchemaDeclaration = {
     signing_keys: 'people',
     derivation_keys: 'people',
     secured_tokens: 'people',
+    seen_tickets: 'people',
     avatar_configs: 'tenant',
     usage_calls: 'tenant',
     usage_months: 'tenant',
@@ -32,5 +34,5 @@ export const identitySchema: SchemaDeclaration = {
     tenant_secrets: 'tenant',
     operator_audit: 'people',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, codes, twoFactor, operators],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, codes, twoFactor, identities, operators],
 };

@@ -4,6 +4,7 @@ import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentitySettings } from './config.ts';
 import type { IdentityKeys } from './identity-keys.ts';
+import type { IdpOne } from './idp-one/idp-one.ts';
 import type { Ledger } from './ledger.ts';
 import type { LoginLock } from './login-lock.ts';
 import type { Carriers } from './messages/carriers.ts';
@@ -15,6 +16,8 @@ export interface Ports {
   database: Database;
   passwords: Passwords;
   loginLock: LoginLock;
+  /** Undefined where it is not configured. */
+  idpOne: IdpOne | undefined;
   keys: IdentityKeys;
   ledger: Ledger;
   box: SecretBox;

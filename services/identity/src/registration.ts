@@ -6,7 +6,7 @@ import { isSameAsEmail, newPassword } from './password-rules.ts';
 import { type Phone, readPhone } from './phone-number.ts';
 
 /** Leaves space for "'s Workspace" in the tenant's name. */
-const maxFullname = 200;
+export const maxFullname = 200;
 
 const optional = (max: number) =>
   text(max)

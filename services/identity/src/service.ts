@@ -11,6 +11,7 @@ import { identityDeclaration } from './declaration.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import { identityKeys } from './identity-keys.ts';
+import { createIdpOne } from './idp-one/idp-one.ts';
 import { createLedger } from './ledger.ts';
 import { loginLock } from './login-lock.ts';
 import { createCarriers } from './messages/carriers.ts';
@@ -31,6 +32,7 @@ export const identity = service(identityDeclaration, {
       carriers: createCarriers(config.delivery),
       passwords: createPasswords(config.hashes),
       loginLock: loginLock(keyValue),
+      idpOne: config.idpOne && createIdpOne(config.idpOne, log),
       keys: identityKeys(database, box),
       ledger: createLedger(database, config.settings),
       announce: (whose) => announce({ whose }),

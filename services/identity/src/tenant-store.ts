@@ -5,6 +5,11 @@ import { type MembershipRole, type Tenant, tenants } from './tenant.ts';
 
 export type NewTenant = Pick<Tenant, 'name' | 'plan' | 'region' | 'llmProviderOverride' | 'llmModelOverride'>;
 
+/** Whose tenant it is to be, if it is that of a company. */
+export interface OfCompany {
+  idpOneCompany?: string;
+}
+
 export interface TenantChanges extends Partial<NewTenant & Pick<Tenant, 'primaryBillingAccount'>> {
   suspendedByTenant?: boolean;
   suspendedByOperator?: boolean;
@@ -27,7 +32,7 @@ export function tenantStore(db: SharedDb) {
   }
 
   return {
-    async insert(tenant: NewTenant, ownerId: number): Promise<Tenant> {
+    async insert(tenant: NewTenant & OfCompany, ownerId: number): Promise<Tenant> {
       const [created] = await knex('tenants')
         .insert({ ...tenant, createdBy: ownerId })
         .returning(allColumns);
@@ -60,6 +65,15 @@ export function tenantStore(db: SharedDb) {
       const tenant = await lock(id);
       const membership = await knex('memberships').where({ tenantId: id, userId }).first('role');
       return tenant && membership && { tenant, role: membership.role };
+    },
+
+    /** Keeps the live tenant of a company from being deleted until the transaction ends. */
+    async lockOfCompany(idpOneCompany: string): Promise<number | undefined> {
+      return (await knex('tenants').where({ idpOneCompany }).whereNull('deletedAt').forShare().first('id'))?.id;
+    },
+
+    async addMember(tenantId: number, userId: number): Promise<void> {
+      await knex('memberships').insert({ userId, tenantId, role: 'MEMBER' });
     },
 
     async update(id: number, changes: TenantChanges): Promise<Tenant> {

@@ -12,10 +12,11 @@ export interface Account {
 }
 
 export interface NewUser {
-  email: string;
+  email: string | null;
   fullname: string;
-  passwordHash: string;
-  phone: Phone;
+  passwordHash: string | null;
+  phone: Phone | null;
+  idpOneSubject?: string;
   idType: string | null;
   idNoSealed: Buffer | null;
   /** HMAC of the number; `idDocumentIndex` is that of type and number. */
@@ -37,10 +38,10 @@ export function userStore({ knex }: SharedDb) {
       const [row] = await knex('users')
         .insert({
           ...user,
-          phoneCode: phone.code,
-          phoneNumber: phone.number,
-          phoneE164: phone.e164,
-          phoneNational: phone.national,
+          phoneCode: phone?.code,
+          phoneNumber: phone?.number,
+          phoneE164: phone?.e164,
+          phoneNational: phone?.national,
         })
         .returning('id');
       return row.id;
@@ -85,7 +86,7 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ lastTenantId: tenantId });
     },
 
-    async setPasswordHash(id: number, passwordHash: string): Promise<void> {
+    async setPasswordHash(id: number, passwordHash: string | null): Promise<void> {
       await live().where({ id }).update({ passwordHash, updatedAt: now });
     },
 

@@ -33,6 +33,9 @@ const ofTenant: Mutations = {
 
 /** Every mutation that accepts an access token. */
 const mutations: Mutations = {
+  linkIdentity: (app, caller, signal) =>
+    app.linkIdentity(caller, { provider: 'PASSWORD', providerToken: newPassword }, signal),
+  unlinkIdentity: (app, caller, signal) => app.unlinkIdentity(caller, { provider: 'IDP_ONE' }, signal),
   changePassword: (app, caller, signal) => app.changePassword(caller, { newPassword }, signal),
   createTenant: (app, caller, signal) => app.createTenant(caller, { name: 'By a thief' }, signal),
   switchTenant: (app, caller, signal) => app.switchTenant(caller, { id: caller.tenantId ?? 0 }, signal),

@@ -424,6 +424,10 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
     said: /^Wrong credentials$/,
   },
   'RefreshAccessTokenInput.refreshToken': { why: 'nobody was given it', said: /^Invalid or expired refresh token$/ },
+  ticket: {
+    why: 'the identity provider made none of them',
+    said: /^(Invalid or expired ticket|ticket must (not be blank|have at most 4096 characters))$/,
+  },
   'RegisterInput.phoneCode': { why: 'nobody could be called', said: /^input\.phoneNumber is not a possible phone/ },
   'RegisterInput.phoneNumber': { why: 'nobody could be called', said: /^input\.phoneNumber is not a possible phone/ },
   'RegisterInput.referralCode': {

@@ -69,6 +69,17 @@ export type User = {
   updatedAt: Scalars['DateTime']['output'];
 };
 
+/** A way to sign in. */
+export type AuthProvider =
+  /** Email or phone number, and a password. */
+  | 'PASSWORD'
+  /** The external identity provider. */
+  | 'IDP_ONE'
+  /** NOT_IMPLEMENTED. */
+  | 'RESERVED_PROVIDER_1'
+  /** NOT_IMPLEMENTED. */
+  | 'RESERVED_PROVIDER_2';
+
 /** What a tenant has subscribed to, lowest first. Whether owners may raise it themselves is a setting of the platform. */
 export type TenantPlanEnum =
   /** Every tenant starts here. */
@@ -387,6 +398,19 @@ export type Mutation = {
   resetUserPasswordWithUrl: Scalars['Boolean']['output'];
   /** Sets a new password by a code or link that was sent to the user, and ends all sign-ins. A second factor stays. */
   forgotPasswordWithOTP: Scalars['Boolean']['output'];
+  /**
+   * Signs in with a single-use ticket of the external identity provider, at most 4,096 characters: to the account that its identity
+   * is linked to; else to the one with its verified email, and links it; else to a new account, in the tenant of its company.
+   * A ticket that is refused is UNAUTHENTICATED; an account that is linked to another identity CONFLICT.
+   */
+  loginWithIdpOne: AccessToken;
+  /**
+   * Adds a way to sign in. `providerToken` is a ticket of IDP_ONE, or for PASSWORD the new password of an account that has none.
+   * True where the account has it already. CONFLICT: the identity belongs to another account, or the account has another identity.
+   */
+  linkIdentity: Scalars['Boolean']['output'];
+  /** Removes a way to sign in; true where the account has none of that kind. The last one is BAD_REQUEST, `LAST_LOGIN_METHOD`. */
+  unlinkIdentity: Scalars['Boolean']['output'];
   /** Sets a new password and ends every other sign-in. */
   changePassword: Scalars['Boolean']['output'];
   /** Chooses who bills the tenant in use; owner only. The plan's cap applies unless the operator has confirmed that IDP_ONE bills it. */
@@ -453,6 +477,22 @@ export type MutationResetUserPasswordWithUrlArgs = {
 
 export type MutationForgotPasswordWithOtpArgs = {
   input: PasswordWithOtpInput;
+};
+
+
+export type MutationLoginWithIdpOneArgs = {
+  ticket: Scalars['String']['input'];
+};
+
+
+export type MutationLinkIdentityArgs = {
+  provider: AuthProvider;
+  providerToken: Scalars['String']['input'];
+};
+
+
+export type MutationUnlinkIdentityArgs = {
+  provider: AuthProvider;
 };
 
 

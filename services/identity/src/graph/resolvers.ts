@@ -10,7 +10,9 @@ import { generateTwoFactor } from '../generate-two-factor.ts';
 import { getAuthProfile } from '../get-auth-profile.ts';
 import { getAvatarConfig } from '../get-avatar-config.ts';
 import { isRegisterable } from '../is-registerable.ts';
+import { linkIdentity } from '../link-identity.ts';
 import { login } from '../login.ts';
+import { loginWithIdpOne } from '../login-with-idp-one.ts';
 import { myTenant } from '../my-tenant.ts';
 import { myTenants } from '../my-tenants.ts';
 import { refreshSignIn } from '../refresh-sign-in.ts';
@@ -19,6 +21,7 @@ import { resetUserPasswordWithUrl } from '../reset-user-password-with-url.ts';
 import { setPrimaryBillingAccount } from '../set-primary-billing-account.ts';
 import { switchTenant } from '../switch-tenant.ts';
 import { unbindTwoFactor } from '../unbind-two-factor.ts';
+import { unlinkIdentity } from '../unlink-identity.ts';
 import { updateTenant } from '../update-tenant.ts';
 import { upsertAvatarConfig } from '../upsert-avatar-config.ts';
 import { validateSecuredToken } from '../validate-secured-token.ts';
@@ -43,6 +46,9 @@ export const resolvers: Resolvers = {
     validateSecuredToken: (_, { input }, { ports, gone }) => validateSecuredToken(ports, input, gone),
     resetUserPasswordWithUrl: (_, { input }, { ports, gone }) => resetUserPasswordWithUrl(ports, input, gone),
     forgotPasswordWithOTP: (_, { input }, { ports, caller, gone }) => forgotPasswordWithOtp(ports, caller, input, gone),
+    loginWithIdpOne: (_, given, { ports, caller, gone }) => loginWithIdpOne(ports, caller, given, gone),
+    linkIdentity: (_, given, { ports, caller, gone }) => linkIdentity(ports, caller, given, gone),
+    unlinkIdentity: (_, given, { ports, caller, gone }) => unlinkIdentity(ports, caller, given, gone),
     changePassword: (_, { input }, { ports, caller, gone }) => changePassword(ports, caller, input, gone),
     setPrimaryBillingAccount: (_, input, { ports, caller, gone }) =>
       setPrimaryBillingAccount(ports, caller, input, gone),

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
+import type { Environment } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
@@ -30,10 +31,13 @@ import { getJwks } from '../../src/get-jwks.ts';
 import { getTenant } from '../../src/get-tenant.ts';
 import { identityKeys } from '../../src/identity-keys.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
+import { createIdpOne } from '../../src/idp-one/idp-one.ts';
 import { isRegisterable } from '../../src/is-registerable.ts';
 import { createLedger } from '../../src/ledger.ts';
+import { linkIdentity } from '../../src/link-identity.ts';
 import { login } from '../../src/login.ts';
 import { loginLock } from '../../src/login-lock.ts';
+import { loginWithIdpOne } from '../../src/login-with-idp-one.ts';
 import type { Message } from '../../src/messages/message.ts';
 import { openMessage, type SendMessage, sendMessageJob, sendMessageKind } from '../../src/messages/send-message.ts';
 import { myTenant } from '../../src/my-tenant.ts';
@@ -54,6 +58,7 @@ import { settleSpend } from '../../src/settle-spend.ts';
 import type { UserCaller } from '../../src/signed-in.ts';
 import { switchTenant } from '../../src/switch-tenant.ts';
 import { unbindTwoFactor } from '../../src/unbind-two-factor.ts';
+import { unlinkIdentity } from '../../src/unlink-identity.ts';
 import { updateTenant } from '../../src/update-tenant.ts';
 import { upsertAvatarConfig } from '../../src/upsert-avatar-config.ts';
 import { validateSecuredToken } from '../../src/validate-secured-token.ts';
@@ -69,6 +74,9 @@ export const useCases = {
   validateSecuredToken,
   resetUserPasswordWithUrl,
   forgotPasswordWithOtp,
+  loginWithIdpOne,
+  linkIdentity,
+  unlinkIdentity,
   changePassword,
   generateTwoFactor,
   bindTwoFactor,
@@ -121,7 +129,12 @@ export interface IdentityApp {
   replica(): Promise<App>;
 }
 
-export async function identityApp(t: ExecutionContext, settings: Partial<IdentitySettings> = {}): Promise<IdentityApp> {
+export async function identityApp(
+  t: ExecutionContext,
+  settings: Partial<IdentitySettings> = {},
+  env: Environment = {},
+): Promise<IdentityApp> {
+  const { idpOne } = readIdentityConfig({ SECRETS_KEYS: secretsKey.toString('base64'), ...env });
   let offsetMs = 0;
   const clockOffsetMs = () => offsetMs;
   const database = await testSchema(t, identitySchema, { clockOffsetMs });
@@ -140,6 +153,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
       carriers: { send: async () => undefined, close: () => undefined },
       passwords,
       loginLock: loginLock(keyValue),
+      idpOne: idpOne && createIdpOne(idpOne, log),
       keys: identityKeys(on, box),
       ledger: createLedger(on, ownSettings),
       announce: async (whose) => void announced.push(whose),

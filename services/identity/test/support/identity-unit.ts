@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
+import type { Environment } from '@parley/kernel/config';
 import { startService, type GraphAnswer as Unstated } from '@parley/testing/service-harness';
 import type { ExecutionContext } from 'ava';
 import { identity } from '../../src/service.ts';
@@ -9,9 +10,15 @@ export interface GraphAnswer extends Unstated {
   status: number;
 }
 
-/** Starts the whole unit on loopback servers, with in-memory engines. @param migrated if false, the unit migrates its schema. */
-export async function identityUnit(t: ExecutionContext, { migrated = true } = {}) {
-  const env = { SECRETS_KEYS: randomBytes(32).toString('base64') };
+export interface IdentityUnitOptions {
+  /** If false, the unit migrates its schema. Default true. */
+  migrated?: boolean;
+  settings?: Environment;
+}
+
+/** Starts the whole unit on loopback servers, with in-memory engines. */
+export async function identityUnit(t: ExecutionContext, { migrated = true, settings }: IdentityUnitOptions = {}) {
+  const env = { SECRETS_KEYS: randomBytes(32).toString('base64'), ...settings };
   const { unit, dependencies, rpc, askGraph } = await startService(t, identity, { env, migrated });
   return {
     unit,

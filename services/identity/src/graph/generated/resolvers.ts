@@ -84,6 +84,7 @@ export type ResolversTypes = {
   User: ResolverTypeWrapper<Types.User>;
   Int: ResolverTypeWrapper<Types.Scalars['Int']['output']>;
   Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
+  AuthProvider: Types.AuthProvider;
   TenantPlanEnum: Types.TenantPlanEnum;
   PrimaryBillingAccountEnum: Types.PrimaryBillingAccountEnum;
   LlmProviderType: Types.LlmProviderType;
@@ -247,6 +248,9 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   validateSecuredToken?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationValidateSecuredTokenArgs, 'input'>>;
   resetUserPasswordWithUrl?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationResetUserPasswordWithUrlArgs, 'input'>>;
   forgotPasswordWithOTP?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationForgotPasswordWithOtpArgs, 'input'>>;
+  loginWithIdpOne?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationLoginWithIdpOneArgs, 'ticket'>>;
+  linkIdentity?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationLinkIdentityArgs, 'provider' | 'providerToken'>>;
+  unlinkIdentity?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationUnlinkIdentityArgs, 'provider'>>;
   changePassword?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationChangePasswordArgs, 'input'>>;
   setPrimaryBillingAccount?: Resolver<ResolversTypes['TenantDto'], ParentType, ContextType, RequireFields<Types.MutationSetPrimaryBillingAccountArgs, 'billingAccount'>>;
   generateTwoFactor?: Resolver<ResolversTypes['TwoFactorInfo'], ParentType, ContextType>;

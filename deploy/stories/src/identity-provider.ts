@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { hangingHeader, type ProviderAccount } from '../../../services/identity/test/support/identity-provider.ts';
+import type { Client, Tokens } from './client.ts';
+import { tokenFields } from './client.ts';
+import type { TestMesh } from './mesh.ts';
+
+export { idpOneSecret } from '../../../services/identity/test/support/identity-provider.ts';
+
+export const loginWithTicket = `mutation ($ticket: String!) { loginWithIdpOne(ticket: $ticket) { ${tokenFields} } }`;
+
+/** Somebody with a verified email at the identity provider, whom no other story knows. */
+export function newProviderAccount(given: Partial<ProviderAccount> = {}): ProviderAccount {
+  const name = randomUUID();
+  return { subject: name, email: `${name}@example.com`, emailVerified: true, fullname: 'Grace Hopper', ...given };
+}
+
+/** Signs in at the identity provider of a mesh, as a browser does. @param hanging the provider never answers who shows the ticket. */
+export async function ticketFor({ settings }: TestMesh, account: ProviderAccount, hanging?: string): Promise<string> {
+  const response = await fetch(`${settings['IDP_ONE_URL']}/login`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-client-id': settings['IDP_ONE_CLIENT_ID'] ?? '',
+      ...(hanging !== undefined && { [hangingHeader]: hanging }),
+    },
+    body: JSON.stringify(account),
+  });
+  const { ticket } = (await response.json()) as { ticket: string };
+  return ticket;
+}
+
+/** How many exchanges of such tickets the provider has been asked for. */
+export async function hangingExchanges({ settings }: TestMesh, hanging: string): Promise<number> {
+  return (await fetch(`${settings['IDP_ONE_URL']}/hanging/${hanging}`)).json() as Promise<number>;
+}
+
+/** A client that has signed in with a ticket. */
+export async function enter(mesh: TestMesh, account: ProviderAccount): Promise<Client> {
+  const client = mesh.visitor();
+  client.tokens = await client.value<Tokens>(loginWithTicket, { ticket: await ticketFor(mesh, account) });
+  return client;
+}

@@ -1,0 +1,52 @@
+import type { SharedDb } from '@parley/postgres/database/types';
+import type { UserStatus } from './user.ts';
+
+/** What decides how somebody signs in to an account. */
+export interface SignInMethods {
+  status: UserStatus;
+  email: string | null;
+  hasContact: boolean;
+  hasPassword: boolean;
+  hasTwoFactor: boolean;
+  /** The linked identity of IDP_ONE. */
+  idpOneSubject: string | null;
+  /** Whether a code or link that was sent to the email was ever used. */
+  emailProved: boolean;
+}
+
+export function accountStore({ knex }: SharedDb) {
+  const live = () => knex('users').whereNull('deletedAt');
+  const now = knex.raw('parley_now()');
+
+  return {
+    /** The account that the identity is linked to, else the one with the email. */
+    async find(idpOneSubject: string, email: string | null): Promise<number | undefined> {
+      const linked = await live().where({ idpOneSubject }).first('id');
+      return (linked ?? (email === null ? undefined : await live().where({ email }).first('id')))?.id;
+    },
+
+    async lock(id: number): Promise<SignInMethods | undefined> {
+      return live()
+        .where({ id })
+        .forNoKeyUpdate()
+        .first(
+          'status',
+          'email',
+          'idpOneSubject',
+          knex.raw('coalesce(email, phone_e164) IS NOT NULL AS has_contact'),
+          knex.raw('password_hash IS NOT NULL AS has_password'),
+          knex.raw('two_factor_secret_sealed IS NOT NULL AS has_two_factor'),
+          knex.raw('email_proved_at IS NOT NULL AS email_proved'),
+        );
+    },
+
+    async setIdpOneSubject(id: number, idpOneSubject: string | null): Promise<void> {
+      await live().where({ id }).update({ idpOneSubject, updatedAt: now });
+    },
+
+    /** Limits sign-ins with the password until its owner has proved the email. */
+    async requireEmailProof(id: number): Promise<void> {
+      await live().where({ id }).update({ emailProofRequired: true });
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { Caller } from '@parley/kernel/caller';
+import { badRequest } from '@parley/kernel/errors';
+import { text } from '@parley/kernel/input';
+import { requesterOf } from '../passwords.ts';
+import type { Ports } from '../ports.ts';
+import type { ProviderPerson } from './provider-person.ts';
+import { seenTicketStore } from './seen-ticket-store.ts';
+
+export const ticketText = text(4_096);
+
+/**
+ * Asks IDP_ONE, in no transaction, whose ticket this is. A ticket is remembered before it is sent, so that it is never sent twice at
+ * once, and never again once the provider has decided. Where that did not answer, the same ticket may be tried again; where this
+ * process was killed meanwhile, its holder needs another one.
+ * @returns undefined for a ticket that was seen before or that the provider refuses.
+ * @throws DomainError `invalid` with `IDP_ONE_NOT_CONFIGURED`, `unavailable`, `tooManyRequests`
+ */
+export async function exchangeTicket(
+  { idpOne, database }: Ports,
+  caller: Caller,
+  ticket: string,
+  gone?: AbortSignal,
+): Promise<ProviderPerson | undefined> {
+  if (!idpOne) throw badRequest('Nobody can sign in with this identity provider here', 'IDP_ONE_NOT_CONFIGURED');
+  const deadline = idpOne.deadline(gone);
+  using _turn = await idpOne.turn(requesterOf(caller), deadline);
+  const sha256 = createHash('sha256').update(ticket).digest();
+  if (!(await database.transactShared((db) => seenTicketStore(db).add(sha256)))) return undefined;
+  try {
+    return await idpOne.exchange(ticket, deadline);
+  } catch (error) {
+    await database.transactShared((db) => seenTicketStore(db).remove(sha256)).catch(() => undefined);
+    throw error;
+  }
+}

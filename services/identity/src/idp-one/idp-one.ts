@@ -1,0 +1,31 @@
+import { unavailable } from '@parley/kernel/errors';
+import { fairQueue } from '@parley/kernel/fair-queue';
+import type { Logger } from '@parley/kernel/log';
+import type { Requester } from '../passwords.ts';
+import type { IdpOneSettings } from './idp-one-settings.ts';
+import { ticketExchange } from './ticket-exchange.ts';
+
+export type IdpOne = ReturnType<typeof createIdpOne>;
+
+/** The identity provider, asked for a bounded number of exchanges at once, of which no client has more than a part. */
+export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Logger) {
+  const turns = fairQueue({
+    inFlight: 64,
+    waiting: 500,
+    shares: { address: { inFlight: 8, waiting: 32 }, user: { inFlight: 2, waiting: 8 } },
+  });
+  return {
+    exchange: ticketExchange(settings, log),
+    /** Ends when an exchange that begins now has taken too long, or its caller has left. */
+    deadline: (gone: AbortSignal | undefined): AbortSignal =>
+      AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(gone ? [gone] : [])]),
+    /** Resolves when the requester may ask; dispose of the result afterwards. @throws DomainError as `FairQueue` */
+    async turn({ address, user }: Requester, deadline: AbortSignal): Promise<Disposable> {
+      const waited = async () => turns.enter({ address, user }, () => deadline);
+      const release = await waited().catch((error: unknown) => {
+        throw deadline.aborted ? unavailable('The identity provider is not available at the moment', error) : error;
+      });
+      return { [Symbol.dispose]: release };
+    },
+  };
+}

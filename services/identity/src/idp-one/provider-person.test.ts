@@ -1,0 +1,72 @@
+import test from 'ava';
+import { readProviderPerson } from './provider-person.ts';
+
+const whole = {
+  subject: 'sub-1',
+  email: 'ada@example.test',
+  emailVerified: true,
+  fullname: 'Ada Lovelace',
+  company: { id: 'c-1', name: 'Acme' },
+};
+
+test('an answer is read as agreed', (t) => {
+  t.deepEqual(readProviderPerson(whole), whole);
+  t.deepEqual(readProviderPerson({ ...whole, more: 1 }), whole);
+  t.like(readProviderPerson({ ...whole, subject: 7, company: { id: 8, name: 'Acme' } }), {
+    subject: '7',
+    company: { id: '8' },
+  });
+});
+
+test('the email is normalised as at registration, and none that could not register', (t) => {
+  const emailOf = (email: unknown) => readProviderPerson({ ...whole, email }).email;
+  t.is(emailOf('  Ada@Example.TEST '), 'ada@example.test');
+  for (const none of [null, undefined, '', 'ada', 'a@b', '"a b"@example.test', 'a@example.test\r\nBcc: b@example.test'])
+    t.is(emailOf(none), null, String(none));
+});
+
+test('only an emailVerified of true is a verified email', (t) => {
+  for (const emailVerified of [false, null, undefined])
+    t.false(readProviderPerson({ ...whole, emailVerified }).emailVerified);
+  for (const emailVerified of ['true', 1, {}])
+    t.throws(() => readProviderPerson({ ...whole, emailVerified }), { message: 'not as agreed: emailVerified' });
+});
+
+test("without a full name it is the email's local part", (t) => {
+  const nameOf = (given: object) => readProviderPerson({ ...whole, ...given }).fullname;
+  for (const fullname of [null, undefined, '', ' \t'])
+    t.is(nameOf({ fullname, email: 'Ada.L@example.test' }), 'ada.l', JSON.stringify(fullname));
+  t.is(nameOf({ fullname: null, email: null }), 'User');
+});
+
+test('what is not as agreed is refused by name, without repeating it', (t) => {
+  const long = 'x'.repeat(10_000);
+  const hostile: [path: string, answer: unknown][] = [
+    ['all', undefined],
+    ['all', null],
+    ['all', []],
+    ['all', 'text'],
+    ['subject', { ...whole, subject: undefined }],
+    ...['', ' ', 'nul\0', 'half \ud83d', long, null, true, {}, ['a'], 1.5, Number.NaN].map(
+      (subject): [string, unknown] => ['subject', { ...whole, subject }],
+    ),
+    ...['nul\0@example.test', '\ud83d@example.test', `${long}@example.test`, 7, {}, ['a@example.test']].map(
+      (email): [string, unknown] => ['email', { ...whole, email }],
+    ),
+    ...['nul\0', '\ude00', long, 7, {}].map((fullname): [string, unknown] => ['fullname', { ...whole, fullname }]),
+    ...['Acme', 7, [], {}].map((company): [string, unknown] => ['company', { ...whole, company }]),
+    ...['', 'nul\0', '\ud83d', long, null].map((id): [string, unknown] => [
+      'company.id',
+      { ...whole, company: { id, name: 'Acme' } },
+    ]),
+    ...['', 'nul\0', '\ud83d', long, null, 7].map((name): [string, unknown] => [
+      'company.name',
+      { ...whole, company: { id: 'c-1', name } },
+    ]),
+  ];
+  for (const [path, answer] of hostile) {
+    const { message } = t.throws(() => readProviderPerson(answer), undefined, path);
+    t.true(message.startsWith(`not as agreed: ${path}`), `${path}: ${message}`);
+    t.true(message.length < 80);
+  }
+});

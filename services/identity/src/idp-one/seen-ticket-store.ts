@@ -1,0 +1,27 @@
+import type { SharedDb } from '@parley/postgres/database/types';
+
+/** Longer than any ticket is good for at its provider. */
+const keptFor = "interval '1 day'";
+
+export function seenTicketStore({ knex }: SharedDb) {
+  return {
+    /** False if it has been seen before: of concurrent calls exactly one gets true. Forgets some old ones, too. */
+    async add(ticketSha256: Buffer): Promise<boolean> {
+      await knex.raw(
+        `DELETE FROM seen_tickets WHERE ticket_sha256 IN
+           (SELECT ticket_sha256 FROM seen_tickets WHERE seen_at < parley_now() - ${keptFor}
+             ORDER BY seen_at LIMIT 10 FOR UPDATE SKIP LOCKED)`,
+      );
+      const added = await knex('seen_tickets')
+        .insert({ ticketSha256 })
+        .onConflict('ticketSha256')
+        .ignore()
+        .returning('seenAt');
+      return added.length > 0;
+    },
+
+    async remove(ticketSha256: Buffer): Promise<void> {
+      await knex('seen_tickets').where({ ticketSha256 }).delete();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { unavailable } from '@parley/kernel/errors';
+import { parseJson } from '@parley/kernel/json';
+import type { Logger } from '@parley/kernel/log';
+import type { IdpOneSettings } from './idp-one-settings.ts';
+import { type ProviderPerson, readProviderPerson } from './provider-person.ts';
+
+const maxAnswerBytes = 64 * 1024;
+
+/** Statuses that say nothing of the ticket. */
+const transientStatuses = [408, 425, 429];
+
+export function ticketExchange(
+  { url, clientId, clientSecret }: Omit<IdpOneSettings, 'timeoutMs'>,
+  log: Pick<Logger, 'info'>,
+) {
+  const address = `${url.replace(/\/+$/u, '')}/tickets/exchange`;
+  const headers = { 'content-type': 'application/json', 'x-client-id': clientId, 'x-client-secret': clientSecret };
+
+  async function ask(ticket: string, signal: AbortSignal): Promise<ProviderPerson | undefined> {
+    const body = JSON.stringify({ ticket });
+    const response = await fetch(address, { method: 'POST', headers, body, redirect: 'error', signal });
+    if (response.ok) return readProviderPerson(parseJson(await textWithin(response)));
+    await response.body?.cancel();
+    const { status } = response;
+    if (status < 400 || status >= 500 || transientStatuses.includes(status)) throw new Error(`answered ${status}`);
+    log.info({ status }, 'identity provider refused a ticket');
+    return undefined;
+  }
+
+  /** Undefined for a ticket that the provider refuses. @throws DomainError `unavailable` where it does not answer as agreed. */
+  return async (ticket: string, signal: AbortSignal): Promise<ProviderPerson | undefined> => {
+    try {
+      return await ask(ticket, signal);
+    } catch (error) {
+      throw unavailable('The identity provider is not available at the moment', error);
+    }
+  };
+}
+
+async function textWithin({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new Error(`answered more than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}

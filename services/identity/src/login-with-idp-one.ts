@@ -1,0 +1,53 @@
+import type { Caller } from '@parley/kernel/caller';
+import { isUniqueViolation } from '@parley/kernel/database-errors';
+import { conflict, unauthenticated } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
+import { z } from 'zod';
+import { type AccessToken, issueTokens } from './access-token.ts';
+import { accountStore } from './account-store.ts';
+import type { MutationLoginWithIdpOneArgs } from './generated/schema.ts';
+import { exchangeTicket, ticketText } from './idp-one/exchange-ticket.ts';
+import type { ProviderPerson } from './idp-one/provider-person.ts';
+import { openIdpOneAccount } from './open-idp-one-account.ts';
+import type { Ports } from './ports.ts';
+import { ResolutionChanged, signInToAccount } from './sign-in-to-account.ts';
+
+const ticketOnly = z.object({ ticket: ticketText });
+
+/** How often an account is looked for again that somebody else has changed or made meanwhile. */
+const maxAttempts = 10;
+
+/**
+ * Signs in to the account of the ticket's identity, to the one with its verified email, or to a new one. Unique indexes and the
+ * locked row of the account decide between concurrent calls: whoever comes second looks again, and finds what the first one made.
+ * @throws `unauthenticated`: a refused ticket; `conflict`: the account has another identity; `USER_SUSPENDED`; as `exchangeTicket`
+ */
+export async function loginWithIdpOne(
+  ports: Ports,
+  caller: Caller,
+  input: MutationLoginWithIdpOneArgs,
+  signal?: AbortSignal,
+): Promise<AccessToken> {
+  const { ticket } = parseInput(ticketOnly, input, '');
+  const person = await exchangeTicket(ports, caller, ticket, signal);
+  if (!person) throw unauthenticated('Invalid or expired ticket');
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await signIn(ports, caller, person, signal);
+    } catch (error) {
+      const isChanged = error instanceof ResolutionChanged || isUniqueViolation(error);
+      if (!isChanged || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+async function signIn(ports: Ports, caller: Caller, person: ProviderPerson, signal: AbortSignal | undefined) {
+  const { email, emailVerified, subject } = person;
+  const verifiedEmail = emailVerified ? email : null;
+  const userId = await ports.database.transactShared((db) => accountStore(db).find(subject, verifiedEmail));
+  if (userId === undefined) return issueTokens(ports, await openIdpOneAccount(ports, caller, person, signal));
+
+  const signedIn = await signInToAccount(ports, caller, { userId, subject, verifiedEmail }, signal);
+  if (!signedIn) throw conflict('The account with this email is linked to another identity of this provider');
+  return issueTokens(ports, signedIn);
+}

@@ -1,0 +1,83 @@
+import type { Caller } from '@parley/kernel/caller';
+import type { SharedDb } from '@parley/postgres/database/types';
+import { accountStore, type SignInMethods } from './account-store.ts';
+import { apiKeyStore } from './api-key-store.ts';
+import { beginSignIn } from './begin-sign-in.ts';
+import { tellOwner } from './messages/tell-owner.ts';
+import type { Ports } from './ports.ts';
+import { limitOf } from './sign-in-limit.ts';
+import { signInStore } from './sign-in-store.ts';
+import { userSuspended } from './signed-in.ts';
+import { removeTwoFactor } from './two-factor.ts';
+
+/** An account that was found by an identity of IDP_ONE, or by the email that the provider has verified. */
+interface FoundAccount {
+  userId: number;
+  subject: string;
+  verifiedEmail: string | null;
+}
+
+/** The account can no longer be found by this identity or email. */
+export class ResolutionChanged extends Error {
+  override readonly name = 'ResolutionChanged';
+}
+
+/**
+ * Signs in to an account, and links the identity to it where it was found by email.
+ * @returns undefined where the account is linked to another identity; its owner is told.
+ * @throws ResolutionChanged; DomainError `forbidden` with `USER_SUSPENDED`; a unique violation if the identity was linked meanwhile
+ */
+export async function signInToAccount(
+  ports: Ports,
+  caller: Caller,
+  { userId, subject, verifiedEmail }: FoundAccount,
+  signal: AbortSignal | undefined,
+) {
+  const work = async (db: SharedDb) => {
+    const account = await accountStore(db).lock(userId);
+    if (!account) throw new ResolutionChanged();
+    const isLinked = account.idpOneSubject === subject;
+    const hasEmail = verifiedEmail !== null && account.email === verifiedEmail;
+    if (!isLinked && !hasEmail) throw new ResolutionChanged();
+    if (account.status === 'SUSPENDED') throw userSuspended();
+    if (!isLinked && account.idpOneSubject !== null) {
+      await tellOwner(ports, db, userId, 'IDENTITY_REFUSED');
+      return undefined;
+    }
+    const keptTwoFactor = account.hasTwoFactor && (isLinked || account.emailProved);
+    const revoked = isLinked ? [] : await link(ports, db, { userId, subject }, account);
+    const signIn = await beginSignIn(ports, db, {
+      userId,
+      tenantId: 'last',
+      limitedReason: limitOf({ hasTwoFactor: keptTwoFactor, emailProofRequired: !account.emailProved }, 'IDP_ONE'),
+      ip: caller.ip ?? null,
+      fcmToken: null,
+    });
+    return { signIn, revoked };
+  };
+  const done = await ports.database.transactShared(work, { turn: { user: userId }, gone: signal });
+  for (const whose of done?.revoked ?? []) await ports.announce(whose);
+  return done?.signIn;
+}
+
+type Whose = Parameters<Ports['announce']>[0];
+
+/**
+ * Links the identity. Unless something sent to the account's email was ever used, whoever made the account may not own the email:
+ * then all credentials so far end or are limited. Returns whose credentials have changed.
+ */
+async function link(
+  ports: Ports,
+  db: SharedDb,
+  { userId, subject }: { userId: number; subject: string },
+  { emailProved }: SignInMethods,
+): Promise<Whose[]> {
+  await accountStore(db).setIdpOneSubject(userId, subject);
+  await tellOwner(ports, db, userId, 'IDENTITY_LINKED');
+  if (emailProved) return [];
+  await removeTwoFactor(db, userId);
+  await accountStore(db).requireEmailProof(userId);
+  await signInStore(db).revokeAll(userId);
+  const tenants = await apiKeyStore(db).revokeOfUser(userId);
+  return [{ $case: 'userId', value: userId }, ...tenants.map((value): Whose => ({ $case: 'tenantId', value }))];
+}

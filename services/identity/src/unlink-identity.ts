@@ -1,0 +1,36 @@
+import type { Caller } from '@parley/kernel/caller';
+import { badRequest } from '@parley/kernel/errors';
+import { accountStore } from './account-store.ts';
+import type { MutationUnlinkIdentityArgs } from './generated/schema.ts';
+import { withLockedAccount } from './locked-account.ts';
+import { tellOwner } from './messages/tell-owner.ts';
+import type { Ports } from './ports.ts';
+import { servedProvider } from './served-provider.ts';
+import { signedIn } from './signed-in.ts';
+import { userStore } from './user-store.ts';
+
+/**
+ * Removes a way to sign in; true also where there is none of that kind.
+ * @throws `invalid` with `LAST_LOGIN_METHOD`; `notImplemented`; `REAUTHENTICATE`; as `withLockedSignIn`
+ */
+export async function unlinkIdentity(
+  ports: Ports,
+  caller: Caller,
+  { provider }: MutationUnlinkIdentityArgs,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const person = signedIn(caller);
+  const method = servedProvider(provider);
+  const { userId } = person;
+  await withLockedAccount(ports, person, signal, async (db, { hasPassword, hasContact, idpOneSubject }) => {
+    const hasIdpOne = idpOneSubject !== null;
+    if (!(method === 'PASSWORD' ? hasPassword : hasIdpOne)) return;
+    // Nobody can sign in with a password that goes with no email or phone number.
+    const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact;
+    if (!remains) throw badRequest('This is the only way to sign in to your account', 'LAST_LOGIN_METHOD');
+    if (method === 'PASSWORD') await userStore(db).setPasswordHash(userId, null);
+    else await accountStore(db).setIdpOneSubject(userId, null);
+    await tellOwner(ports, db, userId, 'IDENTITY_UNLINKED');
+  });
+  return true;
+}
