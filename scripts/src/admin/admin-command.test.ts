@@ -80,7 +80,14 @@ test('every command calls a method with fields that it has, and every method has
     ]),
   );
   const { env } = await identityServer(t, handlers);
-  const values: Record<string, string> = { TENANT: '7', USER: '3', PLAN: 'PRO', USD: '25.5', NAME: 'KEY' };
+  const values: Record<string, string> = {
+    TENANT: '7',
+    USER: '3',
+    PLAN: 'PRO',
+    USD: '25.5',
+    NAME: 'KEY',
+    CONTACT: 'a@b.test',
+  };
   for (const [usage] of adminCommands) {
     const words = (usage.split(' < ')[0] ?? '').split(' ').map((word) => values[word] ?? word);
     const { code, stderr } = await typed(words.join(' '), { env, input: 'hush\n' });
@@ -110,6 +117,7 @@ test('every command calls a method with fields that it has, and every method has
       ['setUserSuspension', { userId: 3, suspended: false }],
       ['revokeSignIns', { userId: 3 }],
       ['removeTwoFactor', { userId: 3 }],
+      ['issueInvitation', { contact: 'a@b.test' }],
       ['listSigningKeys', {}],
       ['rotateAccessTokenKey', {}],
       ['listAudit', { first: 0, before: 0 }],

@@ -20,6 +20,7 @@ export const adminCommands: readonly AdminCommand[] = [
   ['restore-user USER', 'SetUserSuspension', 'lets them sign in again', { suspended: false }],
   ['revoke-sign-ins USER', 'RevokeSignIns', 'ends all sign-ins of a user'],
   ['remove-two-factor USER', 'RemoveTwoFactor', 'removes a two-factor secret that its user has lost'],
+  ['invite CONTACT', 'IssueInvitation', 'sends an invitation to register to an email or a phone number'],
   ['keys', 'ListSigningKeys', 'lists the keys that sign access tokens'],
   ['rotate-key', 'RotateAccessTokenKey', 'makes a new one, which signs half an hour later'],
   ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
@@ -32,6 +33,7 @@ export const fieldOf: Record<string, string> = {
   PLAN: 'plan',
   USD: 'monthlyCapUsdE8',
   NAME: 'name',
+  CONTACT: 'contact',
   VALUE: 'value',
 };
 

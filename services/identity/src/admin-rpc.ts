@@ -6,6 +6,7 @@ import type {
 } from '@parley/protos/parley/identity/v1/admin';
 import type { MeshContext } from '@parley/rpc/server';
 import type { ListedTenant, ListedUser } from './operators/directory-store.ts';
+import { invite } from './operators/invite.ts';
 import { listAudit } from './operators/list-audit.ts';
 import { listTenants, listUsers } from './operators/list-directory.ts';
 import { listSigningKeys } from './operators/list-signing-keys.ts';
@@ -52,6 +53,8 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
     setUserSuspension: ofUser(setUserSuspension),
     removeTwoFactor: ofUser(removeTwoFactor),
     revokeSignIns: ofUser(revokeSignIns),
+
+    issueInvitation: async (request, { caller }) => ({ sentTo: await invite(ports, caller, request) }),
 
     listTenantSecrets: async (request, { caller }) => ({ secrets: await listTenantSecrets(ports, caller, request) }),
     async putTenantSecret(request, { caller }) {

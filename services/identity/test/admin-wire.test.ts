@@ -68,6 +68,7 @@ test('an operator can do everything over the wire', async (t) => {
   t.is(capped?.monthlyCapUsdE8, 2_550_000_000n);
   t.true((await admin.setIdpOneBilling({ ...of, confirmed: true }, ada)).tenant?.idpOneBillingConfirmed);
   t.is((await admin.passOwnership(of, ada)).tenant?.ownerId, userId);
+  t.is((await admin.issueInvitation({ contact: 'New@example.test' }, ada)).sentTo, 'new@example.test');
   await admin.putTenantSecret({ tenantId, name: 'KEY', value: 'canary' }, ada);
   t.like((await admin.listTenantSecrets({ tenantId }, ada)).secrets, [{ name: 'KEY' }]);
   await admin.removeTenantSecret({ tenantId, name: 'KEY' }, ada);
@@ -89,7 +90,7 @@ test('an operator can do everything over the wire', async (t) => {
     { operator: 'ada', action: 'suspend-user', userId, factsJson: '{"status":["ACTIVE","SUSPENDED"]}' },
   ]);
   t.is(nextBefore, entries[1]?.id);
-  t.is((await admin.listAudit({ first: 200 }, ada)).entries.length, 11);
+  t.is((await admin.listAudit({ first: 200 }, ada)).entries.length, 12);
 });
 
 test('AdminService opens to nobody but who holds OPERATOR_KEY, and OPERATOR_KEY opens nothing else', async (t) => {

@@ -20,6 +20,7 @@ test('only an operator who says a name may do anything', async (t) => {
     setUserSuspension: { userId, suspended: true },
     removeTwoFactor: { userId },
     revokeSignIns: { userId },
+    invite: { contact: 'new@example.test' },
     listTenantSecrets: { tenantId },
     putTenantSecret: { tenantId, name: 'a', value: 'b' },
     removeTenantSecret: { tenantId, name: 'a' },

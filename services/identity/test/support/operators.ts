@@ -14,6 +14,7 @@ import { replicaOf } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import type { IdentitySettings } from '../../src/config.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
+import { invite } from '../../src/operators/invite.ts';
 import { listAudit } from '../../src/operators/list-audit.ts';
 import { listTenants, listUsers } from '../../src/operators/list-directory.ts';
 import { listSigningKeys } from '../../src/operators/list-signing-keys.ts';
@@ -42,6 +43,7 @@ export const operatorCases = {
   setUserSuspension,
   removeTwoFactor,
   revokeSignIns,
+  invite,
   listTenantSecrets,
   putTenantSecret,
   removeTenantSecret,

@@ -229,6 +229,18 @@ export interface RevokeSignInsResponse {
   user?: AdminUser | undefined;
 }
 
+/** Whom to invite. */
+export interface IssueInvitationRequest {
+  /** An email, or a phone number in E.164. */
+  contact: string;
+}
+
+/** The invitation is on its way. */
+export interface IssueInvitationResponse {
+  /** The contact that it goes to. */
+  sentTo: string;
+}
+
 /** A secret, without its value. */
 export interface TenantSecret {
   /** Its name, unique in its tenant. */
@@ -2692,6 +2704,146 @@ export const RevokeSignInsResponse: MessageFns<RevokeSignInsResponse> = {
   },
 };
 
+function createBaseIssueInvitationRequest(): IssueInvitationRequest {
+  return { contact: "" };
+}
+
+export const IssueInvitationRequest: MessageFns<IssueInvitationRequest> = {
+  encode(message: IssueInvitationRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.contact !== "") {
+      writer.uint32(10).string(message.contact);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): IssueInvitationRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseIssueInvitationRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.contact = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): IssueInvitationRequest {
+    return { contact: isSet(object.contact) ? globalThis.String(object.contact) : "" };
+  },
+
+  toJSON(message: IssueInvitationRequest): unknown {
+    const obj: any = {};
+    if (message.contact !== "") {
+      obj.contact = message.contact;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<IssueInvitationRequest>): IssueInvitationRequest {
+    return IssueInvitationRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<IssueInvitationRequest>): IssueInvitationRequest {
+    const message = createBaseIssueInvitationRequest();
+    message.contact = object.contact ?? "";
+    return message;
+  },
+};
+
+function createBaseIssueInvitationResponse(): IssueInvitationResponse {
+  return { sentTo: "" };
+}
+
+export const IssueInvitationResponse: MessageFns<IssueInvitationResponse> = {
+  encode(message: IssueInvitationResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sentTo !== "") {
+      writer.uint32(10).string(message.sentTo);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): IssueInvitationResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseIssueInvitationResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sentTo = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): IssueInvitationResponse {
+    return {
+      sentTo: isSet(object.sentTo)
+        ? globalThis.String(object.sentTo)
+        : isSet(object.sent_to)
+        ? globalThis.String(object.sent_to)
+        : "",
+    };
+  },
+
+  toJSON(message: IssueInvitationResponse): unknown {
+    const obj: any = {};
+    if (message.sentTo !== "") {
+      obj.sentTo = message.sentTo;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<IssueInvitationResponse>): IssueInvitationResponse {
+    return IssueInvitationResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<IssueInvitationResponse>): IssueInvitationResponse {
+    const message = createBaseIssueInvitationResponse();
+    message.sentTo = object.sentTo ?? "";
+    return message;
+  },
+};
+
 function createBaseTenantSecret(): TenantSecret {
   return { name: "", createdAt: undefined, updatedAt: undefined };
 }
@@ -4546,6 +4698,15 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
+    /** Sends an invitation to register, in place of an earlier one to the same contact. ALREADY_EXISTS for the contact of a user. */
+    issueInvitation: {
+      name: "IssueInvitation",
+      requestType: IssueInvitationRequest as typeof IssueInvitationRequest,
+      requestStream: false,
+      responseType: IssueInvitationResponse as typeof IssueInvitationResponse,
+      responseStream: false,
+      options: {},
+    },
     /** The names of a tenant's secrets. Their values are never shown. */
     listTenantSecrets: {
       name: "ListTenantSecrets",
@@ -4663,6 +4824,11 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RevokeSignInsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RevokeSignInsResponse>>;
+  /** Sends an invitation to register, in place of an earlier one to the same contact. ALREADY_EXISTS for the contact of a user. */
+  issueInvitation(
+    request: IssueInvitationRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<IssueInvitationResponse>>;
   /** The names of a tenant's secrets. Their values are never shown. */
   listTenantSecrets(
     request: ListTenantSecretsRequest,
@@ -4748,6 +4914,11 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RevokeSignInsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RevokeSignInsResponse>;
+  /** Sends an invitation to register, in place of an earlier one to the same contact. ALREADY_EXISTS for the contact of a user. */
+  issueInvitation(
+    request: DeepPartial<IssueInvitationRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<IssueInvitationResponse>;
   /** The names of a tenant's secrets. Their values are never shown. */
   listTenantSecrets(
     request: DeepPartial<ListTenantSecretsRequest>,

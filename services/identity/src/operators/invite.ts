@@ -1,0 +1,40 @@
+import type { Caller } from '@parley/kernel/caller';
+import { conflict, invalid } from '@parley/kernel/errors';
+import { anyText, parseInput } from '@parley/kernel/input';
+import type { IssueInvitationRequest } from '@parley/protos/parley/identity/v1/admin';
+import { z } from 'zod';
+import { isEmail, normalEmail } from '../email-address.ts';
+import { issueInvitation } from '../issue-invitation.ts';
+import type { Contact } from '../messages/message.ts';
+import { readPhoneQuery } from '../phone-number.ts';
+import type { Ports } from '../ports.ts';
+import { userStore } from '../user-store.ts';
+import { auditStore } from './audit-store.ts';
+import { operatorOf } from './operator.ts';
+
+const invitation = z.object({ contact: anyText(320) });
+
+/** @returns the contact as it is stored. @throws DomainError `invalid`; `conflict` where a user has it */
+export async function invite(ports: Ports, caller: Caller, request: IssueInvitationRequest): Promise<string> {
+  const operator = operatorOf(caller);
+  const contact = contactOf(parseInput(invitation, request, '').contact);
+  await ports.database.transactShared(async (db) => {
+    const users = userStore(db);
+    const account =
+      'email' in contact
+        ? await users.findAccountByEmail(contact.email)
+        : await users.findAccountByPhone({ e164: contact.phone });
+    if (account) throw conflict(`User ${account.userId} is registered with this contact`);
+    await issueInvitation(ports, db, contact);
+    await auditStore(db).insert({ operator, requestId: caller.requestId, action: 'invite', facts: { ...contact } });
+  });
+  return Object.values(contact).join();
+}
+
+function contactOf(text: string): Contact {
+  const email = normalEmail(text);
+  if (isEmail(email)) return { email };
+  const phone = readPhoneQuery(text);
+  if (phone && 'e164' in phone) return { phone: phone.e164 };
+  throw invalid({ path: 'contact', message: 'must be an email, or a phone number that begins with +' });
+}
