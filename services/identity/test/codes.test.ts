@@ -1,5 +1,6 @@
 import test from 'ava';
 import type { TokenPurpose } from '../src/generated/schema.ts';
+import { secretHash } from '../src/secured-token.ts';
 import { securedTokenStore } from '../src/secured-token-store.ts';
 import { codeSentTo, messagesTo, refusedToken, storedTokens, wrongCode } from './support/codes.ts';
 import { anonymous, identityApp, newRegistration, signUp } from './support/identity-app.ts';
@@ -231,7 +232,7 @@ test('of codes that are asked for at once one is live, and no more than ten are 
 
 test('codes and contacts are stored as HMAC, equal codes differently, and they are deleted after a day', async (t) => {
   const identity = await identityApp(t);
-  const { app, advance, database } = identity;
+  const { app, advance, database, ports } = identity;
   const emails = Array.from({ length: 12 }, (_, n) => `canary-${n}@example.test`);
   for (const email of emails) await app.generateOtp({ email, purpose: 'SIGN_UP' });
   const codes = await Promise.all(emails.map((email) => codeSentTo(identity, { email })));
@@ -239,6 +240,8 @@ test('codes and contacts are stored as HMAC, equal codes differently, and they a
   const values = rows.flatMap(({ secretHash, contactIndex }) => [secretHash, contactIndex] as Buffer[]);
   for (const value of values) t.is(value.length, 32);
   t.is(new Set(values.map((value) => value.toString('hex'))).size, 24);
+  const hashOf = (id: number) => secretHash(ports.keys, { type: 'TIMED_OTP', id, secret: '123456' });
+  t.notDeepEqual(await hashOf(1), await hashOf(2));
   const jobs = await database.transactShared(({ knex }) => knex('jobs'));
   const text = JSON.stringify([rows, jobs].flat());
   for (const canary of ['canary', ...codes.map((code) => `"${code}"`)]) t.false(text.includes(canary));

@@ -271,13 +271,14 @@ test('after fifty failures in an hour the owner is mailed, once an hour; for an 
 
   await failLogins(identity, input.email, 49, (n) => `198.51.100.${n}`);
   t.deepEqual(await told(), []);
-  await Promise.all(Array.from({ length: 20 }, (_, n) => failLogins(identity, input.email, 1, () => `203.0.113.${n}`)));
+  await failLogins(identity, input.email, 1, () => '203.0.113.1');
   t.deepEqual(await told(), [mail]);
   advance(59 * 60_000);
   await failLogins(identity, input.email, 60, (n) => `198.51.100.${n}`);
   t.deepEqual(await told(), [mail]);
   advance(2 * 60_000);
-  await failLogins(identity, input.email, 60, (n) => `203.0.113.${n}`);
+  const strangers = Array.from({ length: 60 }, (_, n) => `203.0.113.${n}`);
+  await Promise.all(strangers.map((ip) => failLogins(identity, input.email, 1, () => ip)));
   t.deepEqual(await told(), [mail, mail]);
 
   await failLogins(identity, 'nobody@example.test', 60, (n) => `198.51.100.${n}`);

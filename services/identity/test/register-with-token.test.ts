@@ -37,7 +37,9 @@ test('under otp, register takes a SIGN_UP code once that was sent to its email o
 
   t.like(await t.throwsAsync(register(first, null)), refusedToken);
   t.like(await t.throwsAsync(register(first, await invitation(identity, { email: first.email }))), refusedToken);
-  t.like(await t.throwsAsync(register(second, code)), refusedToken, 'that of another contact');
+  for (const given of [code, { ...code, contact: first.email }, { token: code.token, contact: first.email }]) {
+    t.like(await t.throwsAsync(register(second, given)), refusedToken, 'that of another contact');
+  }
   const { id } = code;
   t.like(await t.throwsAsync(register(first, { ...code, token: wrongCode(code.token) })), refusedToken);
   await t.notThrowsAsync(register(first, code));
