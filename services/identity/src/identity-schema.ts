@@ -8,6 +8,7 @@ import { emailProof } from './migrations/006-email-proof.ts';
 import { codes } from './migrations/007-codes.ts';
 import { twoFactor } from './migrations/008-two-factor.ts';
 import { operators } from './migrations/010-operators.ts';
+import { idempotency } from './migrations/011-idempotency.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -31,6 +32,7 @@ export const identitySchema: SchemaDeclaration = {
     tenant_plans: 'internal',
     tenant_secrets: 'tenant',
     operator_audit: 'people',
+    idempotency_keys: 'people',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, codes, twoFactor, operators],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, codes, twoFactor, operators, idempotency],
 };
