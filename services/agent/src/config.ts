@@ -2,11 +2,12 @@ import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings } from '@parley/kernel/shared-settings';
+import { portSettings, secretsKeysSetting } from '@parley/kernel/shared-settings';
 import { type ModelSettings, modelSettings, readModelSettings } from './models/model-settings.ts';
 
 export const agentSettings = {
   models: modelSettings,
+  secretsKeys: secretsKeysSetting,
   documentation: {
     ttsVoiceCatalogUrl: setting(
       'AGENT_TTS_VOICE_CATALOG_URL',
