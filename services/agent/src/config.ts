@@ -28,6 +28,11 @@ export const agentSettings = {
       { without: "TalkingHead's documentation" },
     ),
   },
+  generationLeaseMs: setting(
+    'AGENT_IDEMPOTENCY_LEASE_MS',
+    positiveInt.default(30_000),
+    'After so long without a sign of the process that works on a `generateText` with an `Idempotency-Key`, a retry asks the model again.',
+  ),
   maxAnswerBytes: setting(
     'AGENT_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { keyInProgress } from '@parley/kernel/idempotency';
 import { accountOf, type DirectCall } from './direct-call.ts';
-import { generationLeaseMs, keptGenerationStore } from './kept-generation-store.ts';
+import { keptGenerationStore } from './kept-generation-store.ts';
 import { meteredGenerate, type ServedAnswer } from './metered-chain.ts';
 import type { Ports } from './ports.ts';
 
@@ -22,10 +22,10 @@ export async function generateOnce(
   { chain, request }: DirectCall,
   { effectKey: key, operation }: OnceOptions,
 ): Promise<ServedAnswer> {
-  const { database, metering, log } = ports;
+  const { database, metering, generationLeaseMs: leaseMs, log } = ports;
   const inStore = <T>(work: (store: ReturnType<typeof keptGenerationStore>) => Promise<T>) =>
     database.transact(caller.tenantId, (db) => work(keptGenerationStore(db)));
-  const taken = await inStore((store) => store.take({ key, callId: randomUUID() }));
+  const taken = await inStore((store) => store.take({ key, callId: randomUUID() }, leaseMs));
   if (taken.callId === undefined) throw keyInProgress();
   const held = { key, callId: taken.callId };
   const account = accountOf(caller, operation, held.callId);
@@ -37,10 +37,10 @@ export async function generateOnce(
   }
 
   const renew = () =>
-    inStore((store) => store.renew(held)).catch((error: unknown) =>
+    inStore((store) => store.renew(held, leaseMs)).catch((error: unknown) =>
       log.warn({ err: error }, 'lease of a generation not renewed; will retry'),
     );
-  const timer = setInterval(renew, generationLeaseMs / 3).unref();
+  const timer = setInterval(renew, leaseMs / 3).unref();
   const keep = (answer: ServedAnswer) =>
     inStore((store) => store.keep(held, sealAnswer(ports, caller, key, answer))).catch((error: unknown) =>
       log.warn({ err: error }, 'generation not stored; a retry may ask again'),

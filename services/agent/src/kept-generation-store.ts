@@ -12,8 +12,7 @@ interface Held {
   callId: string;
 }
 
-export const generationLeaseMs = 30_000;
-const newLease = `parley_now() + interval '${generationLeaseMs} ms'`;
+const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
 /** Longer than an `Idempotency-Key` is valid. */
 const keptFor = `interval '2 days'`;
 const sweptAtOnce = 4;
@@ -22,7 +21,7 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
     /** One whose lease has ended is made again under the same call id, so that the ledger knows of one call. Deletes old ones of all tenants. */
-    async take({ key, callId }: Held): Promise<TakenGeneration> {
+    async take({ key, callId }: Held, leaseMs: number): Promise<TakenGeneration> {
       const [[taken]] = await Promise.all([
         rows<{ callId: string }>(
           `INSERT INTO kept_generations AS known (tenant_id, key, call_id, lease_until)
@@ -30,7 +29,7 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
            ON CONFLICT (tenant_id, key) DO UPDATE SET lease_until = excluded.lease_until
              WHERE known.answer_sealed IS NULL AND known.lease_until <= parley_now()
            RETURNING call_id`,
-          { tenantId, key, callId },
+          { tenantId, key, callId, leaseMs },
         ),
         rows(
           `DELETE FROM kept_generations WHERE ctid = ANY (ARRAY (
@@ -47,11 +46,11 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
       return made?.answerSealed ? { callId: made.callId, answerSealed: made.answerSealed } : {};
     },
 
-    async renew({ key, callId }: Held): Promise<void> {
+    async renew({ key, callId }: Held, leaseMs: number): Promise<void> {
       await rows(
         `UPDATE kept_generations SET lease_until = ${newLease}
           WHERE tenant_id = :tenantId AND key = :key AND call_id = :callId AND answer_sealed IS NULL`,
-        { tenantId, key, callId },
+        { tenantId, key, callId, leaseMs },
       );
     },
 

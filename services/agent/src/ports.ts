@@ -22,6 +22,7 @@ export interface Ports {
   admittedGenerations: Map<string, AdmittedGeneration>;
   /** Bytes of images that calls hold. */
   images: TenantBudget;
+  generationLeaseMs: number;
   /** Text generations under way. */
   generations: TenantBudget;
   documentation: DocumentationUrls;

@@ -40,6 +40,7 @@ export const agent = service(agentDeclaration, {
       },
       admittedGenerations: new Map(),
       images: imageBudget(),
+      generationLeaseMs: config.generationLeaseMs,
       generations: generationBudget(),
       documentation: config.documentation,
       log,

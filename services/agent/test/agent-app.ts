@@ -76,6 +76,7 @@ export function offlinePorts(database: Database): Ports {
     metering: { meter: { open: () => unmetered }, costs: callCosts(settings.prices), metrics: models.metrics },
     admittedGenerations: new Map(),
     images: imageBudget(),
+    generationLeaseMs: 30_000,
     generations: generationBudget(),
     documentation: readAgentConfig({ SECRETS_KEYS: secretsKey.toString('base64') }).documentation,
     log,

@@ -21,7 +21,7 @@ export const keyOf = (tenantId: number, apiKeyId = 9) =>
 const document = 'mutation ($input: GenerateTextInput!) { startTextGeneration(input: $input) { requestId } }';
 
 /** Replicas of agent with one database, event log, ledger and model server. */
-export async function agentReplicas(t: ExecutionContext) {
+export async function agentReplicas(t: ExecutionContext, more: Record<string, string> = {}) {
   let offsetMs = 0;
   const database = await testSchema(t, agentSchema);
   const callers = createCallers(randomBytes(32));
@@ -36,6 +36,7 @@ export async function agentReplicas(t: ExecutionContext) {
     HOSTED_SMALL_MODEL_MODEL: 'gpt-4o',
     HOSTED_SMALL_MODEL_KEY: 'canary-key',
     HOSTED_SMALL_MODEL_RETRIES: '0',
+    ...more,
   };
 
   /** @param soleOwner it takes over at once what dead processes left */
