@@ -160,15 +160,21 @@ story('startTextGeneration with a key answers the same requestId, and generates 
   t.is(mesh.model.requestsFor('Begin.').length, 1);
 });
 
-story('createTenant with a key makes one tenant, from whichever tenant the retry comes', async (t, mesh) => {
-  const ada = await mesh.person();
-  await insist(atBoth(ada, mesh), 'mutation { createTenant(input: { name: "Once" }) { id name } }', {});
-  const owned = await mesh.database(identitySchema).transactShared(async ({ knex }) => {
-    const [{ userId }] = await knex('users').where({ email: ada.account?.email }).select({ userId: 'id' });
-    return knex('memberships').where({ userId });
-  });
-  t.is(owned.length, 2, 'the first one, and the new one');
-});
+story(
+  'createTenant and switchTenant with a key happen once, from whichever tenant the retry comes',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const { id: first } = await ada.value<{ id: number }>('{ myTenant { id } }');
+    await insist(atBoth(ada, mesh), 'mutation { createTenant(input: { name: "Once" }) { id name } }', {});
+    const owned = await mesh.database(identitySchema).transactShared(async ({ knex }) => {
+      const [{ userId }] = await knex('users').where({ email: ada.account?.email }).select({ userId: 'id' });
+      return knex('memberships').where({ userId });
+    });
+    t.is(owned.length, 2, 'the first one, and the new one');
+    await insist(atBoth(ada, mesh), `mutation { switchTenant(id: ${first}) { id } }`, {});
+    t.is((await ada.value<{ id: number }>('{ myTenant { id } }')).id, first);
+  },
+);
 
 story('deleteTenant with a key deletes one tenant: the retry comes from none', async (t, mesh) => {
   const ada = await mesh.person();
