@@ -122,6 +122,11 @@ export const gatewaySettings = {
     positiveInt.default(33_554_432),
     'Bytes of an answer, and of all that was read for it; more is `ANSWER_TOO_LARGE`.',
   ),
+  maxKeptAnswerBytes: setting(
+    'GATEWAY_MAX_KEPT_ANSWER_BYTES',
+    positiveInt.default(262_144),
+    'Bytes of an answer that is kept for retries with its `Idempotency-Key`; in place of a larger one they get `CONFLICT`, `ANSWER_NOT_KEPT`.',
+  ),
   maxAnswersBytes: setting(
     'GATEWAY_MAX_ANSWERS_BYTES',
     byteCount.default(268_435_456),

@@ -31,6 +31,8 @@ import { boundConnections } from './http/connections.ts';
 import { refuseUnreadable } from './http/raw-refusals.ts';
 import { requestIdFrom } from './http/request-id.ts';
 import { requestTurns } from './http/request-turns.ts';
+import { idempotencyKeys } from './idempotency/idempotency-keys.ts';
+import { idempotentRequests } from './idempotency/idempotent-requests.ts';
 import { clientAddress, type RequestSource, trustedProxy } from './limits/client-address.ts';
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
@@ -145,6 +147,12 @@ export function publicServer(options: PublicServerOptions): Part {
           maxBodyBytes,
           maxAnswerBytes,
           metrics,
+          log,
+        }),
+        // Hooks of a kind begin in this order: an answer is kept as it is sent.
+        idempotentRequests({
+          keys: idempotencyKeys({ identity, calls, log }),
+          maxKeptBytes: config.maxKeptAnswerBytes,
           log,
         }),
       ],

@@ -125,14 +125,14 @@ test('responses carry security headers, and CORS headers only for allowed origin
       headers: {
         origin: 'https://app.example',
         'access-control-request-method': 'POST',
-        'access-control-request-headers': 'content-type,x-app-platform,authorization',
+        'access-control-request-headers': 'content-type,x-app-platform,authorization,idempotency-key',
       },
     });
   const open = await gatewayMesh(t);
   const answer = await preflight(open.url);
   t.is(answer.status, 204);
   t.is(answer.headers.get('access-control-allow-origin'), '*');
-  t.regex(answer.headers.get('access-control-allow-headers') ?? '', /x-app-platform/);
+  t.regex(answer.headers.get('access-control-allow-headers') ?? '', /x-app-platform.*idempotency-key/);
   t.is(answer.headers.get('x-content-type-options'), 'nosniff');
   t.is(answer.headers.get('x-powered-by'), null);
   const posted = await open.post('{"query":"{__typename}"}', { origin: 'https://app.example' });

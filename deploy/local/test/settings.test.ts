@@ -59,5 +59,6 @@ test('all settings of all units are listed, each once for a unit, and secrets wi
     'MESH_KEY',
     'SECRETS_KEYS',
     'SECRETS_KEYS',
+    'SECRETS_KEYS',
   ]);
 });

@@ -4,6 +4,7 @@ import './faults/events.test.ts';
 import './faults/poison.test.ts';
 import './faults/redis-and-postgres.test.ts';
 import './faults/commits.test.ts';
+import './faults/idempotency.test.ts';
 import './faults/stop.test.ts';
 import './faults/kill.test.ts';
 import './faults/slow-line.test.ts';

@@ -143,6 +143,23 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     ['call second of tenant @ is not settled', 'reserved of 2026-11-01: tenant @ shows 0, and its calls are 0.125'],
   ],
   [
+    'a key that a request still holds',
+    ({ database, tenantId }) =>
+      database('identity').transactShared(({ knex }) =>
+        knex('idempotency_keys').insert({
+          id: '01890a5d-ac96-774b-bcce-b302099a8057',
+          tenant_id: tenantId,
+          caller: 'session 1',
+          key_sha256: Buffer.alloc(32),
+          request_hmac: Buffer.alloc(32),
+          claim_id: '01890a5d-ac96-774b-bcce-b302099a8057',
+          lease_until: new Date(Date.now() + 60_000),
+          expires_at: new Date(Date.now() + 60_000),
+        }),
+      ),
+    ['a request still holds its Idempotency-Key 01890a5d-ac96-774b-bcce-b302099a8057'],
+  ],
+  [
     'a call that no total counts',
     (whole) =>
       whole.in('identity', ({ knex }) =>

@@ -15,6 +15,7 @@ test('the rules of a root field are read from its directives', (t) => {
         @throttle(requests: 10, windowSeconds: 60, failsClosed: true)
       refresh: Boolean @access(by: []) @throttle(requests: 2, windowSeconds: 9) @changesCaller(onlyFailing: true)
       leave: Boolean @access(by: [JWT], whileSuspended: true, whileLimited: false) @changesCaller
+      move: Boolean @access(by: [JWT]) @changesCaller(tenant: true)
       ingest: Boolean @access(by: [JWT]) @longBody @sentOnce @longRunning
     }
     type Subscription {
@@ -27,6 +28,7 @@ test('the rules of a root field are read from its directives', (t) => {
     'Mutation.enter': { by: [], throttle: { requests: 10, windowSeconds: 60, failsClosed: true } },
     'Mutation.refresh': { by: [], throttle: { requests: 2, windowSeconds: 9 }, changesCaller: 'failing' },
     'Mutation.leave': { by: ['JWT'], whileSuspended: true, changesCaller: 'always' },
+    'Mutation.move': { by: ['JWT'], changesCaller: 'always', changesTenant: true },
     'Mutation.ingest': { by: ['JWT'], longBody: true, sentOnce: true, longRunning: true },
     'Subscription.events': { by: ['SESSION_TOKEN'] },
   });

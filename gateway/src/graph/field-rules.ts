@@ -11,6 +11,8 @@ export interface FieldRule {
   longBody?: boolean;
   /** `failing`: only when the call fails. */
   changesCaller?: 'always' | 'failing';
+  /** The sign-in may be in another tenant afterwards. */
+  changesTenant?: boolean;
   sentOnce?: boolean;
   longRunning?: boolean;
 }
@@ -67,6 +69,7 @@ function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
     ...(directive(field, 'sentOnce') && { sentOnce: true }),
     ...(directive(field, 'longRunning') && { longRunning: true }),
     ...(changesCaller && { changesCaller: changesCaller.onlyFailing === true ? 'failing' : 'always' }),
+    ...(changesCaller?.tenant === true && { changesTenant: true }),
   };
 }
 

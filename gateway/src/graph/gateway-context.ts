@@ -3,6 +3,8 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import type { ClientConnection } from '../http/client-connection.ts';
 import type { RequestFacts } from '../http/request-log.ts';
+import type { HeldKey } from '../idempotency/idempotency-keys.ts';
+import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts';
 import type { ReadDocument } from './documents.ts';
 
 /** The remaining bytes of a response, shared by all subgraph responses that it is composed of. */
@@ -16,6 +18,14 @@ export interface GatewayContext {
   caller: Caller;
   currentCaller?: CurrentCaller;
   credentials: Credentials;
+  /** The header `Idempotency-Key`. */
+  idempotencyKey: string | undefined;
+  /** Of a request with that header, and with effects. */
+  idempotent?: IdempotentRequest | undefined;
+  /** That its effects are committed under. */
+  heldKey?: HeldKey;
+  /** A mutation of a request with a key did what it is for. */
+  tookEffect?: boolean;
   client: string;
   /** A subgraph has been called, so a full queue no longer refuses the request. */
   begun?: boolean;

@@ -11,6 +11,7 @@ import type { Authenticate } from '../credentials/authenticate.ts';
 import type { CredentialStatus } from '../credentials/credential-status.ts';
 import { createCurrentCaller } from '../credentials/current-caller.ts';
 import { invalidateStatusOf } from '../credentials/invalidate-status.ts';
+import { idempotentRequest } from '../idempotency/idempotent-requests.ts';
 import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 import { type Throttle, throttleHeaders, throttleMessage } from '../limits/throttle.ts';
 import type { Documents } from './documents.ts';
@@ -95,6 +96,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           const { credentials } = contextValue;
           try {
             contextValue.caller = await authenticate(fields, credentials, { ip, requestId });
+            contextValue.idempotent = idempotentRequest(contextValue, fields, rules);
             if (fields.some((field) => ruleOf(rules, field)?.changesCaller)) {
               const { caller: first } = contextValue;
               const ask = (asked: RootField[]) => authenticate(asked, credentials, { ip, requestId }, true);

@@ -10,6 +10,7 @@ import type { Logger } from '@parley/kernel/log';
 import { GraphQLError } from 'graphql';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
+import { tookEffect } from '../idempotency/took-effect.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { AnswerBudget, GatewayContext } from './gateway-context.ts';
 import type { RootField } from './root-fields.ts';
@@ -70,14 +71,19 @@ export function subgraphSource({
     // AbortSignal.timeout would keep this request in memory for the whole timeout.
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${limitMs} ms`)), limitMs);
-    const unsubscribe = connection.onClose(() => abort.abort(new Error('The client is gone')));
+    const unsubscribe = connection.onClose(() => {
+      // What has begun under a key is finished for its retry, which could not know how far it got.
+      if (!context.heldKey || !context.begun) abort.abort(new Error('The client is gone'));
+    });
     try {
       abort.signal.throwIfAborted();
       const { begun = false } = context;
       const end = await queue.enter(sharesOf(caller, client, isAttempt(request, caller)), () => abort.signal, begun);
       context.begun = true;
       try {
-        return await call(request, context, caller, abort.signal);
+        const answer = await call(request, context, caller, abort.signal);
+        if (context.heldKey && tookEffect(request.query, answer)) context.tookEffect = true;
+        return answer;
       } finally {
         end();
       }
@@ -99,13 +105,13 @@ export function subgraphSource({
 
   async function call(
     { query, variables, operationName }: Query,
-    context: GatewayContext,
+    { heldKey, answer: budget }: GatewayContext,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<GraphAnswer> {
     const headers: Record<string, string> = {
       'content-type': 'application/json',
-      [callerHeader]: await callers.mint(caller, unit),
+      [callerHeader]: await callers.mint(heldKey ? { ...caller, idempotencyKey: heldKey.useId } : caller, unit),
     };
     propagation.inject(otel.active(), headers);
     const body = JSON.stringify({ query, variables, operationName });
@@ -114,7 +120,7 @@ export function subgraphSource({
       await response.body.dump();
       throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
     }
-    const answer = await readWithin(context.answer, response);
+    const answer = await readWithin(budget, response);
     if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
     return answer;
   }

@@ -9,6 +9,7 @@ import {
 import type { MeshContext } from '@parley/rpc/server';
 import { stubRpc } from '@parley/testing/stub-rpc';
 import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
+import { type IdempotencyScript, idempotencyScript } from './idempotency-script.ts';
 
 /** Issuer and audience of access tokens in tests. */
 export const publicUrl = 'http://parley.test';
@@ -49,7 +50,8 @@ export interface IdentityScript {
   beforeApiKey: (isKnown: boolean) => Promise<void>;
   /** By id; others exist and are neither suspended nor deleted. */
   tenants: Map<number, { suspended?: boolean; deleted?: boolean } | 'absent'>;
-  /** Received calls in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`. */
+  keys: IdempotencyScript;
+  /** Received calls in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`, `claim <key>`, `end`. */
   asked: string[];
   /** Creates a sign-in and returns its access token. Default: user 1 of tenant 1. */
   signIn(sid: string, facts?: Partial<ResolveSignInResponse>): Promise<string>;
@@ -67,6 +69,7 @@ export async function identityScript(): Promise<IdentityScript> {
     if (script.away) throw unavailable('identity is away');
   }
 
+  const idempotency = idempotencyScript(answer);
   const script: IdentityScript = {
     key,
     jwks: { keys: [key.publicJwk] },
@@ -75,6 +78,7 @@ export async function identityScript(): Promise<IdentityScript> {
     away: false,
     beforeSignIn: async () => undefined,
     beforeApiKey: async () => undefined,
+    keys: idempotency.script,
     asked: [],
     async signIn(sid, facts = {}) {
       const person = { userId: 1, displayName: 'Ada', tenantId: 1, tenantSuspended: false };
@@ -84,6 +88,7 @@ export async function identityScript(): Promise<IdentityScript> {
     addApiKey: (apiKey, facts) => void apiKeys.set(hashOf(apiKey), facts),
     removeApiKey: (apiKey) => void apiKeys.delete(hashOf(apiKey)),
     rpc: stubRpc(IdentityServiceDefinition, {
+      ...idempotency.rpc,
       async getJwks() {
         answer('jwks');
         return { jwksJson: JSON.stringify(script.jwks) };

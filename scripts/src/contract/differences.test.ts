@@ -37,6 +37,9 @@ test('each rule that differs from the contract is named, with both sides', (t) =
   t.deepEqual(compared({ leave: '@access(by: [JWT], whileSuspended: true) @changesCaller(onlyFailing: true)' }), [
     'Mutation.leave: changesCaller is "failing", by the contract "always"',
   ]);
+  t.deepEqual(compared({ leave: '@access(by: [JWT], whileSuspended: true) @changesCaller(tenant: true)' }), [
+    'Mutation.leave: changesTenant is true, by the contract false',
+  ]);
 });
 
 test('an operation that is not served, or served before the contract says so, is named', (t) => {
@@ -59,7 +62,7 @@ test('what is written down here is held against the contract’s document', (t) 
 
 test('the contract is written down with nothing that no rule knows', (t) => {
   const known =
-    'served by whileSuspended whileLimited withoutTenant throttle longBody sentOnce longRunning changesCaller'.split(
+    'served by whileSuspended whileLimited withoutTenant throttle longBody sentOnce longRunning changesCaller changesTenant'.split(
       ' ',
     );
   for (const [name, rule] of readContract()) {

@@ -45,7 +45,7 @@ function comparable({ by, throttle, ...rule }: FieldRule) {
     sentOnce = false,
     longRunning = false,
   } = rule;
-  const { changesCaller = 'never' } = rule;
+  const { changesCaller = 'never', changesTenant = false } = rule;
   const counted = throttle && { failsClosed: false, ...throttle };
   return {
     by: by.toSorted(),
@@ -55,6 +55,7 @@ function comparable({ by, throttle, ...rule }: FieldRule) {
     sentOnce,
     longRunning,
     changesCaller,
+    changesTenant,
     throttle: counted,
   };
 }

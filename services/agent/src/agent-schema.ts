@@ -1,9 +1,18 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { agents } from './migrations/001-agents.ts';
 import { textGenerations } from './migrations/002-text-generations.ts';
+import { committedKeys } from './migrations/003-committed-keys.ts';
+import { keptGenerations } from './migrations/004-kept-generations.ts';
 
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
-  tables: { agents: 'tenant', agent_audit_logs: 'tenant', workflows: 'tenant', text_generations: 'internal' },
-  migrations: [agents, textGenerations],
+  tables: {
+    agents: 'tenant',
+    agent_audit_logs: 'tenant',
+    workflows: 'tenant',
+    text_generations: 'internal',
+    committed_keys: 'internal',
+    kept_generations: 'internal',
+  },
+  migrations: [agents, textGenerations, committedKeys, keptGenerations],
 };

@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { SettingsError } from '@parley/kernel/config';
 import test from 'ava';
 import { readAgentConfig } from './config.ts';
 
-test('no setting is required', (t) => {
-  const config = readAgentConfig({});
+test('only SECRETS_KEYS is required', (t) => {
+  const error = t.throws(() => readAgentConfig({}), { instanceOf: SettingsError });
+  t.deepEqual(error.problems, ['SECRETS_KEYS: is missing']);
+  const config = readAgentConfig({ SECRETS_KEYS: randomBytes(32).toString('base64') });
   t.like(config, { rpcPort: 0, graphPort: 0, opsPort: 0 });
   t.deepEqual(config.models.providers, []);
 });

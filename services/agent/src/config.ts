@@ -2,11 +2,12 @@ import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings } from '@parley/kernel/shared-settings';
+import { portSettings, secretsKeysSetting } from '@parley/kernel/shared-settings';
 import { type ModelSettings, modelSettings, readModelSettings } from './models/model-settings.ts';
 
 export const agentSettings = {
   models: modelSettings,
+  secretsKeys: secretsKeysSetting,
   documentation: {
     ttsVoiceCatalogUrl: setting(
       'AGENT_TTS_VOICE_CATALOG_URL',
@@ -27,6 +28,11 @@ export const agentSettings = {
       { without: "TalkingHead's documentation" },
     ),
   },
+  generationLeaseMs: setting(
+    'AGENT_IDEMPOTENCY_LEASE_MS',
+    positiveInt.default(30_000),
+    'After so long without a sign of the process that works on a `generateText` with an `Idempotency-Key`, a retry asks the model again.',
+  ),
   maxAnswerBytes: setting(
     'AGENT_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),

@@ -1,24 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
-import { accountOf, directCall, directError, imageBytes } from './direct-call.ts';
+import { accountOf, type DirectCall, directCall, directError, imageBytes } from './direct-call.ts';
+import { generateOnce } from './generate-once.ts';
 import type { GenerateTextInput, GenerateTextResultDto } from './generated/schema.ts';
-import { meteredGenerate } from './metered-chain.ts';
+import { meteredGenerate, type ServedAnswer } from './metered-chain.ts';
 import type { Ports } from './ports.ts';
 
+const operation = 'generateText'; // names generateText: what the ledger calls it
+
+/** @param effectKey all calls with it get the answer of one */
 export async function generateText(
   ports: Ports,
   caller: TenantCaller,
   input: GenerateTextInput,
-  signal: AbortSignal,
+  gone: AbortSignal,
+  effectKey?: string,
 ): Promise<GenerateTextResultDto> {
-  const { chain, request } = directCall(ports, input);
-  const account = accountOf(caller, 'generateText', randomUUID()); // names generateText: what the ledger calls it
-  using _images = ports.images.hold(caller.tenantId, imageBytes(request));
+  const call = directCall(ports, input);
+  using _images = ports.images.hold(caller.tenantId, imageBytes(call.request));
+  const answer =
+    effectKey === undefined
+      ? generateFor(ports, caller, call, gone)
+      : generateOnce(ports, caller, call, { effectKey, operation });
+  const { text, spent } = await answer.catch((error: unknown) => {
+    throw directError(error);
+  });
+  const { providerId, modelId, costUsdE8 } = spent;
+  return { text, providerId, modelId, costUsd: Number(costUsdE8) / 1e8 };
+}
+
+async function generateFor(
+  { metering }: Ports,
+  caller: TenantCaller,
+  { chain, request }: DirectCall,
+  signal: AbortSignal,
+): Promise<ServedAnswer> {
+  const account = accountOf(caller, operation, randomUUID());
   try {
-    const { text, model, costUsdE8 } = await meteredGenerate(ports.metering, chain, request, { account, signal });
-    return { text, providerId: model.providerId, modelId: model.modelId, costUsd: Number(costUsdE8) / 1e8 };
+    return await meteredGenerate(metering, chain, request, { account, signal });
   } catch (error) {
-    throw signal.aborted ? unavailable('The client has left', error) : directError(error);
+    throw signal.aborted ? unavailable('The client has left', error) : error;
   }
 }

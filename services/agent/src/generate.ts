@@ -39,9 +39,8 @@ export async function generate(
   const acquire = (model: ChosenModel) => acquireSlot(model, tenantId, maxWaitMs, signal);
   try {
     const options = { account, signal, acquireSlot: acquire };
-    const { text, model, usage, costUsdE8 } = await meteredGenerate(ports.metering, chain, request, options);
-    const { providerId, modelId } = model;
-    const { tokensIn, tokensOut } = usage;
+    const { text, spent } = await meteredGenerate(ports.metering, chain, request, options);
+    const { tokensIn, tokensOut, costUsdE8, providerId, modelId } = spent;
     return { text, offline: false, tokensIn, tokensOut, costUsdE8, providerId, modelId };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;

@@ -21,6 +21,14 @@ export interface CallOptions {
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
   /** A reservation that was made before. Default: one is made as soon as there is a slot. */
   reserved?: MeteredCall | undefined;
+  /** Gets the whole answer before its call is settled. Never rejects. */
+  beforeSettled?: (answer: ServedAnswer) => Promise<void>;
+}
+
+export interface ServedAnswer {
+  text: string;
+  spent: Spent;
+  estimated: boolean;
 }
 
 export type MeteredEvent =
@@ -47,7 +55,7 @@ export async function* meteredStream(
         continue;
       }
       const { type, model, finishReason, ...usage } = event;
-      const costUsdE8 = await call.served(model, usage);
+      const costUsdE8 = await call.served(model, usage, text);
       yield { type, model, finishReason, usage, costUsdE8 };
     }
   } catch (error) {
@@ -64,13 +72,14 @@ export async function meteredGenerate(
   chain: ProviderChain,
   request: ModelRequest,
   options: CallOptions,
-): Promise<{ text: string; model: Model; usage: TokenUsage; costUsdE8: bigint }> {
+): Promise<ServedAnswer> {
   let text = '';
   for await (const event of meteredStream(metering, chain, request, options)) {
     if (event.type === 'text') text += event.text;
     if (event.type !== 'finish') continue;
-    const { model, usage, costUsdE8 } = event;
-    return { text, model, usage, costUsdE8 };
+    const { providerId, modelId } = event.model;
+    const { estimated, ...tokens } = event.usage;
+    return { text, spent: { providerId, modelId, ...tokens, costUsdE8: event.costUsdE8 }, estimated };
   }
   throw new Error('a stream ended without its end');
 }
@@ -79,7 +88,7 @@ function begin(
   { meter, costs, metrics }: Metering,
   chain: ProviderChain,
   request: ModelRequest,
-  { account, signal, reserved, acquireSlot }: CallOptions,
+  { account, signal, reserved, acquireSlot, beforeSettled }: CallOptions,
 ) {
   const { tenantId, isDirect } = account;
   const metered = reserved ?? meter.open(account);
@@ -103,8 +112,9 @@ function begin(
         isReserved = true;
       },
     },
-    async served(model: Model, usage: TokenUsage): Promise<bigint> {
+    async served(model: Model, usage: TokenUsage, text: string): Promise<bigint> {
       const spent = costs.costOf(model, usage);
+      await beforeSettled?.({ text, spent, estimated: usage.estimated });
       await settle(spent, usage.estimated, true);
       return spent.costUsdE8;
     },

@@ -1,4 +1,5 @@
 import type { Logger } from '@parley/kernel/log';
+import type { SecretBox } from '@parley/kernel/secret-box';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentReader } from './agent-reader.ts';
@@ -11,6 +12,7 @@ import type { AdmittedGeneration } from './text-generation-job.ts';
 
 export interface Ports {
   database: Database;
+  box: SecretBox;
   eventLog: EventLog;
   models: ModelChains;
   readAgent: AgentReader;
@@ -20,6 +22,7 @@ export interface Ports {
   admittedGenerations: Map<string, AdmittedGeneration>;
   /** Bytes of images that calls hold. */
   images: TenantBudget;
+  generationLeaseMs: number;
   /** Text generations under way. */
   generations: TenantBudget;
   documentation: DocumentationUrls;

@@ -1,3 +1,4 @@
+import { createSecretBox } from '@parley/kernel/secret-box';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { isUnimplemented } from '@parley/rpc/client-errors';
@@ -27,6 +28,7 @@ export const agent = service(agentDeclaration, {
     metrics.gauge('parley_agent_model_calls_waiting', 'Calls of models that wait for a place', () => models.waiting);
     return {
       database,
+      box: createSecretBox(config.secretsKeys),
       eventLog,
       models: chains,
       readAgent: agentReader(database),
@@ -38,6 +40,7 @@ export const agent = service(agentDeclaration, {
       },
       admittedGenerations: new Map(),
       images: imageBudget(),
+      generationLeaseMs: config.generationLeaseMs,
       generations: generationBudget(),
       documentation: config.documentation,
       log,

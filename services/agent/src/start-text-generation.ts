@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
+import { committedKeys } from '@parley/postgres/committed-keys';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { accountOf, directCall, imageBytes } from './direct-call.ts';
 import type { GenerateTextInput } from './generated/schema.ts';
@@ -8,14 +10,21 @@ import type { Ports } from './ports.ts';
 import { type TextGenerationJob, textGenerationKind } from './text-generation-job.ts';
 import { textGenerationStore } from './text-generation-store.ts';
 
-/** Admits the call at the cap before it answers; the job then asks the model. */
+/**
+ * Admits the call at the cap before it answers; the job then asks the model. @param effectKey answers the generation that was started
+ * under it, if any
+ */
 export async function startTextGeneration(
   ports: Ports,
   caller: TenantCaller,
   input: GenerateTextInput,
+  effectKey?: string,
 ): Promise<{ requestId: string }> {
   const { database, metering, admittedGenerations } = ports;
   const { chain, request } = directCall(ports, input);
+  // Before the cap, which may have been reached by the time of a retry.
+  const started = effectKey && (await database.read(caller.tenantId, (db) => committedKeys(db).find(effectKey)));
+  if (started) return { requestId: started };
   const requestId = randomUUID();
   const account = accountOf(caller, 'startTextGeneration', requestId); // names startTextGeneration: what the ledger calls it
   using held = new DisposableStack();
@@ -25,19 +34,30 @@ export async function startTextGeneration(
   await reserved.reserve(metering.costs.upperEstimate(chain, request), false);
   const admitted = { chain, request, account, reserved, held: held.move() };
   admittedGenerations.set(requestId, admitted);
-  try {
-    await database.transact(caller.tenantId, async (db) => {
-      await textGenerationStore(db).insert(requestId);
-      const data: TextGenerationJob = { requestId };
-      const { claimed } = await jobs(db).append({ kind: textGenerationKind, key: requestId, data });
-      if (!claimed) throw unavailable('Text generations cannot be started here now');
-    });
-  } catch (error) {
+
+  async function start(db: TenantDb): Promise<string> {
+    await textGenerationStore(db).insert(requestId);
+    const data: TextGenerationJob = { requestId };
+    const { claimed } = await jobs(db).append({ kind: textGenerationKind, key: requestId, data });
+    if (!claimed) throw unavailable('Text generations cannot be started here now');
+    return requestId;
+  }
+
+  function giveBack(): void {
     admittedGenerations.delete(requestId);
     admitted.held.dispose();
     const nothing = metering.costs.costOf(chain.first, { tokensIn: 0, tokensCached: 0, tokensOut: 0 });
     void reserved.settle({ ...nothing, estimated: false, served: false });
+  }
+
+  try {
+    const committed = await database.transact(caller.tenantId, async (db) =>
+      effectKey === undefined ? start(db) : (await committedKeys(db).once(effectKey, () => start(db))).result,
+    );
+    if (committed !== requestId) giveBack();
+    return { requestId: committed };
+  } catch (error) {
+    giveBack();
     throw error;
   }
-  return { requestId };
 }

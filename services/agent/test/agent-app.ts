@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
+import { createSecretBox } from '@parley/kernel/secret-box';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
@@ -56,6 +58,8 @@ export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   return { app: bound(useCases, offlinePorts(database)), database };
 }
 
+const secretsKey = randomBytes(32);
+
 /** With the offline model alone, which answers without pauses, and no ledger. */
 export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
@@ -64,6 +68,7 @@ export function offlinePorts(database: Database): Ports {
   const unmetered = { reserve: async () => undefined, begin: async () => undefined, settle: async () => undefined };
   return {
     database: wholeRowsDatabase(database),
+    box: createSecretBox([secretsKey]),
     eventLog: memoryEventLog(),
     models,
     readAgent: agentReader(database),
@@ -71,8 +76,9 @@ export function offlinePorts(database: Database): Ports {
     metering: { meter: { open: () => unmetered }, costs: callCosts(settings.prices), metrics: models.metrics },
     admittedGenerations: new Map(),
     images: imageBudget(),
+    generationLeaseMs: 30_000,
     generations: generationBudget(),
-    documentation: readAgentConfig({}).documentation,
+    documentation: readAgentConfig({ SECRETS_KEYS: secretsKey.toString('base64') }).documentation,
     log,
   };
 }

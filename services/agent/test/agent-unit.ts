@@ -17,6 +17,8 @@ export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefi
   transactions(): number;
 }
 
+export const secretsKeys = { SECRETS_KEYS: randomBytes(32).toString('base64') };
+
 /** Starts the whole unit on loopback servers and a schema of the test's own. @param migrated if false, the unit migrates it. */
 export async function agentUnit(
   t: ExecutionContext,
@@ -40,7 +42,12 @@ export async function agentUnit(
   const addresses = createAddresses({});
   const ledger = await startLedger(t, { callers, addresses });
   const given = { callers, addresses, development: false };
-  const { rpc, graph } = await startService(t, agent, { env, migrated, database: counted, dependencies: given });
+  const { rpc, graph } = await startService(t, agent, {
+    env: { ...secretsKeys, ...env },
+    migrated,
+    database: counted,
+    dependencies: given,
+  });
   return { rpc, graph, database, ledger, transactions: () => transactions };
 }
 

@@ -134,6 +134,11 @@ export const identitySettings = {
       positiveInt.default(30_000),
       'After so long without a sign of its caller, a reserved model call is settled at its estimate, or at 0 where the provider was not asked.',
     ),
+    idempotencyLeaseMs: setting(
+      'IDENTITY_IDEMPOTENCY_LEASE_MS',
+      positiveInt.default(30_000),
+      'After so long without a sign of the gateway that works on a request with an `Idempotency-Key`, a retry runs; before, it is `CONFLICT`.',
+    ),
     maxTenantsMadeIn30Days: setting(
       'IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS',
       positiveInt.default(10),

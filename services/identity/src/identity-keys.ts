@@ -9,7 +9,13 @@ export interface SigningKey {
   key: CryptoKey;
 }
 
-const keyPurposes = ['refresh-successor', 'id-no-index', 'contact-index', 'one-time-code'] as const;
+const keyPurposes = [
+  'refresh-successor',
+  'id-no-index',
+  'contact-index',
+  'one-time-code',
+  'idempotent-request',
+] as const;
 
 export type KeyPurpose = (typeof keyPurposes)[number];
 

@@ -9,6 +9,7 @@ import { codes } from './migrations/007-codes.ts';
 import { twoFactor } from './migrations/008-two-factor.ts';
 import { identities } from './migrations/009-identities.ts';
 import { operators } from './migrations/010-operators.ts';
+import { idempotency } from './migrations/011-idempotency.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -33,6 +34,19 @@ export const identitySchema: SchemaDeclaration = {
     tenant_plans: 'internal',
     tenant_secrets: 'tenant',
     operator_audit: 'people',
+    idempotency_keys: 'people',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof, codes, twoFactor, identities, operators],
+  migrations: [
+    people,
+    keys,
+    avatarConfigs,
+    phoneDigits,
+    usage,
+    emailProof,
+    codes,
+    twoFactor,
+    identities,
+    operators,
+    idempotency,
+  ],
 };

@@ -1,9 +1,12 @@
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { MeshContext } from '@parley/rpc/server';
 import { beginSpend } from './begin-spend.ts';
+import { claimIdempotencyKey } from './claim-idempotency-key.ts';
+import { endIdempotencyKey } from './end-idempotency-key.ts';
 import { getJwks } from './get-jwks.ts';
 import { getTenant } from './get-tenant.ts';
 import type { Ports } from './ports.ts';
+import { renewIdempotencyKey } from './renew-idempotency-key.ts';
 import { renewSpend } from './renew-spend.ts';
 import { reserveSpend } from './reserve-spend.ts';
 import { resolveApiKey } from './resolve-api-key.ts';
@@ -54,6 +57,21 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
 
     async settleSpend(request, { caller }) {
       await settleSpend(ports, caller, request);
+      return {};
+    },
+
+    async claimIdempotencyKey(request, { caller }) {
+      const claimed = await claimIdempotencyKey(ports, caller, request);
+      return { ...claimed, leaseMs: ports.settings.idempotencyLeaseMs };
+    },
+
+    async renewIdempotencyKey(claim) {
+      await renewIdempotencyKey(ports, claim);
+      return {};
+    },
+
+    async endIdempotencyKey(request) {
+      await endIdempotencyKey(ports, request);
       return {};
     },
 

@@ -2,6 +2,7 @@ import { type Caller, inTenant } from '@parley/kernel/caller';
 import { DomainError } from '@parley/kernel/errors';
 import { anyText, parseInput, text } from '@parley/kernel/input';
 import { requireId } from '@parley/kernel/row-id';
+import { committedKeys } from '@parley/postgres/committed-keys';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { z } from 'zod';
@@ -20,18 +21,22 @@ const newMessage = z.object({
   testDraft: z.boolean().nullish(),
 });
 
-/** The reply arrives on `sessionEvents`. @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests` */
+/**
+ * The reply arrives on `sessionEvents`. @param effectKey answers the session where a message was accepted under it
+ * @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests`
+ */
 export async function sendMessage(
   ports: Ports,
   caller: Caller,
   input: SendMessageInput,
   gone?: AbortSignal,
+  effectKey?: string,
 ): Promise<Session> {
   const { tenantId, requestId } = inTenant(caller);
   const given = parseInput(newMessage, input);
   const sessionId = requireId('Session', given.sessionId);
 
-  const accept = async (db: TenantDb) => {
+  const accept = async (db: TenantDb): Promise<{ session: Session; turnId: number }> => {
     const accepted = await turnStore(db).accept({
       sessionId,
       text: given.text,
@@ -57,7 +62,12 @@ export async function sendMessage(
         `Session ${sessionId} has ${job.ahead} messages waiting; wait for replies`,
       );
     }
-    return accepted.session;
+    return accepted;
   };
-  return ports.database.transact(tenantId, accept, { turn: lockQueueOf({ tenantId, sessionId }), gone });
+  const work = async (db: TenantDb): Promise<Session> => {
+    if (effectKey === undefined) return (await accept(db)).session;
+    await committedKeys(db).once(effectKey, async () => String((await accept(db)).turnId));
+    return sessionStore(db).get(sessionId);
+  };
+  return ports.database.transact(tenantId, work, { turn: lockQueueOf({ tenantId, sessionId }), gone });
 }

@@ -3,9 +3,17 @@ import { conversations } from './migrations/001-conversations.ts';
 import { deletedTenants } from './migrations/002-deleted-tenants.ts';
 import { tenantTombstones } from './migrations/003-tenant-tombstones.ts';
 import { messageModels } from './migrations/004-message-models.ts';
+import { committedKeys } from './migrations/005-committed-keys.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
-  tables: { sessions: 'tenant', messages: 'tenant', turns: 'tenant', events: 'tenant', deleted_tenants: 'tenant' },
-  migrations: [conversations, deletedTenants, tenantTombstones, messageModels],
+  tables: {
+    sessions: 'tenant',
+    messages: 'tenant',
+    turns: 'tenant',
+    events: 'tenant',
+    deleted_tenants: 'tenant',
+    committed_keys: 'internal',
+  },
+  migrations: [conversations, deletedTenants, tenantTombstones, messageModels, committedKeys],
 };

@@ -3,6 +3,8 @@ import { badRequest, forbidden, isDomainError, notFound } from '@parley/kernel/e
 import { anyText, parseInput, rule } from '@parley/kernel/input';
 import { storageProblem } from '@parley/kernel/input-checks';
 import { parseId } from '@parley/kernel/row-id';
+import { committedKeys } from '@parley/postgres/committed-keys';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { tenantTombstones } from '@parley/postgres/tenant-tombstones';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
@@ -28,14 +30,26 @@ const newSession = z.object({
 
 const maxMetadataBytes = 64 * 1024;
 
-/** An agent without a workflow greets first. @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: just deleted */
-export async function startSession(ports: Ports, caller: Caller, input: StartSessionInput): Promise<Session> {
+/**
+ * An agent without a workflow greets first. @param effectKey answers the session that was started under it, if any
+ * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: just deleted
+ */
+export async function startSession(
+  ports: Ports,
+  caller: Caller,
+  input: StartSessionInput,
+  effectKey?: string,
+): Promise<Session> {
+  const { database } = ports;
   const { tenantId } = inTenant(caller);
   const given = parseInput(newSession, input);
+  // Before the agent is asked, which may be gone by the time of a retry.
+  const started = effectKey && (await database.read(tenantId, (db) => committedKeys(db).find(effectKey)));
+  if (started) return database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));
   const agent = await getActiveAgent(ports, caller, given.agentId);
   const greeting = agent.workflowId === undefined ? agent.openingGreeting : '';
 
-  return ports.database.transact(tenantId, async (db) => {
+  async function start(db: TenantDb): Promise<Session> {
     await tenantTombstones(db).lockShared();
     const created = await sessionStore(db).insert({ ...given, metadata: given.metadata ?? null });
     if (!created) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
@@ -58,6 +72,12 @@ export async function startSession(ports: Ports, caller: Caller, input: StartSes
     await jobs(db).append({ kind: expiryKind, key: String(created.id), data: { sessionId: created.id }, delayMs });
     db.afterCommit(() => void log.publish(events));
     return sessionStore(db).get(created.id);
+  }
+
+  return database.transact(tenantId, async (db) => {
+    if (effectKey === undefined) return start(db);
+    const { result } = await committedKeys(db).once(effectKey, async () => String((await start(db)).id));
+    return sessionStore(db).get(Number(result));
   });
 }
 

@@ -3,17 +3,19 @@ import type { Invariant, Rows, TopicFacts } from './facts.ts';
 /** This job exists as long as its session: it ends the session once that is idle. */
 const expiry = 'session.expiry';
 
-/** Every outbox is empty, every call of a model settled, and the only jobs left are those of suspended tenants. */
+/** Every outbox is empty, every call of a model settled, no request holds its key, and the only jobs left are those of suspended tenants. */
 export function nothingIsLeftToDo({
   outbox,
   jobs,
   tenants,
   reservations,
-}: Pick<Rows, 'outbox' | 'jobs' | 'tenants' | 'reservations'>): string[] {
+  heldKeys,
+}: Pick<Rows, 'outbox' | 'jobs' | 'tenants' | 'reservations' | 'heldKeys'>): string[] {
   const waits = new Set<number | null>(tenants.filter(({ suspended }) => suspended).map(({ id }) => id));
   return [
     ...outbox.map(({ service, topic, key }) => `${service} has not published ${topic} of ${key}`),
     ...reservations.map(({ tenantId, callId }) => `call ${callId} of tenant ${tenantId} is not settled`),
+    ...heldKeys.map(({ id }) => `a request still holds its Idempotency-Key ${id}`),
     ...jobs
       .filter(({ kind, tenantId }) => kind !== expiry && !waits.has(tenantId))
       .map(({ service, kind, key, state }) => `${service} has a ${state} job ${kind} of ${key}`),

@@ -39,6 +39,8 @@ export interface Rows {
   inbox: { consumer: string; eventId: string }[];
   /** Calls of models that are not settled. */
   reservations: { tenantId: number; callId: string }[];
+  /** Of requests with an `Idempotency-Key` that run. `tenantId`: 0 for none. */
+  heldKeys: { tenantId: number; id: string }[];
   /** Running totals of a tenant, each with the sum of the rows that it stands for. */
   usage: { tenantId: number; what: string; total: string; sum: string }[];
   /** Recorded calls of models. */

@@ -19,6 +19,7 @@ const statements: Record<keyof Rows, string> = {
   outbox: 'SELECT tenant_id, topic, key FROM outbox',
   inbox: 'SELECT consumer, event_id FROM inbox',
   reservations: 'SELECT tenant_id, call_id FROM usage_reservations',
+  heldKeys: 'SELECT tenant_id, id FROM idempotency_keys WHERE result_sealed IS NULL AND lease_until > parley_now()',
   usage: `WITH calls AS (
             SELECT 'spend of ' || month AS what, sum(cost_usd) AS sum FROM usage_calls GROUP BY month
             UNION ALL SELECT 'reserved of ' || month, sum(cost_usd) FROM usage_reservations
@@ -36,13 +37,14 @@ const statements: Record<keyof Rows, string> = {
   calls: 'SELECT tenant_id, estimated, tokens_in, tokens_out FROM usage_calls',
 };
 
-type Tasks = Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox' | 'reservations'>;
+type Tasks = Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox' | 'reservations' | 'heldKeys'>;
 
 /** The tenants, unsettled calls, and the jobs, outbox and inbox rows of all services. Fast, because it is polled. */
 export async function readTasks(database: Databases): Promise<Tasks> {
-  const { tenants, reservations } = await database('identity').transactShared(async (db) => ({
+  const { tenants, reservations, heldKeys } = await database('identity').transactShared(async (db) => ({
     tenants: await select(db, 'tenants'),
     reservations: await select(db, 'reservations'),
+    heldKeys: await select(db, 'heldKeys'),
   }));
   const reads = schemas.map(({ name: service }) =>
     database(service).transactShared(async (db) => ({
@@ -55,6 +57,7 @@ export async function readTasks(database: Databases): Promise<Tasks> {
   return {
     tenants,
     reservations,
+    heldKeys,
     jobs: all.flatMap(({ jobs }) => jobs),
     outbox: all.flatMap(({ outbox }) => outbox),
     inbox: all.flatMap(({ inbox }) => inbox),
@@ -86,8 +89,23 @@ export async function readRows(database: Databases, only?: readonly number[]): P
   const jobs = tasks.jobs.filter(({ tenantId }) => isWanted(tenantId));
   const outbox = tasks.outbox.filter(({ tenantId }) => isWanted(tenantId));
   const reservations = tasks.reservations.filter(({ tenantId }) => isWanted(tenantId));
+  const heldKeys = tasks.heldKeys.filter(({ tenantId }) => isWanted(tenantId));
   const { inbox } = tasks;
-  return { tenants, agents, sessions, messages, turns, evaluations, jobs, outbox, inbox, reservations, usage, calls };
+  return {
+    tenants,
+    agents,
+    sessions,
+    messages,
+    turns,
+    evaluations,
+    jobs,
+    outbox,
+    inbox,
+    reservations,
+    heldKeys,
+    usage,
+    calls,
+  };
 }
 
 async function select<Name extends keyof Rows>({ knex }: Transaction, name: Name): Promise<Rows[Name]> {

@@ -7,6 +7,7 @@ import test from 'ava';
 import type { Client } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { sessionLine, slowDown, unhindered } from './session-line.ts';
 import { seconds } from './traffic.ts';
 
 const slowRequests = fullLength ? 400 : 60;
@@ -19,30 +20,10 @@ const paceMs = 50;
 /** What a request to a subgraph may take in all. Default 30,000; the short form waits less. */
 const subgraphTimeoutMs = fullLength ? 30_000 : 5_000;
 
-/** How answers of the session subgraph pass: each piece of so many bytes waits so long. */
-let pace = { pauseMs: 0, bytes: Number.POSITIVE_INFINITY };
-let paceChange = new AbortController();
-
-function slowDown(next: typeof pace): void {
-  pace = next;
-  paceChange.abort();
-  paceChange = new AbortController();
-}
-
-async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let rest = bytes; rest.length > 0; ) {
-    const options = { signal: paceChange.signal, ref: false };
-    if (pace.pauseMs > 0) await delay(pace.pauseMs, undefined, options).catch(() => undefined);
-    const piece = rest.subarray(0, pace.bytes);
-    yield piece;
-    rest = rest.subarray(piece.length);
-  }
-}
-
 const shared = sharedFaultMesh(test, {
   env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: String(subgraphTimeoutMs) },
   wire: ({ unit }, env) => (unit === 'gateway' ? { ...env, NODE_OPTIONS: `--max-old-space-size=${heapMb}` } : env),
-  tap: (unit) => (unit === 'session' ? { answered: slowly } : {}),
+  tap: sessionLine,
 });
 
 const memoryMb = (pid: number) =>
@@ -105,7 +86,7 @@ serverTest(
       t.true(longest < subgraphTimeoutMs + 10 * usual.tookMs);
       t.true(others < 5 * usual.others);
 
-      slowDown({ pauseMs: 0, bytes: Number.POSITIVE_INFINITY });
+      slowDown(unhindered);
       const cleared = performance.now();
       await eventually('it works again', async () => (await read()).code === 'OK');
       t.true(performance.now() - cleared < 10 * usual.tookMs);

@@ -1,3 +1,4 @@
+import { effectKeyOf } from '@parley/graph/effect-key';
 import { inTenant } from '@parley/kernel/caller';
 import { parseId, requireId } from '@parley/kernel/row-id';
 import { configOptions } from '../catalogue.ts';
@@ -25,7 +26,8 @@ export const resolvers: Resolvers = {
     },
     agentAuditLogs: (_, { id }, { ports, answer, caller }, info) =>
       listAuditLogs(answer.reading(ports, info), inTenant(caller), requireId('Agent', id)),
-    generateText: (_, { input }, { ports, caller, gone }) => generateText(ports, inTenant(caller), input, gone),
+    generateText: (_, { input }, { ports, caller, gone }, info) =>
+      generateText(ports, inTenant(caller), input, gone, effectKeyOf(caller, info)),
   },
   Mutation: {
     createAgent: (_, { input }, { ports, caller }) => createAgent(ports, inTenant(caller), input),
@@ -35,7 +37,8 @@ export const resolvers: Resolvers = {
       await deleteAgent(ports, inTenant(caller), requireId('Agent', id), gone);
       return true;
     },
-    startTextGeneration: (_, { input }, { ports, caller }) => startTextGeneration(ports, inTenant(caller), input),
+    startTextGeneration: (_, { input }, { ports, caller }, info) =>
+      startTextGeneration(ports, inTenant(caller), input, effectKeyOf(caller, info)),
     testLlmProvider: (_, { input }, { ports, caller, gone }) => testLlmProvider(ports, inTenant(caller), input, gone),
   },
   AgentDto: {

@@ -24,6 +24,11 @@ export interface Caller {
   service?: string;
   /** The client's address, where a client is behind the call. */
   ip?: string;
+  /**
+   * Stands for the `Idempotency-Key` of the request: the same in each of its retries, another one for any other request. Effects
+   * are committed under it (`effectKeyOf` of `@parley/graph`).
+   */
+  idempotencyKey?: string;
   requestId: string;
 }
 

@@ -16,10 +16,12 @@ import { apiUsageBreakdown, apiUsageSummary } from '../../src/api-usage-summary.
 import { beginSpend } from '../../src/begin-spend.ts';
 import { bindTwoFactor } from '../../src/bind-two-factor.ts';
 import { changePassword } from '../../src/change-password.ts';
+import { claimIdempotencyKey } from '../../src/claim-idempotency-key.ts';
 import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
 import { createTenant } from '../../src/create-tenant.ts';
 import { identityDeclaration } from '../../src/declaration.ts';
 import { deleteTenant } from '../../src/delete-tenant.ts';
+import { endIdempotencyKey } from '../../src/end-idempotency-key.ts';
 import { forgotPasswordWithOtp } from '../../src/forgot-password-with-otp.ts';
 import { generateApiKey } from '../../src/generate-api-key.ts';
 import { generateOtp } from '../../src/generate-otp.ts';
@@ -46,6 +48,7 @@ import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
 import { refreshSignIn } from '../../src/refresh-sign-in.ts';
 import { register } from '../../src/register.ts';
+import { renewIdempotencyKey } from '../../src/renew-idempotency-key.ts';
 import { renewSpend } from '../../src/renew-spend.ts';
 import { reserveSpend } from '../../src/reserve-spend.ts';
 import { resetUserPasswordWithUrl } from '../../src/reset-user-password-with-url.ts';
@@ -103,6 +106,9 @@ export const useCases = {
   renewSpend,
   settleSpend,
   settleLapsedSpend,
+  claimIdempotencyKey,
+  renewIdempotencyKey,
+  endIdempotencyKey,
   apiUsageSummary,
   apiUsageBreakdown,
 };

@@ -1,3 +1,4 @@
+import { effectKeyOf } from '@parley/graph/effect-key';
 import { selectedFields } from '@parley/graph/selected-fields';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { endSession } from '../end-session.ts';
@@ -30,8 +31,10 @@ export const resolvers: Resolvers = {
   },
 
   Mutation: {
-    startSession: (_, { input }, { ports, caller }) => startSession(ports, caller, input),
-    sendMessage: (_, { input }, { ports, caller, gone }) => sendMessage(ports, caller, input, gone),
+    startSession: (_, { input }, { ports, caller }, info) =>
+      startSession(ports, caller, input, effectKeyOf(caller, info)),
+    sendMessage: (_, { input }, { ports, caller, gone }, info) =>
+      sendMessage(ports, caller, input, gone, effectKeyOf(caller, info)),
     endSession: (_, { sessionId }, { ports, caller, gone }) => endSession(ports, caller, sessionId, gone),
     interruptSession: (_, { sessionId }, { ports, caller, gone }) => interruptSession(ports, caller, sessionId, gone),
   },

@@ -190,6 +190,54 @@ export interface SpendSettlement {
 export interface SettleSpendResponse {
 }
 
+/** A request with an `Idempotency-Key`. */
+export interface ClaimIdempotencyKeyRequest {
+  /** The key: 1 to 255 printable ASCII characters. */
+  key: string;
+  /** SHA-256 of what was asked. */
+  requestSha256: Buffer;
+  /** A UUID that the caller makes for each attempt. */
+  claimId: string;
+  /** True where the request may put the sign-in into another tenant: the key then is that of the sign-in in all of its tenants. */
+  inAnyTenant: boolean;
+}
+
+/** The key is the caller's until the lease ends, or the request was answered before. */
+export interface ClaimIdempotencyKeyResponse {
+  /** Names this use of the key: the same for all retries, another one when the key is used anew after 24 hours. */
+  useId: string;
+  /** After how many milliseconds without RenewIdempotencyKey a retry may claim the key. */
+  leaseMs: number;
+  /** What the first request was answered; absent where the key is claimed. */
+  result?: Buffer | undefined;
+}
+
+/** Names a claim. */
+export interface RenewIdempotencyKeyRequest {
+  /** The use of the key. */
+  useId: string;
+  /** The claim. */
+  claimId: string;
+}
+
+/** The lease is extended. */
+export interface RenewIdempotencyKeyResponse {
+}
+
+/** Names a claim, and what became of it. */
+export interface EndIdempotencyKeyRequest {
+  /** The use of the key. */
+  useId: string;
+  /** The claim. */
+  claimId: string;
+  /** What retries are answered; absent where they are to run again. */
+  result?: Buffer | undefined;
+}
+
+/** The claim has ended. */
+export interface EndIdempotencyKeyResponse {
+}
+
 /** Asks for a new signing key. */
 export interface RotateSigningKeyRequest {
 }
@@ -2151,6 +2199,550 @@ export const SettleSpendResponse: MessageFns<SettleSpendResponse> = {
   },
 };
 
+function createBaseClaimIdempotencyKeyRequest(): ClaimIdempotencyKeyRequest {
+  return { key: "", requestSha256: Buffer.alloc(0), claimId: "", inAnyTenant: false };
+}
+
+export const ClaimIdempotencyKeyRequest: MessageFns<ClaimIdempotencyKeyRequest> = {
+  encode(message: ClaimIdempotencyKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.requestSha256.length !== 0) {
+      writer.uint32(18).bytes(message.requestSha256);
+    }
+    if (message.claimId !== "") {
+      writer.uint32(26).string(message.claimId);
+    }
+    if (message.inAnyTenant !== false) {
+      writer.uint32(32).bool(message.inAnyTenant);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClaimIdempotencyKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClaimIdempotencyKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.requestSha256 = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.claimId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.inAnyTenant = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ClaimIdempotencyKeyRequest {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      requestSha256: isSet(object.requestSha256)
+        ? Buffer.from(bytesFromBase64(object.requestSha256))
+        : isSet(object.request_sha256)
+        ? Buffer.from(bytesFromBase64(object.request_sha256))
+        : Buffer.alloc(0),
+      claimId: isSet(object.claimId)
+        ? globalThis.String(object.claimId)
+        : isSet(object.claim_id)
+        ? globalThis.String(object.claim_id)
+        : "",
+      inAnyTenant: isSet(object.inAnyTenant)
+        ? globalThis.Boolean(object.inAnyTenant)
+        : isSet(object.in_any_tenant)
+        ? globalThis.Boolean(object.in_any_tenant)
+        : false,
+    };
+  },
+
+  toJSON(message: ClaimIdempotencyKeyRequest): unknown {
+    const obj: any = {};
+    if (message.key !== "") {
+      obj.key = message.key;
+    }
+    if (message.requestSha256.length !== 0) {
+      obj.requestSha256 = base64FromBytes(message.requestSha256);
+    }
+    if (message.claimId !== "") {
+      obj.claimId = message.claimId;
+    }
+    if (message.inAnyTenant !== false) {
+      obj.inAnyTenant = message.inAnyTenant;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ClaimIdempotencyKeyRequest>): ClaimIdempotencyKeyRequest {
+    return ClaimIdempotencyKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ClaimIdempotencyKeyRequest>): ClaimIdempotencyKeyRequest {
+    const message = createBaseClaimIdempotencyKeyRequest();
+    message.key = object.key ?? "";
+    message.requestSha256 = object.requestSha256 ?? Buffer.alloc(0);
+    message.claimId = object.claimId ?? "";
+    message.inAnyTenant = object.inAnyTenant ?? false;
+    return message;
+  },
+};
+
+function createBaseClaimIdempotencyKeyResponse(): ClaimIdempotencyKeyResponse {
+  return { useId: "", leaseMs: 0, result: undefined };
+}
+
+export const ClaimIdempotencyKeyResponse: MessageFns<ClaimIdempotencyKeyResponse> = {
+  encode(message: ClaimIdempotencyKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.useId !== "") {
+      writer.uint32(10).string(message.useId);
+    }
+    if (message.leaseMs !== 0) {
+      writer.uint32(16).int32(message.leaseMs);
+    }
+    if (message.result !== undefined) {
+      writer.uint32(26).bytes(message.result);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClaimIdempotencyKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClaimIdempotencyKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.useId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.leaseMs = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.result = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ClaimIdempotencyKeyResponse {
+    return {
+      useId: isSet(object.useId)
+        ? globalThis.String(object.useId)
+        : isSet(object.use_id)
+        ? globalThis.String(object.use_id)
+        : "",
+      leaseMs: isSet(object.leaseMs)
+        ? globalThis.Number(object.leaseMs)
+        : isSet(object.lease_ms)
+        ? globalThis.Number(object.lease_ms)
+        : 0,
+      result: isSet(object.result) ? Buffer.from(bytesFromBase64(object.result)) : undefined,
+    };
+  },
+
+  toJSON(message: ClaimIdempotencyKeyResponse): unknown {
+    const obj: any = {};
+    if (message.useId !== "") {
+      obj.useId = message.useId;
+    }
+    if (message.leaseMs !== 0) {
+      obj.leaseMs = Math.round(message.leaseMs);
+    }
+    if (message.result !== undefined) {
+      obj.result = base64FromBytes(message.result);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ClaimIdempotencyKeyResponse>): ClaimIdempotencyKeyResponse {
+    return ClaimIdempotencyKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ClaimIdempotencyKeyResponse>): ClaimIdempotencyKeyResponse {
+    const message = createBaseClaimIdempotencyKeyResponse();
+    message.useId = object.useId ?? "";
+    message.leaseMs = object.leaseMs ?? 0;
+    message.result = object.result ?? undefined;
+    return message;
+  },
+};
+
+function createBaseRenewIdempotencyKeyRequest(): RenewIdempotencyKeyRequest {
+  return { useId: "", claimId: "" };
+}
+
+export const RenewIdempotencyKeyRequest: MessageFns<RenewIdempotencyKeyRequest> = {
+  encode(message: RenewIdempotencyKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.useId !== "") {
+      writer.uint32(10).string(message.useId);
+    }
+    if (message.claimId !== "") {
+      writer.uint32(18).string(message.claimId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewIdempotencyKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewIdempotencyKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.useId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.claimId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RenewIdempotencyKeyRequest {
+    return {
+      useId: isSet(object.useId)
+        ? globalThis.String(object.useId)
+        : isSet(object.use_id)
+        ? globalThis.String(object.use_id)
+        : "",
+      claimId: isSet(object.claimId)
+        ? globalThis.String(object.claimId)
+        : isSet(object.claim_id)
+        ? globalThis.String(object.claim_id)
+        : "",
+    };
+  },
+
+  toJSON(message: RenewIdempotencyKeyRequest): unknown {
+    const obj: any = {};
+    if (message.useId !== "") {
+      obj.useId = message.useId;
+    }
+    if (message.claimId !== "") {
+      obj.claimId = message.claimId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RenewIdempotencyKeyRequest>): RenewIdempotencyKeyRequest {
+    return RenewIdempotencyKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenewIdempotencyKeyRequest>): RenewIdempotencyKeyRequest {
+    const message = createBaseRenewIdempotencyKeyRequest();
+    message.useId = object.useId ?? "";
+    message.claimId = object.claimId ?? "";
+    return message;
+  },
+};
+
+function createBaseRenewIdempotencyKeyResponse(): RenewIdempotencyKeyResponse {
+  return {};
+}
+
+export const RenewIdempotencyKeyResponse: MessageFns<RenewIdempotencyKeyResponse> = {
+  encode(_: RenewIdempotencyKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewIdempotencyKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewIdempotencyKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RenewIdempotencyKeyResponse {
+    return {};
+  },
+
+  toJSON(_: RenewIdempotencyKeyResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RenewIdempotencyKeyResponse>): RenewIdempotencyKeyResponse {
+    return RenewIdempotencyKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RenewIdempotencyKeyResponse>): RenewIdempotencyKeyResponse {
+    const message = createBaseRenewIdempotencyKeyResponse();
+    return message;
+  },
+};
+
+function createBaseEndIdempotencyKeyRequest(): EndIdempotencyKeyRequest {
+  return { useId: "", claimId: "", result: undefined };
+}
+
+export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
+  encode(message: EndIdempotencyKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.useId !== "") {
+      writer.uint32(10).string(message.useId);
+    }
+    if (message.claimId !== "") {
+      writer.uint32(18).string(message.claimId);
+    }
+    if (message.result !== undefined) {
+      writer.uint32(26).bytes(message.result);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndIdempotencyKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndIdempotencyKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.useId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.claimId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.result = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): EndIdempotencyKeyRequest {
+    return {
+      useId: isSet(object.useId)
+        ? globalThis.String(object.useId)
+        : isSet(object.use_id)
+        ? globalThis.String(object.use_id)
+        : "",
+      claimId: isSet(object.claimId)
+        ? globalThis.String(object.claimId)
+        : isSet(object.claim_id)
+        ? globalThis.String(object.claim_id)
+        : "",
+      result: isSet(object.result) ? Buffer.from(bytesFromBase64(object.result)) : undefined,
+    };
+  },
+
+  toJSON(message: EndIdempotencyKeyRequest): unknown {
+    const obj: any = {};
+    if (message.useId !== "") {
+      obj.useId = message.useId;
+    }
+    if (message.claimId !== "") {
+      obj.claimId = message.claimId;
+    }
+    if (message.result !== undefined) {
+      obj.result = base64FromBytes(message.result);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<EndIdempotencyKeyRequest>): EndIdempotencyKeyRequest {
+    return EndIdempotencyKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndIdempotencyKeyRequest>): EndIdempotencyKeyRequest {
+    const message = createBaseEndIdempotencyKeyRequest();
+    message.useId = object.useId ?? "";
+    message.claimId = object.claimId ?? "";
+    message.result = object.result ?? undefined;
+    return message;
+  },
+};
+
+function createBaseEndIdempotencyKeyResponse(): EndIdempotencyKeyResponse {
+  return {};
+}
+
+export const EndIdempotencyKeyResponse: MessageFns<EndIdempotencyKeyResponse> = {
+  encode(_: EndIdempotencyKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndIdempotencyKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndIdempotencyKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): EndIdempotencyKeyResponse {
+    return {};
+  },
+
+  toJSON(_: EndIdempotencyKeyResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<EndIdempotencyKeyResponse>): EndIdempotencyKeyResponse {
+    return EndIdempotencyKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<EndIdempotencyKeyResponse>): EndIdempotencyKeyResponse {
+    const message = createBaseEndIdempotencyKeyResponse();
+    return message;
+  },
+};
+
 function createBaseRotateSigningKeyRequest(): RotateSigningKeyRequest {
   return {};
 }
@@ -2369,6 +2961,40 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
+     * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
+     * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
+     * claim has a lease. The same claim id is the same claim.
+     */
+    claimIdempotencyKey: {
+      name: "ClaimIdempotencyKey",
+      requestType: ClaimIdempotencyKeyRequest as typeof ClaimIdempotencyKeyRequest,
+      requestStream: false,
+      responseType: ClaimIdempotencyKeyResponse as typeof ClaimIdempotencyKeyResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /** Extends the lease of a claim. Does nothing where it has ended, or another claim has followed. */
+    renewIdempotencyKey: {
+      name: "RenewIdempotencyKey",
+      requestType: RenewIdempotencyKeyRequest as typeof RenewIdempotencyKeyRequest,
+      requestStream: false,
+      responseType: RenewIdempotencyKeyResponse as typeof RenewIdempotencyKeyResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /**
+     * Ends a claim: keeps the result for 24 hours, or without one lets the next retry claim the key. Does nothing where another claim
+     * has followed.
+     */
+    endIdempotencyKey: {
+      name: "EndIdempotencyKey",
+      requestType: EndIdempotencyKeyRequest as typeof EndIdempotencyKeyRequest,
+      requestStream: false,
+      responseType: EndIdempotencyKeyResponse as typeof EndIdempotencyKeyResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /**
      * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
      *
      * @deprecated
@@ -2436,6 +3062,28 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SettleSpendResponse>>;
   /**
+   * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
+   * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
+   * claim has a lease. The same claim id is the same claim.
+   */
+  claimIdempotencyKey(
+    request: ClaimIdempotencyKeyRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ClaimIdempotencyKeyResponse>>;
+  /** Extends the lease of a claim. Does nothing where it has ended, or another claim has followed. */
+  renewIdempotencyKey(
+    request: RenewIdempotencyKeyRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<RenewIdempotencyKeyResponse>>;
+  /**
+   * Ends a claim: keeps the result for 24 hours, or without one lets the next retry claim the key. Does nothing where another claim
+   * has followed.
+   */
+  endIdempotencyKey(
+    request: EndIdempotencyKeyRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<EndIdempotencyKeyResponse>>;
+  /**
    * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
    *
    * @deprecated
@@ -2497,6 +3145,28 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<SettleSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SettleSpendResponse>;
+  /**
+   * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
+   * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
+   * claim has a lease. The same claim id is the same claim.
+   */
+  claimIdempotencyKey(
+    request: DeepPartial<ClaimIdempotencyKeyRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ClaimIdempotencyKeyResponse>;
+  /** Extends the lease of a claim. Does nothing where it has ended, or another claim has followed. */
+  renewIdempotencyKey(
+    request: DeepPartial<RenewIdempotencyKeyRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<RenewIdempotencyKeyResponse>;
+  /**
+   * Ends a claim: keeps the result for 24 hours, or without one lets the next retry claim the key. Does nothing where another claim
+   * has followed.
+   */
+  endIdempotencyKey(
+    request: DeepPartial<EndIdempotencyKeyRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<EndIdempotencyKeyResponse>;
   /**
    * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
    *

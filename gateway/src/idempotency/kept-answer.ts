@@ -1,0 +1,35 @@
+import { isLargerThan } from '@parley/graph/answer-size';
+import { graphError } from '@parley/graph/graph-errors';
+import { conflict } from '@parley/kernel/errors';
+import { isKeyInProgress } from '@parley/kernel/idempotency';
+import type { FormattedExecutionResult, GraphQLFormattedError } from 'graphql';
+
+export interface KeepOptions {
+  maxBytes: number;
+  /** A mutation of the request has taken effect: a retry that ran would repeat that, whatever became of the others. */
+  tookEffect: boolean;
+}
+
+/** Of a request with an `Idempotency-Key`: what its retries are answered; undefined where they are to run. */
+export function answerToKeep(
+  answer: FormattedExecutionResult,
+  { maxBytes, tookEffect }: KeepOptions,
+): Buffer | undefined {
+  if (!tookEffect && answer.errors?.some(mayPass)) return undefined;
+  if (!isLargerThan(answer, maxBytes)) {
+    const kept = Buffer.from(JSON.stringify(answer));
+    if (kept.length <= maxBytes) return kept;
+  }
+  return tooLarge;
+}
+
+const tooLarge = Buffer.from(
+  JSON.stringify({
+    errors: [graphError(conflict('The request was carried out; its answer was too large to keep', 'ANSWER_NOT_KEPT'))],
+  }),
+);
+
+function mayPass({ extensions = {} }: GraphQLFormattedError): boolean {
+  const status = Number(extensions.statusCode ?? 500);
+  return status === 401 || status === 429 || status >= 500 || isKeyInProgress(extensions);
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { keyInProgress } from '@parley/kernel/idempotency';
+import { accountOf, type DirectCall } from './direct-call.ts';
+import { keptGenerationStore } from './kept-generation-store.ts';
+import { meteredGenerate, type ServedAnswer } from './metered-chain.ts';
+import type { Ports } from './ports.ts';
+
+interface OnceOptions {
+  effectKey: string;
+  /** What the ledger calls it. */
+  operation: string;
+}
+
+/**
+ * One metered call for all that have the key: its answer is stored, encrypted, before it is settled, and answers the others. A call goes on
+ * when its client leaves. @throws DomainError `conflict` while another process makes it
+ */
+export async function generateOnce(
+  ports: Ports,
+  caller: TenantCaller,
+  { chain, request }: DirectCall,
+  { effectKey: key, operation }: OnceOptions,
+): Promise<ServedAnswer> {
+  const { database, metering, generationLeaseMs: leaseMs, log } = ports;
+  const inStore = <T>(work: (store: ReturnType<typeof keptGenerationStore>) => Promise<T>) =>
+    database.transact(caller.tenantId, (db) => work(keptGenerationStore(db)));
+  const taken = await inStore((store) => store.take({ key, callId: randomUUID() }, leaseMs));
+  if (taken.callId === undefined) throw keyInProgress();
+  const held = { key, callId: taken.callId };
+  const account = accountOf(caller, operation, held.callId);
+  if (taken.answerSealed) {
+    const answer = openAnswer(ports, caller, key, taken.answerSealed);
+    // Its process may have died between the two.
+    void metering.meter.open(account).settle({ ...answer.spent, estimated: answer.estimated, served: true });
+    return answer;
+  }
+
+  const renew = () =>
+    inStore((store) => store.renew(held, leaseMs)).catch((error: unknown) =>
+      log.warn({ err: error }, 'lease of a generation not renewed; will retry'),
+    );
+  const timer = setInterval(renew, leaseMs / 3).unref();
+  const keep = (answer: ServedAnswer) =>
+    inStore((store) => store.keep(held, sealAnswer(ports, caller, key, answer))).catch((error: unknown) =>
+      log.warn({ err: error }, 'generation not stored; a retry may ask again'),
+    );
+  const { signal } = new AbortController();
+  try {
+    return await meteredGenerate(metering, chain, request, { account, signal, beforeSettled: keep });
+  } catch (error) {
+    await inStore((store) => store.drop(held)).catch((cause: unknown) =>
+      log.warn({ err: cause }, 'failed generation not removed; a retry waits for its lease'),
+    );
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function sealAnswer(
+  { box }: Ports,
+  caller: TenantCaller,
+  key: string,
+  { text, spent, estimated }: ServedAnswer,
+): Buffer {
+  const kept = { text, spent: { ...spent, costUsdE8: String(spent.costUsdE8) }, estimated };
+  return box.seal(JSON.stringify(kept), sealingContextOf(caller, key));
+}
+
+function openAnswer({ box }: Ports, caller: TenantCaller, key: string, sealed: Buffer): ServedAnswer {
+  const { text, spent, estimated } = JSON.parse(box.open(sealed, sealingContextOf(caller, key)).toString());
+  return { text, spent: { ...spent, costUsdE8: BigInt(spent.costUsdE8) }, estimated };
+}
+
+function sealingContextOf({ tenantId }: TenantCaller, key: string): string {
+  return `agent.kept_generations.answer:${tenantId} ${key}`;
+}

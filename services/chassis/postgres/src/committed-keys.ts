@@ -1,0 +1,70 @@
+import { rowsBy } from './database/rows.ts';
+import type { Migration, TenantDb } from './database/types.ts';
+
+/** The internal table of a service whose effects are committed under a key: each sweep reaches the keys of all tenants. */
+export const committedKeysTable = 'committed_keys';
+
+/** Longer than an `Idempotency-Key` is valid. */
+const keptFor = `interval '2 days'`;
+const sweptAtOnce = 4;
+
+/** Creates that table; a service adds it to its migrations under the next number, e.g. `004-committed-keys`. */
+export function committedKeysMigration(name: string): Migration {
+  return {
+    name,
+    async up(knex) {
+      await knex.raw(`
+        CREATE TABLE ${committedKeysTable} (
+          tenant_id integer NOT NULL,
+          key text NOT NULL,
+          result text, -- null only within the transaction of the effect
+          committed_at timestamptz NOT NULL DEFAULT parley_now(),
+          PRIMARY KEY (tenant_id, key)
+        );
+        CREATE INDEX ${committedKeysTable}_age ON ${committedKeysTable} (committed_at)`);
+    },
+  };
+}
+
+/** Effects of the tenant's requests with an `Idempotency-Key` (`effectKeyOf` of `@parley/graph`). */
+export function committedKeys({ knex, tenantId }: TenantDb) {
+  const rows = rowsBy(knex);
+  return {
+    /** The result of the effect that was committed under a key; undefined where there is none. */
+    async find(key: string): Promise<string | undefined> {
+      const [found] = await rows<{ result: string }>(
+        `SELECT result FROM ${committedKeysTable} WHERE tenant_id = :tenantId AND key = :key`,
+        { tenantId, key },
+      );
+      return found?.result;
+    },
+
+    /**
+     * Runs `effect` unless one was committed under the key; resolves with the result of the one that was. The key commits with the effect.
+     * A concurrent call waits until the first has committed (and then runs nothing) or rolled back (and then runs the effect itself).
+     */
+    async once(key: string, effect: () => Promise<string>): Promise<{ result: string; ran: boolean }> {
+      const [[taken]] = await Promise.all([
+        rows<{ result: string | null }>(
+          `INSERT INTO ${committedKeysTable} (tenant_id, key) VALUES (:tenantId, :key)
+           ON CONFLICT (tenant_id, key) DO UPDATE SET key = excluded.key RETURNING result`,
+          { tenantId, key },
+        ),
+        rows(
+          `DELETE FROM ${committedKeysTable} WHERE ctid = ANY (ARRAY (
+             SELECT ctid FROM ${committedKeysTable} WHERE committed_at < parley_now() - ${keptFor}
+              ORDER BY committed_at LIMIT ${sweptAtOnce} FOR UPDATE SKIP LOCKED))`,
+          {},
+        ),
+      ]);
+      if (taken && taken.result !== null) return { result: taken.result, ran: false };
+      const result = await effect();
+      await rows(`UPDATE ${committedKeysTable} SET result = :result WHERE tenant_id = :tenantId AND key = :key`, {
+        tenantId,
+        key,
+        result,
+      });
+      return { result, ran: true };
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { Caller } from '@parley/kernel/caller';
+import { badRequest, forbidden, invalid } from '@parley/kernel/errors';
+import { idempotencyKeyProblem, keyInProgress } from '@parley/kernel/idempotency';
+import { noTenant } from '@parley/postgres/database/identifiers';
+import type { SharedDb } from '@parley/postgres/database/types';
+import type { ClaimIdempotencyKeyRequest } from '@parley/protos/parley/identity/v1/identity';
+import { idempotencyStore, type KeyScope, type NewClaim } from './idempotency-store.ts';
+import type { Ports } from './ports.ts';
+
+export interface ClaimedKey {
+  useId: string;
+  /** Of the first request with this key; undefined where the key is claimed. */
+  result: Buffer | undefined;
+}
+
+/** @throws DomainError `invalid`, `IDEMPOTENCY_KEY_REUSED`: it belongs to another request; `conflict`: another claim has a lease */
+export async function claimIdempotencyKey(
+  { database, keys, box, settings }: Ports,
+  caller: Caller,
+  { key, requestSha256, claimId, inAnyTenant }: ClaimIdempotencyKeyRequest,
+): Promise<ClaimedKey> {
+  const problem = idempotencyKeyProblem(key);
+  if (problem) throw invalid({ path: 'Idempotency-Key', message: problem });
+  const scope = scopeOf(caller, key, inAnyTenant);
+  // Not the hash itself: what it is of may hold a password or a code, which a hash lets guess.
+  const requestHmac = await keys.hmac('idempotent-request', Buffer.from(requestSha256).toString('hex'));
+  const claim = { ...scope, requestHmac, claimId, leaseMs: settings.idempotencyLeaseMs };
+  const { useId, resultSealed } = await database.transactShared((db) => claimOrFind(db, claim));
+  return { useId, result: resultSealed ? box.open(resultSealed, sealingContextOf(scope)) : undefined };
+}
+
+async function claimOrFind(db: SharedDb, claim: NewClaim): Promise<{ useId: string; resultSealed: Buffer | null }> {
+  const store = idempotencyStore(db);
+  const [useId] = await Promise.all([store.claim(claim), store.sweep()]);
+  if (useId !== undefined) return { useId, resultSealed: null };
+  const used = await store.find(claim);
+  if (used && !used.requestHmac.equals(claim.requestHmac)) {
+    throw badRequest('This Idempotency-Key was used for another request', 'IDEMPOTENCY_KEY_REUSED');
+  }
+  if (!used?.resultSealed) throw keyInProgress();
+  return used;
+}
+
+function scopeOf(caller: Caller, key: string, inAnyTenant: boolean): KeyScope {
+  return {
+    tenantId: inAnyTenant ? noTenant : (caller.tenantId ?? noTenant),
+    caller: nameOf(caller),
+    keySha256: createHash('sha256').update(key).digest(),
+  };
+}
+
+function nameOf({ kind, signInId, apiKeyId, sessionId }: Caller): string {
+  if (kind === 'user' && signInId !== undefined) return `sign-in ${signInId}`;
+  if (kind === 'apiKey' && apiKeyId !== undefined) return `API key ${apiKeyId}`;
+  if (kind === 'session' && sessionId !== undefined) return `session ${sessionId}`;
+  throw forbidden('An Idempotency-Key belongs to a sign-in, an API key or a session');
+}
+
+/** Copied to the row of another caller or key, a result cannot be opened. */
+export function sealingContextOf({ tenantId, caller, keySha256 }: KeyScope): string {
+  return `identity.idempotency_keys.result:${tenantId} ${caller} ${keySha256.toString('hex')}`;
+}

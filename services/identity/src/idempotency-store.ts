@@ -1,0 +1,106 @@
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { SharedDb } from '@parley/postgres/database/types';
+
+/** What makes a key somebody's own. */
+export interface KeyScope {
+  /** `noTenant` for none. */
+  tenantId: number;
+  caller: string;
+  keySha256: Buffer;
+}
+
+export interface NewClaim extends KeyScope {
+  requestHmac: Buffer;
+  claimId: string;
+  leaseMs: number;
+}
+
+export interface Claim {
+  useId: string;
+  claimId: string;
+}
+
+export interface UsedKey {
+  useId: string;
+  requestHmac: Buffer;
+  resultSealed: Buffer | null;
+}
+
+const validFor = `interval '24 hours'`;
+const sweptAtOnce = 4;
+const hasExpired = (key: string) => `${key}.expires_at <= parley_now() AND ${key}.lease_until <= parley_now()`;
+const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
+
+/** Keys of all callers: some are in no tenant. */
+export function idempotencyStore({ knex }: SharedDb) {
+  const rows = rowsBy(knex);
+
+  return {
+    /** @returns the use of the key; undefined where it has a result, belongs to another request, or another claim has a lease. */
+    async claim(claim: NewClaim): Promise<string | undefined> {
+      const [claimed] = await rows<{ useId: string }>(
+        `INSERT INTO idempotency_keys AS known
+           (id, tenant_id, caller, key_sha256, request_hmac, claim_id, lease_until, expires_at)
+         VALUES (gen_random_uuid(), :tenantId, :caller, :keySha256, :requestHmac, cast(:claimId AS uuid), ${newLease},
+                 parley_now() + ${validFor})
+         ON CONFLICT (tenant_id, caller, key_sha256) DO UPDATE SET
+           id = CASE WHEN ${hasExpired('known')} THEN excluded.id ELSE known.id END,
+           expires_at = CASE WHEN ${hasExpired('known')} THEN excluded.expires_at ELSE known.expires_at END,
+           request_hmac = excluded.request_hmac, claim_id = excluded.claim_id, lease_until = excluded.lease_until,
+           result_sealed = NULL
+         WHERE (${hasExpired('known')})
+            OR (known.result_sealed IS NULL AND known.request_hmac = excluded.request_hmac
+                AND (known.lease_until <= parley_now() OR known.claim_id = excluded.claim_id))
+         RETURNING id AS use_id`,
+        { ...claim },
+      );
+      return claimed?.useId;
+    },
+
+    async find({ tenantId, caller, keySha256 }: KeyScope): Promise<UsedKey | undefined> {
+      return knex('idempotency_keys')
+        .where({ tenantId, caller, keySha256 })
+        .first({ useId: 'id', requestHmac: 'requestHmac', resultSealed: 'resultSealed' });
+    },
+
+    async renew({ useId, claimId }: Claim, leaseMs: number): Promise<void> {
+      await rows(
+        `UPDATE idempotency_keys SET lease_until = ${newLease}
+          WHERE id = cast(:useId AS uuid) AND claim_id = cast(:claimId AS uuid) AND result_sealed IS NULL
+            AND lease_until > parley_now()`,
+        { useId, claimId, leaseMs },
+      );
+    },
+
+    /** Locks a claim that has no result; undefined where another one has followed. */
+    async lock({ useId, claimId }: Claim): Promise<KeyScope | undefined> {
+      const [scope] = await rows<KeyScope>(
+        `SELECT tenant_id, caller, key_sha256 FROM idempotency_keys
+          WHERE id = cast(:useId AS uuid) AND claim_id = cast(:claimId AS uuid) AND result_sealed IS NULL FOR UPDATE`,
+        { useId, claimId },
+      );
+      return scope;
+    },
+
+    /** Also after its lease. The next claim of the key gets the result, which is valid from now on, or without one runs. */
+    async end(useId: string, resultSealed: Buffer | null): Promise<void> {
+      await rows(
+        `UPDATE idempotency_keys
+            SET lease_until = parley_now(), result_sealed = cast(:resultSealed AS bytea),
+                expires_at = CASE WHEN cast(:resultSealed AS bytea) IS NULL THEN expires_at ELSE parley_now() + ${validFor} END
+          WHERE id = cast(:useId AS uuid)`,
+        { useId, resultSealed },
+      );
+    },
+
+    /** Deletes some that have expired. */
+    async sweep(): Promise<void> {
+      await rows(
+        `DELETE FROM idempotency_keys WHERE id = ANY (ARRAY (
+           SELECT id FROM idempotency_keys AS known WHERE ${hasExpired('known')}
+            ORDER BY expires_at LIMIT ${sweptAtOnce} FOR UPDATE SKIP LOCKED))`,
+        {},
+      );
+    },
+  };
+}
