@@ -1,6 +1,7 @@
 import { isDomainError } from '@parley/kernel/errors';
 import test from 'ava';
 import type { TokenPurpose } from '../src/generated/schema.ts';
+import { securedTokenStore } from '../src/secured-token-store.ts';
 import { codeSentTo, refusedToken, storedTokens, wrongCode } from './support/codes.ts';
 import { type App, anonymous, type IdentityApp, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 
@@ -153,4 +154,14 @@ test('no code fits what nobody was sent', async (t) => {
   t.is(hashedId, id);
   t.regex(token, /^\d{6}$/u);
   t.like(await t.throwsAsync(app.validateSecuredToken({ id, token })), refusedToken);
+});
+
+test('an attempt at a code that is not there commits a write, as a counted one does, so that it takes as long', async (t) => {
+  const { database } = await identityApp(t);
+  const writes = await database.transactShared(async (db) => {
+    t.is(await securedTokenStore(db).attempt(4711, Buffer.from('hash'), { spends: false }), undefined);
+    const { rows } = await db.knex.raw('SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS writes');
+    return rows[0].writes;
+  });
+  t.true(writes);
 });
