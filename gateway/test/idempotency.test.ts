@@ -7,49 +7,60 @@ import test, { type ExecutionContext } from 'ava';
 import type { GraphQLResolveInfo } from 'graphql';
 import { type Asked, codesOf, type GatewayMeshOptions, gatewayMesh } from './support/gateway-mesh.ts';
 
-const createAgent = `mutation ($name: String!) {
-  createAgent(input: { name: $name, personaPrompt: "p", position: "p" }) { id name }
+const start = `mutation ($name: String!) {
+  startSession(input: { agentId: 1, clientExternalId: $name }) { id clientExternalId }
 }`;
 const endSession = 'mutation { endSession(sessionId: 7) { id } }';
 const createTenant = 'mutation { createTenant(input: { name: "New" }) { id } }';
+const createAgent = 'mutation { createAgent(input: { name: "Ada", personaPrompt: "p", position: "p" }) { id } }';
 const generate = '{ generateText(input: { prompt: "Hi" }) { text } }';
 const login = 'mutation { login(input: { email: "ada@example.com", password: "wrong horse" }) { accessToken } }';
 
+interface CountingOptions extends GatewayMeshOptions {
+  /** A subgraph that counts beside that of session. */
+  also?: 'agent' | 'identity';
+}
+
 /** A gateway whose subgraphs count what they do. `outcome` is awaited before each answer; it may fail. */
-async function counting(t: ExecutionContext, options: GatewayMeshOptions = {}) {
+async function counting(t: ExecutionContext, { also, ...options }: CountingOptions = {}) {
   const effects: { field: string; key: string | undefined }[] = [];
   const hooks = { outcome: async () => undefined as unknown };
   const effect =
-    <Answer>(answer: (count: number) => Answer) =>
-    async (_: unknown, __: unknown, { caller }: GraphContext, { fieldName }: GraphQLResolveInfo): Promise<Answer> => {
+    <Answer>(answer: (count: number, input?: { clientExternalId?: string }) => Answer) =>
+    async (
+      _: unknown,
+      { input }: { input?: { clientExternalId?: string } },
+      { caller }: GraphContext,
+      { fieldName }: GraphQLResolveInfo,
+    ): Promise<Answer> => {
       effects.push({ field: fieldName, key: caller.idempotencyKey });
       await hooks.outcome();
-      return answer(effects.length);
+      return answer(effects.length, input);
     };
-  const mesh = await gatewayMesh(t, {
-    resolvers: {
-      agent: {
-        Query: {
-          agentCount: effect((count) => count),
-          generateText: effect((count) => ({ text: `Answer ${count}`, costUsd: 0 })),
-        },
-        Mutation: {
-          createAgent: async (
-            _: unknown,
-            { input }: { input: { name: string } },
-            context: GraphContext,
-            info: GraphQLResolveInfo,
-          ) => ({ id: await effect((count) => count)(_, undefined, context, info), name: input.name }),
-        },
+  const resolvers = {
+    agent: {
+      Query: {
+        agentCount: effect((count) => count),
+        generateText: effect((count) => ({ text: `Answer ${count}`, costUsd: 0 })),
       },
-      identity: {
-        Mutation: {
-          createTenant: effect((id) => ({ id })),
-          login: effect((count) => ({ accessToken: String(count) })),
-        },
-      },
-      session: { Mutation: { endSession: effect((id) => ({ id })) } },
+      Mutation: { createAgent: effect((id) => ({ id })) },
     },
+    identity: {
+      Mutation: {
+        createTenant: effect((id) => ({ id })),
+        login: effect((count) => ({ accessToken: String(count) })),
+      },
+    },
+    session: {
+      Mutation: {
+        endSession: effect((id) => ({ id })),
+        startSession: effect((id, input) => ({ id, clientExternalId: input?.clientExternalId })),
+      },
+    },
+  };
+  const { session } = resolvers;
+  const mesh = await gatewayMesh(t, {
+    resolvers: also ? { session, [also]: resolvers[also] } : { session },
     ...options,
   });
   const token = await mesh.identity.signIn('s-1');
@@ -68,28 +79,31 @@ async function counting(t: ExecutionContext, options: GatewayMeshOptions = {}) {
 const ada = { variables: { name: 'Ada' } };
 const isOfKeys = (question: string) => /^(claim|end)/u.test(question);
 
-test('the same request with the same key is carried out once, over two gateways, and answered the same', async (t) => {
-  const { keyed, effects, secondGateway } = await counting(t);
-  const at = await secondGateway();
-  const first = await keyed(createAgent, 'k', ada);
-  t.deepEqual(first.data, { createAgent: { id: 1, name: 'Ada' } });
-  for (const asked of [ada, { ...ada, at }]) {
-    const again = await keyed(createAgent, 'k', asked);
-    t.deepEqual([again.status, again.text], [first.status, first.text]);
-  }
-  t.is(effects.length, 1);
-  t.deepEqual((await keyed(createAgent, 'another', ada)).data, { createAgent: { id: 2, name: 'Ada' } });
-});
+test.serial(
+  'the same request with the same key is carried out once, over two gateways, and answered the same',
+  async (t) => {
+    const { keyed, effects, secondGateway } = await counting(t);
+    const at = await secondGateway();
+    const first = await keyed(start, 'k', ada);
+    t.deepEqual(first.data, { startSession: { id: 1, clientExternalId: 'Ada' } });
+    for (const asked of [ada, { ...ada, at }]) {
+      const again = await keyed(start, 'k', asked);
+      t.deepEqual([again.status, again.text], [first.status, first.text]);
+    }
+    t.is(effects.length, 1);
+    t.deepEqual((await keyed(start, 'another', ada)).data, { startSession: { id: 2, clientExternalId: 'Ada' } });
+  },
+);
 
-test('a parallel request is CONFLICT while the first runs, on both gateways', async (t) => {
+test.serial('a parallel request is CONFLICT while the first runs, on both gateways', async (t) => {
   const { keyed, effects, hooks, secondGateway } = await counting(t);
   const at = await secondGateway();
   const gate = createGate();
   hooks.outcome = () => gate.pass();
-  const first = keyed(createAgent, 'k', ada);
+  const first = keyed(start, 'k', ada);
   await eventually('it runs', () => effects.length === 1);
   for (const asked of [ada, { ...ada, at }]) {
-    const refused = await keyed(createAgent, 'k', asked);
+    const refused = await keyed(start, 'k', asked);
     t.is(refused.status, 200);
     t.like(refused.errors?.[0]?.extensions, {
       code: 'CONFLICT',
@@ -99,31 +113,28 @@ test('a parallel request is CONFLICT while the first runs, on both gateways', as
   }
   gate.open();
   const { text } = await first;
-  t.is((await keyed(createAgent, 'k', { ...ada, at })).text, text);
+  t.is((await keyed(start, 'k', { ...ada, at })).text, text);
   t.is(effects.length, 1);
 });
 
-test('the same key with another body is BAD_REQUEST, and what differs in form alone is the same', async (t) => {
+test.serial('the same key with another body is BAD_REQUEST, and what differs in form alone is the same', async (t) => {
   const { keyed, post, effects, token } = await counting(t);
-  await keyed(createAgent, 'k', ada);
+  await keyed(start, 'k', ada);
   for (const [query, variables] of [
-    [createAgent, { name: 'Eve' }],
-    [createAgent.replace('id name', 'id'), { name: 'Ada' }],
+    [start, { name: 'Eve' }],
+    [start.replace('id clientExternalId', 'id'), { name: 'Ada' }],
     [endSession, {}],
   ] as const) {
     const refused = await keyed(query, 'k', { variables });
     t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', reason: 'IDEMPOTENCY_KEY_REUSED' });
   }
   const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'k' };
-  const reordered = await post(
-    JSON.stringify({ variables: ada.variables, query: createAgent, extensions: {} }),
-    headers,
-  );
-  t.deepEqual(reordered.data, { createAgent: { id: 1, name: 'Ada' } });
+  const reordered = await post(JSON.stringify({ variables: ada.variables, query: start, extensions: {} }), headers);
+  t.deepEqual(reordered.data, { startSession: { id: 1, clientExternalId: 'Ada' } });
   t.is(effects.length, 1);
 });
 
-test('refusals of the operation are answered again', async (t) => {
+test.serial('refusals of the operation are answered again', async (t) => {
   const { keyed, effects, hooks } = await counting(t);
   for (const [n, refusal] of [notFound('Session', 7), conflict('taken', 'WHY')].entries()) {
     hooks.outcome = () => Promise.reject(refusal);
@@ -134,7 +145,7 @@ test('refusals of the operation are answered again', async (t) => {
   }
 });
 
-test('401, 429 and 5xx are not kept: a retry runs, with the same key for its effects', async (t) => {
+test.serial('401, 429 and 5xx are not kept: a retry runs, with the same key for its effects', async (t) => {
   const { keyed, effects, hooks } = await counting(t);
   const failures = [
     new DomainError('unauthenticated', 'revoked meanwhile'),
@@ -153,34 +164,37 @@ test('401, 429 and 5xx are not kept: a retry runs, with the same key for its eff
   t.deepEqual([...new Set(effects.map(({ key }) => key))], ['use-0']);
 });
 
-test('of several mutations, a failure of the first lets a retry run, one of another is kept with what was done', async (t) => {
-  const { keyed, effects, hooks } = await counting(t);
-  const two = 'mutation { one: endSession(sessionId: 1) { id } two: endSession(sessionId: 2) { id } }';
-  const failAt = (count: number) => async () => {
-    if (effects.length === count) throw unavailable('away');
-  };
-  hooks.outcome = failAt(1);
-  t.deepEqual(codesOf(await keyed(two, 'k')), ['UNAVAILABLE']);
-  hooks.outcome = failAt(3);
-  const second = await keyed(two, 'k');
-  t.deepEqual(codesOf(second), ['UNAVAILABLE']);
-  hooks.outcome = async () => undefined;
-  t.is((await keyed(two, 'k')).text, second.text);
-  t.is(effects.length, 3);
-});
+test.serial(
+  'of several mutations, a failure of the first lets a retry run, one of another is kept with what was done',
+  async (t) => {
+    const { keyed, effects, hooks } = await counting(t);
+    const two = 'mutation { one: endSession(sessionId: 1) { id } two: endSession(sessionId: 2) { id } }';
+    const failAt = (count: number) => async () => {
+      if (effects.length === count) throw unavailable('away');
+    };
+    hooks.outcome = failAt(1);
+    t.deepEqual(codesOf(await keyed(two, 'k')), ['UNAVAILABLE']);
+    hooks.outcome = failAt(3);
+    const second = await keyed(two, 'k');
+    t.deepEqual(codesOf(second), ['UNAVAILABLE']);
+    hooks.outcome = async () => undefined;
+    t.is((await keyed(two, 'k')).text, second.text);
+    t.is(effects.length, 3);
+  },
+);
 
-test('where a later subgraph is away, what an earlier one did is not done again', async (t) => {
+test.serial('where a later subgraph is away, what an earlier one did is not done again', async (t) => {
   const { keyed, effects, stop } = await counting(t);
   await stop('agent graph');
-  const two = createAgent.replace('{\n', '{\n endSession(sessionId: 1) { id }\n');
-  const first = await keyed(two, 'k', ada);
+  const two = createAgent.replace('{ ', '{ endSession(sessionId: 1) { id } ');
+  const first = await keyed(two, 'k');
   t.deepEqual(codesOf(first), ['UNAVAILABLE']);
-  t.is((await keyed(two, 'k', ada)).text, first.text);
+  t.is((await keyed(two, 'k')).text, first.text);
   t.is(effects.length, 1);
 });
 
-test('a query that costs something is kept as mutations are, and others ignore the key', async (t) => {
-  const { keyed, effects, identity } = await counting(t);
+test.serial('a query that costs something is kept as mutations are, and others ignore the key', async (t) => {
+  const { keyed, effects, identity } = await counting(t, { also: 'agent' });
   const byKey = { token: undefined as never, apiKey: 'sk_right' };
   const first = await keyed(generate, 'k', byKey);
   t.deepEqual(first.data, { generateText: { text: 'Answer 1' } });
@@ -195,16 +209,16 @@ test('a query that costs something is kept as mutations are, and others ignore t
   t.is(effects.at(-1)?.key, undefined);
 });
 
-test('a public operation ignores the key', async (t) => {
-  const { ask, effects } = await counting(t);
+test.serial('a public operation ignores the key', async (t) => {
+  const { ask, effects } = await counting(t, { also: 'identity' });
   for (const key of ['k', 'k', 'é'.repeat(300)]) {
     t.is((await ask(login, { headers: { 'idempotency-key': key } })).errors, undefined);
   }
   t.is(effects.length, 3);
 });
 
-test('each sign-in and API key has keys of its own', async (t) => {
-  const { keyed, identity, effects } = await counting(t);
+test.serial('each sign-in and API key has keys of its own', async (t) => {
+  const { keyed, identity, effects } = await counting(t, { also: 'agent' });
   identity.addApiKey('sk_other', { apiKeyId: 2, tenantId: 1, tenantSuspended: false });
   await keyed(endSession, 'k');
   await keyed(endSession, 'k', { token: await identity.signIn('s-2') });
@@ -212,38 +226,44 @@ test('each sign-in and API key has keys of its own', async (t) => {
   t.is(new Set(effects.map(({ key }) => key)).size, 4);
 });
 
-test('a key has 1 to 255 printable characters; a malformed one is refused before anything counts or runs', async (t) => {
-  const { keyed, effects, identity } = await counting(t);
-  for (const key of ['x'.repeat(255), '3f9a4f1e-0000-4000-8000-000000000000', 'any text: "quoted" ~'])
-    t.is((await keyed(endSession, key)).errors, undefined, key);
-  const done = effects.length;
-  for (const key of ['x'.repeat(256), '', 'tab\there', 'é', 'ÿ'.repeat(3)]) {
-    const refused = await keyed(endSession, key);
-    t.is(refused.status, 200);
-    t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', fields: [{ path: 'Idempotency-Key' }] });
-  }
-  const byKey = { token: undefined as never, apiKey: 'sk_right' };
-  for (let i = 0; i < 12; i++) t.is((await keyed(generate, 'é', byKey)).status, 200, 'it counts in no throttle');
-  t.is(effects.length, done);
-  t.false(identity.asked.some((question) => question.startsWith('claim é')));
-});
+test.serial(
+  'a key has 1 to 255 printable characters; a malformed one is refused before anything counts or runs',
+  async (t) => {
+    const { keyed, effects, identity } = await counting(t, { also: 'agent' });
+    for (const key of ['x'.repeat(255), '3f9a4f1e-0000-4000-8000-000000000000', 'any text: "quoted" ~'])
+      t.is((await keyed(endSession, key)).errors, undefined, key);
+    const done = effects.length;
+    for (const key of ['x'.repeat(256), '', 'tab\there', 'é', 'ÿ'.repeat(3)]) {
+      const refused = await keyed(endSession, key);
+      t.is(refused.status, 200);
+      t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', fields: [{ path: 'Idempotency-Key' }] });
+    }
+    const byKey = { token: undefined as never, apiKey: 'sk_right' };
+    for (let i = 0; i < 12; i++) t.is((await keyed(generate, 'é', byKey)).status, 200, 'it counts in no throttle');
+    t.is(effects.length, done);
+    t.false(identity.asked.some((question) => question.startsWith('claim é')));
+  },
+);
 
-test('what is refused before it runs stores nothing: no sign-in, no permission, wrong values, a throttle', async (t) => {
-  const { keyed, identity } = await counting(t);
-  const byKey = { token: undefined as never, apiKey: 'sk_right' };
-  await keyed(endSession, 'k', { token: 'bad' });
-  await keyed(createAgent, 'k', { variables: { name: 7 } });
-  await keyed(createAgent, 'k', byKey);
-  await keyed('mutation { endSession(sessionId: 7) { nothing } }', 'k');
-  t.false(identity.asked.some((question) => question.startsWith('claim')));
-  for (let i = 0; i < 10; i++) await keyed(generate, `k${i}`, byKey);
-  const refused = await keyed(generate, 'throttled', byKey);
-  t.is(refused.status, 429);
-  t.false(identity.asked.includes('claim throttled'));
-  t.is((await keyed(generate, 'k0', byKey)).status, 429, 'a retry counts as any request');
-});
+test.serial(
+  'what is refused before it runs stores nothing: no sign-in, no permission, wrong values, a throttle',
+  async (t) => {
+    const { keyed, identity } = await counting(t, { also: 'agent' });
+    const byKey = { token: undefined as never, apiKey: 'sk_right' };
+    await keyed(endSession, 'k', { token: 'bad' });
+    await keyed(start, 'k', { variables: { name: 7 } });
+    await keyed(start, 'k', byKey);
+    await keyed('mutation { endSession(sessionId: 7) { nothing } }', 'k');
+    t.false(identity.asked.some((question) => question.startsWith('claim')));
+    for (let i = 0; i < 10; i++) await keyed(generate, `k${i}`, byKey);
+    const refused = await keyed(generate, 'throttled', byKey);
+    t.is(refused.status, 429);
+    t.false(identity.asked.includes('claim throttled'));
+    t.is((await keyed(generate, 'k0', byKey)).status, 429, 'a retry counts as any request');
+  },
+);
 
-test('without identity nothing runs', async (t) => {
+test.serial('without identity nothing runs', async (t) => {
   const { keyed, effects, stop, restartRpc } = await counting(t);
   await keyed(endSession, 'before');
   await stop('identity rpc');
@@ -255,7 +275,7 @@ test('without identity nothing runs', async (t) => {
   t.is(effects.length, 2);
 });
 
-test('an answer that identity cannot take at once reaches the client, and is kept later', async (t) => {
+test.serial('an answer that identity cannot take at once reaches the client, and is kept later', async (t) => {
   const { keyed, effects, identity } = await counting(t);
   let fails = 3;
   identity.keys.beforeEnd = async () => {
@@ -269,7 +289,7 @@ test('an answer that identity cannot take at once reaches the client, and is kep
   t.is(effects.length, 1);
 });
 
-test('the lease is renewed while the request runs, and no longer', async (t) => {
+test.serial('the lease is renewed while the request runs, and no longer', async (t) => {
   const { keyed, effects, hooks, identity } = await counting(t);
   identity.keys.leaseMs = 30;
   const gate = createGate();
@@ -287,7 +307,7 @@ test('the lease is renewed while the request runs, and no longer', async (t) => 
   t.is(effects.length, 21);
 });
 
-test('a request that has begun goes on when its client leaves, and a retry gets its answer', async (t) => {
+test.serial('a request that has begun goes on when its client leaves, and a retry gets its answer', async (t) => {
   const { keyed, effects, hooks, identity, url, token } = await counting(t);
   const gate = createGate();
   hooks.outcome = () => gate.pass();
@@ -311,8 +331,8 @@ test('a request that has begun goes on when its client leaves, and a retry gets 
   t.is(effects.length, 1);
 });
 
-test('a retry from the tenant that the request has moved the sign-in to is the same request', async (t) => {
-  const { keyed, effects, identity } = await counting(t);
+test.serial('a retry from the tenant that the request has moved the sign-in to is the same request', async (t) => {
+  const { keyed, effects, identity } = await counting(t, { also: 'identity' });
   await keyed(createTenant, 'k');
   await identity.signIn('s-1', { tenantId: 2 });
   await eventually('the gateway knows the new tenant', async () => (await keyed(endSession, `${Math.random()}`)).data);
@@ -320,33 +340,39 @@ test('a retry from the tenant that the request has moved the sign-in to is the s
   t.is(effects.filter(({ field }) => createTenant.includes(field)).length, 1);
 });
 
-test('once the lease of a gateway that died has ended, a retry reaches the services with the key of the first attempt', async (t) => {
-  const { keyed, effects, identity, secondGateway } = await counting(t);
-  const at = await secondGateway();
-  const gate = createGate();
-  identity.keys.beforeEnd = () => gate.pass();
-  const unanswered = keyed(endSession, 'k');
-  await eventually('it has taken effect', () => identity.asked.includes('end'));
-  t.deepEqual(codesOf(await keyed(endSession, 'k', { at })), ['CONFLICT']);
-  identity.keys.endLeases();
-  const retried = keyed(endSession, 'k', { at });
-  await eventually('it runs', () => effects.length === 2);
-  t.deepEqual([...new Set(effects.map(({ key }) => key))], ['use-0']);
-  gate.open();
-  await unanswered;
-  t.is((await keyed(endSession, 'k')).text, (await retried).text, 'the answer of the claim that came last');
-});
+test.serial(
+  'once the lease of a gateway that died has ended, a retry reaches the services with the key of the first attempt',
+  async (t) => {
+    const { keyed, effects, identity, secondGateway } = await counting(t);
+    const at = await secondGateway();
+    const gate = createGate();
+    identity.keys.beforeEnd = () => gate.pass();
+    const unanswered = keyed(endSession, 'k');
+    await eventually('it has taken effect', () => identity.asked.includes('end'));
+    t.deepEqual(codesOf(await keyed(endSession, 'k', { at })), ['CONFLICT']);
+    identity.keys.endLeases();
+    const retried = keyed(endSession, 'k', { at });
+    await eventually('it runs', () => effects.length === 2);
+    t.deepEqual([...new Set(effects.map(({ key }) => key))], ['use-0']);
+    gate.open();
+    await unanswered;
+    t.is((await keyed(endSession, 'k')).text, (await retried).text, 'the answer of the claim that came last');
+  },
+);
 
-test('in place of an answer above GATEWAY_MAX_KEPT_ANSWER_BYTES a retry is told that it was carried out', async (t) => {
-  const { keyed, effects } = await counting(t, { env: { GATEWAY_MAX_KEPT_ANSWER_BYTES: '200' } });
-  const large = { variables: { name: 'x'.repeat(200) } };
-  t.is((await keyed(createAgent, 'k', large)).errors, undefined);
-  const again = await keyed(createAgent, 'k', large);
-  t.like(again.errors?.[0]?.extensions, { code: 'CONFLICT', reason: 'ANSWER_NOT_KEPT' });
-  t.is(effects.length, 1);
-});
+test.serial(
+  'in place of an answer above GATEWAY_MAX_KEPT_ANSWER_BYTES a retry is told that it was carried out',
+  async (t) => {
+    const { keyed, effects } = await counting(t, { env: { GATEWAY_MAX_KEPT_ANSWER_BYTES: '200' } });
+    const large = { variables: { name: 'x'.repeat(200) } };
+    t.is((await keyed(start, 'k', large)).errors, undefined);
+    const again = await keyed(start, 'k', large);
+    t.like(again.errors?.[0]?.extensions, { code: 'CONFLICT', reason: 'ANSWER_NOT_KEPT' });
+    t.is(effects.length, 1);
+  },
+);
 
-test('without the header identity is asked nothing more', async (t) => {
+test.serial('without the header identity is asked nothing more', async (t) => {
   const { ask, token, identity, effects } = await counting(t);
   for (let i = 0; i < 5; i++) await ask(endSession, { token });
   t.false(identity.asked.some(isOfKeys));
