@@ -12,6 +12,7 @@ export interface SignInMethods {
   idpOneSubject: string | null;
   /** Whether a code or link that was sent to the email was ever used. */
   emailProved: boolean;
+  emailProofRequired: boolean;
 }
 
 export function accountStore({ knex }: SharedDb) {
@@ -33,6 +34,7 @@ export function accountStore({ knex }: SharedDb) {
           'status',
           'email',
           'idpOneSubject',
+          'emailProofRequired',
           knex.raw('coalesce(email, phone_e164) IS NOT NULL AS has_contact'),
           knex.raw('password_hash IS NOT NULL AS has_password'),
           knex.raw('two_factor_secret_sealed IS NOT NULL AS has_two_factor'),

@@ -29,10 +29,10 @@ export function apiKeyStore({ knex }: SharedDb) {
         .update({ revokedAt: knex.raw('parley_now()') });
     },
 
-    /** Revokes the keys that a user has made, and returns their tenants. */
-    async revokeOfUser(createdBy: number): Promise<number[]> {
+    /** Revokes the keys of the tenants that a user owns, and returns these tenants. */
+    async revokeOfOwner(userId: number): Promise<number[]> {
       const revoked = await knex('api_keys')
-        .where({ createdBy })
+        .whereIn('tenantId', knex('memberships').where({ userId, role: 'OWNER' }).select('tenantId'))
         .whereNull('revokedAt')
         .update({ revokedAt: knex.raw('parley_now()') })
         .returning('tenantId');

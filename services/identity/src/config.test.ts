@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import test from 'ava';
 import { readIdentityConfig } from './config.ts';
 
-const key = { SECRETS_KEYS: randomBytes(32).toString('base64'), SMTP_URL: 'smtp://mail.test' };
+const key = {
+  SECRETS_KEYS: randomBytes(32).toString('base64'),
+  SMTP_URL: 'smtp://mail.test',
+  RESET_URL: 'https://a.test/reset',
+};
 
 test('PLAN_CHANGES defaults to self, and to operator in production', (t) => {
   const needed = { ...key, SMTP_URL: 'smtp://localhost' };

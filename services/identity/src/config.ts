@@ -89,7 +89,7 @@ export const identitySettings = {
       'RESET_URL',
       httpUrl.refine((url) => !url.includes('#'), 'has a fragment').optional(),
       'The page where people set a new password. Links of mails begin with it, and add the parameter `token`.',
-      { without: '`/reset-password` at `PARLEY_PUBLIC_URL`' },
+      { without: '`/reset-password` at `PARLEY_PUBLIC_URL`', requiredInProduction: true },
     ),
     regions: setting('REGIONS', list.default([]), 'Regions that a tenant may name, separated by commas.', {
       without: 'any code up to 32 characters',

@@ -23,6 +23,7 @@ export async function generateOtp(ports: Ports, input: GenerateOtpInput, signal?
         contact,
         to: (mayReceive(purpose, contact) && contact.address) || null,
         wording: (code, expiresAt) => codeWording(purpose, code, expiresAt),
+        isLive: purpose !== 'INVITATION', // it comes from the operator alone
         capped: true,
       }),
     { turn: turnOf(contact), gone: signal },
@@ -30,6 +31,6 @@ export async function generateOtp(ports: Ports, input: GenerateOtpInput, signal?
 }
 
 function mayReceive(purpose: TokenPurpose, { userId }: FoundContact): boolean {
-  if (purpose === 'INVITATION') return false; // it comes from the operator alone
+  if (purpose === 'INVITATION') return false;
   return purpose === 'SIGN_UP' ? userId === null : userId !== null;
 }

@@ -18,13 +18,15 @@ export interface Issue {
   /** Null: it is sent to nobody, and no secret will match it. That takes as long. */
   to: Contact | null;
   wording: (secret: string, expiresAt: Date) => Wording;
+  /** False: it has ended when it is made, so that it takes the place of no other. Default true. */
+  isLive?: boolean;
   /** Whether the caps of a day hold for it. Beyond them nothing is sent or replaced. */
   capped: boolean;
 }
 
 /** Replaces the code or link that was issued before, and sends the new one after the commit. @returns its id. */
 export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue): Promise<number> {
-  const { type, purpose, contact, to } = issue;
+  const { type, purpose, contact, to, isLive = true } = issue;
   const store = securedTokenStore(db);
   const series: TokenSeries = { type, purpose, contactIndex: contact.index };
   await store.clearOld();
@@ -43,7 +45,7 @@ export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue
       channel: contact.channel,
       userId: contact.userId,
       secretHash: receiver ? hash : randomBytes(32),
-      guesses,
+      guesses: isLive ? guesses : 0,
       validForS: validForS[type],
     });
     if (!isNew) continue; // another one has this random id

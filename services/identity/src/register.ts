@@ -9,6 +9,7 @@ import type { IdentitySettings } from './config.ts';
 import { contactIndex } from './contact.ts';
 import type { RegisterInput, TokenPurpose, ValidateSecuredTokenInput } from './generated/schema.ts';
 import type { Contact } from './messages/message.ts';
+import { normalizeText } from './normalize-text.ts';
 import { type Requester, requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { provisionTenant, tenantDefaults } from './provision-tenant.ts';
@@ -34,7 +35,7 @@ export async function register(
   signal?: AbortSignal,
 ): Promise<AccessToken> {
   const person = parseInput(registration, input);
-  const given = token && parseInput(presentedToken, token, 'token');
+  const given = token && withNumberOf(person, input, parseInput(presentedToken, token, 'token'));
   if (given === null && ports.settings.registration !== 'open') throw invalidToken();
 
   const requester = requesterOf(caller, signal);
@@ -73,6 +74,12 @@ async function newUserOf(
     idNoIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idNo])),
     idDocumentIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idType, idNo])),
   };
+}
+
+/** A contact as the national number of the same input means that number. */
+function withNumberOf({ phone }: Registration, { phoneNumber }: RegisterInput, token: ValidateSecuredTokenInput) {
+  const isNational = token.contact != null && normalizeText(token.contact) === normalizeText(phoneNumber);
+  return isNational ? { ...token, contact: phone.e164 } : token;
 }
 
 /** The token is to have been sent to the email or the phone number that registers. */

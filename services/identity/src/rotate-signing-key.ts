@@ -6,8 +6,7 @@ import { type ListedSigningKey, signingKeyStore } from './signing-key-store.ts';
 
 /** Tokens that were signed with the old key stay valid until they expire. */
 export async function rotateSigningKey({ database, keys, settings }: Ports, caller: Caller): Promise<ListedSigningKey> {
-  const isMeshItself = caller.kind === 'service' && caller.tenantId === null;
-  const operator = isMeshItself ? `the mesh (${caller.service})` : operatorOf(caller);
+  const operator = operatorOf(caller);
   return database.transactShared(async (db) => {
     const kid = await keys.rotate(db, settings.accessTokenTtlS);
     await auditStore(db).insert({ operator, requestId: caller.requestId, action: 'rotate-key', facts: { kid } });

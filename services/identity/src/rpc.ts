@@ -1,3 +1,4 @@
+import { forbidden } from '@parley/kernel/errors';
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { MeshContext } from '@parley/rpc/server';
 import { beginSpend } from './begin-spend.ts';
@@ -11,7 +12,6 @@ import { renewSpend } from './renew-spend.ts';
 import { reserveSpend } from './reserve-spend.ts';
 import { resolveApiKey } from './resolve-api-key.ts';
 import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
-import { rotateSigningKey } from './rotate-signing-key.ts';
 import { settleSpend } from './settle-spend.ts';
 import type { SignInState } from './sign-in-store.ts';
 
@@ -75,7 +75,9 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
       return {};
     },
 
-    rotateSigningKey: (_, { caller }) => rotateSigningKey(ports, caller),
+    // Whoever has the mesh's key is no operator.
+    rotateSigningKey: () =>
+      Promise.reject(forbidden('Only operators rotate keys: scripts/admin rotate-key', 'OPERATOR_ONLY')),
   };
 }
 

@@ -78,6 +78,6 @@ async function link(
   await removeTwoFactor(db, userId);
   await accountStore(db).requireEmailProof(userId);
   await signInStore(db).revokeAll(userId);
-  const tenants = await apiKeyStore(db).revokeOfUser(userId);
+  const tenants = await apiKeyStore(db).revokeOfOwner(userId);
   return [{ $case: 'userId', value: userId }, ...tenants.map((value): Whose => ({ $case: 'tenantId', value }))];
 }

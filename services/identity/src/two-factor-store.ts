@@ -40,7 +40,8 @@ export function twoFactorStore({ knex }: SharedDb) {
     },
 
     async unbind(userId: number): Promise<void> {
-      await user(userId).update({ twoFactorSecretSealed: null, updatedAt: now });
+      const noCodes = { twoFactorWrongCodes: 0, twoFactorLockedUntil: null };
+      await user(userId).update({ twoFactorSecretSealed: null, ...noCodes, updatedAt: now });
     },
 
     async findCodeState(userId: number): Promise<CodeState> {

@@ -22,11 +22,12 @@ export async function unlinkIdentity(
   const person = signedIn(caller);
   const method = servedProvider(provider);
   const { userId } = person;
-  await withLockedAccount(ports, person, signal, async (db, { hasPassword, hasContact, idpOneSubject }) => {
-    const hasIdpOne = idpOneSubject !== null;
+  await withLockedAccount(ports, person, signal, async (db, account) => {
+    const { hasPassword, hasContact, emailProofRequired } = account;
+    const hasIdpOne = account.idpOneSubject !== null;
     if (!(method === 'PASSWORD' ? hasPassword : hasIdpOne)) return;
-    // Nobody can sign in with a password that goes with no email or phone number.
-    const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact;
+    // A password that goes with no email or phone number, or of whoever did not prove the email, signs nobody in.
+    const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact && !emailProofRequired;
     if (!remains) throw badRequest('This is the only way to sign in to your account', 'LAST_LOGIN_METHOD');
     if (method === 'PASSWORD') await userStore(db).setPasswordHash(userId, null);
     else await accountStore(db).setIdpOneSubject(userId, null);

@@ -1,7 +1,7 @@
 import type { TransactOptions } from '@parley/postgres/database/types';
 import test from 'ava';
 import { apiKeySha256 } from '../src/api-key.ts';
-import { anonymous, callerOf, signUp } from './support/identity-app.ts';
+import { addMember, anonymous, callerOf, signUp } from './support/identity-app.ts';
 import { idpOneApp, newPerson, rowOf } from './support/idp-one-app.ts';
 
 const password = 'correct horse battery';
@@ -195,6 +195,22 @@ test('auto-linking ends what an account had whose email nobody has proved', asyn
     { $case: 'userId', value: caller.userId },
     { $case: 'tenantId', value: caller.tenantId },
   ]);
+});
+
+test('auto-linking revokes the API keys of the tenants that the account owns by now, and of no others', async (t) => {
+  const { app, entered, database } = await idpOneApp(t);
+  const [{ caller: before, input }, { caller: heir, input: heirInput }] = [await signUp(app), await signUp(app)];
+  const { key } = await app.generateApiKey(before);
+  await addMember({ app, database }, heir, before.tenantId);
+  await database.transactShared(async ({ knex }) => {
+    const members = () => knex('memberships').where({ tenantId: before.tenantId });
+    await members().where({ userId: before.userId }).update({ role: 'MEMBER' });
+    await members().where({ userId: heir.userId }).update({ role: 'OWNER' });
+  });
+  await entered(newPerson({ email: input.email }));
+  await t.notThrowsAsync(app.resolveApiKey(apiKeySha256(key)));
+  await entered(newPerson({ email: heirInput.email }));
+  t.like(await t.throwsAsync(app.resolveApiKey(apiKeySha256(key))), { kind: 'notFound' });
 });
 
 test('auto-linking leaves an account alone whose email was proved, and its second factor limits the sign-in', async (t) => {

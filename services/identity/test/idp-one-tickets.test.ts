@@ -140,7 +140,7 @@ test('neither a log line nor an error has the ticket, the secret or what the pro
   const { IDP_ONE_CLIENT_SECRET: clientSecret } = provider.env;
   const exchange = ticketExchange(
     { url: provider.url, clientId: 'parley-tests', clientSecret },
-    { info: (...line: unknown[]) => written.push(line) },
+    { info: (...line: unknown[]) => written.push(line), error: (...line: unknown[]) => written.push(line) },
   );
   const ask = () => exchange('canary-ticket', AbortSignal.timeout(500)).catch((error: unknown) => written.push(error));
   provider.failNext({ status: 403, body: 'canary-body' });

@@ -226,6 +226,13 @@ test('the last way to sign in cannot be unlinked', async (t) => {
   t.deepEqual(await methodsOf(caller), { password: false, idpOne: person.subject });
 });
 
+test('the password of whoever registered an email without proving it is no way to sign in', async (t) => {
+  const { app, entered, unlink } = await setUp(t);
+  const { input } = await signUp(app);
+  const owner = await entered(newPerson({ email: input.email }));
+  t.like(await t.throwsAsync(unlink(owner, 'IDP_ONE')), lastMethod);
+});
+
 test('a password without an email or phone number is no way to sign in', async (t) => {
   const { app, entered, linkPassword, unlink } = await setUp(t);
   const { input } = await signUp(app);

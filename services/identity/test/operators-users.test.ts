@@ -1,6 +1,7 @@
 import test from 'ava';
 import { anonymous, callerOf, signUp } from './support/identity-app.ts';
 import { ofUsers, operator, operatorsApp } from './support/operators.ts';
+import { codeOf, signUpWithTwoFactor } from './support/two-factor.ts';
 
 const password = 'correct horse battery';
 const ada = operator('ada');
@@ -70,6 +71,16 @@ test('a removed two-factor secret no longer limits the sign-ins that waited for 
   await admin.removeTwoFactor(ada, { userId });
   const sent = (await messages()).filter((message) => JSON.stringify(message).includes('two-factor sign-in is off'));
   t.is(sent.length, 1);
+});
+
+test('after the removal of a two-factor secret its user can bind another one at once, wrong codes or not', async (t) => {
+  const { app, admin, ports } = await operatorsApp(t);
+  const { caller, secret } = await signUpWithTwoFactor({ app, ports });
+  const wrong = String((Number(codeOf(ports, secret)) + 500_000) % 1_000_000).padStart(6, '0');
+  for (let n = 0; n < 6; n += 1) await t.throwsAsync(app.unbindTwoFactor(caller, { code: wrong }));
+  await admin.removeTwoFactor(operator(), { userId: caller.userId });
+  const { secret: next } = await app.generateTwoFactor(caller);
+  t.true(await app.bindTwoFactor(caller, { secret: next, code: codeOf(ports, next) }));
 });
 
 test('sign-ins that are limited for another reason stay so when a two-factor secret is removed', async (t) => {

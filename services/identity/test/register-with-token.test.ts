@@ -104,6 +104,29 @@ test('in open mode register needs no token, and checks and uses up one that is g
   );
 });
 
+test('an invitation that a stranger asks for does not stand before the code of a newcomer', async (t) => {
+  const identity = await identityApp(t);
+  const { app } = identity;
+  const input = newRegistration();
+  const { token } = await signUpCode(identity, input);
+  await app.generateOtp({ email: input.email, purpose: 'INVITATION' });
+  const given = { token, contact: input.email };
+  t.true(await app.validateSecuredToken(given));
+  await t.notThrowsAsync(app.register(anonymous, input, given));
+});
+
+test('the contact of a code may be the national number as the registration gives it', async (t) => {
+  const identity = await identityApp(t, { registration: 'otp' });
+  const { app } = identity;
+  const input = newRegistration();
+  const phone = `${input.phoneCode}${input.phoneNumber}`;
+  const id = await app.generateOtp({ phoneNumber: phone, purpose: 'SIGN_UP' });
+  const token = await codeSentTo(identity, { phone });
+  const other = newRegistration();
+  t.like(await t.throwsAsync(app.register(anonymous, other, { id, token, contact: other.phoneNumber })), refusedToken);
+  await t.notThrowsAsync(app.register(anonymous, input, { id, token, contact: ` ${input.phoneNumber} ` }));
+});
+
 test('codes of other purposes do not register', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;

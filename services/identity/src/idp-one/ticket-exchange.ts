@@ -11,7 +11,7 @@ const transientStatuses = [408, 425, 429];
 
 export function ticketExchange(
   { url, clientId, clientSecret }: Omit<IdpOneSettings, 'timeoutMs'>,
-  log: Pick<Logger, 'info'>,
+  log: Pick<Logger, 'info' | 'error'>,
 ) {
   const address = `${url.replace(/\/+$/u, '')}/tickets/exchange`;
   const headers = { 'content-type': 'application/json', 'x-client-id': clientId, 'x-client-secret': clientSecret };
@@ -23,7 +23,8 @@ export function ticketExchange(
     await response.body?.cancel();
     const { status } = response;
     if (status < 400 || status >= 500 || transientStatuses.includes(status)) throw new Error(`answered ${status}`);
-    log.info({ status }, 'identity provider refused a ticket');
+    const level = status === 401 || status === 403 ? 'error' : 'info'; // it may have refused the client's secret
+    log[level]({ status }, 'identity provider refused a ticket');
     return undefined;
   }
 

@@ -20,6 +20,8 @@ export interface SendMessage {
   expiresAt: string;
 }
 
+const sendAfterMs = 200;
+
 export const sendMessageKind = 'identity.send-message';
 
 /**
@@ -38,7 +40,8 @@ export async function queueMessage(
     sealed: box.seal(JSON.stringify(message), sealingContextOf(id)).toString('base64'),
     expiresAt: new Date(clock().getTime() + validForS * 1000).toISOString(),
   };
-  await jobs(db).append({ kind: sendMessageKind, key: id, tenantId: noTenant, data });
+  // Not at once: while it is sent the answer would take longer than where there is nothing to send.
+  await jobs(db).append({ kind: sendMessageKind, key: id, tenantId: noTenant, data, delayMs: sendAfterMs });
 }
 
 export function sendMessageJob(ports: Ports): JobDeclaration {

@@ -2995,7 +2995,7 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
+     * Deprecated: always PERMISSION_DENIED (reason OPERATOR_ONLY). AdminService.RotateAccessTokenKey rotates keys.
      *
      * @deprecated
      */
@@ -3084,7 +3084,7 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<EndIdempotencyKeyResponse>>;
   /**
-   * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
+   * Deprecated: always PERMISSION_DENIED (reason OPERATOR_ONLY). AdminService.RotateAccessTokenKey rotates keys.
    *
    * @deprecated
    */
@@ -3168,7 +3168,7 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<EndIdempotencyKeyResponse>;
   /**
-   * Deprecated: AdminService.RotateAccessTokenKey does the same for an operator. Only for the mesh itself, on behalf of no tenant.
+   * Deprecated: always PERMISSION_DENIED (reason OPERATOR_ONLY). AdminService.RotateAccessTokenKey rotates keys.
    *
    * @deprecated
    */
