@@ -236,7 +236,9 @@ test('what users have named cannot move the cursor of an operator', async (t) =>
   const { env } = await identityServer(t, { listTenants: async () => ({ tenants: [{ ...tenant, name }] }) });
   const { stdout } = await typed('tenants', { env });
   t.true(stdout.includes('a\ufffd[2Jb\ufffd1mc\ufffdd\ufffde'));
-  t.is(JSON.parse((await typed('tenants', { env, json: true })).stdout).tenants[0].name, name);
+  const { stdout: json } = await typed('tenants', { env, json: true });
+  for (const obeyed of ['\u001b', '\u009b', '\u202e']) t.false(json.includes(obeyed));
+  t.is(JSON.parse(json).tenants[0].name, name);
 });
 
 test('a refusal is a sentence for people, and JSON for scripts', async (t) => {

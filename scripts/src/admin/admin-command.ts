@@ -7,7 +7,7 @@ import { operatorKeySetting } from '@parley/kernel/shared-settings';
 import { addressOf, invoke, keysWith, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
 import { readOperatorMethods } from '../rpc/methods.ts';
 import { adminCommands, fieldOf } from './commands.ts';
-import { shown } from './show.ts';
+import { printable, shown } from './show.ts';
 
 export interface TypedAdmin {
   positionals: string[];
@@ -49,15 +49,19 @@ export function adminCommand(typed: TypedAdmin, env: Environment, terminal: Admi
     return invoke(
       { unit, address, callers, caller, method, request, timeoutMs: 30_000, signal },
       {
-        answer: (json) =>
-          terminal.stdout.write(typed.json ? `${JSON.stringify(json, null, 2)}\n` : shown(json, method.output)),
+        answer: (json) => terminal.stdout.write(typed.json ? jsonOf(json) : shown(json, method.output)),
         refusal: (refusal) =>
-          terminal.stderr.write(
-            typed.json ? `${JSON.stringify(refusal, null, 2)}\n` : `${refusal.message} (${refusal.code})\n`,
-          ),
+          terminal.stderr.write(typed.json ? jsonOf(refusal) : `${printable(refusal.message)} (${refusal.code})\n`),
       },
     );
   });
+}
+
+/** Names are chosen by users: what a terminal would obey is escaped. */
+function jsonOf(value: object): string {
+  const escaped = (text: string) =>
+    Array.from({ length: text.length }, (_, n) => `\\u${text.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');
+  return `${JSON.stringify(value, null, 2).replaceAll(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, escaped)}\n`;
 }
 
 function e8Of(usd = ''): string {

@@ -32,7 +32,12 @@ function wordsOf(name: string): string {
 function cell(name: string, value: JsonValue = ''): string {
   if (typeof value === 'boolean') return value ? 'yes' : '';
   const text = name.endsWith('UsdE8') ? usdOf(String(value)) : [value].flat().join(', ');
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd'); // names are chosen by users
+  return printable(text);
+}
+
+/** Without what a terminal would obey: names are chosen by users. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd');
 }
 
 function usdOf(e8: string): string {

@@ -46,9 +46,12 @@ export function accountStore({ knex }: SharedDb) {
       await live().where({ id }).update({ idpOneSubject, updatedAt: now });
     },
 
-    /** Limits sign-ins with the password until its owner has proved the email. */
+    /** Limits sign-ins with the password until its owner has proved the email, and forgets the phone of whoever made the account. */
     async requireEmailProof(id: number): Promise<void> {
-      await live().where({ id }).update({ emailProofRequired: true });
+      const noPhone = { phoneCode: null, phoneNumber: null, phoneE164: null, phoneNational: null };
+      await live()
+        .where({ id })
+        .update({ ...noPhone, emailProofRequired: true, updatedAt: now });
     },
   };
 }

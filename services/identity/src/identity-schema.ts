@@ -10,6 +10,7 @@ import { twoFactor } from './migrations/008-two-factor.ts';
 import { identities } from './migrations/009-identities.ts';
 import { operators } from './migrations/010-operators.ts';
 import { idempotency } from './migrations/011-idempotency.ts';
+import { ownerNotices } from './migrations/012-owner-notices.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -48,5 +49,6 @@ export const identitySchema: SchemaDeclaration = {
     identities,
     operators,
     idempotency,
+    ownerNotices,
   ],
 };

@@ -50,7 +50,8 @@ export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue
     });
     if (!isNew) continue; // another one has this random id
     const wording = issue.wording(secret, new Date(ports.clock().getTime() + validForS[type] * 1000));
-    await queueMessage(ports, db, receiver && { to: receiver, ...wording }, validForS[type]);
+    const queue = contact.channel === 'EMAIL' ? 'code-mail' : 'code-sms';
+    await queueMessage(ports, db, receiver && { to: receiver, ...wording }, { queue, validForS: validForS[type] });
     return id;
   }
 }

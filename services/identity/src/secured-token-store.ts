@@ -124,6 +124,13 @@ export function securedTokenStore({ knex }: SharedDb) {
       return rows[0];
     },
 
+    async endOf(userId: number): Promise<void> {
+      await knex('secured_tokens')
+        .where({ userId })
+        .whereNull('endedAt')
+        .update({ endedAt: knex.raw('parley_now()') });
+    },
+
     async endOthersOf(userId: number, purpose: TokenPurpose): Promise<void> {
       await knex('secured_tokens')
         .where({ userId, purpose })

@@ -15,7 +15,7 @@ import { createIdpOne } from './idp-one/idp-one.ts';
 import { createLedger } from './ledger.ts';
 import { loginLock } from './login-lock.ts';
 import { createCarriers } from './messages/carriers.ts';
-import { sendMessageJob } from './messages/send-message.ts';
+import { messageJobs } from './messages/send-message.ts';
 import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
@@ -46,7 +46,7 @@ export const identity = service(identityDeclaration, {
     ports.keys,
     spendLeases(ports, log),
   ],
-  jobs: [sendMessageJob],
+  jobs: messageJobs,
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },
   rpc: {
     definition: IdentityServiceDefinition,

@@ -5,6 +5,7 @@ import { apiKeyStore } from './api-key-store.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { tellOwner } from './messages/tell-owner.ts';
 import type { Ports } from './ports.ts';
+import { securedTokenStore } from './secured-token-store.ts';
 import { limitOf } from './sign-in-limit.ts';
 import { signInStore } from './sign-in-store.ts';
 import { userSuspended } from './signed-in.ts';
@@ -77,6 +78,7 @@ async function link(
   if (emailProved) return [];
   await removeTwoFactor(db, userId);
   await accountStore(db).requireEmailProof(userId);
+  await securedTokenStore(db).endOf(userId);
   await signInStore(db).revokeAll(userId);
   const tenants = await apiKeyStore(db).revokeOfOwner(userId);
   return [{ $case: 'userId', value: userId }, ...tenants.map((value): Whose => ({ $case: 'tenantId', value }))];

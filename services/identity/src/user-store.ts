@@ -94,6 +94,21 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ status, updatedAt: now });
     },
 
+    /** Counts a mail about the account's security. */
+    async countNotice(
+      id: number,
+    ): Promise<{ email: string | null; emailProved: boolean; noticesToday: number } | undefined> {
+      const { rows } = await knex.raw(
+        `UPDATE users
+            SET notices_count = CASE WHEN notices_day = today THEN notices_count + 1 ELSE 1 END, notices_day = today
+           FROM (SELECT (parley_now() AT TIME ZONE 'UTC')::date AS today) AS clock
+          WHERE id = :id AND deleted_at IS NULL
+         RETURNING email, email_proved_at IS NOT NULL AS email_proved, notices_count AS notices_today`,
+        { id },
+      );
+      return rows[0];
+    },
+
     /** A code or link that was sent to the user's email was used. */
     async emailProved(id: number): Promise<void> {
       await live().where({ id }).update({ emailProvedAt: now, emailProofRequired: false });

@@ -1,6 +1,7 @@
 import type { TransactOptions } from '@parley/postgres/database/types';
 import test from 'ava';
 import { apiKeySha256 } from '../src/api-key.ts';
+import { codeSentTo, messagesTo, refusedToken } from './support/codes.ts';
 import { addMember, anonymous, callerOf, signUp } from './support/identity-app.ts';
 import { idpOneApp, newPerson, rowOf } from './support/idp-one-app.ts';
 
@@ -195,6 +196,23 @@ test('auto-linking ends what an account had whose email nobody has proved', asyn
     { $case: 'userId', value: caller.userId },
     { $case: 'tenantId', value: caller.tenantId },
   ]);
+});
+
+test('after auto-linking, the phone of whoever registered an email without proving it resets no password', async (t) => {
+  const identity = await idpOneApp(t);
+  const { app, entered, userRow } = identity;
+  const { caller, input } = await signUp(app);
+  const phone = `${input.phoneCode}${input.phoneNumber}`;
+  const before = await app.generateOtp({ phoneNumber: phone, purpose: 'RESET_PASSWORD' });
+  const token = await codeSentTo(identity, { phone });
+  const owner = await entered(newPerson({ email: input.email }));
+  const reset = { newPassword: 'another long password', token: { token, id: before } };
+  t.like(await t.throwsAsync(app.forgotPasswordWithOtp(anonymous, reset)), refusedToken);
+  const after = await messagesTo(identity, { phone });
+  await app.generateOtp({ phoneNumber: phone, purpose: 'RESET_PASSWORD' });
+  t.is((await messagesTo(identity, { phone })).length, after.length);
+  t.like(await userRow(caller.userId), { phoneE164: null, phoneNumber: null, phoneNational: null, email: input.email });
+  await t.notThrowsAsync(app.resolveSignIn(owner.signInId));
 });
 
 test('auto-linking revokes the API keys of the tenants that the account owns by now, and of no others', async (t) => {

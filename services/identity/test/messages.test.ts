@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@parley/testing/eventually';
 import { startService } from '@parley/testing/service-harness';
+import { startSilentServer } from '@parley/testing/silent-server';
 import test, { type ExecutionContext } from 'ava';
 import PostalMime from 'postal-mime';
 import type { Message } from '../src/messages/message.ts';
-import { queueMessage } from '../src/messages/send-message.ts';
+import { type QueueOptions, queueMessage } from '../src/messages/send-message.ts';
 import { identity } from '../src/service.ts';
 import { identityApp, signUp } from './support/identity-app.ts';
 import { startMailServer } from './support/mail-server.ts';
@@ -33,8 +34,8 @@ async function unitWith(t: ExecutionContext, env: Record<string, string> = {}) {
     env: { SECRETS_KEYS, PARLEY_DATA_DIR: folder, ...env },
     servers: false,
   });
-  const queue = (message: Message | null, validForS = 60) =>
-    database.transactShared((db) => queueMessage(unit.deps, db, message, validForS));
+  const queue = (message: Message | null, validForS = 60, queue: QueueOptions['queue'] = 'code-mail') =>
+    database.transactShared((db) => queueMessage(unit.deps, db, message, { queue, validForS }));
   const jobs = () => database.transactShared<{ state: string; attempt: number }[]>(({ knex }) => knex('jobs'));
   return {
     ports: unit.deps,
@@ -137,6 +138,33 @@ test('the SMS gateway gets number and text with its token; 503 is tried again, 4
   t.is(requests.length, 3);
   t.like(requests[1], { body: { to: '+447911123456', text: canary }, headers: { authorization: 'Bearer token-1' } });
   t.is(requests[0]?.headers['idempotency-key'], requests[1]?.headers['idempotency-key']);
+});
+
+test('while the mail server takes connections and says nothing, text messages are sent', async (t) => {
+  const silent = await startSilentServer();
+  t.teardown(() => silent.stop());
+  const { folder, queue } = await unitWith(t, { SMTP_URL: silent.url.replace('https', 'smtp') });
+  for (let n = 0; n < 20; n += 1) await queue(mail, 60, n % 2 ? 'notice' : 'code-mail');
+  await queue(sms, 60, 'code-sms');
+  t.true(await eventually('the text message is sent', () => existsSync(join(folder, 'outbox'))));
+});
+
+test('notices name nothing that a user has chosen, and an email that nobody proved gets 20 of them a day', async (t) => {
+  const { app, messages, advance, database } = await identityApp(t);
+  const fullname = 'Customer, open https://evil.test now';
+  const { caller } = await signUp(app, { fullname });
+  for (let n = 0; n < 25; n += 1) await app.generateApiKey(caller);
+  const sent = await messages();
+  t.is(sent.length, 20);
+  t.false(JSON.stringify(sent).includes('evil.test'));
+  advance(24 * 60 * 60_000);
+  await app.generateApiKey(caller);
+  t.is((await messages()).length, 21);
+  await database.transactShared(({ knex }) =>
+    knex('users').where({ id: caller.userId }).update({ emailProvedAt: new Date() }),
+  );
+  for (let n = 0; n < 25; n += 1) await app.generateApiKey(caller);
+  t.is((await messages()).length, 46);
 });
 
 test('a changed password, a new API key and a deleted tenant send the owner exactly one mail each', async (t) => {

@@ -32,6 +32,12 @@ test('only an emailVerified of true is a verified email', (t) => {
     t.throws(() => readProviderPerson({ ...whole, emailVerified }), { message: 'not as agreed: emailVerified' });
 });
 
+test('an email with other letters than those of ASCII is not verified, because in lower case it may be another', (t) => {
+  for (const email of ['\u212aelly@example.test', '\ufeffkelly@example.test', 'kelly@example.test\u00a0'])
+    t.like(readProviderPerson({ ...whole, email }), { email: 'kelly@example.test', emailVerified: false });
+  t.true(readProviderPerson({ ...whole, email: ' Kelly@Example.test ' }).emailVerified);
+});
+
 test("without a full name it is the email's local part", (t) => {
   const nameOf = (given: object) => readProviderPerson({ ...whole, ...given }).fullname;
   for (const fullname of [null, undefined, '', ' \t'])

@@ -36,7 +36,8 @@ export function readProviderPerson(body: unknown): ProviderPerson {
   return {
     subject: data.subject,
     email,
-    emailVerified: data.emailVerified === true,
+    // Of other letters some become ASCII in lower case, and would be somebody else's email.
+    emailVerified: data.emailVerified === true && /^ *[!-~]+ *$/.test(data.email ?? ''),
     fullname: data.fullname?.trim() || (email?.split('@')[0] ?? 'User'),
     company: data.company ?? null,
   };

@@ -22,17 +22,26 @@ export interface SendMessage {
 
 const sendAfterMs = 200;
 
-export const sendMessageKind = 'identity.send-message';
+/** None waits for another: codes are needed at once, and one of the servers may be away. */
+const queues = ['code-mail', 'code-sms', 'notice'] as const;
+
+export interface QueueOptions {
+  queue: (typeof queues)[number];
+  /** Messages of one key are sent one after the other. Default: each has its own. */
+  key?: string;
+  /** Seconds after which nobody needs it. */
+  validForS: number;
+}
 
 /**
- * Sends a message after the commit, and again until it is taken or `validForS` seconds have passed. It is stored encrypted.
+ * Sends a message after the commit, and again until it is taken or has expired. It is stored encrypted.
  * @param message null: does the same work and sends nothing.
  */
 export async function queueMessage(
   { box, clock }: Pick<Ports, 'box' | 'clock'>,
   db: SharedDb,
   message: SealedMessage,
-  validForS: number,
+  { queue, key, validForS }: QueueOptions,
 ): Promise<void> {
   const id = randomUUID();
   const data: SendMessage = {
@@ -41,25 +50,33 @@ export async function queueMessage(
     expiresAt: new Date(clock().getTime() + validForS * 1000).toISOString(),
   };
   // Not at once: while it is sent the answer would take longer than where there is nothing to send.
-  await jobs(db).append({ kind: sendMessageKind, key: id, tenantId: noTenant, data, delayMs: sendAfterMs });
+  await jobs(db).append({ kind: kindOf(queue), key: key ?? id, tenantId: noTenant, data, delayMs: sendAfterMs });
 }
 
-export function sendMessageJob(ports: Ports): JobDeclaration {
-  return job<SendMessage>({
-    kind: sendMessageKind,
-    concurrency: 8,
-    perTenantLimit: { unlimitedBecause: 'messages go to people, whose contacts have limits of their own' },
-    // An outage of the mail server is no reason to give up before the message has expired.
-    maxAttempts: 1_000_000,
-    retryable: (error) => !(error instanceof MessageRefused),
-    backoffMs: (attempt) => Math.min(30_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2),
-    // Another process can send it.
-    stopGraceMs: 3_000,
-    handler: (run) => sendMessage(ports, run),
-    onExhausted: async (_, { data }: TenantJob<SendMessage>, error) => {
-      ports.log.error({ messageId: data.id, err: error }, 'message refused; dropped');
-    },
-  });
+export const messageJobs = queues.map(
+  (queue) =>
+    (ports: Ports): JobDeclaration =>
+      job<SendMessage>({
+        kind: kindOf(queue),
+        concurrency: 8,
+        perTenantLimit: {
+          unlimitedBecause: 'codes have limits of their own, and notices of one user are sent one by one',
+        },
+        // An outage of the mail server is no reason to give up before the message has expired.
+        maxAttempts: 1_000_000,
+        retryable: (error) => !(error instanceof MessageRefused),
+        backoffMs: (attempt) => Math.min(30_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2),
+        // Another process can send it.
+        stopGraceMs: 3_000,
+        handler: (run) => sendMessage(ports, run),
+        onExhausted: async (_, { data }: TenantJob<SendMessage>, error) => {
+          ports.log.error({ messageId: data.id, err: error }, 'message refused; dropped');
+        },
+      }),
+);
+
+function kindOf(queue: QueueOptions['queue']): string {
+  return `identity.send-${queue}`;
 }
 
 async function sendMessage({ box, carriers, clock, log }: Ports, { data }: JobRun<SendMessage>): Promise<void> {

@@ -29,25 +29,32 @@ const notices = {
 export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
+/** Notices a day to an email that nobody has proved to be theirs. */
+const mostToUnproved = 20;
 
-/** Mails the owner of an account, after the commit, that something about its security has happened. Without an email takes as long. */
+/**
+ * Mails the owner of an account, after the commit, that something about its security has happened; without an email takes as long.
+ * It says nothing that a user has chosen, because the email may be a stranger's, and an unproved one gets a few a day only.
+ */
 export async function tellOwner(
   ports: Pick<Ports, 'box' | 'clock'>,
   db: SharedDb,
   userId: number,
   notice: OwnerNotice,
 ): Promise<void> {
-  const user = await userStore(db).find(userId);
-  if (user?.email == null) return queueMessage(ports, db, null, validForS);
+  const options = { queue: 'notice', key: `user ${userId}`, validForS } as const;
+  const owner = await userStore(db).countNotice(userId);
+  if (owner?.email == null || (!owner.emailProved && owner.noticesToday > mostToUnproved)) {
+    return queueMessage(ports, db, null, options);
+  }
   const [subject, happened] = notices[notice];
   const at = `${ports.clock().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const wording = composeMessage({
     subject,
     paragraphs: [
-      `Hello ${user.fullname},`,
       `${happened} That was at ${at}.`,
       'If it was not you, set a new password at once, by the link or code for a forgotten password, and tell the operator of this platform.',
     ],
   });
-  await queueMessage(ports, db, { to: { email: user.email }, ...wording }, validForS);
+  await queueMessage(ports, db, { to: { email: owner.email }, ...wording }, options);
 }

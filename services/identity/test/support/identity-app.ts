@@ -41,7 +41,7 @@ import { login } from '../../src/login.ts';
 import { loginLock } from '../../src/login-lock.ts';
 import { loginWithIdpOne } from '../../src/login-with-idp-one.ts';
 import type { Message } from '../../src/messages/message.ts';
-import { openMessage, type SendMessage, sendMessageJob, sendMessageKind } from '../../src/messages/send-message.ts';
+import { messageJobs, openMessage, type SendMessage } from '../../src/messages/send-message.ts';
 import { myTenant } from '../../src/my-tenant.ts';
 import { myTenants } from '../../src/my-tenants.ts';
 import { createPasswords } from '../../src/passwords.ts';
@@ -166,7 +166,7 @@ export async function identityApp(
       clock: () => new Date(Date.now() + offsetMs),
       settings: ownSettings,
     };
-    sendMessageJob(ports).runner({ database: on, log }); // registers itself; is not started, so that messages stay queued
+    for (const declare of messageJobs) declare(ports).runner({ database: on, log }); // registered and not started: messages stay queued
     return ports;
   };
   const ports = portsOn(database);
@@ -197,7 +197,7 @@ const log = createLogger('test', { LOG_LEVEL: 'silent' });
 /** The messages that wait to be sent, oldest first. */
 async function queuedMessages({ database, box }: Ports): Promise<Message[]> {
   const rows = await database.transactShared<{ payload: SendMessage }[]>(({ knex }) =>
-    knex('jobs').where({ kind: sendMessageKind }).orderBy('id').select('payload'),
+    knex('jobs').whereLike('kind', 'identity.send-%').orderBy('id').select('payload'),
   );
   return rows.flatMap(({ payload }) => openMessage(box, payload) ?? []);
 }
