@@ -119,8 +119,10 @@ test("a new company's tenant has its name, DEV and PLATFORM, and its first user 
 test('a new user of a company already seen joins its tenant as a member', async (t) => {
   const { app, entered, counts } = await idpOneApp(t);
   const owner = await entered(newPerson({ company: acme }));
-  const member = await entered(newPerson({ company: { ...acme, name: 'Acme, renamed since' } }));
+  const colleague = newPerson({ company: { ...acme, name: 'Acme, renamed since' } });
+  const member = await entered(colleague);
   t.is(member.tenantId, owner.tenantId);
+  t.is((await entered(colleague)).tenantId, owner.tenantId);
   t.is((await app.myTenant(member))?.name, 'Acme Ltd');
   t.like(await t.throwsAsync(app.generateApiKey(member)), { kind: 'forbidden', reason: 'OWNER_ONLY' });
   t.like(await counts(), { tenants: 1, members: 2 });

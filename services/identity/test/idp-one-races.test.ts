@@ -117,33 +117,34 @@ test('an email that is registered between look-up and insert is left out where i
   t.is(emails.filter(({ email }) => email === null).length, 1);
 });
 
-test('an identity that is unlinked between look-up and sign-in does not sign in to the account', async (t) => {
-  const { app, enter, database, ports, provider, counts } = await idpOneApp(t);
-  const { caller } = await signUp(app);
-  const person = newPerson();
-  await app.linkIdentity(caller, { provider: 'IDP_ONE', providerToken: provider.ticketFor(person) });
-  const { transactShared } = ports.database;
-  let isDone = false;
-  ports.database = {
-    ...ports.database,
-    async transactShared(work, how) {
-      if (how?.turn?.user !== undefined && !isDone) {
-        isDone = true;
-        await database.transactShared(({ knex }) => knex('users').update({ idp_one_subject: null }));
-      }
-      return transactShared(work, how);
-    },
-  };
-  const before = await counts();
-  await enter(person);
-  t.true(isDone);
-  t.deepEqual(await counts(), {
-    users: before.users + 1,
-    tenants: before.tenants + 1,
-    members: before.members + 1,
-    signIns: before.signIns + 1,
+for (const [has, change] of [
+  ['its email', { idp_one_subject: null }],
+  ['no email', { idp_one_subject: null, email: null }],
+] as const) {
+  test(`an identity that is unlinked between look-up and sign-in does not sign in to an account with ${has}`, async (t) => {
+    const { app, enter, database, ports, provider, counts } = await idpOneApp(t);
+    const { caller } = await signUp(app);
+    const person = newPerson({ emailVerified: false });
+    await app.linkIdentity(caller, { provider: 'IDP_ONE', providerToken: provider.ticketFor(person) });
+    const { transactShared } = ports.database;
+    let isDone = false;
+    ports.database = {
+      ...ports.database,
+      async transactShared(work, how) {
+        if (how?.turn?.user !== undefined && !isDone) {
+          isDone = true;
+          await database.transactShared(({ knex }) => knex('users').update(change));
+        }
+        return transactShared(work, how);
+      },
+    };
+    const { users, tenants, members, signIns } = await counts();
+    await enter(person);
+    t.true(isDone);
+    const one = { users: users + 1, tenants: tenants + 1, members: members + 1, signIns: signIns + 1 };
+    t.deepEqual(await counts(), one);
   });
-});
+}
 
 test('a company whose tenant is deleted while new users join has one live tenant, and none is in the deleted one', async (t) => {
   const { app, at, enter, entered, database } = await onReplicas(t);

@@ -10,7 +10,9 @@ import { idpOneApp, newPerson } from './support/idp-one-app.ts';
 
 const refused = { kind: 'unauthenticated', message: 'Invalid or expired ticket', reason: undefined };
 const away = { kind: 'unavailable', message: 'The identity provider is not available at the moment' };
-const settings = { clientId: 'id', clientSecret: 'secret', timeoutMs: 1_000 };
+const settings = { clientId: 'id', clientSecret: 'secret', timeoutMs: 600_000 };
+/** No exchange ends because the machine is busy. */
+const patient = { env: { IDP_ONE_TIMEOUT_MS: '600000' } };
 const from = (ip: string) => ({ ...anonymous, ip });
 
 test('an exchange is a POST of the ticket with the id and the secret of the client', async (t) => {
@@ -106,12 +108,12 @@ const faults: Record<string, ProviderFault> = {
   'JSON that is not as agreed': { status: 200, body: '{"subject": 7.5, "email": "canary-body"}' },
   'a closed connection': 'cut',
   'an answer without end': 'endless',
-  'no answer': 'hang',
+  'an answer that is too long': { status: 200, body: JSON.stringify(newPerson()).padEnd(65_537) },
 };
 
 for (const [name, fault] of Object.entries(faults)) {
   test(`a provider with ${name} is unavailable, and the same ticket can be used afterwards`, async (t) => {
-    const { app, provider, counts } = await idpOneApp(t, { env: { IDP_ONE_TIMEOUT_MS: '1000' } });
+    const { app, provider, counts } = await idpOneApp(t, patient);
     const before = await counts();
     const ticket = provider.ticketFor(newPerson());
     provider.failNext(fault);
@@ -142,14 +144,17 @@ test('neither a log line nor an error has the ticket, the secret or what the pro
     { url: provider.url, clientId: 'parley-tests', clientSecret },
     { info: (...line: unknown[]) => written.push(line), error: (...line: unknown[]) => written.push(line) },
   );
-  const ask = () => exchange('canary-ticket', AbortSignal.timeout(500)).catch((error: unknown) => written.push(error));
+  const ask = (signal = new AbortController().signal) =>
+    exchange('canary-ticket', signal).catch((error: unknown) => written.push(error));
   provider.failNext({ status: 403, body: 'canary-body' });
   await ask();
   for (const fault of Object.values(faults)) {
     provider.failNext(fault);
     await ask();
   }
-  t.is(written.length, 1 + Object.keys(faults).length);
+  provider.failNext('hang');
+  await ask(AbortSignal.timeout(50));
+  t.is(written.length, 2 + Object.keys(faults).length);
   t.regex(inspect(written[0]), /identity provider refused a ticket/);
   t.notRegex(inspect(written, { depth: null, showHidden: true }), /canary/);
 });
@@ -194,7 +199,7 @@ test('a ticket is text of 1 to 4,096 characters; any other is refused without a 
 });
 
 test('while the provider is asked, no database connection and no lock is held', async (t) => {
-  const { app, provider, database } = await idpOneApp(t, { env: { IDP_ONE_TIMEOUT_MS: '20000' } });
+  const { app, provider, database } = await idpOneApp(t, patient);
   const { caller } = await signUp(app);
   const gate = createGate();
   provider.holdAt(gate);
@@ -211,7 +216,7 @@ test('while the provider is asked, no database connection and no lock is held', 
 });
 
 test('a client has at most eight exchanges under way, and others do not wait for it', async (t) => {
-  const { app, provider, enter } = await idpOneApp(t, { env: { IDP_ONE_TIMEOUT_MS: '20000' } });
+  const { app, provider, enter } = await idpOneApp(t, patient);
   const gate = createGate();
   provider.holdAt(gate);
   const attempts = Array.from({ length: 50 }, () =>
@@ -228,18 +233,34 @@ test('a client has at most eight exchanges under way, and others do not wait for
   t.is(kinds.filter((kind) => kind === 'tooManyRequests').length, 10);
 });
 
-test('who waits for a turn longer than the timeout gets unavailable, and keeps the ticket', async (t) => {
-  const { app, provider } = await idpOneApp(t, { env: { IDP_ONE_TIMEOUT_MS: '500' } });
+test('a provider that never answers is unavailable after the timeout', async (t) => {
+  const { app, provider, counts } = await idpOneApp(t, { env: { IDP_ONE_TIMEOUT_MS: '200' } });
+  provider.failNext('hang', 'hang');
+  const before = await counts();
+  const ticket = provider.ticketFor(newPerson());
+  for (let n = 0; n < 2; n += 1) t.like(await t.throwsAsync(app.loginWithIdpOne(anonymous, { ticket })), away);
+  t.deepEqual(await counts(), before);
+});
+
+test('who is too late gets unavailable, asked or waiting for a turn, and can use the ticket afterwards', async (t) => {
+  const { app, provider, ports } = await idpOneApp(t, patient);
+  const { idpOne } = ports;
+  if (!idpOne) return t.fail();
+  const late = new AbortController();
+  ports.idpOne = { ...idpOne, deadline: () => late.signal };
   provider.failNext(...Array.from({ length: 8 }, () => 'hang' as const));
   const tickets = Array.from({ length: 9 }, () => provider.ticketFor(newPerson()));
-  const ends = await Promise.allSettled(tickets.map((ticket) => app.loginWithIdpOne(anonymous, { ticket })));
-  for (const end of ends) t.like(end, { status: 'rejected', reason: away });
+  const over = Promise.allSettled(tickets.map((ticket) => app.loginWithIdpOne(anonymous, { ticket })));
+  await eventually('all but one are asked', () => provider.exchanges.length === 8);
+  late.abort(new DOMException('too late', 'TimeoutError'));
+  for (const end of await over) t.like(end, { status: 'rejected', reason: away });
   t.is(provider.exchanges.length, 8);
+  ports.idpOne = idpOne;
   for (const ticket of tickets) await t.notThrowsAsync(app.loginWithIdpOne(anonymous, { ticket }));
 });
 
 test('a caller who leaves ends the exchange', async (t) => {
-  const { app, provider } = await idpOneApp(t, { env: { IDP_ONE_TIMEOUT_MS: '20000' } });
+  const { app, provider } = await idpOneApp(t, patient);
   provider.failNext('hang');
   const leaving = new AbortController();
   const ticket = provider.ticketFor(newPerson());

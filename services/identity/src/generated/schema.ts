@@ -401,7 +401,8 @@ export type Mutation = {
   /**
    * Signs in with a single-use ticket of the external identity provider, at most 4,096 characters: to the account that its identity
    * is linked to; else to the one with its verified email, and links it; else to a new account, in the tenant of its company.
-   * A ticket that is refused is UNAUTHENTICATED; an account that is linked to another identity CONFLICT.
+   * A ticket that is refused is UNAUTHENTICATED; an account that is linked to another identity CONFLICT; where no such provider is
+   * configured, BAD_REQUEST, `IDP_ONE_NOT_CONFIGURED`.
    */
   loginWithIdpOne: AccessToken;
   /**
