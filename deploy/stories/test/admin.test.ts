@@ -1,29 +1,12 @@
 import { identitySchema } from '@parley/identity/schema';
-import { type Caller, createCallers } from '@parley/kernel/caller';
-import { AdminServiceDefinition } from '@parley/protos/parley/identity/v1/admin';
-import { rpcClient } from '@parley/rpc/client';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
-import { type CredentialMesh, idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
+import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
+import { operator, operatorOf } from '../src/operator.ts';
 import { stories } from '../src/stories.ts';
 import { withinASecond } from '../src/within-a-second.ts';
 
 const story = stories(test, { on: 'processes' });
-
-const caller: Caller = { kind: 'operator', displayName: 'stories', tenantId: null, requestId: 'stories' };
-
-/** What scripts/admin calls. */
-async function operatorOf(t: ExecutionContext, { operatorKey, addresses }: CredentialMesh) {
-  const client = rpcClient({
-    definition: AdminServiceDefinition,
-    unit: 'identity',
-    address: () => addresses('identity', 'rpc')[0] ?? '',
-    callers: createCallers(operatorKey),
-  });
-  await client.start();
-  t.teardown(() => client.stop());
-  return client.calls;
-}
 
 story(
   'whom an operator suspends is signed out of every gateway within a second, sockets included',
@@ -37,7 +20,7 @@ story(
     const sockets = clients.map((client) => follow(t, client, id));
     await Promise.all(sockets.map((events) => events.opened()));
 
-    await admin.setUserSuspension({ userId, suspended: true }, { caller });
+    await admin.setUserSuspension({ userId, suspended: true }, { caller: operator });
     await closedByServer(t, sockets);
     for (const client of clients) {
       await withinASecond(
@@ -50,7 +33,7 @@ story(
     const login = 'mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }';
     t.is(await outcome(ada, login, { input: { email, password } }), 'FORBIDDEN USER_SUSPENDED');
 
-    await admin.setUserSuspension({ userId, suspended: false }, { caller });
+    await admin.setUserSuspension({ userId, suspended: false }, { caller: operator });
     t.is(await outcome(ada, profile), 'UNAUTHENTICATED', 'a sign-in that was revoked stays so');
     await ada.login({ email, password });
     t.is(await outcome(ada, profile), 'ok');
@@ -67,7 +50,7 @@ story('a tenant that an operator suspends is closed on every gateway, and its AP
   mesh.model.answer('hello', { text: 'Hi.' });
   t.is(await outcome(server, ask), 'ok');
 
-  await admin.setTenantSuspension({ tenantId, suspended: true }, { caller });
+  await admin.setTenantSuspension({ tenantId, suspended: true }, { caller: operator });
   const update = 'mutation { upsertAvatarConfig(input: { speakingRate: 1.5 }) { id } }';
   for (const client of [ada, mesh.atSecond(ada)]) {
     const isClosed = async () => (await outcome(client, update)) === 'FORBIDDEN TENANT_SUSPENDED';
@@ -77,7 +60,7 @@ story('a tenant that an operator suspends is closed on every gateway, and its AP
   const lift = 'mutation { updateTenant(input: { isSuspended: false }) { id } }';
   t.is(await outcome(ada, lift), 'FORBIDDEN SUSPENDED_BY_OPERATOR');
 
-  await admin.setTenantSuspension({ tenantId, suspended: false }, { caller });
+  await admin.setTenantSuspension({ tenantId, suspended: false }, { caller: operator });
   for (const client of [ada, mesh.atSecond(ada)]) {
     await withinASecond(mesh.url, 'it is open', async () => (await outcome(client, update)) === 'ok');
   }
@@ -85,7 +68,7 @@ story('a tenant that an operator suspends is closed on every gateway, and its AP
 
 story('a new signing key is published for longer than the key set may be kept, before it signs', async (t, mesh) => {
   const admin = await operatorOf(t, withCredentials(mesh));
-  const { key: made } = await admin.rotateAccessTokenKey({}, { caller });
+  const { key: made } = await admin.rotateAccessTokenKey({}, { caller: operator });
   const kid = made?.kid ?? '';
 
   const [key] = await mesh

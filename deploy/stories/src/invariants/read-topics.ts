@@ -5,7 +5,7 @@ import type { Environment } from '@parley/kernel/config';
 import { topics } from '@parley/local/units';
 import type { TopicFacts } from './facts.ts';
 
-const connectionOf = ({ KAFKA_BROKERS = '' }: Environment) => ({ brokers: KAFKA_BROKERS.split(',') });
+export const connectionOf = ({ KAFKA_BROKERS = '' }: Environment) => ({ brokers: KAFKA_BROKERS.split(',') });
 
 /** The lag of every consumer group. Fast, because it is polled. */
 export async function readLag(env: Environment): Promise<TopicFacts['groups']> {

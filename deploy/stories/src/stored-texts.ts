@@ -1,0 +1,51 @@
+import { kafkaDeadLetters, readTopic } from '@parley/events/kafka-dead-letters';
+import { schemas, topics } from '@parley/local/units';
+import { openPool } from '@parley/postgres/database/pool';
+import { connectionOf } from './invariants/read-topics.ts';
+import type { TestMesh } from './mesh.ts';
+
+/** Every row of every table of each service, of all tenants, a line each; bytes are shown in hex. */
+export async function rowsOf({ settings }: TestMesh): Promise<Record<string, string>> {
+  const url = superuserUrl(settings['DATABASE_URL'] ?? '');
+  const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 20_000 });
+  try {
+    const { rows: tables }: { rows: { schema: string; name: string }[] } = await pool.raw(
+      `SELECT table_schema AS schema, table_name AS name FROM information_schema.tables
+        WHERE table_schema = ANY(?) AND table_type = 'BASE TABLE' ORDER BY 1, 2`,
+      [schemas.map(({ name }) => name)],
+    );
+    const found: Record<string, string> = {};
+    for (const { schema, name } of tables) {
+      const { rows } = await pool.raw('SELECT each::text AS text FROM ??.?? AS each', [schema, name]);
+      found[`rows of ${schema}.${name}`] = rows.map(({ text }: { text: string }) => text).join('\n');
+    }
+    return found;
+  } finally {
+    await pool.destroy();
+  }
+}
+
+/** The login of the tests sees the rows of all tenants, which row-level security hides from that of the mesh. */
+function superuserUrl(databaseUrl: string): string {
+  const { pathname } = new URL(databaseUrl);
+  return Object.assign(new URL(process.env['TEST_DATABASE_URL'] ?? databaseUrl), { pathname }).href;
+}
+
+/** Every event on every topic, with its key and headers, and every dead letter. None without `KAFKA_BROKERS`. */
+export async function eventsOf({ settings }: TestMesh): Promise<Record<string, string>> {
+  if (!settings['KAFKA_BROKERS']) return {};
+  const connection = connectionOf(settings);
+  const deadLetters = kafkaDeadLetters(connection);
+  try {
+    const found = topics.map(async ({ name }) => {
+      const messages = (await readTopic(connection, name)).map(({ message: { key, value, headers } }) =>
+        [key, value, ...Object.values(headers ?? {})].join('\n'),
+      );
+      const letters = (await deadLetters.list(name)).map((letter) => JSON.stringify(letter));
+      return [`events of ${name}`, [...messages, ...letters].join('\n')];
+    });
+    return Object.fromEntries(await Promise.all(found));
+  } finally {
+    await deadLetters.close();
+  }
+}
