@@ -10,7 +10,7 @@ import { rawPost } from './support/raw-post.ts';
 
 const loginInput = 'login(input: {email: "ada@example.com", password: "correct horse"}) { accessToken }';
 
-test('a request with a missing or unknown platform is refused before its body is read', async (t) => {
+test('errors: a request with a missing or unknown platform is refused before its body is read', async (t) => {
   const { post, url } = await gatewayMesh(t);
   const body = JSON.stringify({ query: '{ __typename }' });
   const without = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });

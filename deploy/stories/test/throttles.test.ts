@@ -81,7 +81,7 @@ async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'ap
 }
 
 story(
-  'every throttled operation passes as often as its window says, then is 429 for that address alone',
+  'limits: every throttled operation passes as often as its window says, then is 429 for that address alone',
   async (t, mesh) => {
     const gateway = inTurn(mesh);
     const credentials = await everyCredential(mesh);

@@ -22,7 +22,7 @@ test('a root field has depth 1, and fragments add no level', (t) => {
   t.is(costOf('{ ...F ... on Query { a } } fragment F on Query { b { ... { c } } }').depth, 2);
 });
 
-test('seven levels pass and eight are refused, with limit and value', (t) => {
+test('limits: query depth 7 passes and 8 is refused, with limit and value', (t) => {
   t.is(refused(nested(7)), undefined);
   t.deepEqual(refused(nested(8)), {
     code: 'DEPTH_LIMIT',
@@ -32,7 +32,7 @@ test('seven levels pass and eight are refused, with limit and value', (t) => {
   t.is(refused(inFragments)?.code, 'DEPTH_LIMIT');
 });
 
-test('fifty fields pass and fifty-one are refused, with limit and value', (t) => {
+test('limits: query complexity 50 passes and 51 is refused, with limit and value', (t) => {
   t.is(refused(`{ ${fields(50)} }`), undefined);
   t.deepEqual(refused(`{ ${fields(51)} }`), {
     code: 'COMPLEXITY_LIMIT',

@@ -48,7 +48,7 @@ function setup() {
   };
 }
 
-test('requests beyond the limit are refused until the window ends', async (t) => {
+test('limits: windows are fixed; requests beyond the limit are refused until theirs ends', async (t) => {
   const { throttle, pass } = setup();
   const ask = throttle();
   for (const left of [2, 1, 0]) t.like(await ask(of('enter'), client), { windows: [{ operation: 'enter', left }] });

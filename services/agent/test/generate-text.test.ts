@@ -118,7 +118,7 @@ test('images reach models that see, and are ignored elsewhere', async (t) => {
   t.false(JSON.stringify(direct.requests[1]?.body).includes('image'));
 });
 
-test('what is no single image in base64 is refused everywhere, and nothing is fetched', async (t) => {
+test('limits: what is no single image in base64 is refused everywhere, and nothing is fetched', async (t) => {
   const { unit, cloud, direct } = await twoProviders(t);
   const bad = [
     [png, png],
@@ -136,7 +136,7 @@ test('what is no single image in base64 is refused everywhere, and nothing is fe
   t.deepEqual([cloud.connections, direct.connections], [0, 0]);
 });
 
-test('a prompt has 1 to 4,000 characters, and is not blank', async (t) => {
+test('limits: a prompt has 1 to 4,000 characters, and is not blank', async (t) => {
   const unit = await agentUnit(t);
   t.is(await refusal(unit, { prompt: '🙂'.repeat(4_000) }), undefined);
   for (const prompt of ['🙂'.repeat(4_001), '', ' \n ']) {
@@ -144,7 +144,7 @@ test('a prompt has 1 to 4,000 characters, and is not blank', async (t) => {
   }
 });
 
-test('at the cap a call is refused by its amounts, and no provider is asked', async (t) => {
+test('errors: at the spend cap generateText is BAD_REQUEST that names cap and spend, and no provider is asked', async (t) => {
   const { unit, cloud } = await twoProviders(t);
   unit.ledger.cap = 0n;
   const error = await refusal(unit, {});

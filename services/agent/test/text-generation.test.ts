@@ -3,7 +3,7 @@ import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { agentReplicas, keyOf } from './agent-replicas.ts';
 
-test('a listener gets the text in pieces and one last event, and the call is metered', async (t) => {
+test('states: a listener gets the text in pieces and one final event, after which none arrives, and the call is metered', async (t) => {
   const { replica, server, ledger } = await agentReplicas(t);
   const [one, two] = [await replica(), await replica()];
   const beforeDelta = createGate();
@@ -50,7 +50,7 @@ test('it goes on when nobody listens, and a listener after the end hears nothing
   t.true(other.events.every((event) => event.requestId === next.requestId));
 });
 
-test('only the tenant that started it may listen, for ten minutes, and an open stream is not cut', async (t) => {
+test('states, errors, limits: a requestId is FORBIDDEN after ten minutes and to another tenant; an open stream is not cut', async (t) => {
   const { replica, server, later } = await agentReplicas(t);
   const unit = await replica();
   const beforeDelta = createGate();
@@ -73,7 +73,7 @@ test('only the tenant that started it may listen, for ten minutes, and an open s
   await listener.end();
 });
 
-test('at the cap nothing is started', async (t) => {
+test('errors: at the spend cap startTextGeneration starts nothing', async (t) => {
   const { replica, server, ledger } = await agentReplicas(t);
   const unit = await replica();
   ledger.cap = 0n;
@@ -87,7 +87,7 @@ for (const [how, script, served] of [
   ['in the middle', { text: 'One two', ending: 'cut' }, true],
   ['by an error in its stream', { text: 'One two', ending: 'error-event' }, true],
 ] as const) {
-  test(`a provider that fails ${how} ends it with an error that is safe to show`, async (t) => {
+  test(`errors: a provider that fails ${how} ends it with a terminal event whose error is safe to show`, async (t) => {
     const { replica, server, ledger } = await agentReplicas(t);
     const unit = await replica();
     const beforeHeaders = createGate();

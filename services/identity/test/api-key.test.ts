@@ -4,7 +4,7 @@ import { identityApp, signUp } from './support/identity-app.ts';
 
 const sha256 = (key: string) => createHash('sha256').update(key).digest();
 
-test('a key is returned once, stored as a hash, and resolves to its tenant', async (t) => {
+test('generateApiKey: a key is returned once, stored as a hash, and resolves to its tenant', async (t) => {
   const { app, database, announced } = await identityApp(t);
   const { caller } = await signUp(app);
   const { key, warning } = await app.generateApiKey(caller);
@@ -18,7 +18,7 @@ test('a key is returned once, stored as a hash, and resolves to its tenant', asy
   t.false(JSON.stringify(row).includes(key.slice(3, 20)));
 });
 
-test('a new key invalidates the previous one on every replica', async (t) => {
+test('generateApiKey: a new key invalidates the previous one at once, on every replica', async (t) => {
   const { app, replica } = await identityApp(t);
   const other = await replica();
   const { caller } = await signUp(app);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { identityApp, signUp } from './support/identity-app.ts';
 
-test('upsertAvatarConfig updates the given fields; null clears liveTalkingUrl and is refused elsewhere', async (t) => {
+test('upsertAvatarConfig: given fields are updated, omitted ones left; null clears liveTalkingUrl and is refused elsewhere', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   const before = await app.getAvatarConfig(caller);
@@ -48,7 +48,7 @@ test('invalid values are refused and change nothing', async (t) => {
   t.deepEqual(await app.getAvatarConfig(caller), before);
 });
 
-test('each tenant has exactly one row, and a missing one is created again', async (t) => {
+test('avatarConfig: each tenant has exactly one row, and a missing one is created again', async (t) => {
   const { app, database } = await identityApp(t);
   const [{ caller: ada }, { caller: eve }] = [await signUp(app), await signUp(app)];
   await app.upsertAvatarConfig(ada, { glbModel: 'ada.glb' });

@@ -34,7 +34,7 @@ interface Presented {
   contact?: string;
 }
 
-test('of 100 wrong guesses at once over three flows and 50 addresses five count for each code, and then the right one is refused', async (t) => {
+test('rule 8, states: the fifth wrong attempt locks a code, of 100 at once over three flows and 50 addresses; then the right one is refused', async (t) => {
   const identity = await identityApp(t);
   const other = await identity.replica();
   const { codes, flows } = await codesAndFlows(identity);
@@ -89,7 +89,7 @@ test('whatever is presented for a code counts as an attempt, but not the token o
   t.true(await app.validateSecuredToken({ id: signUpId, token: signUpCode }));
 });
 
-test('of parallel uses of one right code one succeeds', async (t) => {
+test('states: a code is consumed by the flow of its purpose: of parallel uses of a right one, one succeeds', async (t) => {
   const identity = await identityApp(t);
   const other = await identity.replica();
   const { codes, flows, input } = await codesAndFlows(identity);

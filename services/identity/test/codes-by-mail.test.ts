@@ -72,7 +72,7 @@ test('under otp a person registers by a mailed code, and sets a new password by 
   t.regex(await login(newPassword), /"expiresIn":900/u);
 });
 
-test('locked, wrong, unknown, expired, used and replaced codes and those of another purpose get the same bytes from a flow', async (t) => {
+test('rule 8, errors: locked, wrong, unknown, expired, used and replaced codes and those of another purpose get the same bytes from a flow', async (t) => {
   const { ask, code, database, nextMail } = await unitWithMail(t);
   const person = newRegistration();
   const newcomer = newRegistration();

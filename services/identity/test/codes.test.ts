@@ -105,7 +105,7 @@ test('a code is good for ten minutes', async (t) => {
   t.like(await t.throwsAsync(app.validateSecuredToken({ token, id })), refusedToken);
 });
 
-test('a new code replaces the older one of its contact and purpose, and none of another', async (t) => {
+test('rule 8: a new code can be requested, and replaces the older one of its contact and purpose, and none of another', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { input } = await signUp(app);
@@ -125,7 +125,7 @@ test('a new code replaces the older one of its contact and purpose, and none of 
   for (const code of [newer, ...others]) t.true(await app.validateSecuredToken(code));
 });
 
-test('the id selects the code, else the newest one of the contact, for a flow that of its purpose', async (t) => {
+test('rule 8: a code is accepted by the flow of its purpose only; the id selects it, else it is the newest of the contact', async (t) => {
   const identity = await identityApp(t);
   const { app, advance } = identity;
   const { input } = await signUp(app);

@@ -8,7 +8,7 @@ import { idpOneApp, newPerson, rowOf } from './support/idp-one-app.ts';
 const password = 'correct horse battery';
 const acme = { id: 'acme', name: 'Acme Ltd' };
 
-test('a linked identity signs in to its account, whatever its email and company say by now', async (t) => {
+test('rule 2 (a): a linked identity signs in to its account, whatever its email and company say by now', async (t) => {
   const { app, entered, counts } = await idpOneApp(t);
   const person = newPerson({ company: acme });
   const first = await entered(person);
@@ -26,7 +26,7 @@ test('a linked identity signs in to its account, whatever its email and company 
   t.deepEqual(await counts(), { ...before, signIns: before.signIns + 1 });
 });
 
-test('a verified email of an existing account links the identity to it, and the existing tenant wins', async (t) => {
+test('rule 2 (b): a verified email of an existing account links the identity to it, and the existing tenant wins', async (t) => {
   const { app, entered, counts, userRow, messages } = await idpOneApp(t);
   const { caller, input } = await signUp(app);
   await entered(newPerson({ company: acme }));
@@ -103,7 +103,7 @@ test("no fullname: the account has the email's local part, and its workspace too
   t.like(await app.myTenant(ada), { name: "ada.lovelace's Workspace" });
 });
 
-test("a new company's tenant has its name, DEV and PLATFORM, and its first user owns it", async (t) => {
+test("rule 2 (c): a new company's tenant has its name, DEV and PLATFORM, and its first user owns it", async (t) => {
   const { app, entered } = await idpOneApp(t);
   const ada = await entered(newPerson({ company: acme }));
   t.like(await app.myTenant(ada), {
@@ -116,7 +116,7 @@ test("a new company's tenant has its name, DEV and PLATFORM, and its first user 
   await t.notThrowsAsync(app.generateApiKey(ada));
 });
 
-test('a new user of a company already seen joins its tenant as a member', async (t) => {
+test('rule 2 (c): a new user of a company already seen joins its tenant as a member', async (t) => {
   const { app, entered, counts } = await idpOneApp(t);
   const owner = await entered(newPerson({ company: acme }));
   const colleague = newPerson({ company: { ...acme, name: 'Acme, renamed since' } });
@@ -263,7 +263,7 @@ test('a required proof of the email does not limit a sign-in with the provider',
   t.is((await app.resolveSignIn(again.signInId)).limitedReason, null);
 });
 
-test('signing in with the provider never replaces another way to sign in', async (t) => {
+test('rule 6: signing in with the provider never replaces another way to sign in', async (t) => {
   const { app, entered } = await idpOneApp(t);
   const { caller, input } = await signUp(app);
   await entered(newPerson({ email: input.email }));

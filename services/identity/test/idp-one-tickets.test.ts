@@ -15,7 +15,7 @@ const settings = { clientId: 'id', clientSecret: 'secret', timeoutMs: 600_000 };
 const patient = { env: { IDP_ONE_TIMEOUT_MS: '600000' } };
 const from = (ip: string) => ({ ...anonymous, ip });
 
-test('an exchange is a POST of the ticket with the id and the secret of the client', async (t) => {
+test('rule 3: identity itself exchanges a ticket, by a POST of it with the id and the secret of the client', async (t) => {
   const { app, provider } = await idpOneApp(t);
   const ticket = provider.ticketFor(newPerson());
   await app.loginWithIdpOne(anonymous, { ticket });

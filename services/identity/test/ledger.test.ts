@@ -42,7 +42,7 @@ test('of many reservations at once those are admitted that begin below the cap, 
   await assertBalanced(t, database, id);
 });
 
-test('calls are admitted while spend and reservations are below the cap, so that they exceed it by one call at most', async (t) => {
+test('limits: at or over the monthly cap of its plan a tenant is refused by the amounts, so that one call at most exceeds it', async (t) => {
   const { tenant } = await ledgerApp(t);
   const { reserve, settle, ledger } = await tenant();
   await reserve('one', 9.99);
@@ -205,7 +205,7 @@ test('the ceiling of the platform bounds all tenants together by one call, also 
   await assertBalanced(t, database, ...tenantIds);
 });
 
-test('the month of a call is that of its reservation in UTC, and a new one begins at 0', async (t) => {
+test('limits: the spend cap resets each calendar month: that of a call is that of its reservation in UTC', async (t) => {
   const { app, database, tenant, advance } = await ledgerApp(t);
   const { id, reserve, settle, ledger } = await tenant();
   const now = Date.now();

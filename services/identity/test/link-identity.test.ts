@@ -26,7 +26,7 @@ async function setUp(...options: Parameters<typeof idpOneApp>) {
   };
 }
 
-test('a linked identity signs in to the account, whatever its email is', async (t) => {
+test('rule 4: a ticket as for signing in links an identity, which then signs in to the account, whatever its email is', async (t) => {
   const { app, entered, linkIdpOne, subjects, methodsOf } = await setUp(t);
   const { caller } = await signUp(app);
   const person = newPerson();
@@ -36,7 +36,7 @@ test('a linked identity signs in to the account, whatever its email is', async (
   t.deepEqual(await subjects(), ['a way to sign in was added']);
 });
 
-test('linking leaves sign-ins, the API key and the password of the account as they are', async (t) => {
+test('rule 6: linking leaves sign-ins, the API key and the password of the account as they are', async (t) => {
   const { app, linkIdpOne, userRow } = await setUp(t);
   const { caller, input, tokens } = await signUp(app);
   await linkIdpOne(caller, newPerson({ email: input.email }));
@@ -46,7 +46,7 @@ test('linking leaves sign-ins, the API key and the password of the account as th
   t.false((await userRow(caller.userId)).emailProofRequired);
 });
 
-test('linking the same identity again changes nothing and answers true', async (t) => {
+test('rule 4: linking the same identity again changes nothing and answers true', async (t) => {
   const { app, linkIdpOne, subjects, userRow } = await setUp(t);
   const { caller } = await signUp(app);
   const person = newPerson();
@@ -57,7 +57,7 @@ test('linking the same identity again changes nothing and answers true', async (
   t.is((await subjects()).length, 1);
 });
 
-test('an identity that is linked to another account is refused', async (t) => {
+test('rule 4, errors: an identity that is linked to another account is refused', async (t) => {
   const { app, entered, linkIdpOne, subjects, methodsOf } = await setUp(t);
   const { caller } = await signUp(app);
   const person = newPerson();
@@ -212,7 +212,7 @@ test('unlinking what is not linked changes nothing and answers true', async (t) 
   t.deepEqual(await subjects(), []);
 });
 
-test('the last way to sign in cannot be unlinked', async (t) => {
+test('rule 5, errors: the last way to sign in cannot be unlinked', async (t) => {
   const { app, entered, linkIdpOne, unlink, subjects, methodsOf } = await setUp(t);
   const { caller } = await signUp(app);
   const person = newPerson();
@@ -258,7 +258,7 @@ test('of two different methods unlinked at once one is refused', async (t) => {
   t.is((await subjects()).length, 10);
 });
 
-test('reserved providers are not implemented, in both mutations', async (t) => {
+test('rule 4, errors: reserved providers are not implemented, in both mutations', async (t) => {
   const { app, unlink, provider } = await setUp(t);
   const { caller } = await signUp(app);
   for (const reserved of ['RESERVED_PROVIDER_1', 'RESERVED_PROVIDER_2'] as const) {

@@ -41,7 +41,7 @@ function change({ database }: IdentityApp, id: number, columns: object) {
 }
 
 for (const by of ['code', 'link'] as const) {
-  test(`by a mailed ${by}, forgotPasswordWithOTP sets a new password, ends all sign-ins, tells the owner and keeps two-factor`, async (t) => {
+  test(`rule 10: by a mailed ${by} and without the current password, forgotPasswordWithOTP sets a new one, ends all sign-ins, tells the owner and keeps two-factor`, async (t) => {
     const identity = await identityApp(t);
     const { app, announced } = identity;
     const { input, caller, tokens } = await signUp(app);
@@ -96,7 +96,25 @@ test('without RESET_URL a link begins with the public URL', async (t) => {
   t.regex(message?.text ?? '', /\nhttps:\/\/parley\.test\/reset-password\?token=pst_/u);
 });
 
-test('resetUserPasswordWithUrl is always true, and mails a link for RESET_PASSWORD alone, to users alone', async (t) => {
+test('rule 10, errors: forgotPasswordWithOTP rejects a code of any other purpose, and leaves it good', async (t) => {
+  const identity = await identityApp(t);
+  const { app } = identity;
+  const { email } = (await signUp(app)).input;
+  const codes = [
+    { email, purpose: 'SIGN_IN' },
+    { email, purpose: 'UPDATE_PROFILE' },
+    { email: 'newcomer@example.test', purpose: 'SIGN_UP' },
+  ] as const;
+  for (const asked of codes) {
+    const id = await app.generateOtp(asked);
+    const token = { id, token: await codeSentTo(identity, { email: asked.email }) };
+    t.like(await t.throwsAsync(app.forgotPasswordWithOtp(anonymous, { newPassword, token })), refusedToken);
+    t.true(await app.validateSecuredToken(token));
+  }
+  await t.notThrowsAsync(app.login(anonymous, { email, password }));
+});
+
+test('rule 9: resetUserPasswordWithUrl is always true, also without email, and mails a link for RESET_PASSWORD alone, to users alone', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { email } = (await signUp(app)).input;

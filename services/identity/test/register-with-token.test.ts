@@ -127,7 +127,7 @@ test('the contact of a code may be the national number as the registration gives
   await t.notThrowsAsync(app.register(anonymous, input, { id, token, contact: ` ${input.phoneNumber} ` }));
 });
 
-test('codes of other purposes do not register', async (t) => {
+test('rule 8, errors: codes of other purposes do not register', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { input } = await signUp(app);

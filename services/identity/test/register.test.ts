@@ -3,7 +3,7 @@ import test from 'ava';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { anonymous, callerOf, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 
-test('register signs in and creates a tenant with avatar defaults that the user owns', async (t) => {
+test('rule 1, states: register signs in at once, and myTenant is the workspace made for the account, with avatar defaults', async (t) => {
   const { app } = await identityApp(t);
   const input = newRegistration({ fullname: 'Ada Lovelace' });
   const tokens = await app.register(anonymous, input, null);
@@ -234,7 +234,7 @@ test('without open registration register is refused, and any code is invalid', a
   }
 });
 
-test('isRegisterable names every obstacle', async (t) => {
+test('isRegisterable: every obstacle is named', async (t) => {
   const { app } = await identityApp(t);
   await signUp(app, { email: 'taken@example.test', idNo: 'A1', idType: 'NRIC' });
 

@@ -5,7 +5,7 @@ import { addMember, anonymous, callerOf, identityApp, mesh, signUp, switched } f
 
 const password = 'correct horse battery';
 
-test('createTenant makes the caller the owner and switches only this sign-in to the tenant', async (t) => {
+test('createTenant: the caller owns the tenant, and only this sign-in switches to it', async (t) => {
   const { app, announced } = await identityApp(t);
   const { caller, input } = await signUp(app);
   const elsewhere = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
@@ -54,7 +54,7 @@ test('a user may own five live tenants and create ten in thirty days, also concu
   await t.notThrowsAsync(app.createTenant(caller, { name: 'a month later' }));
 });
 
-test('updateTenant keeps omitted fields, clears nullable ones by null, and refuses null elsewhere', async (t) => {
+test("updateTenant: the caller's own tenant keeps omitted fields, null clears overrides and region, and is refused elsewhere", async (t) => {
   const { app, announced } = await identityApp(t);
   const { caller } = await signUp(app);
   const all = {
@@ -156,7 +156,7 @@ test('with PLAN_CHANGES=self the owner can raise the plan', async (t) => {
   t.is((await app.createTenant(caller, { name: 'x', plan: 'PRO' })).plan, 'PRO');
 });
 
-test('a tenant is suspended by itself or the operator, and the owner can lift only its own suspension', async (t) => {
+test('states: updateTenant sets isSuspended as given; an owner cannot lift the suspension of an operator', async (t) => {
   const { app, database } = await identityApp(t);
   const { caller } = await signUp(app);
   const byOperator = (on: boolean) =>
@@ -174,7 +174,7 @@ test('a tenant is suspended by itself or the operator, and the owner can lift on
   t.true((await app.myTenant(caller))?.isSuspended); // still suspended by itself
 });
 
-test('deleteTenant revokes the API key, clears the current tenant of all members and publishes the event', async (t) => {
+test("deleteTenant, states: the caller's own tenant gets deletedAt and loses key and members, and the event is published", async (t) => {
   const identity = await identityApp(t);
   const { app, database, announced } = identity;
   const { caller: owner, input } = await signUp(app);
@@ -202,7 +202,7 @@ test('deleteTenant revokes the API key, clears the current tenant of all members
   t.is((await app.resolveSignIn(again.signInId)).tenantId, made.id);
 });
 
-test('without a current tenant, account operations work and tenant operations are NO_TENANT', async (t) => {
+test('myTenant: null for a user without a tenant, whose account operations work; tenant operations are NO_TENANT', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   await app.deleteTenant(caller);

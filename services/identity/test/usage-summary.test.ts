@@ -8,7 +8,7 @@ import { agentOf, changeTenant, settlement, spendCall, usd } from './support/spe
 
 const monthMs = 31 * 24 * 60 * 60_000;
 
-test('the cost is that of this month, the breakdown that of all months, most calls first, then by name', async (t) => {
+test('apiUsageSummary: the cost is that of this month, the breakdown that of all months, most calls first, then by name', async (t) => {
   const { app, ports, tenant, advance } = await ledgerApp(t);
   const { caller } = await signUp(app);
   const breakdown = async () => {
@@ -49,7 +49,7 @@ test('the summary reads totals, and no calls', async (t) => {
   t.is((await apiUsageBreakdown({ ...ports, database: wholeRowsDatabase(database) }, caller)).length, 1);
 });
 
-test('the cap shown is the one enforced', async (t) => {
+test('apiUsageSummary: the cap shown is the one enforced', async (t) => {
   const { app, database } = await ledgerApp(t, { idpOneMonthlyCeilingUsd: 7_000.25, platformMonthlyCeilingUsd: 1 });
   const { caller } = await signUp(app);
   const cap = async (changes: object) => {
