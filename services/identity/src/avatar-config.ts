@@ -19,7 +19,6 @@ export interface AvatarConfig extends AvatarSettings {
   updatedAt: Date;
 }
 
-/** Of a new tenant. The model is the first of the avatar catalogue. */
 export const avatarDefaults: AvatarSettings = {
   gender: 'FEMALE',
   glbModel: 'aria.glb',

@@ -14,7 +14,6 @@ import { userStore } from './user-store.ts';
 
 const passwordChange = z.object({ newPassword });
 
-/** Sets a new password and revokes all other sign-ins of the user. */
 export async function changePassword(
   ports: Ports,
   caller: Caller,

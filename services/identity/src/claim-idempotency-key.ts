@@ -10,7 +10,6 @@ import type { Ports } from './ports.ts';
 
 export interface ClaimedKey {
   useId: string;
-  /** Of the first request with this key; undefined where the key is claimed. */
   result: Buffer | undefined;
 }
 

@@ -13,9 +13,7 @@ export interface FoundContact {
   channel: Channel;
   /** Undefined where no message can go: no address, or a national number that not exactly one user has. */
   address: Contact | undefined;
-  /** The same for all spellings. */
   index: Buffer;
-  /** The live user who has it. */
   userId: number | null;
 }
 
@@ -30,7 +28,6 @@ export async function findContact({ database, keys }: Ports, name: ContactName):
   };
 }
 
-/** A contact in a text that may be of either kind. */
 export function contactNameOf(text: string): ContactName {
   return text.includes('@') ? { email: text } : { phoneNumber: text };
 }

@@ -1,9 +1,7 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb } from '@parley/postgres/database/types';
 
-/** What makes a key somebody's own. */
 export interface KeyScope {
-  /** `noTenant` for none. */
   tenantId: number;
   caller: string;
   keySha256: Buffer;
@@ -31,7 +29,6 @@ const sweptAtOnce = 4;
 const hasExpired = (key: string) => `${key}.expires_at <= parley_now() AND ${key}.lease_until <= parley_now()`;
 const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
 
-/** Keys of all callers: some are in no tenant. */
 export function idempotencyStore({ knex }: SharedDb) {
   const rows = rowsBy(knex);
 
@@ -93,7 +90,6 @@ export function idempotencyStore({ knex }: SharedDb) {
       );
     },
 
-    /** Deletes some that have expired. */
     async sweep(): Promise<void> {
       await rows(
         `DELETE FROM idempotency_keys WHERE id = ANY (ARRAY (

@@ -32,7 +32,6 @@ export function identityKeys(database: Database, box: SecretBox) {
   let cached: { signing: Promise<SigningKey>; untilMs: number } | undefined;
   const derived = new Map<KeyPurpose, Promise<Uint8Array>>();
 
-  /** When several replicas start at once, the first creates the key and the others wait for it. */
   async function read(): Promise<SigningKey> {
     const stored = await database.transactShared(async (db) => {
       const store = signingKeyStore(db);
@@ -84,7 +83,6 @@ export function identityKeys(database: Database, box: SecretBox) {
         .update(data)
         .digest();
     },
-    /** @returns the new key's `kid` */
     async rotate(db: SharedDb, accessTokenTtlS: number): Promise<string> {
       const fresh = await newSigningKey(box);
       const store = signingKeyStore(db);

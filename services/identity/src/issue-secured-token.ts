@@ -20,7 +20,6 @@ export interface Issue {
   wording: (secret: string, expiresAt: Date) => Wording;
   /** False: it has ended when it is made, so that it takes the place of no other. Default true. */
   isLive?: boolean;
-  /** Whether the caps of a day hold for it. Beyond them nothing is sent or replaced. */
   capped: boolean;
 }
 
@@ -56,7 +55,6 @@ export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue
   }
 }
 
-/** Issues of one contact wait for each other before they take a connection. */
 export function turnOf({ index }: Pick<FoundContact, 'index'>): { row: string } {
   return { row: `tokens of ${index.toString('base64')}` };
 }

@@ -43,7 +43,6 @@ export function createLedger(database: Database, settings: IdentitySettings) {
   }
 
   return {
-    /** Undefined where the tenant does not exist or was deleted. */
     reserve: tenantBatches(
       reservationsAtOnce,
       async (tenantId, calls: NewReservation[]): Promise<(Admission | undefined)[]> => {
@@ -53,7 +52,6 @@ export function createLedger(database: Database, settings: IdentitySettings) {
       },
     ),
 
-    /** @returns false where its lease has ended. */
     begin: (tenantId: number, callId: string): Promise<boolean> =>
       change(tenantId, ({ reservations }) => reservations.begin(callId)),
 

@@ -9,7 +9,6 @@ import { userStore } from './user-store.ts';
 interface LockOptions {
   caller: UserCaller;
   signal: AbortSignal | undefined;
-  /** Of a tenant that `work` locks too. */
   tenantId?: number;
   /** Whether `work` is open to a sign-in without its second factor or proof of email. Default false. */
   whileLimited?: boolean;

@@ -57,7 +57,6 @@ export function loginLock(keyValue: KeyValue) {
     },
 
     async succeeded(subject: string, ip: string): Promise<void> {
-      // Concurrent failures may have set the lock.
       await Promise.all([
         ...['tries', 'failures', 'lock'].map((what) => keyValue.delete(pairKeyOf(what, subject, ip))),
         keyValue.giveBack([ofSubject('tries', subject)]),

@@ -14,7 +14,6 @@ import { ResolutionChanged, signInToAccount } from './sign-in-to-account.ts';
 
 const ticketOnly = z.object({ ticket: ticketText });
 
-/** How often an account is looked for again that somebody else has changed or made meanwhile. */
 const maxAttempts = 10;
 
 /**

@@ -9,7 +9,6 @@ export interface Requester {
   address: string;
   user?: number | undefined;
   signIn?: string | undefined;
-  /** Aborted when the client has disconnected. */
   signal?: AbortSignal | undefined;
 }
 

@@ -16,7 +16,6 @@ export interface Ports {
   database: Database;
   passwords: Passwords;
   loginLock: LoginLock;
-  /** Undefined where it is not configured. */
   idpOne: IdpOne | undefined;
   keys: IdentityKeys;
   ledger: Ledger;

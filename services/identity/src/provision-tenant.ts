@@ -4,7 +4,6 @@ import type { Tenant } from './tenant.ts';
 import { type NewTenant, type OfCompany, tenantStore } from './tenant-store.ts';
 import { userStore } from './user-store.ts';
 
-/** Any plan above the default counts as a raise. */
 export const tenantDefaults = { plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null } as const;
 
 export async function provisionTenant(db: SharedDb, input: NewTenant & OfCompany, ownerId: number): Promise<Tenant> {

@@ -7,7 +7,6 @@ export interface StoredRefreshToken {
   userStatus: UserStatus;
   revoked: boolean;
   expired: boolean;
-  /** Seconds since it was exchanged for its successor; null if it has not been. */
   rotatedForS: number | null;
   /** Whether the successor has been exchanged as well; null without a successor, like its remaining seconds. */
   successorRotated: boolean | null;

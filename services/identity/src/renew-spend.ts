@@ -7,7 +7,6 @@ import { callId } from './spend-call.ts';
 
 const renewed = z.object({ callIds: z.array(callId).max(1_000) });
 
-/** Reservations whose lease has ended stay as they are. */
 export async function renewSpend({ ledger }: Ports, caller: Caller, request: RenewSpendRequest): Promise<void> {
   const { tenantId } = inTenant(caller);
   const { callIds } = parseInput(renewed, request, '');

@@ -10,7 +10,6 @@ export interface NewReservation extends MeteredCall {
 }
 
 export interface Admission {
-  /** By the cap of the tenant, or by the ceiling of all tenants together. */
   refusedBy: 'cap' | 'ceiling' | null;
   capUsd: string;
   spentUsd: string;

@@ -4,7 +4,6 @@ import { operatorOf } from './operators/operator.ts';
 import type { Ports } from './ports.ts';
 import { type ListedSigningKey, signingKeyStore } from './signing-key-store.ts';
 
-/** Tokens that were signed with the old key stay valid until they expire. */
 export async function rotateSigningKey({ database, keys, settings }: Ports, caller: Caller): Promise<ListedSigningKey> {
   const operator = operatorOf(caller);
   return database.transactShared(async (db) => {

@@ -3,7 +3,6 @@ import type { Channel } from './contact.ts';
 import type { TokenPurpose } from './generated/schema.ts';
 import type { SecuredTokenType } from './secured-token.ts';
 
-/** One after the other, each replaces the one before. */
 export interface TokenSeries {
   type: SecuredTokenType;
   purpose: TokenPurpose;
@@ -20,7 +19,6 @@ export interface NewSecuredToken extends TokenSeries {
   validForS: number;
 }
 
-/** Which live token is meant: what is undefined may be any. The newest of several. */
 export interface TokenSelector {
   type: SecuredTokenType;
   id: number | undefined;
@@ -52,7 +50,6 @@ export function securedTokenStore({ knex }: SharedDb) {
       ]);
     },
 
-    /** Of the last 24 hours. */
     async countDay(series: TokenSeries): Promise<{ issued: number; wrong: number }> {
       const { rows } = await knex.raw(
         `SELECT count(*)::integer AS issued, coalesce(sum(wrong_attempts), 0)::integer AS wrong FROM secured_tokens
@@ -68,7 +65,6 @@ export function securedTokenStore({ knex }: SharedDb) {
       });
     },
 
-    /** False where its id is taken. */
     async insert({ validForS, ...token }: NewSecuredToken): Promise<boolean> {
       const inserted = await knex('secured_tokens')
         .insert({

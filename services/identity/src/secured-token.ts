@@ -9,7 +9,6 @@ import { normalizeText } from './normalize-text.ts';
 /** A code of six digits, which somebody types in, or a token of 256 random bits: that of a link, or an invitation. */
 export type SecuredTokenType = 'TIMED_OTP' | 'SECURED_TOKEN';
 
-/** Seconds that one is valid. */
 export const validForS: Record<SecuredTokenType, number> = { TIMED_OTP: 10 * 60, SECURED_TOKEN: 60 * 60 };
 
 const prefix = 'pst_';
@@ -28,7 +27,6 @@ export function newSecret(type: SecuredTokenType): string {
     : prefix + randomBytes(32).toString('base64url');
 }
 
-/** What was received, without what mail programs and keyboards add to it. */
 export function readSecret(token: string): { type: SecuredTokenType; secret: string } {
   const secret = token.length <= maxLength ? normalizeText(token) : '';
   return { type: secret.startsWith(prefix) ? 'SECURED_TOKEN' : 'TIMED_OTP', secret };
@@ -43,7 +41,6 @@ export async function secretHash(
   return keys.hmac('one-time-code', JSON.stringify([id, secret]));
 }
 
-/** The id that is given, 0 for one that is none; undefined without. */
 export function idOf({ id }: ValidateSecuredTokenInput): number | undefined {
   if (id == null) return undefined;
   return Number.isInteger(id) && id > 0 && id <= maxId ? id : 0;

@@ -25,7 +25,6 @@ export async function settleLapsedSpend({ database, ledger }: Ports): Promise<nu
 
 const longestPauseMs = 10_000;
 
-/** Does so every third of a lease. */
 export function spendLeases(ports: Ports, log: Pick<Logger, 'warn'>): Part {
   const stopping = new AbortController();
   const pauseMs = Math.min(longestPauseMs, ports.settings.spendLeaseMs / 3);

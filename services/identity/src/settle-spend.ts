@@ -3,7 +3,6 @@ import type { SettleSpendRequest } from '@parley/protos/parley/identity/v1/ident
 import type { Ports } from './ports.ts';
 import { settlementsOf } from './spend-call.ts';
 
-/** Also for a deleted tenant, and without a reservation: the provider has billed it. */
 export async function settleSpend({ ledger }: Ports, caller: Caller, request: SettleSpendRequest): Promise<void> {
   const { tenantId } = inTenant(caller);
   const settlements = settlementsOf(request.settlements);

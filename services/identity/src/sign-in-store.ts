@@ -7,7 +7,6 @@ export interface NewSignIn {
   userId: number;
   /** `last`: the user's last used tenant, if it is live and the user is a member. */
   tenantId: number | 'last' | null;
-  /** Null: the sign-in is complete. */
   limitedReason: SignInLimit | null;
   ip: string | null;
   fcmTokenSealed: Buffer | null;
@@ -29,7 +28,6 @@ export interface ListedSignIn extends SignInState {
 }
 
 export interface LiveSignIn {
-  /** The current tenant, possibly deleted. */
   tenantId: number | null;
   limitedReason: SignInLimit | null;
   /** Seconds since the credential was checked; refreshing tokens does not reset it. */

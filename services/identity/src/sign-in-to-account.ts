@@ -11,14 +11,12 @@ import { signInStore } from './sign-in-store.ts';
 import { userSuspended } from './signed-in.ts';
 import { removeTwoFactor } from './two-factor.ts';
 
-/** An account that was found by an identity of IDP_ONE, or by the email that the provider has verified. */
 interface FoundAccount {
   userId: number;
   subject: string;
   verifiedEmail: string | null;
 }
 
-/** The account can no longer be found by this identity or email. */
 export class ResolutionChanged extends Error {
   override readonly name = 'ResolutionChanged';
 }

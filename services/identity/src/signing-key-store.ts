@@ -32,7 +32,6 @@ export function signingKeyStore({ knex }: SharedDb) {
       .select<ListedSigningKey[]>('kid', knex.raw(state), 'createdAt', 'signsFrom', 'verifiesUntil');
 
   return {
-    /** Newest first. */
     list: async (): Promise<ListedSigningKey[]> => listed(),
 
     async get(kid: string): Promise<ListedSigningKey> {

@@ -3,7 +3,6 @@ import { parseInput, rule, text } from '@parley/kernel/input';
 import type { SpendCall, SpendSettlement } from '@parley/protos/parley/identity/v1/identity';
 import { z } from 'zod';
 
-/** A call of a model, its cost an exact decimal. */
 export interface MeteredCall extends Omit<SpendCall, 'costUsdE8'> {
   costUsd: string;
 }
@@ -40,13 +39,11 @@ const settlements = z.object({
   settlements: z.array(z.object({ call: spendCall, estimated: z.boolean(), served: z.boolean() })).max(200),
 });
 
-/** @throws DomainError `invalid` */
 export function meteredCall(call: SpendCall | undefined): MeteredCall {
   if (call === undefined) throw invalid({ path: 'call', message: 'must be given' });
   return metered(parseInput(spendCall, call, 'call'));
 }
 
-/** @throws DomainError `invalid` */
 export function settlementsOf(given: readonly SpendSettlement[]): Settlement[] {
   const input = { settlements: given.map(({ call, ...rest }) => ({ ...rest, call: call as SpendCall })) };
   return parseInput(settlements, input, '').settlements.map(({ call, ...rest }) => ({ ...metered(call), ...rest }));

@@ -25,7 +25,6 @@ export function tenantChanges({ regions, prices }: Pick<IdentitySettings, 'regio
     .partial();
 }
 
-/** Validates a new tenant; the caller removes nulls first. */
 export function newTenant(settings: Pick<IdentitySettings, 'regions' | 'prices'>) {
   return tenantChanges(settings).omit({ isSuspended: true }).required({ name: true });
 }

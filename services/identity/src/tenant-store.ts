@@ -14,7 +14,6 @@ export interface TenantChanges extends Partial<NewTenant & Pick<Tenant, 'primary
   suspendedByTenant?: boolean;
   suspendedByOperator?: boolean;
   idpOneBillingConfirmed?: boolean;
-  /** Null: the cap of its plan. */
   monthlyLlmCapUsd?: number | null;
 }
 
@@ -40,7 +39,6 @@ export function tenantStore(db: SharedDb) {
       return created;
     },
 
-    /** Includes deleted tenants. */
     async find(id: number): Promise<Tenant | undefined> {
       return knex('tenants').where({ id }).first(allColumns);
     },
@@ -60,7 +58,6 @@ export function tenantStore(db: SharedDb) {
     /** Locks a live tenant until the transaction ends. */
     lock,
 
-    /** The same; undefined also if the user is not a member. */
     async lockForMember(id: number, userId: number): Promise<{ tenant: Tenant; role: MembershipRole } | undefined> {
       const tenant = await lock(id);
       const membership = await knex('memberships').where({ tenantId: id, userId }).first('role');

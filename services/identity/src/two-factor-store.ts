@@ -5,7 +5,6 @@ const wrongCodesUntilLock = 5;
 
 export interface CodeState {
   isLocked: boolean;
-  /** The time step of the last accepted code of the bound secret; null: none is bound. */
   lastStep: number | null;
 }
 

@@ -10,7 +10,6 @@ import { addToTotals, callTypes, currentMonth, details, me, recordset, totalsOf 
 export interface EndedCall extends Settlement {
   /** Its cost is assumed, because its caller is gone. */
   leaseEnded: boolean;
-  /** Otherwise only its reservation ends. */
   isRecorded: boolean;
 }
 
@@ -38,7 +37,6 @@ export type UsageMonth = RowOf<typeof usageMonths>;
 
 const detailsOf = (table: string) => details.replaceAll(/\w+/gu, (column) => `${table}.${column}`);
 
-/** What the calls of one tenant have cost. */
 export function usageStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -99,7 +97,6 @@ export function usageStore(db: TenantDb) {
       return spend;
     },
 
-    /** Newest first. */
     listMonths: () =>
       listWithin<UsageMonth>(
         db,

@@ -6,9 +6,7 @@ import { idOf, invalidToken, readSecret, secretHash } from './secured-token.ts';
 import { type AttemptedToken, securedTokenStore, type TokenSelector } from './secured-token-store.ts';
 
 interface AcceptedTokens {
-  /** Default: any. */
   purposes?: TokenPurpose[];
-  /** Contacts of which it has to be that of one, by index. Default: any. */
   contactIndexes?: Buffer[];
 }
 

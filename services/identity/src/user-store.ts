@@ -19,7 +19,6 @@ export interface NewUser {
   idpOneSubject?: string;
   idType: string | null;
   idNoSealed: Buffer | null;
-  /** HMAC of the number; `idDocumentIndex` is that of type and number. */
   idNoIndex: Buffer | null;
   idDocumentIndex: Buffer | null;
   referralCode: string;
@@ -94,7 +93,6 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ status, updatedAt: now });
     },
 
-    /** Counts a mail about the account's security. */
     async countNotice(
       id: number,
     ): Promise<{ email: string | null; emailProved: boolean; noticesToday: number } | undefined> {

@@ -5,14 +5,12 @@ export interface OutgoingMessage extends Message {
   id: string;
 }
 
-/** Hands messages to another system. */
 export interface Carrier<To> {
   /** @throws MessageRefused where another attempt is useless; any other error is worth one. */
   send(message: Omit<OutgoingMessage, 'to'> & { to: To }): Promise<void>;
   close(): void;
 }
 
-/** The receiving system will not take this message at a later attempt either. */
 export class MessageRefused extends Error {}
 
 export interface DeliverySettings {

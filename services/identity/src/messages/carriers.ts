@@ -4,7 +4,6 @@ import { smsCarrier } from './sms-carrier.ts';
 
 export type Carriers = ReturnType<typeof createCarriers>;
 
-/** Opens nothing before the first message. */
 export function createCarriers(settings: DeliverySettings) {
   const mail = mailCarrier(settings);
   const sms = smsCarrier(settings);

@@ -1,12 +1,9 @@
 import type { Wording } from './message.ts';
 
-/** What is said, before it is set as text and HTML. */
 export interface Draft {
   subject: string;
   paragraphs: string[];
-  /** Shown large, to be typed in. */
   code?: string | undefined;
-  /** Shown as a button, and as text for who cannot press it. */
   link?: { label: string; url: string } | undefined;
 }
 
@@ -55,7 +52,6 @@ ${blocks.join('\n')}
 `;
 }
 
-/** For text and attributes in double quotes. */
 function escaped(said: string): string {
   return said.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -28,7 +28,6 @@ export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings)
         html,
         messageId: `<${id}@${domain}>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
-        // Neither a path nor a URL of a message is ever read.
         disableFileAccess: true,
         disableUrlAccess: true,
       };

@@ -1,7 +1,6 @@
 /** Where a message goes: an email address, or a phone number in E.164. */
 export type Contact = { email: string } | { phone: string };
 
-/** What a message says. Only mail shows subject and HTML. */
 export interface Wording {
   subject: string;
   text: string;

@@ -14,9 +14,7 @@ type SealedMessage = Message | null;
 
 export interface SendMessage {
   id: string;
-  /** The `SealedMessage` as JSON, sealed, in base64. */
   sealed: string;
-  /** After this time nobody needs it: ISO 8601. */
   expiresAt: string;
 }
 
@@ -29,7 +27,6 @@ export interface QueueOptions {
   queue: (typeof queues)[number];
   /** Messages of one key are sent one after the other. Default: each has its own. */
   key?: string;
-  /** Seconds after which nobody needs it. */
   validForS: number;
 }
 
@@ -66,7 +63,6 @@ export const messageJobs = queues.map(
         maxAttempts: 1_000_000,
         retryable: (error) => !(error instanceof MessageRefused),
         backoffMs: (attempt) => Math.min(30_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2),
-        // Another process can send it.
         stopGraceMs: 3_000,
         handler: (run) => sendMessage(ports, run),
         onExhausted: async (_, { data }: TenantJob<SendMessage>, error) => {

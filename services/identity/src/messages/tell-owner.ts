@@ -29,7 +29,6 @@ const notices = {
 export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
-/** Notices a day to an email that nobody has proved to be theirs. */
 const mostToUnproved = 20;
 
 /**

@@ -1,6 +1,5 @@
 import type { SharedDb } from '@parley/postgres/database/types';
 
-/** What has changed, without secrets: of each field the value before and after. */
 export type Facts = Record<string, unknown>;
 
 export interface NewAuditEntry {
@@ -22,7 +21,6 @@ export interface AuditEntry extends Required<Omit<NewAuditEntry, 'tenantId' | 'u
 export interface AuditListing {
   tenantId?: number | undefined;
   userId?: number | undefined;
-  /** Only those with a lower id; 0 for all. */
   before: number;
   limit: number;
 }
@@ -33,7 +31,6 @@ export function auditStore({ knex }: SharedDb) {
       await knex('operator_audit').insert({ ...entry, facts: JSON.stringify(facts) });
     },
 
-    /** Newest first. */
     async list({ tenantId, userId, before, limit }: AuditListing): Promise<AuditEntry[]> {
       const entries = knex<AuditEntry>('operator_audit').orderBy('id', 'desc').limit(limit);
       if (tenantId !== undefined) void entries.where({ tenantId });

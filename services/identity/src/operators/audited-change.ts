@@ -9,10 +9,8 @@ import { directoryStore, type ListedTenant, type ListedUser } from './directory-
 import { operatorOf } from './operator.ts';
 
 interface ChangeOfTenant {
-  /** The word of the command line for it. */
   action: string;
   tenantId: number;
-  /** Of a user whom it concerns too, and whom it locks before the tenant. */
   userId?: number;
 }
 
@@ -52,7 +50,6 @@ export async function changeTenant(
   return tenant;
 }
 
-/** The same of a live user. */
 export async function changeUser(
   { database, announce }: Ports,
   caller: Caller,

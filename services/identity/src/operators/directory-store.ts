@@ -36,13 +36,11 @@ export interface ListedUser {
 
 interface Listing {
   id?: number | undefined;
-  /** Only those with a higher id. */
   after: number;
   limit: number;
 }
 
 export interface TenantListing extends Listing {
-  /** A part of the name; '' for any. */
   name: string;
   ownerEmail: string;
 }

@@ -9,7 +9,6 @@ import { first, id, type Paged, paged, place } from './page.ts';
 
 const auditFilter = z.object({ tenant: id, user: id, first, before: place });
 
-/** Newest first. @throws DomainError `invalid` */
 export async function listAudit(
   { database }: Ports,
   caller: Caller,

@@ -13,7 +13,6 @@ import { first, id, type Paged, paged, place } from './page.ts';
 const tenantFilter = z.object({ id, name: anyText(255), owner: anyText(320), first, after: place });
 const userFilter = z.object({ id, email: anyText(320), phone: anyText(100), tenant: id, first, after: place });
 
-/** Deleted ones too. @throws DomainError `invalid` */
 export async function listTenants(
   { database }: Ports,
   caller: Caller,
@@ -25,7 +24,6 @@ export async function listTenants(
   return paged(await database.transactShared((db) => directoryStore(db).listTenants(listing)), first);
 }
 
-/** @throws DomainError `invalid` */
 export async function listUsers(
   { database }: Ports,
   caller: Caller,

@@ -27,13 +27,11 @@ function update(ports: Ports, caller: Caller, action: string, tenantId: number, 
 export const setTenantSuspension: Change<SetTenantSuspensionRequest> = (ports, caller, { tenantId, suspended }) =>
   update(ports, caller, suspended ? 'suspend-tenant' : 'restore-tenant', tenantId, { suspendedByOperator: suspended });
 
-/** @throws DomainError `invalid` */
 export const setPlan: Change<SetPlanRequest> = async (ports, caller, { tenantId, plan }) => {
   if (!isTenantPlan(plan)) throw invalid({ path: 'plan', message: 'must be DEV, PRO or ENTERPRISE' });
   return update(ports, caller, 'set-plan', tenantId, { plan });
 };
 
-/** @throws DomainError `invalid` */
 export const setMonthlyCap: Change<SetMonthlyCapRequest> = async (ports, caller, { tenantId, monthlyCapUsdE8: e8 }) => {
   const usd = e8 === undefined ? null : Number(e8) / 1e8;
   if (usd !== null && !isUsd(usd)) throw invalid({ path: 'monthlyCapUsdE8', message: notUsd });
