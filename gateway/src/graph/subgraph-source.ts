@@ -82,7 +82,7 @@ export function subgraphSource({
       context.begun = true;
       try {
         const answer = await call(request, context, caller, abort.signal);
-        if (context.heldKey && tookEffect(request.query, answer)) context.tookEffect = true;
+        if (context.heldKey && tookEffect(request, answer)) context.tookEffect = true;
         return answer;
       } finally {
         end();
