@@ -14,6 +14,8 @@ export interface HeldKey {
   readonly useId: string;
   /** Keeps what retries are answered; without it they run. Never rejects: what cannot be kept now is kept later. */
   end(answer: Buffer | undefined): Promise<void>;
+  /** Retries run once the lease has ended, and not before. */
+  leaveToLease(): void;
 }
 
 export type ClaimedKey = { answer: Buffer; held?: undefined } | { answer?: undefined; held: HeldKey };
@@ -39,6 +41,7 @@ export function idempotencyKeys({ identity, calls, log }: IdempotencyKeysOptions
     const letGo = () => clearInterval(timer);
     return {
       useId: claim.useId,
+      leaveToLease: letGo,
       async end(result) {
         const send = () => identity().endIdempotencyKey({ ...claim, result }, { caller });
         try {
