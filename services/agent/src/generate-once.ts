@@ -25,10 +25,10 @@ export async function generateOnce(
   const { database, metering, generationLeaseMs: leaseMs, log } = ports;
   const inStore = <T>(work: (store: ReturnType<typeof keptGenerationStore>) => Promise<T>) =>
     database.transact(caller.tenantId, (db) => work(keptGenerationStore(db)));
-  const taken = await inStore((store) => store.take({ key, callId: randomUUID() }, leaseMs));
+  const held = { key, claimId: randomUUID() };
+  const taken = await inStore((store) => store.take({ ...held, callId: randomUUID() }, leaseMs));
   if (taken.callId === undefined) throw keyInProgress();
-  const held = { key, callId: taken.callId };
-  const account = accountOf(caller, operation, held.callId);
+  const account = accountOf(caller, operation, taken.callId);
   if (taken.answerSealed) {
     const answer = openAnswer(ports, caller, key, taken.answerSealed);
     // Its process may have died between the two.

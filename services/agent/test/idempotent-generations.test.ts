@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
+import { keptGenerationStore } from '../src/kept-generation-store.ts';
 import { agentReplicas, keyOf } from './agent-replicas.ts';
 
 const leaseMs = 30_000;
@@ -115,6 +117,47 @@ test('the lease is renewed while the model is asked', async (t) => {
   beforeHeaders.open();
   t.is((await slow).errors, undefined);
   t.is(server.requests.length, 1);
+});
+
+test('who lost its lease to a retry neither frees its key nor answers in its place', async (t) => {
+  const { one, two, ask, server, later, kept } = await twoReplicas(t);
+  const [slow, late, retry] = [createGate(), createGate(), createGate()];
+  for (const gate of [slow, late, retry]) t.teardown(() => gate.open());
+  server.answerWith((_, index) =>
+    index === 0
+      ? { text: 'One two', ending: 'cut', beforeHeaders: slow }
+      : { text: `Answer ${index}.`, beforeHeaders: index === 1 ? late : retry, usage },
+  );
+  const failing = ask(one, keyed());
+  await server.until(({ counts }) => counts.running === 1);
+  later(leaseMs + 1_000);
+  const overtaken = ask(two, keyed());
+  await server.until(({ counts }) => counts.running === 2);
+  slow.open();
+  t.like((await failing).errors?.[0]?.extensions, { code: 'UNAVAILABLE' });
+  t.like((await ask(one, keyed())).errors?.[0]?.extensions, { code: 'CONFLICT' });
+
+  later(3 * leaseMs);
+  const last = ask(one, keyed());
+  await server.until(({ counts }) => counts.running === 2);
+  late.open();
+  t.like((await overtaken).data?.['generateText'], { text: 'Answer 1.' });
+  t.is((await kept())[0]?.answerSealed, null);
+  retry.open();
+  t.like((await last).data?.['generateText'], { text: 'Answer 2.' });
+  t.like((await ask(two, keyed())).data?.['generateText'], { text: 'Answer 2.' });
+});
+
+test('a lease that has ended is not renewed', async (t) => {
+  const { database } = await twoReplicas(t);
+  const inStore = <T>(work: (store: ReturnType<typeof keptGenerationStore>) => Promise<T>) =>
+    database.transact(1, (db) => work(keptGenerationStore(db)));
+  const held = { key: 'k', claimId: randomUUID() };
+  await inStore((store) => store.take({ ...held, callId: 'one' }, 0));
+  await inStore((store) => store.renew(held, leaseMs));
+  t.deepEqual(await inStore((store) => store.take({ key: 'k', claimId: randomUUID(), callId: 'two' }, leaseMs)), {
+    callId: 'one',
+  });
 });
 
 test('a call that failed frees its key: the next is another call, admitted at the cap as any', async (t) => {
