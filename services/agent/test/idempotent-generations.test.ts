@@ -68,6 +68,25 @@ test('a call goes on when its client has left, and a retry gets its answer', asy
   t.deepEqual([calls().length, ledger.settled[0]?.served], [1, true]);
 });
 
+test('a call whose client leaves before a model is asked is not made, and frees its key', async (t) => {
+  const { one, two, ask, server, ledger, kept } = await twoReplicas(t, { SESSION_TURNS_AT_ONCE: '1' });
+  const beforeHeaders = createGate();
+  t.teardown(() => beforeHeaders.open());
+  server.answerWith((_, index) => ({ text: `Answer ${index}.`, usage, ...(index === 0 && { beforeHeaders }) }));
+  const before = ask(one, keyOf(1));
+  await server.until(({ counts }) => counts.running === 1);
+  const leaving = new AbortController();
+  const left = one.ask(keyed(), generation, { input: { prompt: 'Say hello.' } }, leaving.signal);
+  await eventually('it waits', async () => (await kept()).length === 1);
+  leaving.abort();
+  await t.throwsAsync(left);
+  await eventually('its key is free', async () => (await kept()).length === 0);
+  beforeHeaders.open();
+  await before;
+  t.deepEqual([server.requests.length, ledger.reserved.length], [1, 1]);
+  t.like((await ask(two, keyed())).data?.['generateText'], { text: 'Answer 1.' });
+});
+
 test('a call whose process dies is made again after its lease, as the same call of the ledger', async (t) => {
   const { one, two, ask, server, ledger, calls, later } = await twoReplicas(t);
   const beforeHeaders = createGate();
