@@ -14,31 +14,20 @@ interface Held {
 }
 
 const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
-/** Longer than an `Idempotency-Key` is valid. */
-const keptFor = `interval '2 days'`;
-const sweptAtOnce = 4;
 
 export function keptGenerationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
-    /** One whose lease has ended is made again under the same call id, so that the ledger knows of one call. Deletes old ones of all tenants. */
+    /** One whose lease has ended is made again under the same call id, so that the ledger knows of one call. */
     async take({ key, callId, claimId }: Held & { callId: string }, leaseMs: number): Promise<TakenGeneration> {
-      const [[taken]] = await Promise.all([
-        rows<{ callId: string }>(
-          `INSERT INTO kept_generations AS known (tenant_id, key, call_id, claim_id, lease_until)
-           VALUES (:tenantId, :key, :callId, cast(:claimId AS uuid), ${newLease})
-           ON CONFLICT (tenant_id, key) DO UPDATE SET lease_until = excluded.lease_until, claim_id = excluded.claim_id
-             WHERE known.answer_sealed IS NULL AND known.lease_until <= parley_now()
-           RETURNING call_id`,
-          { tenantId, key, callId, claimId, leaseMs },
-        ),
-        rows(
-          `DELETE FROM kept_generations WHERE ctid = ANY (ARRAY (
-             SELECT ctid FROM kept_generations WHERE created_at < parley_now() - ${keptFor}
-              ORDER BY created_at LIMIT ${sweptAtOnce} FOR UPDATE SKIP LOCKED))`,
-          {},
-        ),
-      ]);
+      const [taken] = await rows<{ callId: string }>(
+        `INSERT INTO kept_generations AS known (tenant_id, key, call_id, claim_id, lease_until)
+         VALUES (:tenantId, :key, :callId, cast(:claimId AS uuid), ${newLease})
+         ON CONFLICT (tenant_id, key) DO UPDATE SET lease_until = excluded.lease_until, claim_id = excluded.claim_id
+           WHERE known.answer_sealed IS NULL AND known.lease_until <= parley_now()
+         RETURNING call_id`,
+        { tenantId, key, callId, claimId, leaseMs },
+      );
       if (taken) return taken;
       const [made] = await rows<{ callId: string; answerSealed: Buffer | null }>(
         'SELECT call_id, answer_sealed FROM kept_generations WHERE tenant_id = :tenantId AND key = :key',
