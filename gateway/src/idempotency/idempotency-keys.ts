@@ -7,6 +7,7 @@ import type { ClaimIdempotencyKeyRequest, IdentityServiceDefinition } from '@par
 import type { RpcClient } from '@parley/rpc/client';
 import { isUnimplemented } from '@parley/rpc/client-errors';
 import type { CredentialCalls } from '../credentials/credential-calls.ts';
+import { answerNotKept } from './answer-not-kept.ts';
 
 /** A key that this gateway has claimed. Its lease is renewed until `end`. */
 export interface HeldKey {
@@ -43,7 +44,7 @@ export function idempotencyKeys({ identity, calls, log }: IdempotencyKeysOptions
       useId: claim.useId,
       leaveToLease: letGo,
       async end(result) {
-        const send = () => identity().endIdempotencyKey({ ...claim, result }, { caller });
+        const send = () => identity().endIdempotencyKey({ ...claim, result, resultInPlace: answerNotKept }, { caller });
         try {
           await send();
         } catch (error) {
