@@ -124,7 +124,7 @@ export const gatewaySettings = {
   ),
   maxKeptAnswerBytes: setting(
     'GATEWAY_MAX_KEPT_ANSWER_BYTES',
-    positiveInt.default(262_144),
+    positiveInt.default(65_536),
     'Bytes of an answer that is kept for retries with its `Idempotency-Key`; in place of a larger one they get `CONFLICT`, `ANSWER_NOT_KEPT`.',
   ),
   maxAnswersBytes: setting(
@@ -161,7 +161,7 @@ export const gatewaySettings = {
     maxSubscriptions: setting('GATEWAY_SOCKET_SUBSCRIPTIONS', positiveInt.default(50), 'Subscriptions of one socket.'),
     maxFrameBytes: setting(
       'GATEWAY_SOCKET_FRAME_BYTES',
-      positiveInt.default(262_144),
+      positiveInt.default(65_536),
       'Bytes of one frame from a client.',
     ),
     maxMessagesPerSecond: setting(

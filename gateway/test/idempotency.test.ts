@@ -1,5 +1,7 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { conflict, DomainError, notFound, unavailable } from '@parley/kernel/errors';
+import { listen } from '@parley/kernel/listen';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -191,6 +193,64 @@ test.serial('where a later subgraph is away, what an earlier one did is not done
   t.deepEqual(codesOf(first), ['UNAVAILABLE']);
   t.is((await keyed(two, 'k')).text, first.text);
   t.is(effects.length, 1);
+});
+
+test.serial(
+  'while a mutation whose answer got lost may still run, its retries are CONFLICT until the lease ends',
+  async (t) => {
+    const gate = createGate();
+    t.teardown(() => gate.open());
+    const { keyed, effects, hooks, identity } = await counting(t, { env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '1000' } });
+    hooks.outcome = () => gate.pass();
+    t.deepEqual(codesOf(await keyed(endSession, 'k')), ['UNAVAILABLE']);
+    t.is(effects.length, 1);
+    t.like((await keyed(endSession, 'k')).errors?.[0]?.extensions, { reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' });
+    t.deepEqual([effects.length, identity.keys.ended], [1, []]);
+    gate.open();
+    identity.keys.endLeases();
+    t.deepEqual((await keyed(endSession, 'k')).data, { endSession: { id: 2 } });
+    t.deepEqual([...new Set(effects.map(({ key }) => key))], ['use-0']);
+  },
+);
+
+test.serial('a connection that is cut before the answer loses it, one that never was loses nothing', async (t) => {
+  const cut = createServer(({ socket }) => socket.destroy());
+  t.teardown(() => cut.close());
+  const address = await listen(cut);
+  const { keyed, identity } = await gatewayMesh(t, { graphUrls: { session: `http://${address}` } }).then(
+    async (mesh) => {
+      const token = await mesh.identity.signIn('s-1');
+      const keyed = (query: string, key: string) => mesh.ask(query, { token, headers: { 'idempotency-key': key } });
+      return { ...mesh, keyed };
+    },
+  );
+  t.deepEqual(codesOf(await keyed(endSession, 'k')), ['UNAVAILABLE']);
+  t.deepEqual(codesOf(await keyed(endSession, 'k')), ['CONFLICT']);
+  t.deepEqual(codesOf(await keyed('mutation { __typename }', 'none')), []);
+  await cut[Symbol.asyncDispose]();
+  for (let i = 0; i < 2; i++) t.deepEqual(codesOf(await keyed(endSession, 'refused')), ['UNAVAILABLE']);
+  t.is(identity.keys.ended.filter(({ result }) => result === undefined).length, 2);
+});
+
+test.serial('a header that is sent twice is no key', async (t) => {
+  const { url, token, effects, identity } = await counting(t);
+  const asked = request(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-app-platform': 'customer',
+      authorization: `Bearer ${token}`,
+      'idempotency-key': ['k', 'l'],
+    },
+  });
+  asked.end(JSON.stringify({ query: endSession }));
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  t.like(JSON.parse((await response.toArray()).join('')), {
+    errors: [
+      { extensions: { code: 'BAD_REQUEST', fields: [{ path: 'Idempotency-Key', message: 'must be sent once' }] } },
+    ],
+  });
+  t.deepEqual([effects.length, identity.asked.some(isOfKeys)], [0, false]);
 });
 
 test.serial('a query that costs something is kept as mutations are, and others ignore the key', async (t) => {

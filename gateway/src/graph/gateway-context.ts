@@ -18,14 +18,16 @@ export interface GatewayContext {
   caller: Caller;
   currentCaller?: CurrentCaller;
   credentials: Credentials;
-  /** The header `Idempotency-Key`. */
-  idempotencyKey: string | undefined;
+  /** Each header `Idempotency-Key`. */
+  idempotencyKeys: readonly string[];
   /** Of a request with that header, and with effects. */
   idempotent?: IdempotentRequest | undefined;
   /** That its effects are committed under. */
   heldKey?: HeldKey;
   /** A mutation of a request with a key did what it is for. */
   tookEffect?: boolean;
+  /** A subgraph was sent a mutation of a request with a key, and may still carry it out. */
+  lostAnswer?: boolean;
   client: string;
   /** A subgraph has been called, so a full queue no longer refuses the request. */
   begun?: boolean;

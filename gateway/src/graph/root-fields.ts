@@ -14,19 +14,33 @@ export interface RootField {
   name: string;
 }
 
+export interface AnsweredField extends RootField {
+  /** The field's name in the result. */
+  responseName: string;
+}
+
 const typeOf = { query: 'Query', mutation: 'Mutation', subscription: 'Subscription' } as const;
 
-/** Visits each fragment once. Without variables, fields under `@skip` and `@include` are included. */
+/** In the order in which they run. Without variables, fields under `@skip` and `@include` are included. */
 export function rootFields(
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables?: Readonly<Record<string, unknown>>,
 ): RootField[] {
+  return answeredFields(document, operation, variables).map(({ type, name }) => ({ type, name }));
+}
+
+/** As `rootFields`. Visits each fragment once. */
+export function answeredFields(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables?: Readonly<Record<string, unknown>>,
+): AnsweredField[] {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
   }
-  const found = new Map<string, RootField>();
+  const found = new Map<string, AnsweredField>();
   const entered = new Set<string>();
   const visit = ({ selections }: SelectionSetNode): void => {
     for (const selection of selections) {
@@ -39,12 +53,23 @@ export function rootFields(
         visit(fragment.selectionSet);
       } else if (!selection.name.value.startsWith('__')) {
         const { name, alias = name } = selection;
-        found.set(`${alias.value}:${name.value}`, { type: typeOf[operation.operation], name: name.value });
+        const field = { type: typeOf[operation.operation], name: name.value, responseName: alias.value };
+        found.set(`${alias.value}:${name.value}`, field);
       }
     }
   };
   visit(operation.selectionSet);
   return [...found.values()];
+}
+
+export function withDefaults(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Record<string, unknown> | null | undefined,
+): Record<string, unknown> {
+  const defaults = variableDefinitions.flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],
+  );
+  return { ...Object.fromEntries(defaults), ...variables };
 }
 
 function isLeftOut({ directives = [] }: SelectionNode, variables: Readonly<Record<string, unknown>>): boolean {

@@ -12,7 +12,7 @@ import {
   visit,
 } from 'graphql';
 import { type FieldRules, ruleOf } from './field-rules.ts';
-import { type RootField, rootFields } from './root-fields.ts';
+import { type AnsweredField, answeredFields, type RootField, rootFields, withDefaults } from './root-fields.ts';
 
 export interface RequestPart {
   query: string;
@@ -39,6 +39,14 @@ export function splitMutations(query: string): RequestPart[] {
 export function requestedFields(query: string): RootField[] {
   const document = parse(query);
   return fieldsOf(document, operationOf(document));
+}
+
+/** The mutations that run with these variables, in order; none of a query. */
+export function runningMutations(query: string, variables: Record<string, unknown> | undefined): AnsweredField[] {
+  const document = parse(query);
+  const operation = operationOf(document);
+  if (operation.operation !== OperationTypeNode.MUTATION) return [];
+  return answeredFields(document, operation, withDefaults(operation, variables));
 }
 
 /** Whether a request may be sent twice: queries without `@sentOnce`. */

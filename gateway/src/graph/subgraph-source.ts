@@ -14,7 +14,7 @@ import { tookEffect } from '../idempotency/took-effect.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { AnswerBudget, GatewayContext } from './gateway-context.ts';
 import type { RootField } from './root-fields.ts';
-import { isRetryable, requestedFields, splitMutations } from './split-mutations.ts';
+import { isRetryable, requestedFields, runningMutations, splitMutations } from './split-mutations.ts';
 import { type SubgraphShare, sharesOf } from './subgraph-share.ts';
 
 export interface SubgraphSourceOptions {
@@ -82,8 +82,11 @@ export function subgraphSource({
       context.begun = true;
       try {
         const answer = await call(request, context, caller, abort.signal);
-        if (context.heldKey && tookEffect(request.query, answer)) context.tookEffect = true;
+        if (context.heldKey && tookEffect(request, answer)) context.tookEffect = true;
         return answer;
+      } catch (error) {
+        if (context.heldKey && !isOneOf(unconnectedCodes, error) && hasMutation(request)) context.lostAnswer = true;
+        throw error;
       } finally {
         end();
       }
@@ -131,7 +134,7 @@ export function subgraphSource({
       try {
         return await pool.request({ ...message, method: 'POST', path: '/' });
       } catch (error) {
-        if (attempt === maxAttempts || !isClosed(error) || !isRetryable(query, rules)) throw error;
+        if (attempt === maxAttempts || !isOneOf(closedCodes, error) || !isRetryable(query, rules)) throw error;
         // Lets the pool notice other connections that the server has closed.
         await nextTurn(undefined, { signal: message.signal });
       }
@@ -223,12 +226,26 @@ function isGraphAnswer(answer: unknown): answer is GraphAnswer {
   return typeof data === 'object' ? errors === undefined || Array.isArray(errors) : Array.isArray(errors);
 }
 
-/** Whether the connection closed before any response. */
-function isClosed(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && closedCodes.has(error.code);
+function hasMutation({ query, variables }: Query): boolean {
+  return runningMutations(query, variables).length > 0;
 }
 
+/** The connection closed before any response. */
 const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/** There was no connection, so nothing was sent. */
+const unconnectedCodes = new Set<unknown>([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+function isOneOf(codes: Set<unknown>, error: unknown): boolean {
+  return error instanceof Error && 'code' in error && codes.has(error.code);
+}
 
 function asDomainError(unit: string, error: unknown): DomainError {
   if (error instanceof DomainError) return error;

@@ -63,7 +63,7 @@ export function httpApp(options: HttpAppOptions): RequestListener {
       context: async ({ req, res }): Promise<GatewayContext> => ({
         caller: { kind: 'anonymous', tenantId: null, ip: clientIp(req), requestId: res.locals.requestId as string },
         credentials: readCredentials(req.headers),
-        idempotencyKey: req.header('idempotency-key'),
+        idempotencyKeys: req.headersDistinct['idempotency-key'] ?? [],
         client: clientOf(req),
         connection: clientConnection(res),
         bodyBytes: bodies.bytesOf(req),

@@ -7,6 +7,7 @@ import type { ClaimIdempotencyKeyRequest, IdentityServiceDefinition } from '@par
 import type { RpcClient } from '@parley/rpc/client';
 import { isUnimplemented } from '@parley/rpc/client-errors';
 import type { CredentialCalls } from '../credentials/credential-calls.ts';
+import { answerNotKept } from './answer-not-kept.ts';
 
 /** A key that this gateway has claimed. Its lease is renewed until `end`. */
 export interface HeldKey {
@@ -14,6 +15,8 @@ export interface HeldKey {
   readonly useId: string;
   /** Keeps what retries are answered; without it they run. Never rejects: what cannot be kept now is kept later. */
   end(answer: Buffer | undefined): Promise<void>;
+  /** Retries run once the lease has ended, and not before. */
+  leaveToLease(): void;
 }
 
 export type ClaimedKey = { answer: Buffer; held?: undefined } | { answer?: undefined; held: HeldKey };
@@ -39,8 +42,9 @@ export function idempotencyKeys({ identity, calls, log }: IdempotencyKeysOptions
     const letGo = () => clearInterval(timer);
     return {
       useId: claim.useId,
+      leaveToLease: letGo,
       async end(result) {
-        const send = () => identity().endIdempotencyKey({ ...claim, result }, { caller });
+        const send = () => identity().endIdempotencyKey({ ...claim, result, resultInPlace: answerNotKept }, { caller });
         try {
           await send();
         } catch (error) {

@@ -20,14 +20,14 @@ export interface IdempotentRequest {
 
 /** Undefined where the header means nothing: the caller is anonymous, or the request has no effect. @throws DomainError `invalid` */
 export function idempotentRequest(
-  { idempotencyKey: key, caller }: Pick<GatewayContext, 'idempotencyKey' | 'caller'>,
+  { idempotencyKeys: [key, ...more], caller }: Pick<GatewayContext, 'idempotencyKeys' | 'caller'>,
   fields: RootField[],
   rules: FieldRules,
 ): IdempotentRequest | undefined {
   if (key === undefined || caller.kind === 'anonymous') return undefined;
   const hasEffect = fields.some((field) => field.type === 'Mutation' || ruleOf(rules, field)?.sentOnce);
   if (!hasEffect) return undefined;
-  const problem = idempotencyKeyProblem(key);
+  const problem = more.length > 0 ? 'must be sent once' : idempotencyKeyProblem(key);
   if (problem) throw invalid({ path: 'Idempotency-Key', message: problem });
   return { key, inAnyTenant: fields.some((field) => ruleOf(rules, field)?.changesTenant) };
 }
@@ -46,7 +46,7 @@ export function idempotentRequests({
 }: IdempotentRequestsOptions): ApolloServerPlugin<GatewayContext> {
   return {
     async requestDidStart({ contextValue }) {
-      if (contextValue.idempotencyKey === undefined) return undefined;
+      if (contextValue.idempotencyKeys.length === 0) return undefined;
       return {
         async responseForOperation({ contextValue: context, request }) {
           if (!context.idempotent) return null;
@@ -61,10 +61,12 @@ export function idempotentRequests({
           }
         },
 
-        async willSendResponse({ contextValue: { heldKey, tookEffect = false }, response: { body } }) {
+        async willSendResponse({ contextValue: { heldKey, tookEffect = false, lostAnswer }, response: { body } }) {
           if (!heldKey) return;
           const answer = body?.kind === 'single' ? body.singleResult : {};
-          await heldKey.end(answerToKeep(answer, { maxBytes: maxKeptBytes, tookEffect }));
+          const kept = answerToKeep(answer, { maxBytes: maxKeptBytes, tookEffect });
+          if (lostAnswer && !kept) heldKey.leaveToLease();
+          else await heldKey.end(kept);
         },
       };
     },

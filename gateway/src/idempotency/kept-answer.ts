@@ -1,8 +1,7 @@
 import { isLargerThan } from '@parley/graph/answer-size';
-import { graphError } from '@parley/graph/graph-errors';
-import { conflict } from '@parley/kernel/errors';
 import { isKeyInProgress } from '@parley/kernel/idempotency';
 import type { FormattedExecutionResult, GraphQLFormattedError } from 'graphql';
+import { answerNotKept } from './answer-not-kept.ts';
 
 export interface KeepOptions {
   maxBytes: number;
@@ -20,14 +19,8 @@ export function answerToKeep(
     const kept = Buffer.from(JSON.stringify(answer));
     if (kept.length <= maxBytes) return kept;
   }
-  return tooLarge;
+  return answerNotKept;
 }
-
-const tooLarge = Buffer.from(
-  JSON.stringify({
-    errors: [graphError(conflict('The request was carried out; its answer was too large to keep', 'ANSWER_NOT_KEPT'))],
-  }),
-);
 
 function mayPass({ extensions = {} }: GraphQLFormattedError): boolean {
   const status = Number(extensions.statusCode ?? 500);

@@ -6,26 +6,54 @@ const two = 'mutation { a: begin { id } b: begin { id } }';
 const at = (...path: (string | number)[]) => ({ path });
 
 test('a mutation that answered took effect, one that failed did not', (t) => {
-  t.true(tookEffect(one, { data: { begin: { id: 1 } } }));
-  t.true(tookEffect(one, { data: { begin: false } }));
-  t.false(tookEffect(one, { data: { begin: null } }));
-  t.false(tookEffect(one, { data: null, errors: [at('begin')] }));
-  t.false(tookEffect(one, { errors: [{}] }), 'a request that was refused as a whole');
+  t.true(tookEffect({ query: one }, { data: { begin: { id: 1 } } }));
+  t.true(tookEffect({ query: one }, { data: { begin: false } }));
+  t.false(tookEffect({ query: one }, { data: { begin: null } }));
+  t.false(tookEffect({ query: one }, { data: null, errors: [at('begin')] }));
+  t.false(tookEffect({ query: one }, { errors: [{}] }), 'a request that was refused as a whole');
 });
 
 test('an error below a mutation is of its result', (t) => {
-  t.true(tookEffect(one, { data: null, errors: [at('begin', 'agent')] }));
-  t.true(tookEffect(one, { data: { begin: { agent: null } }, errors: [at('begin', 'agent')] }));
+  t.true(tookEffect({ query: one }, { data: null, errors: [at('begin', 'agent')] }));
+  t.true(tookEffect({ query: one }, { data: { begin: { agent: null } }, errors: [at('begin', 'agent')] }));
 });
 
 test('where the first of several failed nothing ran, where another one did the first has taken effect', (t) => {
-  t.false(tookEffect(two, { data: null, errors: [at('a')] }));
-  t.true(tookEffect(two, { data: null, errors: [at('b')] }));
-  t.false(tookEffect(two, { data: { a: null, b: null }, errors: [at('a'), at('b')] }));
-  t.true(tookEffect(two, { data: { a: null, b: { id: 1 } }, errors: [at('a')] }));
+  t.false(tookEffect({ query: two }, { data: null, errors: [at('a')] }));
+  t.true(tookEffect({ query: two }, { data: null, errors: [at('b')] }));
+  t.false(tookEffect({ query: two }, { data: { a: null, b: null }, errors: [at('a'), at('b')] }));
+  t.true(tookEffect({ query: two }, { data: { a: null, b: { id: 1 } }, errors: [at('a')] }));
 });
 
 test('queries take no effect here, whatever they cost', (t) => {
-  t.false(tookEffect('{ answer { text } }', { data: { answer: { text: 'Hi' } } }));
-  t.false(tookEffect('{ _entities { id } }', { data: { _entities: [{ id: 1 }] } }));
+  t.false(tookEffect({ query: '{ answer { text } }' }, { data: { answer: { text: 'Hi' } } }));
+  t.false(tookEffect({ query: '{ _entities { id } }' }, { data: { _entities: [{ id: 1 }] } }));
+});
+
+const skipped = 'mutation ($s: Boolean!) { a: begin @skip(if: $s) { id } b: begin { id } }';
+
+test('a field that is left out did not run before the one that failed', (t) => {
+  const failed = { data: null, errors: [at('b')] };
+  t.false(tookEffect({ query: skipped, variables: { s: true } }, failed));
+  t.true(tookEffect({ query: skipped, variables: { s: false } }, failed));
+  const byDefault = skipped.replace('Boolean!', 'Boolean! = true');
+  t.false(tookEffect({ query: byDefault }, failed));
+  t.true(tookEffect({ query: byDefault, variables: { s: false } }, failed));
+  const included =
+    'mutation ($s: Boolean!) { ... @include(if: $s) { a: begin { id } } ...F } fragment F on Mutation { b: begin { id } }';
+  t.false(tookEffect({ query: included, variables: { s: false } }, failed));
+  t.true(tookEffect({ query: included, variables: { s: true } }, failed));
+});
+
+test('of two that failed, nothing ran: one that may be null, and one that may not', (t) => {
+  t.false(tookEffect({ query: two }, { data: null, errors: [at('a'), at('b')] }));
+  t.true(
+    tookEffect({ query: two }, { data: null, errors: [at('a'), at('b', 'agent')] }),
+    'the result of the other one failed',
+  );
+});
+
+test('the name of the type is no effect', (t) => {
+  const failed = { data: { __typename: 'Mutation', kind: 'Mutation', begin: null }, errors: [at('begin')] };
+  t.false(tookEffect({ query: 'mutation { __typename kind: __typename begin { id } }' }, failed));
 });

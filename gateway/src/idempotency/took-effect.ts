@@ -1,4 +1,9 @@
-import { splitMutations } from '../graph/split-mutations.ts';
+import { runningMutations } from '../graph/split-mutations.ts';
+
+interface Asked {
+  query: string;
+  variables?: Record<string, unknown> | undefined;
+}
 
 interface SubgraphAnswer {
   data?: Record<string, unknown> | null;
@@ -9,13 +14,12 @@ interface SubgraphAnswer {
  * Whether a mutation of a request to a subgraph did what it is for. They run in order, and one that fails and may not be null ends that;
  * an error below a mutation is of what was selected of its result.
  */
-export function tookEffect(query: string, { data, errors = [] }: SubgraphAnswer): boolean {
-  const [first] = splitMutations(query);
-  if (first?.fields[0]?.type !== 'Mutation') return false;
-  if (Object.values(data ?? {}).some((value) => value !== null)) return true;
-  const { responseName } = first;
-  const firstFailed = errors.some(
-    ({ path = [] }) => path.length === 0 || (path.length === 1 && path[0] === (responseName ?? path[0])),
-  );
-  return errors.length > 0 && !firstFailed;
+export function tookEffect({ query, variables }: Asked, { data, errors = [] }: SubgraphAnswer): boolean {
+  const running = runningMutations(query, variables).map(({ responseName }) => responseName);
+  if (running.length === 0) return false;
+  if (errors.some(({ path = [] }) => path.length > 1)) return true;
+  if (data) return running.some((name) => (data[name] ?? null) !== null);
+  const failed = new Set(errors.flatMap(({ path = [] }) => path));
+  const last = running.findLastIndex((name) => failed.has(name));
+  return running.slice(0, Math.max(last, 0)).some((name) => !failed.has(name));
 }

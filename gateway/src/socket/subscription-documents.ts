@@ -1,14 +1,8 @@
 import { graphError } from '@parley/graph/graph-errors';
 import { badRequest } from '@parley/kernel/errors';
-import {
-  type DocumentNode,
-  type GraphQLError,
-  getOperationAST,
-  type OperationDefinitionNode,
-  valueFromASTUntyped,
-} from 'graphql';
+import { type DocumentNode, type GraphQLError, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import type { Documents } from '../graph/documents.ts';
-import { rootFields } from '../graph/root-fields.ts';
+import { rootFields, withDefaults } from '../graph/root-fields.ts';
 import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 
 export interface SubscriptionDocument {
@@ -38,14 +32,4 @@ export function readSubscription(
     return [graphError(badRequest('The subscription selects nothing with these variables'))];
   }
   return { document: read.document, operation };
-}
-
-function withDefaults(
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  variables: Record<string, unknown> | null | undefined,
-): Record<string, unknown> {
-  const defaults = variableDefinitions.flatMap(({ variable, defaultValue }) =>
-    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],
-  );
-  return { ...Object.fromEntries(defaults), ...variables };
 }

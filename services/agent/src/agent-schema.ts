@@ -3,6 +3,7 @@ import { agents } from './migrations/001-agents.ts';
 import { textGenerations } from './migrations/002-text-generations.ts';
 import { committedKeys } from './migrations/003-committed-keys.ts';
 import { keptGenerations } from './migrations/004-kept-generations.ts';
+import { generationClaims } from './migrations/005-generation-claims.ts';
 
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
@@ -14,5 +15,5 @@ export const agentSchema: SchemaDeclaration = {
     committed_keys: 'internal',
     kept_generations: 'internal',
   },
-  migrations: [agents, textGenerations, committedKeys, keptGenerations],
+  migrations: [agents, textGenerations, committedKeys, keptGenerations, generationClaims],
 };

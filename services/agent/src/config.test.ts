@@ -26,3 +26,10 @@ test('an error names every invalid setting', (t) => {
     t.true(error.message.includes(name), name);
   }
 });
+
+test('AGENT_IDEMPOTENCY_LEASE_MS is 1 second to 10 minutes', (t) => {
+  const read = (ms: string) => () =>
+    readAgentConfig({ SECRETS_KEYS: randomBytes(32).toString('base64'), AGENT_IDEMPOTENCY_LEASE_MS: ms });
+  for (const ms of ['1000', '600000']) t.notThrows(read(ms));
+  for (const ms of ['999', '600001', '0']) t.throws(read(ms), { message: /AGENT_IDEMPOTENCY_LEASE_MS: must be/u }, ms);
+});

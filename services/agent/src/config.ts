@@ -1,6 +1,6 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
-import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
+import { httpUrl, leaseMs, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings, secretsKeysSetting } from '@parley/kernel/shared-settings';
 import { type ModelSettings, modelSettings, readModelSettings } from './models/model-settings.ts';
@@ -30,7 +30,7 @@ export const agentSettings = {
   },
   generationLeaseMs: setting(
     'AGENT_IDEMPOTENCY_LEASE_MS',
-    positiveInt.default(30_000),
+    leaseMs.default(30_000),
     'After so long without a sign of the process that works on a `generateText` with an `Idempotency-Key`, a retry asks the model again.',
   ),
   maxAnswerBytes: setting(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
 import { keyInProgress } from '@parley/kernel/idempotency';
 import { accountOf, type DirectCall } from './direct-call.ts';
 import { keptGenerationStore } from './kept-generation-store.ts';
@@ -10,25 +11,27 @@ interface OnceOptions {
   effectKey: string;
   /** What the ledger calls it. */
   operation: string;
+  /** Ends the call while no model has been asked. */
+  gone: AbortSignal;
 }
 
 /**
- * One metered call for all that have the key: its answer is stored, encrypted, before it is settled, and answers the others. A call goes on
- * when its client leaves. @throws DomainError `conflict` while another process makes it
+ * One metered call for all that have the key: its answer is stored, encrypted, before it is settled, and answers the others. Once a model
+ * is asked, a call goes on when its client leaves. @throws DomainError `conflict` while another process makes it
  */
 export async function generateOnce(
   ports: Ports,
   caller: TenantCaller,
   { chain, request }: DirectCall,
-  { effectKey: key, operation }: OnceOptions,
+  { effectKey: key, operation, gone }: OnceOptions,
 ): Promise<ServedAnswer> {
   const { database, metering, generationLeaseMs: leaseMs, log } = ports;
   const inStore = <T>(work: (store: ReturnType<typeof keptGenerationStore>) => Promise<T>) =>
     database.transact(caller.tenantId, (db) => work(keptGenerationStore(db)));
-  const taken = await inStore((store) => store.take({ key, callId: randomUUID() }, leaseMs));
+  const held = { key, claimId: randomUUID() };
+  const taken = await inStore((store) => store.take({ ...held, callId: randomUUID() }, leaseMs));
   if (taken.callId === undefined) throw keyInProgress();
-  const held = { key, callId: taken.callId };
-  const account = accountOf(caller, operation, held.callId);
+  const account = accountOf(caller, operation, taken.callId);
   if (taken.answerSealed) {
     const answer = openAnswer(ports, caller, key, taken.answerSealed);
     // Its process may have died between the two.
@@ -45,15 +48,21 @@ export async function generateOnce(
     inStore((store) => store.keep(held, sealAnswer(ports, caller, key, answer))).catch((error: unknown) =>
       log.warn({ err: error }, 'generation not stored; a retry may ask again'),
     );
-  const { signal } = new AbortController();
+  const abort = new AbortController();
+  const leave = () => abort.abort(unavailable('The client has left'));
+  const goOn = () => gone.removeEventListener('abort', leave);
+  gone.addEventListener('abort', leave);
+  if (gone.aborted) leave();
   try {
-    return await meteredGenerate(metering, chain, request, { account, signal, beforeSettled: keep });
+    const options = { account, signal: abort.signal, onAsked: goOn, beforeSettled: keep };
+    return await meteredGenerate(metering, chain, request, options);
   } catch (error) {
     await inStore((store) => store.drop(held)).catch((cause: unknown) =>
       log.warn({ err: cause }, 'failed generation not removed; a retry waits for its lease'),
     );
     throw error;
   } finally {
+    goOn();
     clearInterval(timer);
   }
 }

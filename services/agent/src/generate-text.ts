@@ -22,7 +22,7 @@ export async function generateText(
   const answer =
     effectKey === undefined
       ? generateFor(ports, caller, call, gone)
-      : generateOnce(ports, caller, call, { effectKey, operation });
+      : generateOnce(ports, caller, call, { effectKey, operation, gone });
   const { text, spent } = await answer.catch((error: unknown) => {
     throw directError(error);
   });

@@ -9,35 +9,25 @@ export interface TakenGeneration {
 
 interface Held {
   key: string;
-  callId: string;
+  /** Of one attempt: who lost its lease to another changes nothing any more. */
+  claimId: string;
 }
 
 const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
-/** Longer than an `Idempotency-Key` is valid. */
-const keptFor = `interval '2 days'`;
-const sweptAtOnce = 4;
 
 export function keptGenerationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
-    /** One whose lease has ended is made again under the same call id, so that the ledger knows of one call. Deletes old ones of all tenants. */
-    async take({ key, callId }: Held, leaseMs: number): Promise<TakenGeneration> {
-      const [[taken]] = await Promise.all([
-        rows<{ callId: string }>(
-          `INSERT INTO kept_generations AS known (tenant_id, key, call_id, lease_until)
-           VALUES (:tenantId, :key, :callId, ${newLease})
-           ON CONFLICT (tenant_id, key) DO UPDATE SET lease_until = excluded.lease_until
-             WHERE known.answer_sealed IS NULL AND known.lease_until <= parley_now()
-           RETURNING call_id`,
-          { tenantId, key, callId, leaseMs },
-        ),
-        rows(
-          `DELETE FROM kept_generations WHERE ctid = ANY (ARRAY (
-             SELECT ctid FROM kept_generations WHERE created_at < parley_now() - ${keptFor}
-              ORDER BY created_at LIMIT ${sweptAtOnce} FOR UPDATE SKIP LOCKED))`,
-          {},
-        ),
-      ]);
+    /** One whose lease has ended is made again under the same call id, so that the ledger knows of one call. */
+    async take({ key, callId, claimId }: Held & { callId: string }, leaseMs: number): Promise<TakenGeneration> {
+      const [taken] = await rows<{ callId: string }>(
+        `INSERT INTO kept_generations AS known (tenant_id, key, call_id, claim_id, lease_until)
+         VALUES (:tenantId, :key, :callId, cast(:claimId AS uuid), ${newLease})
+         ON CONFLICT (tenant_id, key) DO UPDATE SET lease_until = excluded.lease_until, claim_id = excluded.claim_id
+           WHERE known.answer_sealed IS NULL AND known.lease_until <= parley_now()
+         RETURNING call_id`,
+        { tenantId, key, callId, claimId, leaseMs },
+      );
       if (taken) return taken;
       const [made] = await rows<{ callId: string; answerSealed: Buffer | null }>(
         'SELECT call_id, answer_sealed FROM kept_generations WHERE tenant_id = :tenantId AND key = :key',
@@ -46,28 +36,29 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
       return made?.answerSealed ? { callId: made.callId, answerSealed: made.answerSealed } : {};
     },
 
-    async renew({ key, callId }: Held, leaseMs: number): Promise<void> {
+    async renew({ key, claimId }: Held, leaseMs: number): Promise<void> {
       await rows(
         `UPDATE kept_generations SET lease_until = ${newLease}
-          WHERE tenant_id = :tenantId AND key = :key AND call_id = :callId AND answer_sealed IS NULL`,
-        { tenantId, key, callId, leaseMs },
+          WHERE tenant_id = :tenantId AND key = :key AND claim_id = cast(:claimId AS uuid) AND answer_sealed IS NULL
+            AND lease_until > parley_now()`,
+        { tenantId, key, claimId, leaseMs },
       );
     },
 
-    async keep({ key, callId }: Held, answerSealed: Buffer): Promise<void> {
+    async keep({ key, claimId }: Held, answerSealed: Buffer): Promise<void> {
       await rows(
         `UPDATE kept_generations SET answer_sealed = :answerSealed
-          WHERE tenant_id = :tenantId AND key = :key AND call_id = :callId AND answer_sealed IS NULL`,
-        { tenantId, key, callId, answerSealed },
+          WHERE tenant_id = :tenantId AND key = :key AND claim_id = cast(:claimId AS uuid) AND answer_sealed IS NULL`,
+        { tenantId, key, claimId, answerSealed },
       );
     },
 
     /** Of one that failed: the next is another call. */
-    async drop({ key, callId }: Held): Promise<void> {
+    async drop({ key, claimId }: Held): Promise<void> {
       await rows(
         `DELETE FROM kept_generations
-          WHERE tenant_id = :tenantId AND key = :key AND call_id = :callId AND answer_sealed IS NULL`,
-        { tenantId, key, callId },
+          WHERE tenant_id = :tenantId AND key = :key AND claim_id = cast(:claimId AS uuid) AND answer_sealed IS NULL`,
+        { tenantId, key, claimId },
       );
     },
   };

@@ -21,6 +21,8 @@ export interface CallOptions {
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
   /** A reservation that was made before. Default: one is made as soon as there is a slot. */
   reserved?: MeteredCall | undefined;
+  /** Before a model is asked, each time. */
+  onAsked?: () => void;
   /** Gets the whole answer before its call is settled. Never rejects. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;
 }
@@ -75,6 +77,7 @@ export async function meteredGenerate(
 ): Promise<ServedAnswer> {
   let text = '';
   for await (const event of meteredStream(metering, chain, request, options)) {
+    if (event.type === 'asked') options.onAsked?.();
     if (event.type === 'text') text += event.text;
     if (event.type !== 'finish') continue;
     const { providerId, modelId } = event.model;

@@ -16,6 +16,7 @@ import type { Ports } from './ports.ts';
 import { agentRpc } from './rpc.ts';
 import { type SpendMeter, spendMeter } from './spend-meter.ts';
 import { agentSubscriptions } from './subscriptions.ts';
+import { keptGenerationSweep } from './sweep-kept-generations.ts';
 import { generationBudget, imageBudget } from './tenant-budget.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
 import { textGenerationJob } from './text-generation-job.ts';
@@ -46,12 +47,16 @@ export const agent = service(agentDeclaration, {
       log,
     };
   },
-  parts: ({ models, metering }) => [
+  parts: ({ models, metering, database }, { log }) => [
     { name: 'models', start: async () => undefined, stop: () => models.close() },
     metering.meter,
+    keptGenerationSweep({ database }, log),
   ],
   jobs: [textGenerationJob],
-  onTenantEnd: { nothingBecause: 'agents act for callers of their tenant only, and those are refused' },
+  onTenantEnd: {
+    nothingBecause:
+      'agents act for callers of their tenant only, and those are refused; kept answers go after two days',
+  },
   rpc: {
     definition: AgentServiceDefinition,
     implementation: (ports) => agentRpc(ports),

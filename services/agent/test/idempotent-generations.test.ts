@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
+import { keptGenerationStore } from '../src/kept-generation-store.ts';
 import { agentReplicas, keyOf } from './agent-replicas.ts';
 
 const leaseMs = 30_000;
@@ -66,6 +68,25 @@ test('a call goes on when its client has left, and a retry gets its answer', asy
   t.deepEqual([calls().length, ledger.settled[0]?.served], [1, true]);
 });
 
+test('a call whose client leaves before a model is asked is not made, and frees its key', async (t) => {
+  const { one, two, ask, server, ledger, kept } = await twoReplicas(t, { SESSION_TURNS_AT_ONCE: '1' });
+  const beforeHeaders = createGate();
+  t.teardown(() => beforeHeaders.open());
+  server.answerWith((_, index) => ({ text: `Answer ${index}.`, usage, ...(index === 0 && { beforeHeaders }) }));
+  const before = ask(one, keyOf(1));
+  await server.until(({ counts }) => counts.running === 1);
+  const leaving = new AbortController();
+  const left = one.ask(keyed(), generation, { input: { prompt: 'Say hello.' } }, leaving.signal);
+  await eventually('it waits', async () => (await kept()).length === 1);
+  leaving.abort();
+  await t.throwsAsync(left);
+  await eventually('its key is free', async () => (await kept()).length === 0);
+  beforeHeaders.open();
+  await before;
+  t.deepEqual([server.requests.length, ledger.reserved.length], [1, 1]);
+  t.like((await ask(two, keyed())).data?.['generateText'], { text: 'Answer 1.' });
+});
+
 test('a call whose process dies is made again after its lease, as the same call of the ledger', async (t) => {
   const { one, two, ask, server, ledger, calls, later } = await twoReplicas(t);
   const beforeHeaders = createGate();
@@ -117,6 +138,47 @@ test('the lease is renewed while the model is asked', async (t) => {
   t.is(server.requests.length, 1);
 });
 
+test('who lost its lease to a retry neither frees its key nor answers in its place', async (t) => {
+  const { one, two, ask, server, later, kept } = await twoReplicas(t);
+  const [slow, late, retry] = [createGate(), createGate(), createGate()];
+  for (const gate of [slow, late, retry]) t.teardown(() => gate.open());
+  server.answerWith((_, index) =>
+    index === 0
+      ? { text: 'One two', ending: 'cut', beforeHeaders: slow }
+      : { text: `Answer ${index}.`, beforeHeaders: index === 1 ? late : retry, usage },
+  );
+  const failing = ask(one, keyed());
+  await server.until(({ counts }) => counts.running === 1);
+  later(leaseMs + 1_000);
+  const overtaken = ask(two, keyed());
+  await server.until(({ counts }) => counts.running === 2);
+  slow.open();
+  t.like((await failing).errors?.[0]?.extensions, { code: 'UNAVAILABLE' });
+  t.like((await ask(one, keyed())).errors?.[0]?.extensions, { code: 'CONFLICT' });
+
+  later(3 * leaseMs);
+  const last = ask(one, keyed());
+  await server.until(({ counts }) => counts.running === 2);
+  late.open();
+  t.like((await overtaken).data?.['generateText'], { text: 'Answer 1.' });
+  t.is((await kept())[0]?.answerSealed, null);
+  retry.open();
+  t.like((await last).data?.['generateText'], { text: 'Answer 2.' });
+  t.like((await ask(two, keyed())).data?.['generateText'], { text: 'Answer 2.' });
+});
+
+test('a lease that has ended is not renewed', async (t) => {
+  const { database } = await twoReplicas(t);
+  const inStore = <T>(work: (store: ReturnType<typeof keptGenerationStore>) => Promise<T>) =>
+    database.transact(1, (db) => work(keptGenerationStore(db)));
+  const held = { key: 'k', claimId: randomUUID() };
+  await inStore((store) => store.take({ ...held, callId: 'one' }, 0));
+  await inStore((store) => store.renew(held, leaseMs));
+  t.deepEqual(await inStore((store) => store.take({ key: 'k', claimId: randomUUID(), callId: 'two' }, leaseMs)), {
+    callId: 'one',
+  });
+});
+
 test('a call that failed frees its key: the next is another call, admitted at the cap as any', async (t) => {
   const { one, ask, server, ledger, calls, kept } = await twoReplicas(t);
   server.answerWith({ text: 'One two', ending: 'cut' });
@@ -163,15 +225,19 @@ test('a kept answer cannot be read in the database, nor under another key', asyn
   );
 });
 
-test('kept answers are removed gradually after two days', async (t) => {
-  const { one, ask, server, kept, later } = await twoReplicas(t);
+test('a starting process removes kept answers that are two days old, of all tenants, without any request', async (t) => {
+  const { one, ask, server, kept, later, replica } = await twoReplicas(t);
   server.answerWith({ text: 'Hello.', usage });
   for (let n = 0; n < 5; n++) await ask(one, keyed(`old ${n}`, 1 + (n % 2)));
+  later(2 * day - 60_000);
+  await ask(one, keyed('young'));
   later(2 * day + 1_000);
-  await ask(one, keyed('one'));
-  t.is((await kept()).length, 2);
-  await ask(one, keyed('two'));
-  t.is((await kept()).length, 2);
+  await replica();
+  const rows = await eventually('the old ones are gone', async () => {
+    const left = await kept();
+    return left.length === 1 && left;
+  });
+  t.is(rows[0]?.tenantId, 1);
 });
 
 test('a text generation is started once under a key: its requestId again, one reservation', async (t) => {

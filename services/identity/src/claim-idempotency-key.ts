@@ -31,7 +31,7 @@ export async function claimIdempotencyKey(
 
 async function claimOrFind(db: SharedDb, claim: NewClaim): Promise<{ useId: string; resultSealed: Buffer | null }> {
   const store = idempotencyStore(db);
-  const [useId] = await Promise.all([store.claim(claim), store.sweep()]);
+  const useId = await store.claim(claim);
   if (useId !== undefined) return { useId, resultSealed: null };
   const used = await store.find(claim);
   if (used && !used.requestHmac.equals(claim.requestHmac)) {

@@ -112,3 +112,11 @@ test('RESET_URL is an http or https URL to which a parameter can be added', (t) 
   for (const wrong of ['app.example/reset', 'javascript:alert(1)', 'https://app.example/#/reset'])
     t.throws(() => resetUrl(wrong), { message: /RESET_URL: /u }, wrong);
 });
+
+test('IDENTITY_IDEMPOTENCY_LEASE_MS is 1 second to 10 minutes', (t) => {
+  const read = (ms: string) => () =>
+    readIdentityConfig({ SECRETS_KEYS: randomBytes(32).toString('base64'), IDENTITY_IDEMPOTENCY_LEASE_MS: ms });
+  for (const ms of ['1000', '600000']) t.notThrows(read(ms));
+  for (const ms of ['999', '600001', '0'])
+    t.throws(read(ms), { message: /IDENTITY_IDEMPOTENCY_LEASE_MS: must be/u }, ms);
+});

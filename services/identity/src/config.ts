@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { httpUrl, list, positiveInt } from '@parley/kernel/setting-types';
+import { byteCount, httpUrl, leaseMs, list, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
   dataFolderSetting,
@@ -136,8 +136,13 @@ export const identitySettings = {
     ),
     idempotencyLeaseMs: setting(
       'IDENTITY_IDEMPOTENCY_LEASE_MS',
-      positiveInt.default(30_000),
+      leaseMs.default(30_000),
       'After so long without a sign of the gateway that works on a request with an `Idempotency-Key`, a retry runs; before, it is `CONFLICT`.',
+    ),
+    idempotencyBytesPerTenant: setting(
+      'IDENTITY_IDEMPOTENCY_BYTES_PER_TENANT',
+      byteCount.default(67_108_864),
+      'Bytes of answers that are kept for retries with an `Idempotency-Key`, of one tenant, or of one caller without a tenant. In place of more, retries get `CONFLICT`, `ANSWER_NOT_KEPT`.',
     ),
     maxTenantsMadeIn30Days: setting(
       'IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS',

@@ -2,6 +2,8 @@ import type { Caller } from '@parley/kernel/caller';
 import { outbox } from '@parley/postgres/outbox/outbox';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
+import { idempotencyStore } from './idempotency-store.ts';
+import { idempotencyUsageStore } from './idempotency-usage-store.ts';
 import { requireRecent } from './locked-sign-in.ts';
 import { requireOwner, withLockedTenant } from './locked-tenant.ts';
 import { tellOwner } from './messages/tell-owner.ts';
@@ -23,6 +25,8 @@ export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortS
     await db.asTenant(id, (own) => tenantSecretStore(own).removeAll());
     // `users.last_tenant_id` stays as it is: members' rows are not locked here, and new sign-ins ignore a deleted tenant.
     await signInStore(db).leaveTenant(id);
+    await idempotencyStore(db).removeOfTenant(id);
+    await idempotencyUsageStore(db).removeOfTenant(id);
     await tellOwner(ports, db, user.userId, 'TENANT_DELETED');
     await outbox(db).append({
       topic: 'tenant-deleted',

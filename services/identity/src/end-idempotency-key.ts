@@ -1,17 +1,29 @@
 import type { EndIdempotencyKeyRequest } from '@parley/protos/parley/identity/v1/identity';
 import { sealingContextOf } from './claim-idempotency-key.ts';
 import { idempotencyStore } from './idempotency-store.ts';
+import { holderOf, idempotencyUsageStore } from './idempotency-usage-store.ts';
 import type { Ports } from './ports.ts';
 
-/** Keeps the result, encrypted, for the retries; without one the next of them runs. Does nothing where another claim has followed. */
+/**
+ * Keeps the result, encrypted, for the retries, or where the tenant's bytes are used up, what is in its place; without one the next of
+ * them runs. Does nothing where another claim has followed.
+ */
 export async function endIdempotencyKey(
-  { database, box }: Ports,
-  { useId, claimId, result }: EndIdempotencyKeyRequest,
+  { database, box, settings }: Ports,
+  { useId, claimId, result, resultInPlace = result }: EndIdempotencyKeyRequest,
 ): Promise<void> {
   await database.transactShared(async (db) => {
     const store = idempotencyStore(db);
-    const scope = await store.lock({ useId, claimId });
-    if (!scope) return;
-    await store.end(useId, result ? box.seal(result, sealingContextOf(scope)) : null);
+    const usage = idempotencyUsageStore(db);
+    const locked = await store.lock({ useId, claimId });
+    if (!locked) return;
+    const holder = holderOf(locked);
+    await usage.subtract(holder, locked.countedBytes);
+    if (!result || !resultInPlace) return store.end(useId, null, 0);
+    const seal = (kept: Buffer) => box.seal(kept, sealingContextOf(locked));
+    const sealed = seal(result);
+    const isCounted = await usage.add(holder, sealed.length, settings.idempotencyBytesPerTenant);
+    if (isCounted) await store.end(useId, sealed, sealed.length);
+    else await store.end(useId, seal(resultInPlace), 0);
   });
 }

@@ -24,8 +24,14 @@ export interface UsedKey {
   resultSealed: Buffer | null;
 }
 
+export interface CountedKey extends Pick<KeyScope, 'tenantId' | 'caller'> {
+  /** What its result counts among the bytes of its holder. */
+  countedBytes: number;
+}
+
+type LockedClaim = KeyScope & CountedKey;
+
 const validFor = `interval '24 hours'`;
-const sweptAtOnce = 4;
 const hasExpired = (key: string) => `${key}.expires_at <= parley_now() AND ${key}.lease_until <= parley_now()`;
 const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
 
@@ -70,33 +76,39 @@ export function idempotencyStore({ knex }: SharedDb) {
     },
 
     /** Locks a claim that has no result; undefined where another one has followed. */
-    async lock({ useId, claimId }: Claim): Promise<KeyScope | undefined> {
-      const [scope] = await rows<KeyScope>(
-        `SELECT tenant_id, caller, key_sha256 FROM idempotency_keys
+    async lock({ useId, claimId }: Claim): Promise<LockedClaim | undefined> {
+      const [locked] = await rows<LockedClaim>(
+        `SELECT tenant_id, caller, key_sha256, counted_bytes FROM idempotency_keys
           WHERE id = cast(:useId AS uuid) AND claim_id = cast(:claimId AS uuid) AND result_sealed IS NULL FOR UPDATE`,
         { useId, claimId },
       );
-      return scope;
+      return locked;
     },
 
     /** Also after its lease. The next claim of the key gets the result, which is valid from now on, or without one runs. */
-    async end(useId: string, resultSealed: Buffer | null): Promise<void> {
+    async end(useId: string, resultSealed: Buffer | null, countedBytes: number): Promise<void> {
       await rows(
         `UPDATE idempotency_keys
-            SET lease_until = parley_now(), result_sealed = cast(:resultSealed AS bytea),
+            SET lease_until = parley_now(), result_sealed = cast(:resultSealed AS bytea), counted_bytes = :countedBytes,
                 expires_at = CASE WHEN cast(:resultSealed AS bytea) IS NULL THEN expires_at ELSE parley_now() + ${validFor} END
           WHERE id = cast(:useId AS uuid)`,
-        { useId, resultSealed },
+        { useId, resultSealed, countedBytes },
       );
     },
 
-    async sweep(): Promise<void> {
-      await rows(
+    /** Deletes some that have expired. @returns what they counted */
+    async removeExpired(limit: number): Promise<CountedKey[]> {
+      return rows<CountedKey>(
         `DELETE FROM idempotency_keys WHERE id = ANY (ARRAY (
            SELECT id FROM idempotency_keys AS known WHERE ${hasExpired('known')}
-            ORDER BY expires_at LIMIT ${sweptAtOnce} FOR UPDATE SKIP LOCKED))`,
-        {},
+            ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED))
+         RETURNING tenant_id, caller, counted_bytes`,
+        { limit },
       );
+    },
+
+    async removeOfTenant(tenantId: number): Promise<void> {
+      await rows('DELETE FROM idempotency_keys WHERE tenant_id = :tenantId', { tenantId });
     },
   };
 }

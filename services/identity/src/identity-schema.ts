@@ -11,6 +11,7 @@ import { identities } from './migrations/009-identities.ts';
 import { operators } from './migrations/010-operators.ts';
 import { idempotency } from './migrations/011-idempotency.ts';
 import { ownerNotices } from './migrations/012-owner-notices.ts';
+import { idempotencyUsage } from './migrations/013-idempotency-usage.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -36,6 +37,7 @@ export const identitySchema: SchemaDeclaration = {
     tenant_secrets: 'tenant',
     operator_audit: 'people',
     idempotency_keys: 'people',
+    idempotency_usage: 'people',
   },
   migrations: [
     people,
@@ -50,5 +52,6 @@ export const identitySchema: SchemaDeclaration = {
     operators,
     idempotency,
     ownerNotices,
+    idempotencyUsage,
   ],
 };

@@ -20,6 +20,7 @@ import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
 import { spendLeases } from './settle-lapsed-spend.ts';
+import { idempotencyKeySweep } from './sweep-idempotency-keys.ts';
 
 export const identity = service(identityDeclaration, {
   dependencies({ config, database, keyValue, log }): Ports {
@@ -45,6 +46,7 @@ export const identity = service(identityDeclaration, {
     { name: 'carriers', start: async () => undefined, stop: async () => ports.carriers.close() },
     ports.keys,
     spendLeases(ports, log),
+    idempotencyKeySweep(ports, log),
   ],
   jobs: messageJobs,
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },

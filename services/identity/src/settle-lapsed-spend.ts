@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@parley/kernel/log';
+import { repeated } from '@parley/kernel/repeated';
 import type { Part } from '@parley/kernel/unit';
 import type { Ports } from './ports.ts';
 
@@ -26,32 +26,9 @@ export async function settleLapsedSpend({ database, ledger }: Ports): Promise<nu
 const longestPauseMs = 10_000;
 
 export function spendLeases(ports: Ports, log: Pick<Logger, 'warn'>): Part {
-  const stopping = new AbortController();
   const pauseMs = Math.min(longestPauseMs, ports.settings.spendLeaseMs / 3);
-  let running: Promise<void> | undefined;
-
-  async function run(): Promise<void> {
-    for (let isAway = false; !stopping.signal.aborted; ) {
-      try {
-        const calls = await settleLapsedSpend(ports);
-        if (calls > 0) log.warn({ calls }, 'calls of gone callers settled');
-        isAway = false;
-      } catch (error) {
-        if (!isAway) log.warn({ err: error }, 'ended leases not settled; will retry');
-        isAway = true;
-      }
-      await delay(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
-    }
-  }
-
-  return {
-    name: 'spend leases',
-    async start() {
-      running = run();
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+  return repeated({ name: 'spend leases', pauseMs, failure: 'ended leases not settled; will retry', log }, async () => {
+    const calls = await settleLapsedSpend(ports);
+    if (calls > 0) log.warn({ calls }, 'calls of gone callers settled');
+  });
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
 import test, { type ExecutionContext } from 'ava';
 import type { IdentitySettings } from '../src/config.ts';
-import { type App, identityApp } from './support/identity-app.ts';
+import { type App, identityApp, signUp } from './support/identity-app.ts';
 
 const hour = 60 * 60_000;
 const leaseMs = 30_000;
@@ -40,10 +40,16 @@ async function keysApp(t: ExecutionContext, settings: Partial<IdentitySettings> 
     },
     renew: ({ useId, claimId }: { useId: string; claimId: string }) => app.renewIdempotencyKey({ useId, claimId }),
     end: ({ useId, claimId }: { useId: string; claimId: string }, result?: string) =>
-      app.endIdempotencyKey({ useId, claimId, result: result === undefined ? undefined : Buffer.from(result) }),
+      app.endIdempotencyKey({
+        useId,
+        claimId,
+        result: result === undefined ? undefined : Buffer.from(result),
+        resultInPlace: Buffer.from('not kept'),
+      }),
   });
   const rows = () => given.database.transactShared(({ knex }) => knex('idempotency_keys'));
-  return { ...given, ...bind(given.app), rows, other: async () => bind(await given.replica()) };
+  const usage = () => given.database.transactShared(({ knex }) => knex('idempotency_usage'));
+  return { ...given, ...bind(given.app), rows, usage, other: async () => bind(await given.replica()) };
 }
 
 test('the first result is returned again, on every replica', async (t) => {
@@ -238,14 +244,65 @@ test('neither result, key nor what was asked can be read or guessed from the row
   await t.throwsAsync(app.claimIdempotencyKey(thief, asked), { message: /unable to authenticate/iu });
 });
 
-test('expired keys are removed gradually by later claims', async (t) => {
-  const { claim, end, advance, rows } = await keysApp(t);
-  for (let n = 0; n < 9; n++) await end(await claim({ key: `old ${n}` }), 'old');
-  advance(24 * hour);
-  for (const [n, left] of [6, 2, 1, 1].entries()) {
-    await end(await claim({ key: 'new', request: 'same' }), 'new');
-    t.is((await rows()).length, left, String(n));
-    if (n < 2) continue;
-    t.is((await claim({ key: 'new', request: 'same' })).result, 'new');
+test('all expired keys are removed without any claim, in batches, and no others', async (t) => {
+  const { app, claim, end, advance, rows, usage } = await keysApp(t);
+  const old = await Promise.all(Array.from({ length: 120 }, (_, n) => claim({ key: `old ${n}` })));
+  for (const each of old.slice(0, 90)) await end(each, 'old');
+  advance(23 * hour);
+  const running = await claim({ key: 'running' });
+  await end(await claim({ key: 'young' }), 'young');
+  advance(hour);
+  await Promise.all([app.sweepIdempotencyKeys(), app.sweepIdempotencyKeys()]);
+  t.is((await rows()).length, 2);
+  t.is((await usage()).length, 1);
+  await end(running);
+  t.is((await claim({ key: 'young' })).result, 'young');
+});
+
+test('answers of one tenant beyond IDENTITY_IDEMPOTENCY_BYTES_PER_TENANT are not kept, until others have expired', async (t) => {
+  const { app, claim, end, advance, usage } = await keysApp(t, { idempotencyBytesPerTenant: 1_000 });
+  const large = 'x'.repeat(400);
+  for (const key of ['a', 'b', 'c']) await end(await claim({ key }), large);
+  for (const key of ['a', 'b']) t.is((await claim({ key })).result, large);
+  t.is((await claim({ key: 'c' })).result, 'not kept');
+  const elsewhere = [
+    { ...ada, tenantId: 2 },
+    { ...ada, tenantId: null },
+    user('00000000-0000-4000-8000-00000000000b', null),
+  ];
+  for (const caller of elsewhere) {
+    await end(await claim({ key: 'c', caller }), large);
+    t.is((await claim({ key: 'c', caller })).result, large, 'of another tenant, or of a caller without one');
   }
+  await end(await claim({ key: 'failed' }));
+  advance(24 * hour);
+  await end(await claim({ key: 'a' }), large);
+  t.is((await claim({ key: 'a' })).result, large, 'in place of the expired one');
+  await end(await claim({ key: 'd' }), large);
+  t.is((await claim({ key: 'd' })).result, 'not kept');
+  await app.sweepIdempotencyKeys();
+  await end(await claim({ key: 'e' }), large);
+  t.is((await claim({ key: 'e' })).result, large);
+  const [only] = await usage();
+  t.is((await usage()).length, 1);
+  t.true(Number(only.keptBytes) > 400 && Number(only.keptBytes) < 1_000);
+});
+
+test('parallel answers do not exceed the bytes of their tenant', async (t) => {
+  const { claim, end, rows } = await keysApp(t, { idempotencyBytesPerTenant: 1_000 });
+  const claims = await Promise.all(Array.from({ length: 6 }, (_, n) => claim({ key: `k${n}` })));
+  await Promise.all(claims.map((each) => end(each, 'x'.repeat(400))));
+  const counted = (await rows()).filter(({ countedBytes }: { countedBytes: number }) => countedBytes > 0);
+  t.is(counted.length, 2);
+});
+
+test('a deleted tenant leaves no keys', async (t) => {
+  const { app, claim, end, rows, usage } = await keysApp(t);
+  const { caller } = await signUp(app);
+  await end(await claim({ caller }), 'of the tenant');
+  const running = await claim({ caller, key: 'running' });
+  await end(await claim({ caller: { ...caller, tenantId: caller.tenantId + 1 } }), 'of another');
+  await app.deleteTenant(caller);
+  await end(running, 'late');
+  t.deepEqual([(await rows()).length, (await usage()).length], [1, 1]);
 });

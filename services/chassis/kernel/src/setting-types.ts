@@ -16,6 +16,8 @@ const wholeNumber = z.coerce
 export const positiveInt = wholeNumber.max(2_147_483_647, 'must be at most 2147483647');
 /** An amount of memory, which may be more. */
 export const byteCount = wholeNumber;
+/** 1 second to 10 minutes: what is shorter ends between two renewals, and after a death a retry waits for all of it. */
+export const leaseMs = wholeNumber.min(1_000, 'must be at least 1000').max(600_000, 'must be at most 600000');
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
 export const text = z.string();
 export const flag = z

@@ -59,6 +59,7 @@ import { setPrimaryBillingAccount } from '../../src/set-primary-billing-account.
 import { settleLapsedSpend } from '../../src/settle-lapsed-spend.ts';
 import { settleSpend } from '../../src/settle-spend.ts';
 import type { UserCaller } from '../../src/signed-in.ts';
+import { sweepIdempotencyKeys } from '../../src/sweep-idempotency-keys.ts';
 import { switchTenant } from '../../src/switch-tenant.ts';
 import { unbindTwoFactor } from '../../src/unbind-two-factor.ts';
 import { unlinkIdentity } from '../../src/unlink-identity.ts';
@@ -109,6 +110,7 @@ export const useCases = {
   claimIdempotencyKey,
   renewIdempotencyKey,
   endIdempotencyKey,
+  sweepIdempotencyKeys,
   apiUsageSummary,
   apiUsageBreakdown,
 };

@@ -231,7 +231,11 @@ export interface EndIdempotencyKeyRequest {
   /** The claim. */
   claimId: string;
   /** What retries are answered; absent where they are to run again. */
-  result?: Buffer | undefined;
+  result?:
+    | Buffer
+    | undefined;
+  /** What they are answered where the tenant has no bytes left for the result; absent where the result is kept all the same. */
+  resultInPlace?: Buffer | undefined;
 }
 
 /** The claim has ended. */
@@ -2583,7 +2587,7 @@ export const RenewIdempotencyKeyResponse: MessageFns<RenewIdempotencyKeyResponse
 };
 
 function createBaseEndIdempotencyKeyRequest(): EndIdempotencyKeyRequest {
-  return { useId: "", claimId: "", result: undefined };
+  return { useId: "", claimId: "", result: undefined, resultInPlace: undefined };
 }
 
 export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
@@ -2596,6 +2600,9 @@ export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
     }
     if (message.result !== undefined) {
       writer.uint32(26).bytes(message.result);
+    }
+    if (message.resultInPlace !== undefined) {
+      writer.uint32(34).bytes(message.resultInPlace);
     }
     return writer;
   },
@@ -2637,6 +2644,14 @@ export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
             message.result = Buffer.from(reader.bytes());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.resultInPlace = Buffer.from(reader.bytes());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2662,6 +2677,11 @@ export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
         ? globalThis.String(object.claim_id)
         : "",
       result: isSet(object.result) ? Buffer.from(bytesFromBase64(object.result)) : undefined,
+      resultInPlace: isSet(object.resultInPlace)
+        ? Buffer.from(bytesFromBase64(object.resultInPlace))
+        : isSet(object.result_in_place)
+        ? Buffer.from(bytesFromBase64(object.result_in_place))
+        : undefined,
     };
   },
 
@@ -2676,6 +2696,9 @@ export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
     if (message.result !== undefined) {
       obj.result = base64FromBytes(message.result);
     }
+    if (message.resultInPlace !== undefined) {
+      obj.resultInPlace = base64FromBytes(message.resultInPlace);
+    }
     return obj;
   },
 
@@ -2687,6 +2710,7 @@ export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
     message.useId = object.useId ?? "";
     message.claimId = object.claimId ?? "";
     message.result = object.result ?? undefined;
+    message.resultInPlace = object.resultInPlace ?? undefined;
     return message;
   },
 };

@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from './log.ts';
+import type { Part } from './unit.ts';
+
+export interface RepeatedOptions {
+  name: string;
+  pauseMs: number;
+  /** Logged with the first of failures in a row. */
+  failure: string;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** Does some work at the start and again after each pause, until it stops. */
+export function repeated(
+  { name, pauseMs, failure, log }: RepeatedOptions,
+  work: (stopping: AbortSignal) => Promise<unknown>,
+): Part {
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    for (let isAway = false; !stopping.signal.aborted; ) {
+      try {
+        await work(stopping.signal);
+        isAway = false;
+      } catch (error) {
+        if (!isAway) log.warn({ err: error }, failure);
+        isAway = true;
+      }
+      await delay(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  return {
+    name,
+    async start() {
+      running = run();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { noTenant } from '@parley/postgres/database/identifiers';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { SharedDb } from '@parley/postgres/database/types';
+import type { KeyScope } from './idempotency-store.ts';
+
+/** Whose bytes a kept result counts among: the tenant's, or without one the caller's. */
+export function holderOf({ tenantId, caller }: Pick<KeyScope, 'tenantId' | 'caller'>): string {
+  return tenantId === noTenant ? caller : `tenant ${tenantId}`;
+}
+
+/** Bytes of kept results. A transaction that changes several holders does so in the order of their names. */
+export function idempotencyUsageStore({ knex }: SharedDb) {
+  const rows = rowsBy(knex);
+  return {
+    /** @returns false where the holder would have more than `limit`: then nothing is added. */
+    async add(holder: string, bytes: number, limit: number): Promise<boolean> {
+      const added = await rows(
+        `INSERT INTO idempotency_usage AS known (holder, kept_bytes)
+         SELECT :holder, :bytes WHERE cast(:bytes AS bigint) <= cast(:limit AS bigint)
+         ON CONFLICT (holder) DO UPDATE SET kept_bytes = known.kept_bytes + excluded.kept_bytes
+           WHERE known.kept_bytes + excluded.kept_bytes <= cast(:limit AS bigint)
+         RETURNING holder`,
+        { holder, bytes, limit },
+      );
+      return added.length > 0;
+    },
+
+    async subtract(holder: string, bytes: number): Promise<void> {
+      if (bytes === 0) return;
+      await rows('UPDATE idempotency_usage SET kept_bytes = kept_bytes - :bytes WHERE holder = :holder', {
+        holder,
+        bytes,
+      });
+      await rows('DELETE FROM idempotency_usage WHERE holder = :holder AND kept_bytes <= 0', { holder });
+    },
+
+    async removeOfTenant(tenantId: number): Promise<void> {
+      await rows('DELETE FROM idempotency_usage WHERE holder = :holder', {
+        holder: holderOf({ tenantId, caller: '' }),
+      });
+    },
+  };
+}
