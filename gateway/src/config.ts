@@ -161,7 +161,7 @@ export const gatewaySettings = {
     maxSubscriptions: setting('GATEWAY_SOCKET_SUBSCRIPTIONS', positiveInt.default(50), 'Subscriptions of one socket.'),
     maxFrameBytes: setting(
       'GATEWAY_SOCKET_FRAME_BYTES',
-      positiveInt.default(65_536),
+      positiveInt.default(262_144),
       'Bytes of one frame from a client.',
     ),
     maxMessagesPerSecond: setting(
