@@ -85,6 +85,8 @@ test('every command calls a method with fields that it has, and every method has
     USER: '3',
     PLAN: 'PRO',
     USD: '25.5',
+    QUOTA: 'chunks',
+    AMOUNT: '20000',
     NAME: 'KEY',
     CONTACT: 'a@b.test',
   };
@@ -106,6 +108,8 @@ test('every command calls a method with fields that it has, and every method has
       ['setPlan', { tenantId: 7, plan: 'PRO' }],
       ['setMonthlyCap', { tenantId: 7, monthlyCapUsdE8: '2550000000' }],
       ['setMonthlyCap', { tenantId: 7 }],
+      ['setQuota', { tenantId: 7, quota: 'chunks', amount: 20_000 }],
+      ['setQuota', { tenantId: 7, quota: 'chunks' }],
       ['setIdpOneBilling', { tenantId: 7, confirmed: true }],
       ['setIdpOneBilling', { tenantId: 7, confirmed: false }],
       ['passOwnership', { tenantId: 7, userId: 3 }],

@@ -15,6 +15,7 @@ import {
   setIdpOneBilling,
   setMonthlyCap,
   setPlan,
+  setQuota,
   setTenantSuspension,
 } from './operators/tenant-changes.ts';
 import { listTenantSecrets, putTenantSecret, removeTenantSecret } from './operators/tenant-secrets.ts';
@@ -48,6 +49,7 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
     setTenantSuspension: ofTenant(setTenantSuspension),
     setPlan: ofTenant(setPlan),
     setMonthlyCap: ofTenant(setMonthlyCap),
+    setQuota: ofTenant(setQuota),
     setIdpOneBilling: ofTenant(setIdpOneBilling),
     passOwnership: ofTenant(passOwnership),
     setUserSuspension: ofUser(setUserSuspension),
@@ -97,6 +99,7 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
 
 function tenantOf(row: ListedTenant): AdminTenant {
   const { region, ownerId, ownerEmail, primaryBillingAccount, monthlyCapUsd, deletedAt, ...tenant } = row;
+  const { knowledgeBases, chunks, storageMb } = row;
   return {
     ...tenant,
     region: region ?? '',
@@ -105,6 +108,9 @@ function tenantOf(row: ListedTenant): AdminTenant {
     billingAccount: primaryBillingAccount,
     monthlyCapUsdE8: monthlyCapUsd === null ? undefined : usdE8(monthlyCapUsd),
     deletedAt: deletedAt ?? undefined,
+    knowledgeBases: knowledgeBases ?? undefined,
+    chunks: chunks ?? undefined,
+    storageMb: storageMb ?? undefined,
   };
 }
 

@@ -12,6 +12,7 @@ import { operators } from './migrations/010-operators.ts';
 import { idempotency } from './migrations/011-idempotency.ts';
 import { ownerNotices } from './migrations/012-owner-notices.ts';
 import { idempotencyUsage } from './migrations/013-idempotency-usage.ts';
+import { tenantQuotas } from './migrations/014-tenant-quotas.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -53,5 +54,6 @@ export const identitySchema: SchemaDeclaration = {
     idempotency,
     ownerNotices,
     idempotencyUsage,
+    tenantQuotas,
   ],
 };

@@ -30,6 +30,7 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
 
     async getTenant({ tenantId }, { caller }) {
       const tenant = await getTenant(ports, caller, tenantId);
+      const { knowledgeBases, chunks, storageMb } = ports.settings.planLimits[tenant.plan];
       return {
         tenantId: tenant.id,
         plan: tenant.plan,
@@ -37,6 +38,11 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
         deleted: tenant.deletedAt !== null,
         llmProviderOverride: tenant.llmProviderOverride ?? '',
         llmModelOverride: tenant.llmModelOverride ?? '',
+        quotas: {
+          knowledgeBases: tenant.ownKnowledgeBases ?? knowledgeBases,
+          chunks: tenant.ownChunks ?? chunks,
+          storageMb: tenant.ownStorageMb ?? storageMb,
+        },
       };
     },
 

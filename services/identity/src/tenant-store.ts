@@ -10,7 +10,10 @@ export interface OfCompany {
   idpOneCompany?: string;
 }
 
-export interface TenantChanges extends Partial<NewTenant & Pick<Tenant, 'primaryBillingAccount'>> {
+export interface TenantChanges
+  extends Partial<
+    NewTenant & Pick<Tenant, 'primaryBillingAccount' | 'ownKnowledgeBases' | 'ownChunks' | 'ownStorageMb'>
+  > {
   suspendedByTenant?: boolean;
   suspendedByOperator?: boolean;
   idpOneBillingConfirmed?: boolean;

@@ -37,6 +37,36 @@ async function register({ graph, rpc, admin }: Pick<Unit, 'graph' | 'rpc' | 'adm
   }
 }
 
+test("a tenant's own quotas stand in place of its plan's, each for itself", async (t) => {
+  const unit = await operatorsUnit(t);
+  const { admin, rpc } = unit;
+  const { tenantId } = await register(unit);
+  const { tenantId: neighbour } = await register(unit);
+  const quotas = async (id = tenantId) => (await rpc.getTenant({ tenantId: id }, { caller: mesh })).quotas;
+  const ofPlan = { knowledgeBases: 3, chunks: 5_000, storageMb: 100 };
+  t.deepEqual(await quotas(), ofPlan);
+
+  const { tenant } = await admin.setQuota({ tenantId, quota: 'chunks', amount: 20_000 }, ada);
+  t.like(tenant, { chunks: 20_000, storageMb: undefined });
+  await admin.setQuota({ tenantId, quota: 'knowledge-bases', amount: 1 }, ada);
+  await admin.setQuota({ tenantId, quota: 'storage-mb', amount: 2_147_483_647 }, ada);
+  t.deepEqual(await quotas(), { knowledgeBases: 1, chunks: 20_000, storageMb: 2_147_483_647 });
+  t.deepEqual(await quotas(neighbour), ofPlan);
+  await admin.setPlan({ tenantId, plan: 'PRO' }, ada);
+  t.like(await quotas(), { chunks: 20_000 });
+
+  t.like(await admin.setQuota({ tenantId, quota: 'chunks' }, ada), { tenant: { chunks: undefined } });
+  t.like(await quotas(), { chunks: 250_000, knowledgeBases: 1 });
+  for (const wrong of [
+    { quota: 'chunks', amount: 0 },
+    { quota: 'chunks', amount: -1 },
+    { quota: 'users', amount: 1 },
+  ]) {
+    const refused = admin.setQuota({ tenantId, ...wrong }, { ...ada, expectedErrors: ['invalid'] });
+    t.like(await t.throwsAsync(refused), { kind: 'invalid' });
+  }
+});
+
 test('an operator can do everything over the wire', async (t) => {
   const unit = await operatorsUnit(t);
   const { admin, rpc } = unit;
@@ -58,6 +88,9 @@ test('an operator can do everything over the wire', async (t) => {
     billingAccount: 'PLATFORM',
     idpOneBillingConfirmed: false,
     monthlyCapUsdE8: undefined,
+    knowledgeBases: undefined,
+    chunks: undefined,
+    storageMb: undefined,
     createdAt: tenant?.createdAt,
     deletedAt: undefined,
   });

@@ -15,6 +15,7 @@ test('only an operator who says a name may do anything', async (t) => {
     setTenantSuspension: { tenantId, suspended: true },
     setPlan: { tenantId, plan: 'ENTERPRISE' },
     setMonthlyCap: { tenantId, monthlyCapUsdE8: usd(5) },
+    setQuota: { tenantId, quota: 'chunks', amount: 1 },
     setIdpOneBilling: { tenantId, confirmed: true },
     passOwnership: { tenantId, userId },
     setUserSuspension: { userId, suspended: true },
@@ -54,6 +55,8 @@ test('each change is in the audit with who, what, whom, when and what it changed
   await admin.setPlan(ada, { tenantId, plan: 'PRO' });
   await admin.setMonthlyCap(ada, { tenantId, monthlyCapUsdE8: usd(25.5) });
   await admin.setMonthlyCap(ada, { tenantId, monthlyCapUsdE8: undefined });
+  await admin.setQuota(ada, { tenantId, quota: 'chunks', amount: 7 });
+  await admin.setQuota(ada, { tenantId, quota: 'chunks' });
   await admin.setIdpOneBilling(ada, { tenantId, confirmed: true });
   await admin.setIdpOneBilling(ada, { tenantId, confirmed: false });
   await admin.passOwnership(ada, { tenantId, userId: other });
@@ -80,6 +83,8 @@ test('each change is in the audit with who, what, whom, when and what it changed
       ['set-plan', tenantId, null, { plan: ['DEV', 'PRO'] }],
       ['set-cap', tenantId, null, { monthlyCapUsd: [null, '25.50'] }],
       ['clear-cap', tenantId, null, { monthlyCapUsd: ['25.50', null] }],
+      ['set-quota', tenantId, null, { chunks: [null, 7] }],
+      ['clear-quota', tenantId, null, { chunks: [7, null] }],
       ['confirm-billing', tenantId, null, { idpOneBillingConfirmed: [false, true] }],
       ['withdraw-billing', tenantId, null, { idpOneBillingConfirmed: [true, false] }],
       ['pass-ownership', tenantId, other, { ownerId: [userId, other] }],

@@ -17,6 +17,9 @@ interface ChangeOfTenant {
 const auditedOfTenant = [
   'plan',
   'monthlyCapUsd',
+  'knowledgeBases',
+  'chunks',
+  'storageMb',
   'ownerId',
   'suspendedByOperator',
   'idpOneBillingConfirmed',

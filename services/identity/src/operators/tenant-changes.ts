@@ -5,6 +5,7 @@ import type {
   SetIdpOneBillingRequest,
   SetMonthlyCapRequest,
   SetPlanRequest,
+  SetQuotaRequest,
   SetTenantSuspensionRequest,
 } from '@parley/protos/parley/identity/v1/admin';
 import { isUsd, notUsd } from '../plan-limits.ts';
@@ -36,6 +37,19 @@ export const setMonthlyCap: Change<SetMonthlyCapRequest> = async (ports, caller,
   const usd = e8 === undefined ? null : Number(e8) / 1e8;
   if (usd !== null && !isUsd(usd)) throw invalid({ path: 'monthlyCapUsdE8', message: notUsd });
   return update(ports, caller, usd === null ? 'clear-cap' : 'set-cap', tenantId, { monthlyLlmCapUsd: usd });
+};
+
+const quotas = new Map<string, 'ownKnowledgeBases' | 'ownChunks' | 'ownStorageMb'>([
+  ['knowledge-bases', 'ownKnowledgeBases'],
+  ['chunks', 'ownChunks'],
+  ['storage-mb', 'ownStorageMb'],
+]);
+
+export const setQuota: Change<SetQuotaRequest> = async (ports, caller, { tenantId, quota, amount = null }) => {
+  const column = quotas.get(quota);
+  if (!column) throw invalid({ path: 'quota', message: `must be one of ${[...quotas.keys()].join(', ')}` });
+  if (amount !== null && amount < 1) throw invalid({ path: 'amount', message: 'must be above 0' });
+  return update(ports, caller, amount === null ? 'clear-quota' : 'set-quota', tenantId, { [column]: amount });
 };
 
 export const setIdpOneBilling: Change<SetIdpOneBillingRequest> = (ports, caller, { tenantId, confirmed }) =>

@@ -23,6 +23,7 @@ import {
   setIdpOneBilling,
   setMonthlyCap,
   setPlan,
+  setQuota,
   setTenantSuspension,
 } from '../../src/operators/tenant-changes.ts';
 import { listTenantSecrets, putTenantSecret, removeTenantSecret } from '../../src/operators/tenant-secrets.ts';
@@ -38,6 +39,7 @@ export const operatorCases = {
   setTenantSuspension,
   setPlan,
   setMonthlyCap,
+  setQuota,
   setIdpOneBilling,
   passOwnership,
   setUserSuspension,

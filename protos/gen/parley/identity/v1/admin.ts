@@ -42,7 +42,19 @@ export interface AdminTenant {
     | Date
     | undefined;
   /** When it was deleted; absent while it lives. */
-  deletedAt?: Date | undefined;
+  deletedAt?:
+    | Date
+    | undefined;
+  /** Its own number of knowledge bases, in place of the plan's; absent where it has none. */
+  knowledgeBases?:
+    | number
+    | undefined;
+  /** Its own number of chunks, likewise. */
+  chunks?:
+    | number
+    | undefined;
+  /** Its own storage in MB of 2^20 bytes, likewise. */
+  storageMb?: number | undefined;
 }
 
 /** A user, as operators see them. */
@@ -173,6 +185,22 @@ export interface SetMonthlyCapRequest {
 
 /** The tenant as it is now. */
 export interface SetMonthlyCapResponse {
+  /** The tenant. */
+  tenant?: AdminTenant | undefined;
+}
+
+/** A quota for a tenant. */
+export interface SetQuotaRequest {
+  /** The tenant. */
+  tenantId: number;
+  /** `knowledge-bases`, `chunks` or `storage-mb`. */
+  quota: string;
+  /** Above 0. Absent: the plan's stands again. */
+  amount?: number | undefined;
+}
+
+/** The tenant as it is now. */
+export interface SetQuotaResponse {
   /** The tenant. */
   tenant?: AdminTenant | undefined;
 }
@@ -432,6 +460,9 @@ function createBaseAdminTenant(): AdminTenant {
     monthlyCapUsdE8: undefined,
     createdAt: undefined,
     deletedAt: undefined,
+    knowledgeBases: undefined,
+    chunks: undefined,
+    storageMb: undefined,
   };
 }
 
@@ -478,6 +509,15 @@ export const AdminTenant: MessageFns<AdminTenant> = {
     }
     if (message.deletedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.deletedAt), writer.uint32(106).fork()).join();
+    }
+    if (message.knowledgeBases !== undefined) {
+      writer.uint32(112).int32(message.knowledgeBases);
+    }
+    if (message.chunks !== undefined) {
+      writer.uint32(120).int32(message.chunks);
+    }
+    if (message.storageMb !== undefined) {
+      writer.uint32(128).int32(message.storageMb);
     }
     return writer;
   },
@@ -599,6 +639,30 @@ export const AdminTenant: MessageFns<AdminTenant> = {
             message.deletedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.knowledgeBases = reader.int32();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.chunks = reader.int32();
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.storageMb = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -662,6 +726,17 @@ export const AdminTenant: MessageFns<AdminTenant> = {
         : isSet(object.deleted_at)
         ? fromJsonTimestamp(object.deleted_at)
         : undefined,
+      knowledgeBases: isSet(object.knowledgeBases)
+        ? globalThis.Number(object.knowledgeBases)
+        : isSet(object.knowledge_bases)
+        ? globalThis.Number(object.knowledge_bases)
+        : undefined,
+      chunks: isSet(object.chunks) ? globalThis.Number(object.chunks) : undefined,
+      storageMb: isSet(object.storageMb)
+        ? globalThis.Number(object.storageMb)
+        : isSet(object.storage_mb)
+        ? globalThis.Number(object.storage_mb)
+        : undefined,
     };
   },
 
@@ -706,6 +781,15 @@ export const AdminTenant: MessageFns<AdminTenant> = {
     if (message.deletedAt !== undefined) {
       obj.deletedAt = message.deletedAt.toISOString();
     }
+    if (message.knowledgeBases !== undefined) {
+      obj.knowledgeBases = Math.round(message.knowledgeBases);
+    }
+    if (message.chunks !== undefined) {
+      obj.chunks = Math.round(message.chunks);
+    }
+    if (message.storageMb !== undefined) {
+      obj.storageMb = Math.round(message.storageMb);
+    }
     return obj;
   },
 
@@ -729,6 +813,9 @@ export const AdminTenant: MessageFns<AdminTenant> = {
       : undefined;
     message.createdAt = object.createdAt ?? undefined;
     message.deletedAt = object.deletedAt ?? undefined;
+    message.knowledgeBases = object.knowledgeBases ?? undefined;
+    message.chunks = object.chunks ?? undefined;
+    message.storageMb = object.storageMb ?? undefined;
     return message;
   },
 };
@@ -2097,6 +2184,180 @@ export const SetMonthlyCapResponse: MessageFns<SetMonthlyCapResponse> = {
   },
   fromPartial(object: DeepPartial<SetMonthlyCapResponse>): SetMonthlyCapResponse {
     const message = createBaseSetMonthlyCapResponse();
+    message.tenant = (object.tenant !== undefined && object.tenant !== null)
+      ? AdminTenant.fromPartial(object.tenant)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseSetQuotaRequest(): SetQuotaRequest {
+  return { tenantId: 0, quota: "", amount: undefined };
+}
+
+export const SetQuotaRequest: MessageFns<SetQuotaRequest> = {
+  encode(message: SetQuotaRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tenantId !== 0) {
+      writer.uint32(8).int32(message.tenantId);
+    }
+    if (message.quota !== "") {
+      writer.uint32(18).string(message.quota);
+    }
+    if (message.amount !== undefined) {
+      writer.uint32(24).int32(message.amount);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetQuotaRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetQuotaRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tenantId = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.quota = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.amount = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetQuotaRequest {
+    return {
+      tenantId: isSet(object.tenantId)
+        ? globalThis.Number(object.tenantId)
+        : isSet(object.tenant_id)
+        ? globalThis.Number(object.tenant_id)
+        : 0,
+      quota: isSet(object.quota) ? globalThis.String(object.quota) : "",
+      amount: isSet(object.amount) ? globalThis.Number(object.amount) : undefined,
+    };
+  },
+
+  toJSON(message: SetQuotaRequest): unknown {
+    const obj: any = {};
+    if (message.tenantId !== 0) {
+      obj.tenantId = Math.round(message.tenantId);
+    }
+    if (message.quota !== "") {
+      obj.quota = message.quota;
+    }
+    if (message.amount !== undefined) {
+      obj.amount = Math.round(message.amount);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetQuotaRequest>): SetQuotaRequest {
+    return SetQuotaRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetQuotaRequest>): SetQuotaRequest {
+    const message = createBaseSetQuotaRequest();
+    message.tenantId = object.tenantId ?? 0;
+    message.quota = object.quota ?? "";
+    message.amount = object.amount ?? undefined;
+    return message;
+  },
+};
+
+function createBaseSetQuotaResponse(): SetQuotaResponse {
+  return { tenant: undefined };
+}
+
+export const SetQuotaResponse: MessageFns<SetQuotaResponse> = {
+  encode(message: SetQuotaResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tenant !== undefined) {
+      AdminTenant.encode(message.tenant, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetQuotaResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetQuotaResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tenant = AdminTenant.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetQuotaResponse {
+    return { tenant: isSet(object.tenant) ? AdminTenant.fromJSON(object.tenant) : undefined };
+  },
+
+  toJSON(message: SetQuotaResponse): unknown {
+    const obj: any = {};
+    if (message.tenant !== undefined) {
+      obj.tenant = AdminTenant.toJSON(message.tenant);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetQuotaResponse>): SetQuotaResponse {
+    return SetQuotaResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetQuotaResponse>): SetQuotaResponse {
+    const message = createBaseSetQuotaResponse();
     message.tenant = (object.tenant !== undefined && object.tenant !== null)
       ? AdminTenant.fromPartial(object.tenant)
       : undefined;
@@ -4659,6 +4920,15 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
+    /** Sets how much a tenant may keep of something, in place of its plan's quota. What it keeps already stays. */
+    setQuota: {
+      name: "SetQuota",
+      requestType: SetQuotaRequest as typeof SetQuotaRequest,
+      requestStream: false,
+      responseType: SetQuotaResponse as typeof SetQuotaResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
     /** Says whether IDP_ONE is known to bill a tenant. Then its ceiling takes the place of the plan's cap while the tenant bills there. */
     setIdpOneBilling: {
       name: "SetIdpOneBilling",
@@ -4801,6 +5071,8 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: SetMonthlyCapRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetMonthlyCapResponse>>;
+  /** Sets how much a tenant may keep of something, in place of its plan's quota. What it keeps already stays. */
+  setQuota(request: SetQuotaRequest, context: CallContext & CallContextExt): Promise<DeepPartial<SetQuotaResponse>>;
   /** Says whether IDP_ONE is known to bill a tenant. Then its ceiling takes the place of the plan's cap while the tenant bills there. */
   setIdpOneBilling(
     request: SetIdpOneBillingRequest,
@@ -4891,6 +5163,8 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<SetMonthlyCapRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetMonthlyCapResponse>;
+  /** Sets how much a tenant may keep of something, in place of its plan's quota. What it keeps already stays. */
+  setQuota(request: DeepPartial<SetQuotaRequest>, options?: CallOptions & CallOptionsExt): Promise<SetQuotaResponse>;
   /** Says whether IDP_ONE is known to bill a tenant. Then its ceiling takes the place of the plan's cap while the tenant bills there. */
   setIdpOneBilling(
     request: DeepPartial<SetIdpOneBillingRequest>,

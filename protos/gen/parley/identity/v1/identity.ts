@@ -98,6 +98,18 @@ export interface GetTenantResponse {
   llmProviderOverride: string;
   /** The model that goes with it; empty for the provider's default. */
   llmModelOverride: string;
+  /** What its plan allows, or an operator instead. Absent from an identity of an older version. */
+  quotas?: TenantQuotas | undefined;
+}
+
+/** How much a tenant may keep. */
+export interface TenantQuotas {
+  /** Knowledge bases. */
+  knowledgeBases: number;
+  /** Chunks of all its documents. */
+  chunks: number;
+  /** Storage of all its documents, in MB of 2^20 bytes. */
+  storageMb: number;
 }
 
 /** One call of a model, as it is metered. */
@@ -1127,7 +1139,15 @@ export const GetTenantRequest: MessageFns<GetTenantRequest> = {
 };
 
 function createBaseGetTenantResponse(): GetTenantResponse {
-  return { tenantId: 0, plan: "", suspended: false, deleted: false, llmProviderOverride: "", llmModelOverride: "" };
+  return {
+    tenantId: 0,
+    plan: "",
+    suspended: false,
+    deleted: false,
+    llmProviderOverride: "",
+    llmModelOverride: "",
+    quotas: undefined,
+  };
 }
 
 export const GetTenantResponse: MessageFns<GetTenantResponse> = {
@@ -1149,6 +1169,9 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
     }
     if (message.llmModelOverride !== "") {
       writer.uint32(50).string(message.llmModelOverride);
+    }
+    if (message.quotas !== undefined) {
+      TenantQuotas.encode(message.quotas, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -1214,6 +1237,14 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
             message.llmModelOverride = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.quotas = TenantQuotas.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1246,6 +1277,7 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
         : isSet(object.llm_model_override)
         ? globalThis.String(object.llm_model_override)
         : "",
+      quotas: isSet(object.quotas) ? TenantQuotas.fromJSON(object.quotas) : undefined,
     };
   },
 
@@ -1269,6 +1301,9 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
     if (message.llmModelOverride !== "") {
       obj.llmModelOverride = message.llmModelOverride;
     }
+    if (message.quotas !== undefined) {
+      obj.quotas = TenantQuotas.toJSON(message.quotas);
+    }
     return obj;
   },
 
@@ -1283,6 +1318,118 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
     message.deleted = object.deleted ?? false;
     message.llmProviderOverride = object.llmProviderOverride ?? "";
     message.llmModelOverride = object.llmModelOverride ?? "";
+    message.quotas = (object.quotas !== undefined && object.quotas !== null)
+      ? TenantQuotas.fromPartial(object.quotas)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseTenantQuotas(): TenantQuotas {
+  return { knowledgeBases: 0, chunks: 0, storageMb: 0 };
+}
+
+export const TenantQuotas: MessageFns<TenantQuotas> = {
+  encode(message: TenantQuotas, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.knowledgeBases !== 0) {
+      writer.uint32(8).int32(message.knowledgeBases);
+    }
+    if (message.chunks !== 0) {
+      writer.uint32(16).int32(message.chunks);
+    }
+    if (message.storageMb !== 0) {
+      writer.uint32(24).int32(message.storageMb);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TenantQuotas {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTenantQuotas();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.knowledgeBases = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.chunks = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.storageMb = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TenantQuotas {
+    return {
+      knowledgeBases: isSet(object.knowledgeBases)
+        ? globalThis.Number(object.knowledgeBases)
+        : isSet(object.knowledge_bases)
+        ? globalThis.Number(object.knowledge_bases)
+        : 0,
+      chunks: isSet(object.chunks) ? globalThis.Number(object.chunks) : 0,
+      storageMb: isSet(object.storageMb)
+        ? globalThis.Number(object.storageMb)
+        : isSet(object.storage_mb)
+        ? globalThis.Number(object.storage_mb)
+        : 0,
+    };
+  },
+
+  toJSON(message: TenantQuotas): unknown {
+    const obj: any = {};
+    if (message.knowledgeBases !== 0) {
+      obj.knowledgeBases = Math.round(message.knowledgeBases);
+    }
+    if (message.chunks !== 0) {
+      obj.chunks = Math.round(message.chunks);
+    }
+    if (message.storageMb !== 0) {
+      obj.storageMb = Math.round(message.storageMb);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TenantQuotas>): TenantQuotas {
+    return TenantQuotas.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TenantQuotas>): TenantQuotas {
+    const message = createBaseTenantQuotas();
+    message.knowledgeBases = object.knowledgeBases ?? 0;
+    message.chunks = object.chunks ?? 0;
+    message.storageMb = object.storageMb ?? 0;
     return message;
   },
 };
