@@ -99,7 +99,7 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
 
 function tenantOf(row: ListedTenant): AdminTenant {
   const { region, ownerId, ownerEmail, primaryBillingAccount, monthlyCapUsd, deletedAt, ...tenant } = row;
-  const { knowledgeBases, chunks, storageMb } = row;
+  const { ownKnowledgeBases, ownChunks, ownStorageMb } = row;
   return {
     ...tenant,
     region: region ?? '',
@@ -108,9 +108,9 @@ function tenantOf(row: ListedTenant): AdminTenant {
     billingAccount: primaryBillingAccount,
     monthlyCapUsdE8: monthlyCapUsd === null ? undefined : usdE8(monthlyCapUsd),
     deletedAt: deletedAt ?? undefined,
-    knowledgeBases: knowledgeBases ?? undefined,
-    chunks: chunks ?? undefined,
-    storageMb: storageMb ?? undefined,
+    knowledgeBases: ownKnowledgeBases ?? undefined,
+    chunks: ownChunks ?? undefined,
+    storageMb: ownStorageMb ?? undefined,
   };
 }
 

@@ -17,9 +17,9 @@ interface ChangeOfTenant {
 const auditedOfTenant = [
   'plan',
   'monthlyCapUsd',
-  'knowledgeBases',
-  'chunks',
-  'storageMb',
+  'ownKnowledgeBases',
+  'ownChunks',
+  'ownStorageMb',
   'ownerId',
   'suspendedByOperator',
   'idpOneBillingConfirmed',

@@ -16,9 +16,9 @@ export interface ListedTenant {
   primaryBillingAccount: Tenant['primaryBillingAccount'];
   idpOneBillingConfirmed: boolean;
   monthlyCapUsd: string | null;
-  knowledgeBases: number | null;
-  chunks: number | null;
-  storageMb: number | null;
+  ownKnowledgeBases: number | null;
+  ownChunks: number | null;
+  ownStorageMb: number | null;
   createdAt: Date;
   deletedAt: Date | null;
 }
@@ -87,9 +87,9 @@ export function directoryStore({ knex }: SharedDb) {
       't.primaryBillingAccount',
       't.idpOneBillingConfirmed',
       knex.raw('cast(t.monthly_llm_cap_usd AS text) AS monthly_cap_usd'),
-      't.ownKnowledgeBases as knowledgeBases',
-      't.ownChunks as chunks',
-      't.ownStorageMb as storageMb',
+      't.ownKnowledgeBases',
+      't.ownChunks',
+      't.ownStorageMb',
       't.createdAt',
       't.deletedAt',
     );
