@@ -14,26 +14,15 @@ export function createMetrics(unit: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ unit });
   collectDefaultMetrics({ register: registry });
+  const durations = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Histogram({ name, help, labelNames, buckets, registers: [registry] });
   return {
     registry,
     /** Seconds per gRPC call served, by method and outcome; a stream from open to end. */
-    rpcDuration: new Histogram({
-      name: 'parley_rpc_duration_seconds',
-      help: 'gRPC calls served',
-      labelNames: ['method', 'outcome'],
-      buckets,
-      registers: [registry],
-    }),
+    rpcDuration: durations('parley_rpc_duration_seconds', 'gRPC calls served', ['method', 'outcome']),
     /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
-    graphDuration: new Histogram({
-      name: 'parley_graph_duration_seconds',
-      help: 'GraphQL root fields served',
-      labelNames: ['operation', 'outcome'],
-      buckets,
-      registers: [registry],
-    }),
-    durations: (name: string, help: string, labelNames: string[] = []) =>
-      new Histogram({ name, help, labelNames, buckets, registers: [registry] }),
+    graphDuration: durations('parley_graph_duration_seconds', 'GraphQL root fields served', ['operation', 'outcome']),
+    durations,
     /** Tokens per call of a language model. */
     tokens: (name: string, help: string, labelNames: string[]) =>
       new Histogram({ name, help, labelNames, buckets: tokenBuckets, registers: [registry] }),
