@@ -4,7 +4,6 @@ export interface DatabaseError extends Error {
   code: string;
   severity: string;
   constraint?: string;
-  table?: string;
   detail?: string;
   /** The server's function that reported it. */
   routine?: string;

@@ -1,8 +1,8 @@
 /** The length of a text as all limits count it, in Unicode code points. */
 export function codePoints(text: string): number {
   let count = text.length;
-  for (let at = 0; at < text.length - 1; at += 1) {
-    if (!isHighSurrogate(text.charCodeAt(at)) || !isLowSurrogate(text.charCodeAt(at + 1))) continue;
+  for (let at = 0; at < text.length; at += 1) {
+    if ((text.codePointAt(at) ?? 0) <= 0xffff) continue;
     count -= 1;
     at += 1;
   }
@@ -11,10 +11,6 @@ export function codePoints(text: string): number {
 
 export function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
 /** Why a JSON value cannot be stored in PostgreSQL; undefined when it can. Completes "<path> …". */
