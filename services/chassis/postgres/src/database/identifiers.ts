@@ -1,9 +1,3 @@
-/** The roles of a schema's transactions. They cannot log in, own nothing and do not bypass row-level security. */
-export interface SchemaRoles {
-  tenant: string;
-  shared: string;
-}
-
 /**
  * The name, which SQL uses unquoted and unescaped, so that only letters, digits and `_` are allowed. 55 characters leave
  * room for a role's suffix within PostgreSQL's 63 bytes. @throws TypeError
@@ -15,7 +9,8 @@ export function checkedSchemaName(name: string): string {
   return name;
 }
 
-export function rolesOf(schemaName: string): SchemaRoles {
+/** The roles of a schema's transactions. They cannot log in, own nothing and do not bypass row-level security. */
+export function rolesOf(schemaName: string) {
   return { tenant: `${schemaName}_tenant`, shared: `${schemaName}_shared` };
 }
 

@@ -168,14 +168,8 @@ type EventsOfKey = [ClaimedEvent, ...ClaimedEvent[]];
 
 /** Groups by topic and key; each group keeps the order. */
 function byKey(events: ClaimedEvent[]): EventsOfKey[] {
-  const groups = new Map<string, EventsOfKey>();
-  for (const event of events) {
-    const group = JSON.stringify([event.envelope.topic, event.envelope.key]);
-    const others = groups.get(group);
-    if (others) others.push(event);
-    else groups.set(group, [event]);
-  }
-  return [...groups.values()];
+  const groups = Map.groupBy(events, ({ envelope: { topic, key } }) => JSON.stringify([topic, key]));
+  return [...groups.values()] as EventsOfKey[];
 }
 
 /** Between half and all of it, so that keys that failed together are not retried together. */
