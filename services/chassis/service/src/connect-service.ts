@@ -27,7 +27,8 @@ export interface ServiceNeeds {
 export function connectService(env: Environment, { schema, events, files }: ServiceNeeds): ServiceDependencies & Part {
   const connected = readAll({
     unit: () => connectUnit(env),
-    poolSize: () => (schema === undefined ? 0 : readPoolSize(env, schema)),
+    poolSize: () => (schema === undefined ? 0 : readSettings(env, { size: poolSizeSetting }).size),
+    urls: () => schema !== undefined && requireDatabaseUrls(env, schema),
     eventBus: () => events?.(env) ?? absentEventBus,
     objectStore: () => files?.(env) ?? absentObjectStore('this service declares no files'),
   });
@@ -45,14 +46,6 @@ export function connectService(env: Environment, { schema, events, files }: Serv
       await unit.stop();
     },
   };
-}
-
-function readPoolSize(env: Environment, schema: string): number {
-  const read = readAll({
-    settings: () => readSettings(env, { poolSize: poolSizeSetting }),
-    urls: () => requireDatabaseUrls(env, schema),
-  });
-  return read.settings.poolSize;
 }
 
 const noEvents = () => Promise.reject(new Error('This service declares no events'));
