@@ -104,7 +104,8 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       const http = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
         serve(run, request, response).catch((error: unknown) => {
           if (response.headersSent || response.destroyed) return response.destroy();
-          const { status, message } = refusalOf(error);
+          const { status, message } =
+            error instanceof RequestRefused ? error : { status: 500, message: internalMessage };
           if (status === 500) log.error({ err: error }, 'request failed');
           // What is left of the body is not read.
           return send(response.setHeader('connection', 'close'), status, JSON.stringify({ errors: [{ message }] }));
@@ -132,11 +133,6 @@ class RequestRefused extends Error {
 
 function tooLarge(): RequestRefused {
   return new RequestRefused(413, `A request may have at most ${maxBodyBytes} bytes`);
-}
-
-function refusalOf(error: unknown): { status: number; message: string } {
-  if (error instanceof RequestRefused) return error;
-  return { status: 500, message: internalMessage };
 }
 
 /** @throws RequestRefused */
