@@ -7,8 +7,6 @@ import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 /** How far the clocks of Redis and of other processes may be ahead of this one. */
 const clockSkewMs = 60_000;
 
-export type LiveStream<Event extends LiveEvent, Note> = ReturnType<typeof liveStream<Event, Note>>;
-
 /**
  * Writes one stream of events. A lasting event needs its id before its commit, and readers must not see it before that. So
  * there are three steps: reserve an id by an entry in the log that readers do not show, commit the event with that id, then
