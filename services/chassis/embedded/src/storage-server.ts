@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { isDomainError } from '@parley/kernel/errors';
+import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { listen } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
@@ -38,7 +39,7 @@ const refusal = 'This link has expired or is not for this request.';
 export function storageServer(options: StorageServerOptions): Part {
   const { store, signer, port, host = '127.0.0.1', corsOrigins, idleTimeoutMs = 30_000, onListening, log } = options;
   const maxBytes = options.maxBytes ?? defaultMaxBytes;
-  let server: Server | undefined;
+  let draining: HttpDrain | undefined;
   const withCors = cors({
     origin: corsOrigins.includes('*') ? '*' : corsOrigins,
     methods: ['GET', 'HEAD', 'PUT'],
@@ -118,22 +119,16 @@ export function storageServer(options: StorageServerOptions): Part {
   return {
     name: 'storage server',
     async start() {
-      server = createServer(
+      const server = createServer(
         { requestTimeout: requestTimeoutMs, headersTimeout: headersTimeoutMs },
         (request, response) => withCors(request, response, () => void answer(request, response)),
       );
       server.setTimeout(idleTimeoutMs);
+      draining = httpDrain(server);
       onListening(`http://${await listen(server, port, host)}`);
     },
     async stop() {
-      const closing = server;
-      if (!closing) return;
-      const stopTimer = setTimeout(() => closing.closeAllConnections(), stopTimeoutMs);
-      await new Promise((resolve) => {
-        closing.close(resolve);
-        closing.closeIdleConnections();
-      });
-      clearTimeout(stopTimer);
+      await draining?.drain(stopTimeoutMs);
     },
   };
 }
