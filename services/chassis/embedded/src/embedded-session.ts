@@ -30,7 +30,7 @@ export function sharedSession(
   db: PGlite,
   options: { idleInTransactionTimeoutMs: number; failed: (error: Error) => void },
 ) {
-  const waiting: { client: SessionClient; group: MessageGroup; quiet: boolean }[] = [];
+  let waiting: { client: SessionClient; group: MessageGroup; quiet: boolean }[] = [];
   const whenIdle: (() => void)[] = [];
   let owner: SessionClient | undefined;
   let current: SessionClient | undefined;
@@ -73,9 +73,7 @@ export function sharedSession(
 
   /** Drops the client's waiting messages and rolls back its transaction. Idempotent. */
   function leave(client: SessionClient): void {
-    for (let index = waiting.length - 1; index >= 0; index -= 1) {
-      if (waiting[index]?.client === client) waiting.splice(index, 1);
-    }
+    waiting = waiting.filter((entry) => entry.client !== client);
     if (owner !== client && current !== client) return;
     // Its running statement may begin a transaction, so this is queued in any case: outside of a transaction ROLLBACK is
     // only a warning.
