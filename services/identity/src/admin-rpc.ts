@@ -4,6 +4,7 @@ import type {
   AdminUser,
   SigningKey,
 } from '@parley/protos/parley/identity/v1/admin';
+import { emptyAnswer } from '@parley/rpc/empty-answer';
 import type { MeshContext } from '@parley/rpc/server';
 import type { ListedTenant, ListedUser } from './operators/directory-store.ts';
 import { invite } from './operators/invite.ts';
@@ -59,14 +60,8 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
     issueInvitation: async (request, { caller }) => ({ sentTo: await invite(ports, caller, request) }),
 
     listTenantSecrets: async (request, { caller }) => ({ secrets: await listTenantSecrets(ports, caller, request) }),
-    async putTenantSecret(request, { caller }) {
-      await putTenantSecret(ports, caller, request);
-      return {};
-    },
-    async removeTenantSecret(request, { caller }) {
-      await removeTenantSecret(ports, caller, request);
-      return {};
-    },
+    putTenantSecret: (request, { caller }) => emptyAnswer(putTenantSecret(ports, caller, request)),
+    removeTenantSecret: (request, { caller }) => emptyAnswer(removeTenantSecret(ports, caller, request)),
 
     async getTenantUsage(request, { caller }) {
       const { capUsd, months, counts } = await tenantUsage(ports, caller, request);

@@ -1,5 +1,6 @@
 import { forbidden } from '@parley/kernel/errors';
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
+import { emptyAnswer } from '@parley/rpc/empty-answer';
 import type { MeshContext } from '@parley/rpc/server';
 import { beginSpend } from './begin-spend.ts';
 import { claimIdempotencyKey } from './claim-idempotency-key.ts';
@@ -51,35 +52,20 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
       return { leaseMs: ports.settings.spendLeaseMs };
     },
 
-    async beginSpend(request, { caller }) {
-      await beginSpend(ports, caller, request);
-      return {};
-    },
+    beginSpend: (request, { caller }) => emptyAnswer(beginSpend(ports, caller, request)),
 
-    async renewSpend(request, { caller }) {
-      await renewSpend(ports, caller, request);
-      return {};
-    },
+    renewSpend: (request, { caller }) => emptyAnswer(renewSpend(ports, caller, request)),
 
-    async settleSpend(request, { caller }) {
-      await settleSpend(ports, caller, request);
-      return {};
-    },
+    settleSpend: (request, { caller }) => emptyAnswer(settleSpend(ports, caller, request)),
 
     async claimIdempotencyKey(request, { caller }) {
       const claimed = await claimIdempotencyKey(ports, caller, request);
       return { ...claimed, leaseMs: ports.settings.idempotencyLeaseMs };
     },
 
-    async renewIdempotencyKey(claim) {
-      await renewIdempotencyKey(ports, claim);
-      return {};
-    },
+    renewIdempotencyKey: (claim) => emptyAnswer(renewIdempotencyKey(ports, claim)),
 
-    async endIdempotencyKey(request) {
-      await endIdempotencyKey(ports, request);
-      return {};
-    },
+    endIdempotencyKey: (request) => emptyAnswer(endIdempotencyKey(ports, request)),
 
     // Whoever has the mesh's key is no operator.
     rotateSigningKey: () =>
