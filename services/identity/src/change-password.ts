@@ -1,11 +1,11 @@
 import type { Caller } from '@parley/kernel/caller';
-import { invalid, unauthenticated } from '@parley/kernel/errors';
+import { unauthenticated } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { PasswordInput } from './generated/schema.ts';
 import { requireComplete, requireRecent, withLockedSignIn } from './locked-sign-in.ts';
 import { tellOwner } from './messages/tell-owner.ts';
-import { isSameAsEmail, newPassword } from './password-rules.ts';
+import { newPassword, refuseEmail } from './password-rules.ts';
 import { requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
@@ -33,9 +33,7 @@ export async function changePassword(
   });
   if (!user) throw unauthenticated();
   const { newPassword } = parseInput(passwordChange, input);
-  if (user.email !== null && isSameAsEmail(newPassword, user.email)) {
-    throw invalid({ path: 'input.newPassword', message: 'must not be the email' });
-  }
+  refuseEmail(newPassword, user.email, 'input.newPassword');
 
   const passwordHash = await ports.passwords.hash(newPassword, requester);
   // Checked again, because the sign-in may have been revoked while the password was hashed.

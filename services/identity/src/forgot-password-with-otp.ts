@@ -1,11 +1,10 @@
 import type { Caller } from '@parley/kernel/caller';
-import { invalid } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { z } from 'zod';
 import type { PasswordWithOtpInput } from './generated/schema.ts';
 import { tellOwner } from './messages/tell-owner.ts';
-import { isSameAsEmail, newPassword } from './password-rules.ts';
+import { newPassword, refuseEmail } from './password-rules.ts';
 import { requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { invalidToken, presentedToken } from './secured-token.ts';
@@ -35,9 +34,7 @@ export async function forgotPasswordWithOtp(
     const user = userId === null ? undefined : await userStore(db).find(userId);
     if (!user) throw invalidToken();
     if (status === 'SUSPENDED') throw userSuspended();
-    if (user.email !== null && isSameAsEmail(newPassword, user.email)) {
-      throw invalid({ path: 'input.newPassword', message: 'must not be the email' });
-    }
+    refuseEmail(newPassword, user.email, 'input.newPassword');
     await userStore(db).setPasswordHash(user.id, passwordHash);
     if (channel === 'EMAIL') await userStore(db).emailProved(user.id);
     await signInStore(db).revokeAll(user.id);

@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
 import { isUniqueViolation } from '@parley/kernel/database-errors';
-import { badRequest, conflict, invalid } from '@parley/kernel/errors';
+import { badRequest, conflict } from '@parley/kernel/errors';
 import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import { accountStore } from './account-store.ts';
@@ -8,7 +8,7 @@ import type { AuthProvider, MutationLinkIdentityArgs } from './generated/schema.
 import { exchangeTicket, ticketText } from './idp-one/exchange-ticket.ts';
 import { withLockedAccount } from './locked-account.ts';
 import { tellOwner } from './messages/tell-owner.ts';
-import { isSameAsEmail, newPassword } from './password-rules.ts';
+import { newPassword, refuseEmail } from './password-rules.ts';
 import { requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { servedProvider } from './served-provider.ts';
@@ -74,9 +74,7 @@ async function linkPassword(
   const { hasPassword, email } = await withLockedAccount(ports, caller, signal, async (_, account) => account);
   if (hasPassword) return;
   parseInput(passwordToken, { providerToken }, '');
-  if (email !== null && isSameAsEmail(providerToken, email)) {
-    throw invalid({ path: 'providerToken', message: 'must not be the email' });
-  }
+  refuseEmail(providerToken, email, 'providerToken');
   const passwordHash = await ports.passwords.hash(providerToken, requester);
   await withLockedAccount(ports, caller, signal, async (db, account) => {
     if (account.hasPassword) return;

@@ -1,3 +1,4 @@
+import { invalid } from '@parley/kernel/errors';
 import { anyText, rule } from '@parley/kernel/input';
 import { codePoints } from '@parley/kernel/input-checks';
 import { isCommonPassword } from './common-passwords.ts';
@@ -17,6 +18,11 @@ function passwordProblem(password: string): string | undefined {
 
 export function isSameAsEmail(password: string, email: string): boolean {
   return normalizeForComparison(password) === normalizeForComparison(email);
+}
+
+/** @param path of the password among the arguments. @throws DomainError `invalid` */
+export function refuseEmail(password: string, email: string | null, path: string): void {
+  if (email !== null && isSameAsEmail(password, email)) throw invalid({ path, message: 'must not be the email' });
 }
 
 function normalizeForComparison(text: string): string {
