@@ -1,41 +1,31 @@
 import { notFound } from '@parley/kernel/errors';
+import { column, columnsOf, type RowOf, table } from '@parley/postgres/database/table';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { PhoneQuery } from '../phone-number.ts';
 import type { Tenant, TenantPlan } from '../tenant.ts';
 import type { UserStatus } from '../user.ts';
 
-export interface ListedTenant {
-  id: number;
-  name: string;
-  plan: TenantPlan;
-  region: string | null;
-  ownerId: number | null;
-  ownerEmail: string | null;
-  suspendedByTenant: boolean;
-  suspendedByOperator: boolean;
-  primaryBillingAccount: Tenant['primaryBillingAccount'];
-  idpOneBillingConfirmed: boolean;
-  monthlyCapUsd: string | null;
-  ownKnowledgeBases: number | null;
-  ownChunks: number | null;
-  ownStorageMb: number | null;
-  createdAt: Date;
-  deletedAt: Date | null;
-}
+/** A tenant `t` with its owner `u`. */
+const listedTenants = table('tenants', {
+  id: column<number>(),
+  name: column<string>(),
+  plan: column<TenantPlan>(),
+  region: column<string | null>(),
+  ownerId: column<number | null>({ sql: () => 'u.id' }),
+  ownerEmail: column<string | null>({ sql: () => 'u.email' }),
+  suspendedByTenant: column<boolean>(),
+  suspendedByOperator: column<boolean>(),
+  primaryBillingAccount: column<Tenant['primaryBillingAccount']>(),
+  idpOneBillingConfirmed: column<boolean>(),
+  monthlyCapUsd: column<string | null>({ sql: () => 'cast(t.monthly_llm_cap_usd AS text)' }),
+  ownKnowledgeBases: column<number | null>(),
+  ownChunks: column<number | null>(),
+  ownStorageMb: column<number | null>(),
+  createdAt: column<Date>(),
+  deletedAt: column<Date | null>(),
+});
 
-export interface ListedUser {
-  id: number;
-  email: string | null;
-  phone: string | null;
-  fullname: string;
-  status: UserStatus;
-  twoFactor: boolean;
-  /** Those that are not revoked and may still be refreshed. */
-  signIns: number;
-  ownerOf: number[];
-  memberOf: number[];
-  createdAt: Date;
-}
+export type ListedTenant = RowOf<typeof listedTenants>;
 
 interface Listing {
   id?: number | undefined;
@@ -63,6 +53,23 @@ const liveSignIns = `(
    WHERE s.user_id = u.id AND s.revoked_at IS NULL
      AND EXISTS (SELECT FROM refresh_tokens r WHERE r.sign_in_id = s.id AND r.expires_at > parley_now()))`;
 
+/** A user `u` with its tenants. */
+const listedUsers = table('users', {
+  id: column<number>(),
+  email: column<string | null>(),
+  phone: column<string | null>({ sql: () => 'u.phone_e164' }),
+  fullname: column<string>(),
+  status: column<UserStatus>(),
+  twoFactor: column<boolean>({ sql: () => 'u.two_factor_secret_sealed IS NOT NULL' }),
+  /** Those that are not revoked and may still be refreshed. */
+  signIns: column<number>({ sql: () => liveSignIns }),
+  ownerOf: column<number[]>({ sql: () => tenantsAs('OWNER') }),
+  memberOf: column<number[]>({ sql: () => tenantsAs('MEMBER') }),
+  createdAt: column<Date>(),
+});
+
+export type ListedUser = RowOf<typeof listedUsers>;
+
 /** Tenants with their owners, users with their tenants, as operators look for them. */
 export function directoryStore({ knex }: SharedDb) {
   async function listTenants({ id, after, limit, name, ownerEmail }: TenantListing): Promise<ListedTenant[]> {
@@ -75,24 +82,7 @@ export function directoryStore({ knex }: SharedDb) {
     if (id !== undefined) void tenants.where('t.id', id);
     if (name !== '') void tenants.whereRaw('strpos(lower(t.name), lower(?)) > 0', [name]);
     if (ownerEmail !== '') void tenants.where('u.email', ownerEmail);
-    return tenants.select<ListedTenant[]>(
-      't.id',
-      't.name',
-      't.plan',
-      't.region',
-      'u.id as ownerId',
-      'u.email as ownerEmail',
-      't.suspendedByTenant',
-      't.suspendedByOperator',
-      't.primaryBillingAccount',
-      't.idpOneBillingConfirmed',
-      knex.raw('cast(t.monthly_llm_cap_usd AS text) AS monthly_cap_usd'),
-      't.ownKnowledgeBases',
-      't.ownChunks',
-      't.ownStorageMb',
-      't.createdAt',
-      't.deletedAt',
-    );
+    return tenants.select<ListedTenant[]>(knex.raw(columnsOf(listedTenants, 't')));
   }
 
   async function listUsers({ id, after, limit, email, phone, tenant }: UserListing): Promise<ListedUser[]> {
@@ -106,18 +96,7 @@ export function directoryStore({ knex }: SharedDb) {
       );
     if (tenant !== undefined)
       void users.whereIn('u.id', knex('memberships').where({ tenantId: tenant }).select('userId'));
-    return users.select<ListedUser[]>(
-      'u.id',
-      'u.email',
-      'u.phoneE164 as phone',
-      'u.fullname',
-      'u.status',
-      knex.raw('u.two_factor_secret_sealed IS NOT NULL AS two_factor'),
-      knex.raw(`${liveSignIns} AS sign_ins`),
-      knex.raw(`${tenantsAs('OWNER')} AS owner_of`),
-      knex.raw(`${tenantsAs('MEMBER')} AS member_of`),
-      'u.createdAt',
-    );
+    return users.select<ListedUser[]>(knex.raw(columnsOf(listedUsers, 'u')));
   }
 
   return {
