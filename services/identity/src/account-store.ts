@@ -1,19 +1,24 @@
+import { column, columnsOf, type RowOf, table } from '@parley/postgres/database/table';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { UserStatus } from './user.ts';
 
 /** What decides how somebody signs in to an account. */
-export interface SignInMethods {
-  status: UserStatus;
-  email: string | null;
-  hasContact: boolean;
-  hasPassword: boolean;
-  hasTwoFactor: boolean;
+const signInMethods = table('users', {
+  status: column<UserStatus>(),
+  email: column<string | null>(),
+  hasContact: column<boolean>({ sql: (user) => `coalesce(${user}.email, ${user}.phone_e164) IS NOT NULL` }),
+  hasPassword: column<boolean>({ sql: (user) => `${user}.password_hash IS NOT NULL` }),
+  hasTwoFactor: column<boolean>({ sql: (user) => `${user}.two_factor_secret_sealed IS NOT NULL` }),
   /** The linked identity of IDP_ONE. */
-  idpOneSubject: string | null;
+  idpOneSubject: column<string | null>(),
   /** Whether a code or link that was sent to the email was ever used. */
-  emailProved: boolean;
-  emailProofRequired: boolean;
-}
+  emailProved: column<boolean>({ sql: (user) => `${user}.email_proved_at IS NOT NULL` }),
+  emailProofRequired: column<boolean>(),
+});
+
+export type SignInMethods = RowOf<typeof signInMethods>;
+
+const columns = columnsOf(signInMethods);
 
 export function accountStore({ knex }: SharedDb) {
   const live = () => knex('users').whereNull('deletedAt');
@@ -27,19 +32,7 @@ export function accountStore({ knex }: SharedDb) {
     },
 
     async lock(id: number): Promise<SignInMethods | undefined> {
-      return live()
-        .where({ id })
-        .forNoKeyUpdate()
-        .first(
-          'status',
-          'email',
-          'idpOneSubject',
-          'emailProofRequired',
-          knex.raw('coalesce(email, phone_e164) IS NOT NULL AS has_contact'),
-          knex.raw('password_hash IS NOT NULL AS has_password'),
-          knex.raw('two_factor_secret_sealed IS NOT NULL AS has_two_factor'),
-          knex.raw('email_proved_at IS NOT NULL AS email_proved'),
-        );
+      return live().where({ id }).forNoKeyUpdate().first(knex.raw(columns));
     },
 
     async setIdpOneSubject(id: number, idpOneSubject: string | null): Promise<void> {
