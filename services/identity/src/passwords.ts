@@ -2,6 +2,7 @@ import type { Caller } from '@parley/kernel/caller';
 import { clientNetwork } from '@parley/kernel/client-network';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
+import type { IdentityConfig } from './config.ts';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
 export interface Requester {
@@ -10,14 +11,6 @@ export interface Requester {
   user?: number | undefined;
   signIn?: string | undefined;
   signal?: AbortSignal | undefined;
-}
-
-export interface PasswordLimits {
-  atOnce: number;
-  waiting: number;
-  /** One sign-in may have half of them, so that it cannot exhaust the share. */
-  perUser: number;
-  perAddress: number;
 }
 
 export type Passwords = ReturnType<typeof createPasswords>;
@@ -30,11 +23,12 @@ export function requesterOf({ ip, userId, signInId }: Caller, signal?: AbortSign
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
 /** `hash` and `verify` throw DomainError as `FairQueue` does, and `unavailable` when the requester aborts while queued. */
-export function createPasswords({ perAddress, perUser, atOnce, waiting }: PasswordLimits) {
+export function createPasswords({ perAddress, perUser, atOnce, waiting }: IdentityConfig['hashes']) {
   const admissions = fairQueue({
     shares: {
       address: { inFlight: perAddress, waiting: 0 },
       user: { inFlight: perUser, waiting: 0 },
+      // Half, so that one sign-in cannot exhaust the share of its user.
       'sign-in': { inFlight: Math.ceil(perUser / 2), waiting: 0 },
     },
   });

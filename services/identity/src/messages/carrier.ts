@@ -1,3 +1,4 @@
+import type { IdentityConfig } from '../config.ts';
 import type { Message } from './message.ts';
 
 /** A message with the id by which receivers recognize a second delivery. */
@@ -13,10 +14,4 @@ export interface Carrier<To> {
 
 export class MessageRefused extends Error {}
 
-export interface DeliverySettings {
-  smtpUrl: string | undefined;
-  mailFrom: string;
-  smsUrl: string | undefined;
-  smsToken: string | undefined;
-  dataFolder: string;
-}
+export type DeliverySettings = IdentityConfig['delivery'];
