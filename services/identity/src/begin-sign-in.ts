@@ -5,11 +5,11 @@ import { newRefreshToken, refreshTokenSha256 } from './refresh-token.ts';
 import { type NewSignIn, signInStore } from './sign-in-store.ts';
 
 export interface BeginSignIn extends Omit<NewSignIn, 'id' | 'fcmTokenSealed' | 'refreshToken'> {
-  fcmToken: string | null;
+  fcmToken?: string | null;
 }
 
 /** Only the hash of the first refresh token is stored; the result holds the token itself. */
-export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmToken, ...signIn }: BeginSignIn) {
+export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmToken = null, ...signIn }: BeginSignIn) {
   const id = randomUUID();
   const refreshToken = newRefreshToken();
   await signInStore(db).insert({

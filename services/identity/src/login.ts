@@ -62,7 +62,6 @@ export async function login(
       tenantId: 'last',
       limitedReason: limitOf(locked, 'PASSWORD'),
       ip: caller.ip ?? null,
-      fcmToken: null,
     });
   };
   const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, gone: signal });

@@ -25,20 +25,13 @@ export function openIdpOneAccount(
     const userId = await users.insert({
       email: isKept ? email : null,
       fullname,
-      passwordHash: null,
-      phone: null,
       idpOneSubject: subject,
-      idType: null,
-      idNoSealed: null,
-      idNoIndex: null,
-      idDocumentIndex: null,
       referralCode: newReferralCode(),
-      referrerId: null,
     });
     const tenantId = company
       ? await joinCompany(db, company, userId)
       : (await provisionTenant(db, { ...tenantDefaults, name: `${fullname}'s Workspace` }, userId)).id;
-    return beginSignIn(ports, db, { userId, tenantId, limitedReason: null, ip: caller.ip ?? null, fcmToken: null });
+    return beginSignIn(ports, db, { userId, tenantId, limitedReason: null, ip: caller.ip ?? null });
   };
   // Others of the same company wait for the unique index, and hold no connection meanwhile.
   const row = company ? `company ${company.id}` : `subject ${subject}`;

@@ -50,7 +50,6 @@ export async function signInToAccount(
       tenantId: 'last',
       limitedReason: limitOf({ hasTwoFactor: keptTwoFactor, emailProofRequired: !account.emailProved }, 'IDP_ONE'),
       ip: caller.ip ?? null,
-      fcmToken: null,
     });
     return { signIn, revoked };
   };

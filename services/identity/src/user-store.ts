@@ -14,15 +14,15 @@ export interface Account {
 export interface NewUser {
   email: string | null;
   fullname: string;
-  passwordHash: string | null;
-  phone: Phone | null;
+  passwordHash?: string;
+  phone?: Phone;
   idpOneSubject?: string;
-  idType: string | null;
-  idNoSealed: Buffer | null;
-  idNoIndex: Buffer | null;
-  idDocumentIndex: Buffer | null;
+  idType?: string | null;
+  idNoSealed?: Buffer | null;
+  idNoIndex?: Buffer | null;
+  idDocumentIndex?: Buffer | null;
   referralCode: string;
-  referrerId: number | null;
+  referrerId?: number | null;
 }
 
 const columns = columnsOf(users);
