@@ -8,17 +8,12 @@ import type { ClaimIdempotencyKeyRequest } from '@parley/protos/parley/identity/
 import { idempotencyStore, type KeyScope, type NewClaim } from './idempotency-store.ts';
 import type { Ports } from './ports.ts';
 
-export interface ClaimedKey {
-  useId: string;
-  result: Buffer | undefined;
-}
-
 /** @throws DomainError `invalid`, `IDEMPOTENCY_KEY_REUSED`: it belongs to another request; `conflict`: another claim has a lease */
 export async function claimIdempotencyKey(
   { database, keys, box, settings }: Ports,
   caller: Caller,
   { key, requestSha256, claimId, inAnyTenant }: ClaimIdempotencyKeyRequest,
-): Promise<ClaimedKey> {
+) {
   const problem = idempotencyKeyProblem(key);
   if (problem) throw invalid({ path: 'Idempotency-Key', message: problem });
   const scope = scopeOf(caller, key, inAnyTenant);

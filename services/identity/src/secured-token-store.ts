@@ -27,11 +27,6 @@ export interface TokenSelector {
   secretHash: Buffer | undefined;
 }
 
-export interface FoundToken {
-  id: number;
-  userId: number | null;
-}
-
 export interface AttemptedToken {
   isRight: boolean;
   channel: Channel;
@@ -87,7 +82,13 @@ export function securedTokenStore({ knex }: SharedDb) {
       );
     },
 
-    async find({ type, id, contactIndexes, purposes, secretHash }: TokenSelector): Promise<FoundToken | undefined> {
+    async find({
+      type,
+      id,
+      contactIndexes,
+      purposes,
+      secretHash,
+    }: TokenSelector): Promise<{ id: number; userId: number | null } | undefined> {
       return knex('secured_tokens')
         .where({ type, ...(id !== undefined && { id }), ...(secretHash && { secretHash }) })
         .where((query) => {

@@ -3,11 +3,6 @@ import type { SharedDb } from '@parley/postgres/database/types';
 const offersAtOnce = 5;
 const wrongCodesUntilLock = 5;
 
-export interface CodeState {
-  isLocked: boolean;
-  lastStep: number | null;
-}
-
 /** The second factor of users. Each transaction has locked the user's row before. */
 export function twoFactorStore({ knex }: SharedDb) {
   const user = (userId: number) => knex('users').where({ id: userId });
@@ -43,7 +38,7 @@ export function twoFactorStore({ knex }: SharedDb) {
       await user(userId).update({ twoFactorSecretSealed: null, ...noCodes, updatedAt: now });
     },
 
-    async findCodeState(userId: number): Promise<CodeState> {
+    async findCodeState(userId: number): Promise<{ isLocked: boolean; lastStep: number | null }> {
       return user(userId).first({
         isLocked: knex.raw('coalesce(two_factor_locked_until > parley_now(), false)'),
         lastStep: knex.raw('CASE WHEN two_factor_secret_sealed IS NOT NULL THEN two_factor_last_step END'),
