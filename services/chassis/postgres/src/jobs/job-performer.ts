@@ -1,23 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { isAbortError } from '@parley/kernel/abort';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Transaction } from '../database/types.ts';
+import type { TenantDb, Transaction } from '../database/types.ts';
 import type { HeldLease, HeldLeases } from './held-leases.ts';
 import type { ClaimedJob } from './job-rows.ts';
 import { JobCancelled, JobHandover, LeaseLost } from './job-signals.ts';
-import type { Lease } from './job-types.ts';
+import type { TenantJob } from './job-types.ts';
 import { jobsStore } from './jobs-store.ts';
-import type { RunnerOptions } from './runner-types.ts';
-
-/** How a runner handles its jobs. */
-export interface JobWork {
-  handle(job: ClaimedJob, run: { signal: AbortSignal; lease: Lease; prepared: unknown }): Promise<void>;
-  prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
-  /** Whether exhausted jobs stay in the table with state `failed`. */
-  keepsFailed: boolean;
-  /** Runs `end` in a tenant's transaction, together with the effects of the failure. */
-  exhaust(job: ClaimedJob, error: unknown, end: (db: Transaction) => Promise<boolean>): Promise<void>;
-}
+import type { JobRunnerOptions } from './runner-types.ts';
 
 /** How a job ends. `expired`: only if its lease has expired. With an `error` it stays in the table with state `failed`. */
 export interface Ending {
@@ -27,9 +18,7 @@ export interface Ending {
   error?: string;
 }
 
-export interface JobPerformerOptions
-  extends Pick<RunnerOptions, 'database' | 'kind' | 'maxAttempts' | 'retryable' | 'backoffMs' | 'log'> {
-  work: JobWork;
+export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerOptions<Data, Prepared, Fetched> {
   leaseMs: number;
   leases: HeldLeases;
   /** Ends a job in this transaction, and its lease after the commit. False: another process has the job. */
@@ -44,19 +33,33 @@ export interface JobPerformerOptions
 const tracer = trace.getTracer('parley.jobs');
 
 /** Runs handlers and writes each outcome once. */
-export function jobPerformer(options: JobPerformerOptions) {
-  const { database, kind, work, leases, leaseMs, end, maxAttempts = 3, log } = options;
+export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptions<Data, Prepared, Fetched>) {
+  const { database, kind, handler, beforeExhausted, onExhausted, leases, leaseMs, end, maxAttempts = 3, log } = options;
   const { retryable = () => true, backoffMs = defaultBackoffMs } = options;
   const exhausting = new Set<string>();
 
-  async function perform(lease: HeldLease, prepared: unknown): Promise<void> {
+  const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => ({
+    id,
+    kind,
+    key,
+    tenantId,
+    data: data as Data,
+    attempt,
+  });
+
+  /** Undefined also for a claim in a shared transaction, which cannot read the tenant's rows. */
+  async function prepare(db: Transaction, job: ClaimedJob): Promise<Prepared | undefined> {
+    return options.prepare && isOfTenant(db, job.tenantId) ? options.prepare(db, typed(job)) : undefined;
+  }
+
+  async function perform(lease: HeldLease, prepared: Prepared | undefined): Promise<void> {
     const { job, controller } = lease;
     const { signal } = controller;
     const parent = propagation.extract(ROOT_CONTEXT, { traceparent: job.traceparent });
     const attributes = { 'parley.job.kind': kind, 'parley.job.id': job.id, 'parley.job.attempt': job.attempt };
     await tracer.startActiveSpan(`job ${kind}`, { kind: SpanKind.CONSUMER, attributes }, parent, async (span) => {
       try {
-        await work.handle(job, { signal, lease: { complete: (db) => complete(db, lease) }, prepared });
+        await handler({ ...typed(job), signal, lease: { complete: (db) => complete(db, lease) }, prepared });
         // A handler that stopped for a handover or a lost lease has not done the job.
         if (!runsElsewhere(signal)) await completeAlone(lease);
       } catch (error) {
@@ -101,7 +104,7 @@ export function jobPerformer(options: JobPerformerOptions) {
     try {
       if (error instanceof LeaseLost) {
         log.warn(about, 'job was ended by another process');
-      } else if (controller.signal.reason instanceof JobCancelled && isAbort(error, controller.signal)) {
+      } else if (isCancelled(controller.signal, error)) {
         await completeAlone(lease);
       } else if (job.attempt < maxAttempts && retryable(error)) {
         const delayMs = Math.round(backoffMs(job.attempt));
@@ -127,8 +130,13 @@ export function jobPerformer(options: JobPerformerOptions) {
     if (exhausting.has(job.token)) return;
     exhausting.add(job.token);
     const about = { kind, jobId: job.id, attempt: job.attempt };
-    const how = { expired, ...(work.keepsFailed && { error: publicMessage(error) }) };
-    const write = () => work.exhaust(job, error, (db) => end(db, job, how, lease));
+    const how = { expired, ...(!onExhausted && { error: publicMessage(error) }) };
+    const write = async () => {
+      const fetched = (await beforeExhausted?.(typed(job))) as Fetched;
+      await database.transact(job.tenantId, async (db) => {
+        if (await end(db, job, how, lease)) await onExhausted?.(db, typed(job), error, fetched);
+      });
+    };
     try {
       log.error({ ...about, err: error }, 'job failed for good');
       await (lease ? persist(lease, write) : write());
@@ -140,7 +148,7 @@ export function jobPerformer(options: JobPerformerOptions) {
     }
   }
 
-  return { perform, exhaust };
+  return { prepare, perform, exhaust };
 }
 
 /** Whether another process runs the job, or will. */
@@ -148,8 +156,13 @@ function runsElsewhere(signal: AbortSignal): boolean {
   return signal.reason instanceof JobHandover || signal.reason instanceof LeaseLost;
 }
 
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  return error === signal.reason || (error instanceof Error && error.name === 'AbortError');
+/** Whether the handler stopped because its job was cancelled. */
+function isCancelled({ reason }: AbortSignal, error: unknown): boolean {
+  return reason instanceof JobCancelled && (error === reason || isAbortError(error));
+}
+
+function isOfTenant(db: Transaction, tenantId: number): db is TenantDb {
+  return 'tenantId' in db && db.tenantId === tenantId;
 }
 
 /** The part of an error that may be stored: only messages of DomainErrors are known to hold no secrets. */

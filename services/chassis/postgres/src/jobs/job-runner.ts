@@ -1,65 +1,207 @@
-import type { TenantDb, Transaction } from '../database/types.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import { sleep } from '@parley/kernel/timers';
+import { keepSubscribed } from '@parley/live/key-value/keep-subscribed';
+import type { Knex } from 'knex';
+import type { Transaction } from '../database/types.ts';
+import { type HeldLease, heldLeases } from './held-leases.ts';
+import { wakeOf } from './job-claimer.ts';
+import { type Ending, jobPerformer } from './job-performer.ts';
 import type { ClaimedJob } from './job-rows.ts';
-import type { JobRun, TenantJob } from './job-types.ts';
-import { runnerOf } from './runner-core.ts';
-import type { JobRunner, RunnerOptions } from './runner-types.ts';
+import { jobSearch } from './job-search.ts';
+import { JobHandover, LeaseLost } from './job-signals.ts';
+import { jobsStore } from './jobs-store.ts';
+import { leaseTimes } from './lease-times.ts';
+import type { JobRunner, JobRunnerOptions } from './runner-types.ts';
 
-/**
- * Options of a runner for one kind of job. The handler works outside any transaction and ends the job by
- * `lease.complete(db)` in one of its own; if it resolves without that, the runner completes the job, unless the signal was
- * aborted with `JobHandover` or `LeaseLost`. A handler that throws is retried; after a cancellation an AbortError or the
- * signal's reason ends the job.
- */
-export interface JobRunnerOptions<Data, Prepared = undefined, Fetched = undefined> extends RunnerOptions {
-  handler(run: JobRun<Data, Prepared>): Promise<void>;
-  /**
-   * Reads what the handler needs first, in the transaction that claims the job: its append, or the completion of the job
-   * before it. Saves the handler a transaction. When it throws, that transaction rolls back.
-   */
-  prepare?: ((db: TenantDb, job: TenantJob<Data>) => Promise<Prepared>) | undefined;
-  /**
-   * Fetches, before the transaction of `onExhausted`, what that needs, e.g. from another service. When it throws, the failure
-   * of the job is recorded later.
-   */
-  beforeExhausted?: ((job: TenantJob<Data>) => Promise<Fetched>) | undefined;
-  /**
-   * Records, in the transaction that removes the job, that it has failed for good: with the error of its last attempt, or
-   * `LeaseLost` when its process died at the last one. Without this function the job stays in the table with state `failed`
-   * and the message of a `DomainError` or the name of any other error.
-   */
-  onExhausted?: ((db: TenantDb, job: TenantJob<Data>, error: unknown, fetched: Fetched) => Promise<void>) | undefined;
-}
+/** How long handlers have to end after `JobHandover`, before their jobs are released to other processes. */
+const handoverMs = 1_000;
 
 export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   options: JobRunnerOptions<Data, Prepared, Fetched>,
 ): JobRunner {
-  const { database, handler, prepare, beforeExhausted, onExhausted } = options;
-  const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => ({
-    id,
+  const { database, kind, concurrency, maxAttempts = 3, notifier, log, stopGraceMs = 15_000 } = options;
+  const perTenantLimit = typeof options.perTenantLimit === 'number' ? options.perTenantLimit : undefined;
+  const { leaseMs, searchIntervalMs } = leaseTimes(options.leaseMs ?? 30_000, options.searchIntervalMs);
+  const owner = randomUUID();
+  const claim = { owner, leaseMs };
+  const channel = `parley:jobs:${database.schemaName}:${kind}:cancelled`;
+  // A job must not inherit the async context of the request that commits or completes another job.
+  const detached = AsyncLocalStorage.snapshot();
+
+  const leases = heldLeases({ database, kind, leaseMs, log });
+  const running = new Set<Promise<void>>();
+  const reserved = new Set<{ knex: Knex.Transaction }>();
+  const unsubscribes: (() => unknown)[] = [];
+  let searchSlots = 0;
+  let accepting = false;
+  let handedOver = false;
+
+  const search = jobSearch({
+    database,
     kind,
-    key,
-    tenantId,
-    data: data as Data,
-    attempt,
+    claim,
+    perTenantLimit,
+    maxAttempts,
+    intervalMs: searchIntervalMs,
+    capacity,
+    reserveSlots: (count) => {
+      searchSlots = count;
+    },
+    begin: (job, claimedAtMs) => begin(job, { claimedAtMs, prepared: undefined }),
+    exhausted: (job) => track(exhaust(job, new LeaseLost(`The job was lost ${job.attempt} times`), { expired: true })),
+    log,
   });
-  return runnerOf(options, {
-    async handle(job, { signal, lease, prepared }) {
-      await handler({ ...typed(job), signal, lease, prepared: prepared as Prepared | undefined });
+
+  const { prepare, perform, exhaust } = jobPerformer({
+    ...options,
+    leaseMs,
+    leases,
+    end,
+    drop,
+    retryIn: (delayMs) => search.within(delayMs),
+    isHandedOver: () => handedOver,
+  });
+
+  function capacity(): number {
+    if (!accepting) return 0;
+    // Nothing reports a rollback, so slots of completed transactions are freed here.
+    for (const slot of reserved) if (slot.knex.isCompleted()) reserved.delete(slot);
+    return concurrency - leases.size - reserved.size - searchSlots;
+  }
+
+  function drop(lease: HeldLease): void {
+    leases.remove(lease);
+    search.slotFreed();
+  }
+
+  /** Ends a job and claims the next of its key, in one transaction. False: another process has the job. */
+  async function end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean> {
+    const store = jobsStore(db.knex, kind);
+    const ended = store.end(job, ending);
+    if (!ending.rollsBack && !(await ended)) return false;
+    const claimedAtMs = performance.now();
+    // When other tenants wait for a slot, the next job of this key does not get this one: otherwise a tenant that always has
+    // another job would never free its slots.
+    const mayClaim = accepting && !search.needsSlot && (lease ? leases.has(lease) : capacity() > 0);
+    const none = Promise.resolve({ next: undefined, waiting: accepting });
+    const claiming = mayClaim ? store.claimNext(job, claim, perTenantLimit) : none;
+    claiming.catch(() => undefined); // refused where another process runs the job: it was not ended then
+    if (!(await ended)) return false;
+    if (lease) lease.ending = true;
+    const { next, waiting } = await claiming;
+    const prepared = next && (await prepare(db, next));
+    db.afterCommit(() => {
+      if (lease) leases.remove(lease);
+      if (next) begin(next, { claimedAtMs, prepared });
+      else search.slotFreed();
+    });
+    // The search claims jobs of other keys after the commit in its own transaction, so that a conflict with another process
+    // cannot roll back the effect of this job.
+    if (waiting && !next) db.wake(wakeOf(kind));
+    return true;
+  }
+
+  function begin(job: ClaimedJob, { claimedAtMs, prepared }: { claimedAtMs: number; prepared: unknown }): void {
+    if (handedOver) {
+      void release([job]);
+      return;
+    }
+    const lease = leases.add(job, claimedAtMs);
+    track(detached(() => perform(lease, prepared as Prepared | undefined)));
+  }
+
+  /** `stop` waits for the task. */
+  function track(task: Promise<void>): void {
+    const done = task.finally(() => running.delete(done));
+    running.add(done);
+  }
+
+  async function release(released: ClaimedJob[]): Promise<void> {
+    if (released.length === 0) return;
+    try {
+      await database.transactShared((db) => jobsStore(db.knex, kind).release(released, 0));
+      log.info({ kind, jobs: released.length }, 'jobs handed over');
+    } catch (error) {
+      log.warn({ kind, jobs: released.length, err: error }, 'job handover failed; the leases expire');
+    }
+  }
+
+  async function settled(ms: number): Promise<void> {
+    const endMs = performance.now() + ms;
+    for (let leftMs = ms; running.size > 0 && leftMs > 0; leftMs = endMs - performance.now()) {
+      const done = new AbortController();
+      await Promise.race([Promise.allSettled(running), sleep(leftMs, done.signal)]); // a job that ends may have started the next one
+      done.abort();
+    }
+  }
+
+  /** Not awaited: a notifier that does not answer delays neither start nor stop. Renewals report cancellations meanwhile. */
+  function subscribeCancellations(): void {
+    if (!notifier) return;
+    const handler = (token: string) => void leases.cancel(token);
+    let stopped = false;
+    let unsubscribe: (() => Promise<void>) | undefined;
+    keepSubscribed(notifier, { channel, handler, log })
+      .then((leave) => {
+        unsubscribe = leave;
+        return stopped ? leave() : undefined;
+      })
+      .catch((error: unknown) => log.error({ kind, channel, err: error }, 'subscription to cancellations failed'));
+    unsubscribes.push(async () => {
+      stopped = true;
+      await unsubscribe?.();
+    });
+  }
+
+  const runner: JobRunner = {
+    name: `jobs ${kind}`,
+    kind,
+    owner,
+    leaseMs,
+    perTenantLimit,
+    get running() {
+      return leases.size;
     },
-    async prepare(db, job) {
-      // A claim in a shared transaction cannot read the tenant's rows.
-      return prepare && isOfTenant(db, job.tenantId) ? prepare(db, typed(job)) : undefined;
+    prepare,
+    begin,
+
+    reserve(knex) {
+      if (capacity() <= 0) return undefined;
+      const slot = { knex };
+      reserved.add(slot);
+      return { free: () => void reserved.delete(slot) };
     },
-    keepsFailed: onExhausted === undefined,
-    async exhaust(job, error, end) {
-      const fetched = (await beforeExhausted?.(typed(job))) as Fetched;
-      await database.transact(typed(job).tenantId, async (db) => {
-        if (await end(db)) await onExhausted?.(db, typed(job), error, fetched);
+
+    cancelled(token) {
+      if (leases.cancel(token)) return;
+      notifier?.publish(channel, token).catch((error: unknown) => {
+        log.warn({ kind, err: error }, 'cancellation not published; it takes effect at the next renewal');
       });
     },
-  });
-}
 
-function isOfTenant(db: Transaction, tenantId: number): db is TenantDb {
-  return 'tenantId' in db && db.tenantId === tenantId;
+    async start() {
+      if (options.soleOwner) await database.transactShared((db) => jobsStore(db.knex, kind).expireOtherLeases(owner));
+      unsubscribes.push(database.onWake(wakeOf(kind), () => search.within(0)));
+      subscribeCancellations();
+      handedOver = false;
+      accepting = true;
+      search.start();
+    },
+
+    async stop() {
+      accepting = false;
+      await search.stop();
+      await settled(stopGraceMs);
+      for (const { controller } of leases.list()) controller.abort(new JobHandover());
+      await settled(handoverMs);
+      handedOver = true;
+      const left = leases.list();
+      await release(left.map(({ job }) => job));
+      for (const lease of left) leases.remove(lease);
+      await Promise.allSettled(unsubscribes.splice(0).map(async (step) => step()));
+    },
+  };
+  database.registry.runners.set(kind, runner);
+  return runner;
 }

@@ -1,5 +1,5 @@
-import { type JobRunnerOptions, jobRunner } from './job-runner.ts';
-import type { JobRunner, RunnerOptions } from './runner-types.ts';
+import { jobRunner } from './job-runner.ts';
+import type { JobRunner, JobRunnerOptions, RunnerOptions } from './runner-types.ts';
 
 /** The runner options that the service provides. */
 type ServiceOptions = 'database' | 'soleOwner' | 'notifier' | 'log';

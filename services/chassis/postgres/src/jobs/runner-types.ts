@@ -1,8 +1,8 @@
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
-import type { Database } from '../database/types.ts';
+import type { Database, TenantDb } from '../database/types.ts';
 import type { JobClaimer } from './job-claimer.ts';
-import type { JobNotifier } from './job-types.ts';
+import type { JobNotifier, JobRun, TenantJob } from './job-types.ts';
 
 /** How jobs of one kind are run. */
 export interface RunnerOptions {
@@ -38,6 +38,32 @@ export interface RunnerOptions {
   /** Carries cancellations to other replicas at once. */
   notifier?: JobNotifier | undefined;
   log: Logger;
+}
+
+/**
+ * Options of a runner for one kind of job. The handler works outside any transaction and ends the job by
+ * `lease.complete(db)` in one of its own; if it resolves without that, the runner completes the job, unless the signal was
+ * aborted with `JobHandover` or `LeaseLost`. A handler that throws is retried; after a cancellation an AbortError or the
+ * signal's reason ends the job.
+ */
+export interface JobRunnerOptions<Data, Prepared = undefined, Fetched = undefined> extends RunnerOptions {
+  handler(run: JobRun<Data, Prepared>): Promise<void>;
+  /**
+   * Reads what the handler needs first, in the transaction that claims the job: its append, or the completion of the job
+   * before it. Saves the handler a transaction. When it throws, that transaction rolls back.
+   */
+  prepare?: ((db: TenantDb, job: TenantJob<Data>) => Promise<Prepared>) | undefined;
+  /**
+   * Fetches, before the transaction of `onExhausted`, what that needs, e.g. from another service. When it throws, the failure
+   * of the job is recorded later.
+   */
+  beforeExhausted?: ((job: TenantJob<Data>) => Promise<Fetched>) | undefined;
+  /**
+   * Records, in the transaction that removes the job, that it has failed for good: with the error of its last attempt, or
+   * `LeaseLost` when its process died at the last one. Without this function the job stays in the table with state `failed`
+   * and the message of a `DomainError` or the name of any other error.
+   */
+  onExhausted?: ((db: TenantDb, job: TenantJob<Data>, error: unknown, fetched: Fetched) => Promise<void>) | undefined;
 }
 
 /** Runs the jobs of one kind in this process from `start` to `stop`. */

@@ -3,10 +3,10 @@ import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import type { Database, SchemaDeclaration, Transaction } from '../../src/database/types.ts';
 import type { JobClaimer } from '../../src/jobs/job-claimer.ts';
-import { type JobRunnerOptions, jobRunner } from '../../src/jobs/job-runner.ts';
+import { jobRunner } from '../../src/jobs/job-runner.ts';
 import type { JobRun } from '../../src/jobs/job-types.ts';
 import { jobs } from '../../src/jobs/jobs.ts';
-import type { JobRunner } from '../../src/jobs/runner-types.ts';
+import type { JobRunner, JobRunnerOptions } from '../../src/jobs/runner-types.ts';
 
 /** A service whose jobs write one row each. */
 export const effectsSchema: SchemaDeclaration = {
