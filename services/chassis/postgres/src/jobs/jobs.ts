@@ -48,15 +48,6 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
     throw new Error(`No runner is registered for jobs of the kind ${kind}; registered kinds: ${known}`);
   }
 
-  function afterCancel(rows: { kind: string; state: string; token: string | null }[]): boolean {
-    for (const { kind, state, token } of rows) {
-      if (state === 'queued') db.wake(wakeOf(kind));
-      if (token === null) continue;
-      db.afterCommit(() => db.registry.runners.get(kind)?.cancelled(token));
-    }
-    return rows.length > 0;
-  }
-
   return {
     /**
      * @throws Error where no runner of the kind is registered with the service.
@@ -118,12 +109,17 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
         'id' in which
           ? `id = :id and state <> 'failed'`
           : `kind = :kind and key = :key and (state = 'running' or ${waitsAgain})`;
-      const { rows } = await db.knex.raw(
+      const { rows }: { rows: { kind: string; state: string; token: string | null }[] } = await db.knex.raw(
         `update jobs set cancel_requested = true, run_at = case when ${waitsAgain} then parley_now() else run_at end
           where ${condition} ${ofTenant} returning kind, state, lease_token as token`,
         { ...which, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
       );
-      return afterCancel(rows);
+      for (const { kind, state, token } of rows) {
+        if (state === 'queued') db.wake(wakeOf(kind));
+        if (token === null) continue;
+        db.afterCommit(() => db.registry.runners.get(kind)?.cancelled(token));
+      }
+      return rows.length > 0;
     },
 
     /**
