@@ -1,10 +1,3 @@
-/** The length of leases and the interval of searches for expired ones, in ms. */
-export interface LeaseTimes {
-  leaseMs: number;
-  /** On average; randomized by a quarter. */
-  searchIntervalMs: number;
-}
-
 const defaultSearchMs = 1_500;
 
 /** The longest pause between two searches, as a multiple of the interval. */
@@ -15,8 +8,9 @@ const longestPause = 1.25;
  * longest pause between two searches, and 5 % for the search and its claim.
  * @param searchIntervalMs default 1.5 s, or a twelfth of `takeOverMs` where that is less. One that is not shorter than
  * `takeOverMs` does not shorten the lease: other processes search then.
+ * @returns the length of leases and the average interval of searches, in ms; a runner randomizes it by a quarter.
  */
-export function leaseTimes(takeOverMs: number, searchIntervalMs?: number): LeaseTimes {
+export function leaseTimes(takeOverMs: number, searchIntervalMs?: number) {
   const intervalMs = searchIntervalMs ?? Math.min(defaultSearchMs, takeOverMs / 12);
   if (intervalMs >= takeOverMs) return { leaseMs: takeOverMs, searchIntervalMs: intervalMs };
   const leftMs = takeOverMs * 0.95 - intervalMs * longestPause;
