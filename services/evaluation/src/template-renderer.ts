@@ -1,16 +1,6 @@
 import { fairQueue } from '@parley/kernel/fair-queue';
-import {
-  type Rendered,
-  type RendererLimits,
-  type RendererProcess,
-  type Rendering,
-  startRendererProcess,
-} from './renderer-process.ts';
-
-export interface RenderingFor {
-  tenantId: number;
-  signal: AbortSignal;
-}
+import { workerPool } from '@parley/kernel/worker-pool';
+import { type Rendered, type RendererLimits, type Rendering, startRendererProcess } from './renderer-process.ts';
 
 export type TemplateRenderer = ReturnType<typeof templateRenderer>;
 
@@ -23,43 +13,26 @@ export interface TemplateRendererOptions extends Partial<RendererLimits> {
 export function templateRenderer(options: TemplateRendererOptions = {}) {
   const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;
   const turns = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
-  const processes = new Set<RendererProcess>();
-  let idle: RendererProcess[] = [];
+  const processes = workerPool(() => startRendererProcess({ heapMb, killAfterMs }));
   let stopped = false;
-
-  function acquireProcess(): RendererProcess {
-    idle = idle.filter(({ ended }) => !ended);
-    const acquired = idle.pop() ?? startRendererProcess({ heapMb, killAfterMs });
-    processes.add(acquired);
-    return acquired;
-  }
-
-  function releaseProcess(acquired: RendererProcess): void {
-    if (acquired.ended) processes.delete(acquired);
-    else idle.push(acquired);
-  }
 
   return {
     name: 'template renderer',
     async start(): Promise<void> {
       stopped = false;
     },
-    async render(rendering: Rendering, { tenantId, signal }: RenderingFor): Promise<Rendered> {
+    async render(
+      rendering: Rendering,
+      { tenantId, signal }: { tenantId: number; signal: AbortSignal },
+    ): Promise<Rendered> {
       signal.throwIfAborted();
       using _turn = { [Symbol.dispose]: await turns.enter({ tenant: tenantId }, () => signal) };
       if (stopped) throw new Error('No templates are rendered any more');
-      const acquired = acquireProcess();
-      try {
-        return await acquired.render(rendering);
-      } finally {
-        releaseProcess(acquired);
-      }
+      return await processes.use((renderer) => renderer.render(rendering));
     },
     async stop(): Promise<void> {
       stopped = true;
-      idle = [];
-      await Promise.all([...processes].map((each) => each.end()));
-      processes.clear();
+      await processes.close();
     },
   };
 }

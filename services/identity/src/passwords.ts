@@ -2,6 +2,7 @@ import type { Caller } from '@parley/kernel/caller';
 import { clientNetwork } from '@parley/kernel/client-network';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
+import { workerPool } from '@parley/kernel/worker-pool';
 import type { IdentityConfig } from './config.ts';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
@@ -33,18 +34,7 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
     },
   });
   const queue = fairQueue({ inFlight: atOnce, waiting, shares: { address: {} } });
-  const threads = new Set<HashThread>();
-  const idle: HashThread[] = [];
-
-  function takeThread(): HashThread {
-    for (let thread = idle.pop(); thread; thread = idle.pop()) {
-      if (!thread.ended) return thread;
-      threads.delete(thread);
-    }
-    const started = startHashThread();
-    threads.add(started);
-    return started;
-  }
+  const threads = workerPool(startHashThread);
 
   async function waitForSlot(requester: Requester): Promise<Release> {
     try {
@@ -57,12 +47,7 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
 
   async function onThread<T>(requester: Requester, work: (thread: HashThread) => Promise<T>): Promise<T> {
     using _slot = { [Symbol.dispose]: await waitForSlot(requester) };
-    const thread = takeThread();
-    try {
-      return await work(thread);
-    } finally {
-      idle.push(thread);
-    }
+    return await threads.use(work);
   }
 
   return {
@@ -78,11 +63,6 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
         const matches = await thread.run({ password, hash: passwordHash || dummyHash });
         return matches === true && Boolean(passwordHash);
       }),
-    async close(): Promise<void> {
-      const ending = [...threads];
-      threads.clear();
-      idle.length = 0;
-      await Promise.all(ending.map((thread) => thread.end()));
-    },
+    close: () => threads.close(),
   };
 }

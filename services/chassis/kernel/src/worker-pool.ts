@@ -1,0 +1,32 @@
+/** A thread or process that works for one caller at a time. */
+export interface PooledWorker {
+  readonly ended: boolean;
+  end(): Promise<void>;
+}
+
+/** Lends workers, and starts one where none is idle. How many there are is bounded by how many callers use them at once. */
+export function workerPool<Worker extends PooledWorker>(start: () => Worker) {
+  const workers = new Set<Worker>();
+  let idle: Worker[] = [];
+
+  return {
+    async use<T>(work: (worker: Worker) => Promise<T>): Promise<T> {
+      idle = idle.filter(({ ended }) => !ended);
+      const worker = idle.pop() ?? start();
+      workers.add(worker);
+      try {
+        return await work(worker);
+      } finally {
+        if (worker.ended) workers.delete(worker);
+        else idle.push(worker);
+      }
+    },
+    /** Ends all workers, those in use too. */
+    async close(): Promise<void> {
+      const ending = [...workers];
+      workers.clear();
+      idle = [];
+      await Promise.all(ending.map((worker) => worker.end()));
+    },
+  };
+}
