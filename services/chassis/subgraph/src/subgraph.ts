@@ -14,6 +14,7 @@ import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { type GraphServerOptions, listen } from '@parley/kernel/listen';
+import { readWithin } from '@parley/kernel/read-within';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { parse } from 'graphql';
@@ -139,14 +140,7 @@ function tooLarge(): RequestRefused {
 async function readRequest(request: IncomingMessage): Promise<GraphRequest> {
   if (request.method !== 'POST') throw new RequestRefused(405, 'GraphQL is served by POST only');
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  const body = parseJson(Buffer.concat(chunks).toString());
+  const body = parseJson((await readWithin(request, maxBodyBytes, tooLarge)).toString());
   if (!isGraphRequest(body)) throw new RequestRefused(400, 'The body is not a GraphQL request in JSON');
   return body;
 }

@@ -1,6 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 import { parseJson } from '@parley/kernel/json';
 import type { Logger } from '@parley/kernel/log';
+import { readWithin } from '@parley/kernel/read-within';
 import type { IdpOneSettings } from './idp-one-settings.ts';
 import { type ProviderPerson, readProviderPerson } from './provider-person.ts';
 
@@ -39,12 +40,7 @@ export function ticketExchange(
 }
 
 async function textWithin({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`answered more than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  if (!body) return '';
+  const tooLarge = () => new Error(`answered more than ${maxAnswerBytes} bytes`);
+  return (await readWithin(body, maxAnswerBytes, tooLarge)).toString();
 }
