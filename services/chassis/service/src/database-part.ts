@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { isDomainError } from '@parley/kernel/errors';
 import type { Part } from '@parley/kernel/unit';
+import { whileUnavailable } from '@parley/kernel/while-unavailable';
 import type { Database } from '@parley/postgres/database/types';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
@@ -25,13 +24,10 @@ export function databasePart(
 
 async function waitForDatabase(database: Database): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
-  for (;;) {
-    try {
-      return await database.ping();
-    } catch (error) {
-      // Other errors, such as a wrong password, do not pass with time.
-      if (!isDomainError(error) || error.kind !== 'unavailable' || performance.now() > deadline) throw error;
-    }
-    await delay(retryIntervalMs);
-  }
+  // Other errors, such as a wrong password, do not pass with time.
+  await whileUnavailable(
+    () => database.ping(),
+    retryIntervalMs,
+    () => performance.now() <= deadline,
+  );
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
+import { whileUnavailable } from '@parley/kernel/while-unavailable';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { beginning, compareParts, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import { type Entry, SlowReader } from './event-log.ts';
@@ -55,16 +55,9 @@ export async function followStream(
     return made;
   }
 
-  async function withRetries<T>(read: () => Promise<T>): Promise<T> {
+  function withRetries<T>(read: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + outageTimeoutMs;
-    for (;;) {
-      try {
-        return await read();
-      } catch (error) {
-        if (!isDomainError(error, 'unavailable') || ended.signal.aborted || performance.now() > deadline) throw error;
-        await delay(retryMs);
-      }
-    }
+    return whileUnavailable(read, retryMs, () => !ended.signal.aborted && performance.now() <= deadline);
   }
 
   function deliver(items: (Entry | typeof interruption)[]): void {
