@@ -19,7 +19,9 @@ export type Follower = Awaited<ReturnType<typeof followStream>>;
 export type Reader = NonNullable<ReturnType<Follower['join']>>;
 
 interface ReaderState {
+  /** Entries that it has not read yet. */
   queue: (Entry | typeof interruption)[];
+  /** The reason why the follower has ended or the reader is too slow. */
   failure: DomainError | undefined;
   maxBehind: number;
   wake(): void;
@@ -160,34 +162,24 @@ export async function followStream(
     /** Adds a reader, which gets all entries after the present position. Undefined when the follower has ended. */
     join(maxBehind: number) {
       if (ended.signal.aborted || !position) return undefined;
-      const joinedAt = position;
-      let wake: () => void = () => undefined;
-      const state: ReaderState = { queue: [], failure: undefined, maxBehind, wake: () => wake() };
+      const state: ReaderState = { queue: [], failure: undefined, maxBehind, wake: () => undefined };
       readers.add(state);
-      return {
+      return Object.assign(state, {
         /** The reader pages through the stream up to here itself; later entries are in the queue. */
-        joinedAt,
-        /** Entries that it has not read yet. */
-        get queue() {
-          return state.queue;
-        },
-        /** The reason why the follower has ended or the reader is too slow. */
-        get failure() {
-          return state.failure;
-        },
+        joinedAt: position,
         page,
         /** Resolves at the next entry, when the follower ends, or when the signal aborts. */
         next(signal: AbortSignal): Promise<void> {
           const { promise, resolve } = Promise.withResolvers<void>();
-          wake = () => resolve();
+          const wake = () => resolve();
+          state.wake = wake;
           signal.addEventListener('abort', wake, { once: true });
-          const woken = wake;
-          return promise.finally(() => signal.removeEventListener('abort', woken));
+          return promise.finally(() => signal.removeEventListener('abort', wake));
         },
         leave(): void {
           if (readers.delete(state) && readers.size === 0) end();
         },
-      };
+      });
     },
   };
 }
