@@ -16,7 +16,7 @@ export class NotListeningYetError extends Error {
  * @param units those of this process, which need no setting.
  */
 export function createAddresses(env: Record<string, string | undefined>, units: string[] = []) {
-  const announced = new Map<string, string>();
+  const announced: Record<string, Partial<Record<Endpoint, string>>> = {};
   return {
     /**
      * `host:port` for `rpc`, a base URL for the others.
@@ -25,23 +25,16 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
      */
     of(unit: string, endpoint: Endpoint): string {
       const name = addressName(unit, endpoint);
-      const address = announced.get(`${unit} ${endpoint}`) ?? env[name];
+      const address = announced[unit]?.[endpoint] ?? env[name];
       if (address) return address;
       if (units.includes(unit)) throw new NotListeningYetError(`${unit} has not started yet, or serves no ${endpoint}`);
       throw new Error(`${name}: is missing`);
     },
     /** Announces the address of a unit to the others in this process and to the start-up banner. */
     announce(unit: string, endpoint: Endpoint, address: string): void {
-      announced.set(`${unit} ${endpoint}`, address);
+      announced[unit] = { ...announced[unit], [endpoint]: address };
     },
     /** The announced addresses of this process so far, by unit. */
-    announced() {
-      const units: Record<string, Partial<Record<Endpoint, string>>> = {};
-      for (const [key, address] of announced) {
-        const [unit, endpoint] = key.split(' ') as [string, Endpoint];
-        units[unit] = { ...units[unit], [endpoint]: address };
-      }
-      return units;
-    },
+    announced: () => ({ ...announced }),
   };
 }
