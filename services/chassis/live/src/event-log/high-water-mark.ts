@@ -1,4 +1,4 @@
-import { closeSync, fdatasyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hasCode } from '@parley/kernel/errors';
 
 /** How far ahead each write reserves, in ms; also the shortest time between two writes. */
@@ -42,12 +42,7 @@ function readMark(file: string): number {
 
 function writeMark(file: string, ms: number): void {
   const draft = `${file}.new`;
-  const descriptor = openSync(draft, 'w', 0o600);
-  try {
-    writeSync(descriptor, `${ms}\n`);
-    fdatasyncSync(descriptor); // before the rename, so that a power failure leaves either the old mark or the new one
-  } finally {
-    closeSync(descriptor);
-  }
+  // Flushed before the rename, so that a power failure leaves either the old mark or the new one.
+  writeFileSync(draft, `${ms}\n`, { mode: 0o600, flush: true });
   renameSync(draft, file);
 }
