@@ -5,7 +5,7 @@ import { beginning, compareParts, type EventIdParts, eventIdParts, formatEventId
 import type { EventLog, Excerpt, Reach } from './event-log.ts';
 import { highWaterMark } from './high-water-mark.ts';
 import { memoryBudget } from './memory-budget.ts';
-import { emptyStream, indexAfter, type MemoryStream, newestId, wakeReaders } from './memory-stream.ts';
+import { indexAfter, type MemoryStream, newestId, wakeReaders } from './memory-stream.ts';
 import { followStream } from './memory-tail.ts';
 
 export interface MemoryEventLogOptions {
@@ -46,7 +46,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
   function open(name: string): MemoryStream {
     const found = streams.get(name);
     if (found) return found;
-    const stream = emptyStream();
+    const stream: MemoryStream = { entries: [], dropped: 0, horizon: undefined, readers: 0, waiting: new Set() };
     streams.set(name, stream);
     return stream;
   }

@@ -14,10 +14,6 @@ export interface MemoryStream {
   waiting: Set<() => void>;
 }
 
-export function emptyStream(): MemoryStream {
-  return { entries: [], dropped: 0, horizon: undefined, readers: 0, waiting: new Set() };
-}
-
 /** The newest id that the stream knows of. */
 export function newestId({ entries, horizon }: MemoryStream): EventIdParts {
   const entry = entries.at(-1);
