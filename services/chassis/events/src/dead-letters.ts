@@ -15,7 +15,9 @@ export function fileDeadLetters(file: string) {
   let startsLine = false;
 
   async function write(letter: DeadLetter): Promise<void> {
-    const line = `${startsLine ? '' : '\n'}${JSON.stringify(toRecord(letter))}\n`;
+    const data = Buffer.from(letter.event.data).toString('base64');
+    const record = JSON.stringify({ ...letter, event: { ...letter.event, data } });
+    const line = `${startsLine ? '' : '\n'}${record}\n`;
     startsLine = false;
     await appendFile(file, line, { mode: 0o600, flush: true });
     startsLine = true;
@@ -41,12 +43,6 @@ export function fileDeadLetters(file: string) {
 interface LetterRecord extends Omit<DeadLetter, 'time' | 'event'> {
   time: string;
   event: Omit<DeadLetter['event'], 'time' | 'data'> & { time: string; data: string };
-}
-
-function toRecord(letter: DeadLetter): LetterRecord {
-  const { event } = letter;
-  const data = Buffer.from(event.data).toString('base64');
-  return { ...letter, time: letter.time.toISOString(), event: { ...event, time: event.time.toISOString(), data } };
 }
 
 function fromLine(line: string): DeadLetter[] {
