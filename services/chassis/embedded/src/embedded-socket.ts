@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
 import { exchange, type SessionClient, type SharedSession, sharedSession } from './embedded-session.ts';
@@ -30,10 +31,8 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions) {
       if (!stopping) session.run(nobody, { exchange: () => statements.closeUnused(), unfinished: false });
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.path, resolve);
-  });
+  server.listen(options.path);
+  await once(server, 'listening');
 
   return {
     /** Closes all connections, rolls back their transactions, and resolves when PGlite is idle. */

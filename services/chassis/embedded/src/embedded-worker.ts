@@ -15,10 +15,10 @@ export interface EmbeddedWorkerData {
   idleInTransactionTimeoutMs: number;
 }
 
-/** The message of this thread to its parent. Any message to this thread stops it. */
-export type EmbeddedWorkerMessage = 'ready';
-
-/** PGlite runs in a thread of its own, because statements, and the first start above all, would block the event loop. */
+/**
+ * PGlite runs in a thread of its own, because statements, and the first start above all, would block the event loop. The thread sends
+ * `ready` to its parent; any message to it stops it.
+ */
 async function main({ folder, snapshot, socketPath, idleInTransactionTimeoutMs }: EmbeddedWorkerData): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error('embedded-worker.ts runs in a worker thread only');
@@ -32,7 +32,7 @@ async function main({ folder, snapshot, socketPath, idleInTransactionTimeoutMs }
       .then(() => db.close())
       .then(() => process.exit(0), crash);
   });
-  port.postMessage('ready' satisfies EmbeddedWorkerMessage);
+  port.postMessage('ready');
 }
 
 /** Deletes an incomplete cluster of a killed first start, which the marker file shows; nothing was committed to it. */
