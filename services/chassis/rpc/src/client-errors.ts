@@ -64,16 +64,14 @@ export function isUnimplemented(error: unknown): boolean {
 }
 
 /** What `serverErrors` added to the status; nothing where the error is not from a handler of ours. */
-function detailsOf({ extra: details }: RichClientError): DomainErrorDetails & { kind?: ErrorKind } {
+function detailsOf({ extra: details }: RichClientError): DomainErrorDetails & { kind?: ErrorKind | undefined } {
   const info = details.find((detail): detail is ErrorInfo => detail.$type === ErrorInfo.$type);
   if (info?.domain !== errorDomain) return {};
   const bad = details.find((detail): detail is BadRequest => detail.$type === BadRequest.$type);
   const kind = info.metadata.kind;
   return {
-    ...(kind && kind in errorTable && { kind: kind as ErrorKind }),
-    ...(info.reason && { reason: info.reason }),
-    ...(bad && {
-      fields: bad.fieldViolations.map(({ field, description }) => ({ path: field, message: description })),
-    }),
+    kind: kind && kind in errorTable ? (kind as ErrorKind) : undefined,
+    reason: info.reason || undefined,
+    fields: bad?.fieldViolations.map(({ field, description }) => ({ path: field, message: description })),
   };
 }
