@@ -48,9 +48,6 @@ export function declareService<const Name extends string, Config extends UnitCon
 export function usesEvents({
   publishes = [],
   consumes = [],
-}: {
-  publishes?: readonly unknown[];
-  consumes?: readonly unknown[];
-}) {
+}: { [what in 'publishes' | 'consumes']?: readonly unknown[] }) {
   return publishes.length + consumes.length > 0;
 }
