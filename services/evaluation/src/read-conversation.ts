@@ -1,9 +1,9 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { type ConversationStats, statsCounter } from './conversation-stats.ts';
 import type { Ports } from './ports.ts';
-import { type Sample, sampler } from './sample.ts';
+import { sampler } from './sample.ts';
 import { type TranscriptLine, transcriptOf } from './transcript.ts';
-import { transcriptWriter, type WrittenTranscript } from './transcript-writer.ts';
+import { transcriptWriter } from './transcript-writer.ts';
 
 export interface ConversationSource {
   sessionId: number;
@@ -11,19 +11,11 @@ export interface ConversationSource {
   signal: AbortSignal;
 }
 
-export interface Conversation {
-  transcript: WrittenTranscript;
-  /** The whole conversation, or exchanges spread over it, of about `sampleCharacters`. */
-  sample: Sample;
-  hasUserMessage: boolean;
-}
-
-/** Stores the transcript while it streams. */
-export async function readConversation(
-  ports: Ports,
-  source: ConversationSource,
-  sampleCharacters: number,
-): Promise<Conversation> {
+/**
+ * Stores the transcript while it streams. The sample is the whole conversation, or exchanges spread over it, of about
+ * `sampleCharacters`.
+ */
+export async function readConversation(ports: Ports, source: ConversationSource, sampleCharacters: number) {
   const { sessionId, caller } = source;
   const writer = transcriptWriter(ports.database, { tenantId: caller.tenantId, sessionId });
   const sampling = sampler(sampleCharacters);
