@@ -8,11 +8,6 @@ import { usageStore } from './usage-store.ts';
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-interface LedgerDb {
-  reservations: ReturnType<typeof reservationStore>;
-  usage: ReturnType<typeof usageStore>;
-}
-
 /** The lock of what tenants share: no tenant has this id. */
 const platform = 0;
 
@@ -22,11 +17,12 @@ const lapsedAtOnce = 200;
 
 /** Reserves and records what model calls cost. Changes of one tenant's ledger happen one after the other, in all processes. */
 export function createLedger(database: Database, settings: IdentitySettings) {
+  const storesOf = (db: TenantDb) => ({ reservations: reservationStore(db, settings), usage: usageStore(db) });
   const inOneStep = settings.platformMonthlyCeilingUsd === null ? [] : [platform];
 
   async function change<T>(
     tenantId: number,
-    work: (ledger: LedgerDb) => Promise<T>,
+    work: (ledger: ReturnType<typeof storesOf>) => Promise<T>,
     alsoLocked: number[] = [],
   ): Promise<T> {
     return database.transact(
@@ -34,8 +30,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
       async (db) => {
         // Sent in one packet with the first statement of the work, before it.
         const locks = [tenantId, ...alsoLocked].map((id) => lock(db, id));
-        const stores = { reservations: reservationStore(db, settings), usage: usageStore(db) };
-        const [result] = await Promise.all([work(stores), ...locks]);
+        const [result] = await Promise.all([work(storesOf(db)), ...locks]);
         return result;
       },
       { turn: { row: `ledger ${tenantId}` } },

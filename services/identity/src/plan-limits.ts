@@ -2,14 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { TenantPlan } from './tenant.ts';
 
-export interface PlanLimits {
-  monthlyLlmCapUsd: number;
-  knowledgeBases: number;
-  chunks: number;
-  storageMb: number;
-}
-
-export type LimitsByPlan = Record<TenantPlan, PlanLimits>;
+export type LimitsByPlan = Record<TenantPlan, z.output<typeof limits>>;
 
 export const defaultPlanLimits: LimitsByPlan = {
   DEV: { monthlyLlmCapUsd: 10, knowledgeBases: 3, chunks: 5_000, storageMb: 100 },
