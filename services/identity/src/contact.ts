@@ -37,7 +37,8 @@ export function contactIndex(keys: IdentityKeys, contact: Contact | { unreachabl
   return keys.hmac('contact-index', JSON.stringify(contact));
 }
 
-function addressOf({ email, phoneNumber }: ContactName, account: Account | undefined): Contact | undefined {
+/** @param account whose number is meant by a national one */
+export function addressOf({ email, phoneNumber }: ContactName, account?: Account): Contact | undefined {
   if (email != null) return isEmail(normalEmail(email)) ? { email: normalEmail(email) } : undefined;
   const query = readPhoneQuery(phoneNumber ?? '');
   if (query && 'e164' in query) return { phone: query.e164 };

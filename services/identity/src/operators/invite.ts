@@ -3,10 +3,9 @@ import { conflict, invalid } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import type { IssueInvitationRequest } from '@parley/protos/parley/identity/v1/admin';
 import { z } from 'zod';
-import { isEmail, normalEmail } from '../email-address.ts';
+import { addressOf, contactNameOf } from '../contact.ts';
 import { issueInvitation } from '../issue-invitation.ts';
 import type { Contact } from '../messages/message.ts';
-import { readPhoneQuery } from '../phone-number.ts';
 import type { Ports } from '../ports.ts';
 import { userStore } from '../user-store.ts';
 import { auditStore } from './audit-store.ts';
@@ -32,9 +31,7 @@ export async function invite(ports: Ports, caller: Caller, request: IssueInvitat
 }
 
 function contactOf(text: string): Contact {
-  const email = normalEmail(text);
-  if (isEmail(email)) return { email };
-  const phone = readPhoneQuery(text);
-  if (phone && 'e164' in phone) return { phone: phone.e164 };
-  throw invalid({ path: 'contact', message: 'must be an email, or a phone number that begins with +' });
+  const contact = addressOf(contactNameOf(text));
+  if (!contact) throw invalid({ path: 'contact', message: 'must be an email, or a phone number that begins with +' });
+  return contact;
 }
