@@ -35,10 +35,6 @@ export function accountStore({ knex }: SharedDb) {
       return live().where({ id }).forNoKeyUpdate().first(knex.raw(columns));
     },
 
-    async setIdpOneSubject(id: number, idpOneSubject: string | null): Promise<void> {
-      await live().where({ id }).update({ idpOneSubject, updatedAt: now });
-    },
-
     /** Limits sign-ins with the password until its owner has proved the email, and forgets the phone of whoever made the account. */
     async requireEmailProof(id: number): Promise<void> {
       const noPhone = { phoneCode: null, phoneNumber: null, phoneE164: null, phoneNational: null };

@@ -39,7 +39,7 @@ export async function changePassword(
   // Checked again, because the sign-in may have been revoked while the password was hashed.
   await withLockedSignIn(ports, { caller: person, signal }, async (db, signIn) => {
     requireRecent(signIn, ports.settings);
-    await userStore(db).setPasswordHash(userId, passwordHash);
+    await userStore(db).update(userId, { passwordHash });
     await signInStore(db).revokeOthers(userId, signInId);
     await tellOwner(ports, db, userId, 'PASSWORD_CHANGED');
   });

@@ -35,10 +35,10 @@ export async function forgotPasswordWithOtp(
     if (!user) throw invalidToken();
     if (status === 'SUSPENDED') throw userSuspended();
     refuseEmail(newPassword, user.email, 'input.newPassword');
-    await userStore(db).setPasswordHash(user.id, passwordHash);
+    await userStore(db).update(user.id, { passwordHash });
     if (channel === 'EMAIL') await userStore(db).emailProved(user.id);
-    await signInStore(db).revokeAll(user.id);
-    await securedTokenStore(db).endOthersOf(user.id, 'RESET_PASSWORD');
+    await signInStore(db).revoke({ userId: user.id });
+    await securedTokenStore(db).end({ userId: user.id, purpose: 'RESET_PASSWORD' });
     await tellOwner(ports, db, user.id, 'PASSWORD_CHANGED');
     return user.id;
   };

@@ -26,8 +26,8 @@ export async function isRegisterable(
   await database.transactShared(async (db) => {
     const users = userStore(db);
     if (!isEmail(email)) reasons.push('EMAIL_INVALID');
-    else if (await users.emailTaken(email)) reasons.push('EMAIL_TAKEN');
-    if (idNoIndex && (await users.idNoTaken(idNoIndex))) reasons.push('ID_NO_TAKEN');
+    else if (await users.isTaken({ email })) reasons.push('EMAIL_TAKEN');
+    if (idNoIndex && (await users.isTaken({ idNoIndex }))) reasons.push('ID_NO_TAKEN');
   });
   if (settings.registration !== 'open') reasons.push('CLOSED');
   return { registerable: reasons.length === 0, reasons };

@@ -3,7 +3,6 @@ import { isUniqueViolation } from '@parley/kernel/database-errors';
 import { badRequest, conflict } from '@parley/kernel/errors';
 import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
-import { accountStore } from './account-store.ts';
 import type { AuthProvider, MutationLinkIdentityArgs } from './generated/schema.ts';
 import { exchangeTicket, ticketText } from './idp-one/exchange-ticket.ts';
 import { withLockedAccount } from './locked-account.ts';
@@ -53,7 +52,7 @@ async function linkIdpOne(
     await withLockedAccount(ports, caller, signal, async (db, { idpOneSubject }) => {
       if (idpOneSubject === subject) return;
       if (idpOneSubject !== null) throw conflict('Your account is linked to another identity of this provider');
-      await accountStore(db).setIdpOneSubject(caller.userId, subject);
+      await userStore(db).update(caller.userId, { idpOneSubject: subject });
       await tellOwner(ports, db, caller.userId, 'IDENTITY_LINKED');
     });
   } catch (error) {
@@ -78,7 +77,7 @@ async function linkPassword(
   const passwordHash = await ports.passwords.hash(providerToken, requester);
   await withLockedAccount(ports, caller, signal, async (db, account) => {
     if (account.hasPassword) return;
-    await userStore(db).setPasswordHash(caller.userId, passwordHash);
+    await userStore(db).update(caller.userId, { passwordHash });
     await tellOwner(ports, db, caller.userId, 'IDENTITY_LINKED');
   });
 }

@@ -21,7 +21,7 @@ export function openIdpOneAccount(
 ) {
   const work = async (db: SharedDb) => {
     const users = userStore(db);
-    const isKept = email !== null && (emailVerified || !(await users.emailTaken(email)));
+    const isKept = email !== null && (emailVerified || !(await users.isTaken({ email })));
     const userId = await users.insert({
       email: isKept ? email : null,
       fullname,

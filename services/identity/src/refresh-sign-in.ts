@@ -49,7 +49,7 @@ export async function refreshSignIn(
     if (isWithinGrace(token)) {
       return { kind: 'refreshed', signInId, userId, refreshExpiresIn: Math.floor(token.successorEndsInS ?? 0) };
     }
-    await signInStore(db).revoke(signInId);
+    await signInStore(db).revoke({ id: signInId });
     return { kind: 'reused', signInId };
   };
   const outcome: Outcome =

@@ -54,10 +54,11 @@ export function securedTokenStore({ knex }: SharedDb) {
       return rows[0];
     },
 
-    async end(series: TokenSeries): Promise<void> {
-      await knex.raw(`UPDATE secured_tokens SET ended_at = parley_now() WHERE ${ofSeries} AND ended_at IS NULL`, {
-        ...series,
-      });
+    async end(which: TokenSeries | { userId: number; purpose?: TokenPurpose }): Promise<void> {
+      await knex('secured_tokens')
+        .where(which)
+        .whereNull('endedAt')
+        .update({ endedAt: knex.raw('parley_now()') });
     },
 
     async insert({ validForS, ...token }: NewSecuredToken): Promise<boolean> {
@@ -119,20 +120,6 @@ export function securedTokenStore({ knex }: SharedDb) {
       );
       if (rows.length === 0) await knex.raw(`SELECT pg_logical_emit_message(true, 'identity', '')`);
       return rows[0];
-    },
-
-    async endOf(userId: number): Promise<void> {
-      await knex('secured_tokens')
-        .where({ userId })
-        .whereNull('endedAt')
-        .update({ endedAt: knex.raw('parley_now()') });
-    },
-
-    async endOthersOf(userId: number, purpose: TokenPurpose): Promise<void> {
-      await knex('secured_tokens')
-        .where({ userId, purpose })
-        .whereNull('endedAt')
-        .update({ endedAt: knex.raw('parley_now()') });
     },
   };
 }

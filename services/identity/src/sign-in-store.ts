@@ -117,12 +117,8 @@ export function signInStore({ knex }: SharedDb) {
       await knex('sign_ins').where({ tenantId }).update({ tenantId: null });
     },
 
-    async revoke(id: string): Promise<void> {
-      await live().where({ id }).update({ revokedAt: now });
-    },
-
-    async revokeAll(userId: number): Promise<void> {
-      await live().where({ userId }).update({ revokedAt: now });
+    async revoke(whose: { id: string } | { userId: number }): Promise<void> {
+      await live().where(whose).update({ revokedAt: now });
     },
 
     async revokeOthers(userId: number, exceptId: string): Promise<void> {

@@ -10,12 +10,7 @@ import { limitOf } from './sign-in-limit.ts';
 import { signInStore } from './sign-in-store.ts';
 import { userSuspended } from './signed-in.ts';
 import { removeTwoFactor } from './two-factor.ts';
-
-interface FoundAccount {
-  userId: number;
-  subject: string;
-  verifiedEmail: string | null;
-}
+import { userStore } from './user-store.ts';
 
 export class ResolutionChanged extends Error {
   override readonly name = 'ResolutionChanged';
@@ -29,7 +24,7 @@ export class ResolutionChanged extends Error {
 export async function signInToAccount(
   ports: Ports,
   caller: Caller,
-  { userId, subject, verifiedEmail }: FoundAccount,
+  { userId, subject, verifiedEmail }: { userId: number; subject: string; verifiedEmail: string | null },
   signal: AbortSignal | undefined,
 ) {
   const work = async (db: SharedDb) => {
@@ -70,13 +65,13 @@ async function link(
   { userId, subject }: { userId: number; subject: string },
   { emailProved }: SignInMethods,
 ): Promise<Whose[]> {
-  await accountStore(db).setIdpOneSubject(userId, subject);
+  await userStore(db).update(userId, { idpOneSubject: subject });
   await tellOwner(ports, db, userId, 'IDENTITY_LINKED');
   if (emailProved) return [];
   await removeTwoFactor(db, userId);
   await accountStore(db).requireEmailProof(userId);
-  await securedTokenStore(db).endOf(userId);
-  await signInStore(db).revokeAll(userId);
+  await securedTokenStore(db).end({ userId });
+  await signInStore(db).revoke({ userId });
   const tenants = await apiKeyStore(db).revokeOfOwner(userId);
   return [{ $case: 'userId', value: userId }, ...tenants.map((value): Whose => ({ $case: 'tenantId', value }))];
 }

@@ -1,6 +1,5 @@
 import type { Caller } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
-import { accountStore } from './account-store.ts';
 import type { MutationUnlinkIdentityArgs } from './generated/schema.ts';
 import { withLockedAccount } from './locked-account.ts';
 import { tellOwner } from './messages/tell-owner.ts';
@@ -29,8 +28,7 @@ export async function unlinkIdentity(
     // A password that goes with no email or phone number, or of whoever did not prove the email, signs nobody in.
     const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact && !emailProofRequired;
     if (!remains) throw badRequest('This is the only way to sign in to your account', 'LAST_LOGIN_METHOD');
-    if (method === 'PASSWORD') await userStore(db).setPasswordHash(userId, null);
-    else await accountStore(db).setIdpOneSubject(userId, null);
+    await userStore(db).update(userId, method === 'PASSWORD' ? { passwordHash: null } : { idpOneSubject: null });
     await tellOwner(ports, db, userId, 'IDENTITY_UNLINKED');
   });
   return true;

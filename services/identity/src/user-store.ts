@@ -25,6 +25,8 @@ export interface NewUser {
   referrerId?: number | null;
 }
 
+export type UserChanges = Partial<Record<'passwordHash' | 'idpOneSubject', string | null> & { status: UserStatus }>;
+
 const columns = columnsOf(users);
 
 export function userStore({ knex }: SharedDb) {
@@ -58,12 +60,8 @@ export function userStore({ knex }: SharedDb) {
       return (await live().where({ referralCode: code }).first('id'))?.id;
     },
 
-    async emailTaken(email: string): Promise<boolean> {
-      return (await live().where({ email }).first('id')) !== undefined;
-    },
-
-    async idNoTaken(idNoIndex: Buffer): Promise<boolean> {
-      return (await live().where({ idNoIndex }).first('id')) !== undefined;
+    async isTaken(what: { email: string } | { idNoIndex: Buffer }): Promise<boolean> {
+      return (await live().where(what).first('id')) !== undefined;
     },
 
     async findAccountByEmail(email: string): Promise<Account | undefined> {
@@ -85,12 +83,10 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ lastTenantId: tenantId });
     },
 
-    async setPasswordHash(id: number, passwordHash: string | null): Promise<void> {
-      await live().where({ id }).update({ passwordHash, updatedAt: now });
-    },
-
-    async setStatus(id: number, status: UserStatus): Promise<void> {
-      await live().where({ id }).update({ status, updatedAt: now });
+    async update(id: number, changes: UserChanges): Promise<void> {
+      await live()
+        .where({ id })
+        .update({ ...changes, updatedAt: now });
     },
 
     async countNotice(

@@ -17,12 +17,12 @@ type Change<Request> = (ports: Ports, caller: Caller, request: Request) => Promi
 /** Revokes all sign-ins too; after it is lifted, the user signs in anew. */
 export const setUserSuspension: Change<SetUserSuspensionRequest> = (ports, caller, { userId, suspended }) =>
   changeUser(ports, caller, { action: suspended ? 'suspend-user' : 'restore-user', userId }, async (db) => {
-    await userStore(db).setStatus(userId, suspended ? 'SUSPENDED' : 'ACTIVE');
-    if (suspended) await signInStore(db).revokeAll(userId);
+    await userStore(db).update(userId, { status: suspended ? 'SUSPENDED' : 'ACTIVE' });
+    if (suspended) await signInStore(db).revoke({ userId });
   });
 
 export const revokeSignIns: Change<RevokeSignInsRequest> = (ports, caller, { userId }) =>
-  changeUser(ports, caller, { action: 'revoke-sign-ins', userId }, (db) => signInStore(db).revokeAll(userId));
+  changeUser(ports, caller, { action: 'revoke-sign-ins', userId }, (db) => signInStore(db).revoke({ userId }));
 
 /** Sign-ins that waited for a code are complete then. */
 export const removeTwoFactor: Change<RemoveTwoFactorRequest> = (ports, caller, { userId }) =>
