@@ -55,17 +55,11 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   const write = answerWriter(maxAnswerBytes);
   let draining: HttpDrain | undefined;
 
-  async function verified(request: IncomingMessage): Promise<Caller> {
-    try {
-      return await callers.verify(request.headers[callerHeader]?.toString(), unit);
-    } catch (error) {
-      throw isDomainError(error) ? new RequestRefused(401, error.message) : error;
-    }
-  }
-
   /** Answers a request in a span of its own. */
   async function serve(run: ReturnType<typeof operations>, request: IncomingMessage, response: ServerResponse) {
-    const caller = await verified(request);
+    const caller = await callers.verify(request.headers[callerHeader]?.toString(), unit).catch((error: unknown) => {
+      throw isDomainError(error) ? new RequestRefused(401, error.message) : error;
+    });
     const parent = propagation.extract(otel.active(), request.headers);
     const span = tracer.startSpan(`${unit} graph`, { kind: SpanKind.SERVER }, parent);
     response.once('close', () => span.end());
