@@ -52,19 +52,14 @@ export function keyedQueue(limit: number) {
     return partition;
   }
 
-  function takeSlot(partition: Partition): void {
-    partition.running++;
-    running++;
-  }
-
-  function freeSlot(partition: Partition): void {
-    partition.running--;
-    running--;
+  function count(partition: Partition, by: 1 | -1): void {
+    partition.running += by;
+    running += by;
   }
 
   function pauseOf(partition: Partition): Pause {
     return async (until, stopped) => {
-      freeSlot(partition);
+      count(partition, -1);
       fillSlots();
       try {
         await until;
@@ -73,7 +68,7 @@ export function keyedQueue(limit: number) {
           const resume = () => {
             stopped.removeEventListener('abort', resume);
             partition.resuming.delete(resume);
-            takeSlot(partition);
+            count(partition, 1);
             resolve();
           };
           if (stopped.aborted) return resume();
@@ -97,7 +92,7 @@ export function keyedQueue(limit: number) {
         else queue.waiting.push(waiting);
       }
     }
-    freeSlot(queue.partition);
+    count(queue.partition, -1);
     if (queue.waiting.length > 0) queue.partition.ready.add(key);
     else keyQueues.delete(key);
     fillSlots();
@@ -136,7 +131,7 @@ export function keyedQueue(limit: number) {
       const queue = keyQueues.get(key);
       const first = queue?.waiting.shift();
       if (!queue || !first) continue;
-      takeSlot(partition);
+      count(partition, 1);
       void runFirst(key, first, queue);
       return;
     }
