@@ -116,8 +116,7 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
       );
       for (const { kind, state, token } of rows) {
         if (state === 'queued') db.wake(wakeOf(kind));
-        if (token === null) continue;
-        db.afterCommit(() => db.registry.runners.get(kind)?.cancelled(token));
+        if (token !== null) db.afterCommit(() => db.registry.runners.get(kind)?.cancelled(token));
       }
       return rows.length > 0;
     },
