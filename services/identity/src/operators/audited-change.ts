@@ -8,12 +8,6 @@ import { auditStore, type Facts } from './audit-store.ts';
 import { directoryStore, type ListedTenant, type ListedUser } from './directory-store.ts';
 import { operatorOf } from './operator.ts';
 
-interface ChangeOfTenant {
-  action: string;
-  tenantId: number;
-  userId?: number;
-}
-
 const auditedOfTenant = [
   'plan',
   'monthlyCapUsd',
@@ -35,7 +29,7 @@ const auditedOfUser = ['status', 'twoFactor', 'signIns'] as const satisfies (key
 export async function changeTenant(
   { database, announce }: Ports,
   caller: Caller,
-  { action, tenantId, userId }: ChangeOfTenant,
+  { action, tenantId, userId }: { action: string; tenantId: number; userId?: number },
   work: (db: SharedDb) => Promise<Facts | undefined>,
 ): Promise<ListedTenant> {
   const entry = { operator: operatorOf(caller), requestId: caller.requestId, action, tenantId, userId };

@@ -4,7 +4,7 @@ import { anyText, parseInput } from '@parley/kernel/input';
 import type { ListTenantsRequest, ListUsersRequest } from '@parley/protos/parley/identity/v1/admin';
 import { z } from 'zod';
 import { normalEmail } from '../email-address.ts';
-import { type PhoneQuery, readPhoneQuery } from '../phone-number.ts';
+import { readPhoneQuery } from '../phone-number.ts';
 import type { Ports } from '../ports.ts';
 import { directoryStore, type ListedTenant, type ListedUser } from './directory-store.ts';
 import { operatorOf } from './operator.ts';
@@ -31,13 +31,8 @@ export async function listUsers(
 ): Promise<Paged<ListedUser>> {
   operatorOf(caller);
   const { first, ...filter } = parseInput(userFilter, request, '');
-  const phone = filter.phone.trim() === '' ? null : phoneOf(filter.phone);
+  const phone = filter.phone.trim() === '' ? null : readPhoneQuery(filter.phone);
+  if (phone === undefined) throw invalid({ path: 'phone', message: 'is no phone number' });
   const listing = { ...filter, email: normalEmail(filter.email), phone, limit: first + 1 };
   return paged(await database.transactShared((db) => directoryStore(db).listUsers(listing)), first);
-}
-
-function phoneOf(given: string): PhoneQuery {
-  const phone = readPhoneQuery(given);
-  if (!phone) throw invalid({ path: 'phone', message: 'is no phone number' });
-  return phone;
 }
