@@ -3,6 +3,8 @@ import { evaluationDeclaration } from '@parley/evaluation/declaration';
 import type { TopicDeclaration } from '@parley/events/topics';
 import { gatewayDeclaration } from '@parley/gateway/declaration';
 import { identityDeclaration } from '@parley/identity/declaration';
+import { knowledgeDeclaration } from '@parley/knowledge/declaration';
+import { parserDeclaration } from '@parley/parser/declaration';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import type { DeclaredUnit } from '@parley/service/declaration';
 import type { Service } from '@parley/service/service';
@@ -39,6 +41,10 @@ export type ListedUnit<Name extends string = string, Config extends UnitConfig =
  */
 export const waves = [
   [listed(identityDeclaration, async () => (await import('@parley/identity')).identity)],
+  [
+    listed(parserDeclaration, async () => (await import('@parley/parser')).parser),
+    listed(knowledgeDeclaration, async () => (await import('@parley/knowledge')).knowledge),
+  ],
   // Stops before identity, where it settles what calls of models have cost.
   [listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 })],
   [

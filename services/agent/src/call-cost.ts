@@ -1,9 +1,9 @@
+import type { Spent } from '@parley/metering/ledger';
 import { type BilledTokens, costUsdE8, type ModelPrice } from '@parley/prices/model-price';
 import type { Prices } from '@parley/prices/prices';
 import { usualTokenBound } from '@parley/text/token-bound';
 import type { Model, ModelRequest } from './models/model.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
-import type { Spent } from './spend-meter.ts';
 
 /** What calls cost by the price table. A model without a price costs nothing: only the operator can configure one. */
 export type CallCosts = ReturnType<typeof callCosts>;

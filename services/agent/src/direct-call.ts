@@ -1,6 +1,7 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { badRequest, DomainError } from '@parley/kernel/errors';
 import { graphEnum, parseInput, rule, text, withoutNulls } from '@parley/kernel/input';
+import type { CallAccount } from '@parley/metering/spend-meter';
 import { z } from 'zod';
 import type { GenerateTextInput, LlmProviderType } from './generated/schema.ts';
 import { unpriced } from './model-override.ts';
@@ -8,7 +9,6 @@ import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import type { Ports } from './ports.ts';
-import type { CallAccount } from './spend-meter.ts';
 
 const imagePattern = /^data:image\/(?:png|jpeg|webp|gif);base64,[A-Za-z0-9+/]+={0,2}$/u;
 const imageRule = rule((given: string) =>

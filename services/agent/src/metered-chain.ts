@@ -1,3 +1,5 @@
+import type { Spent } from '@parley/metering/ledger';
+import type { CallAccount, MeteredCall, SpendMeter } from '@parley/metering/spend-meter';
 import { estimateTokens } from '@parley/text/token-estimate';
 import type { CallCosts } from './call-cost.ts';
 import type { FinishReason, Model, ModelRequest, TokenUsage } from './models/model.ts';
@@ -6,7 +8,6 @@ import type { ModelMetrics } from './models/model-metrics.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { estimateRequestTokens } from './models/token-estimate.ts';
-import type { CallAccount, MeteredCall, SpendMeter, Spent } from './spend-meter.ts';
 
 export interface Metering {
   meter: Pick<SpendMeter, 'open'>;

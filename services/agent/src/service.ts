@@ -1,4 +1,5 @@
 import { createSecretBox } from '@parley/kernel/secret-box';
+import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { isUnimplemented } from '@parley/rpc/client-errors';
@@ -14,7 +15,6 @@ import { modelChains } from './models/model-chains.ts';
 import { createModels } from './models/models.ts';
 import type { Ports } from './ports.ts';
 import { agentRpc } from './rpc.ts';
-import { type SpendMeter, spendMeter } from './spend-meter.ts';
 import { agentSubscriptions } from './subscriptions.ts';
 import { keptGenerationSweep } from './sweep-kept-generations.ts';
 import { generationBudget, imageBudget } from './tenant-budget.ts';
@@ -35,7 +35,7 @@ export const agent = service(agentDeclaration, {
       readAgent: agentReader(database),
       chooseModel: modelChooser(chains, tenantOverrides(calls.identity, log)),
       metering: {
-        meter: spendMeter({ ledger: calls.identity, isUnimplemented, log }),
+        meter: spendMeter({ unit: 'agent', ledger: calls.identity, isUnimplemented, log }),
         costs: callCosts(models.prices),
         metrics: chains.metrics,
       },

@@ -2,13 +2,13 @@ import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { withRequestId } from '@parley/kernel/request-context';
 import { chunkWriter } from '@parley/live/subscriptions/chunk-writer';
+import type { CallAccount, MeteredCall } from '@parley/metering/spend-meter';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { DirectCall } from './direct-call.ts';
 import { meteredStream } from './metered-chain.ts';
 import { ModelError } from './models/model-error.ts';
 import type { Ports } from './ports.ts';
-import type { CallAccount, MeteredCall } from './spend-meter.ts';
 import { textGenerationLog } from './text-generation-log.ts';
 
 export interface TextGenerationJob {

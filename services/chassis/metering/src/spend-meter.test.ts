@@ -1,8 +1,8 @@
 import { DomainError, unavailable } from '@parley/kernel/errors';
-import type { RenewSpendRequest, SettleSpendRequest } from '@parley/protos/parley/identity/v1/identity';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
+import type { SpendSettlement } from './ledger.ts';
 import { type CallAccount, type SpendMeterOptions, spendMeter } from './spend-meter.ts';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
@@ -20,6 +20,7 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
   };
   const older = new Error('of an older version');
   const meter = spendMeter({
+    unit: 'agent',
     ledger: {
       reserveSpend: async () => {
         await ledger.reserve();
@@ -29,13 +30,13 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
         await ledger.begin();
         return {};
       },
-      renewSpend: async ({ callIds = [] }: Partial<RenewSpendRequest>) => {
+      renewSpend: async ({ callIds }: { callIds: string[] }) => {
         ledger.renewed.push([...callIds]);
         return {};
       },
-      settleSpend: async ({ settlements = [] }: { settlements?: SettleSpendRequest['settlements'] }) => {
+      settleSpend: async ({ settlements }: { settlements: SpendSettlement[] }) => {
         await ledger.settle();
-        ledger.settled.push(settlements.map(({ call, served }) => `${call?.callId} ${call?.costUsdE8} ${served}`));
+        ledger.settled.push(settlements.map(({ call, served }) => `${call.callId} ${call.costUsdE8} ${served}`));
         return {};
       },
     } as unknown as SpendMeterOptions['ledger'],

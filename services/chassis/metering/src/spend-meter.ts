@@ -3,9 +3,7 @@ import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { sleep, within } from '@parley/kernel/timers';
 import type { Part } from '@parley/kernel/unit';
-import type { BilledTokens } from '@parley/prices/model-price';
-import type { IdentityServiceDefinition, SpendSettlement } from '@parley/protos/parley/identity/v1/identity';
-import type { RpcClient } from '@parley/rpc/client';
+import type { Ledger, SpendSettlement, Spent } from './ledger.ts';
 
 export interface CallAccount {
   tenantId: number;
@@ -17,12 +15,6 @@ export interface CallAccount {
   apiKeyId?: number | undefined;
   agentId?: number | undefined;
   sessionId?: number | undefined;
-}
-
-export interface Spent extends BilledTokens {
-  providerId: string;
-  modelId: string;
-  costUsdE8: bigint;
 }
 
 export interface MeteredCall {
@@ -42,12 +34,9 @@ export interface SpendMeter extends Part {
   renewNow(): Promise<void>;
 }
 
-type Ledger = Pick<
-  RpcClient<typeof IdentityServiceDefinition>,
-  'reserveSpend' | 'beginSpend' | 'renewSpend' | 'settleSpend'
->;
-
 export interface SpendMeterOptions {
+  /** The unit that makes the calls. */
+  unit: string;
   ledger: Ledger;
   /** Whether a call failed because identity, of an older version, has no ledger: calls are then made, and settled once it has. */
   isUnimplemented(error: unknown): boolean;
@@ -69,7 +58,7 @@ const firstRetryMs = 100;
 const longestRetryMs = 5_000;
 
 /** Meters calls of models in identity's ledger: renews the leases of those under way, and settles those that end, by tenant in batches. */
-export function spendMeter({ ledger, isUnimplemented, log }: SpendMeterOptions): SpendMeter {
+export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOptions): SpendMeter {
   const underWay = new Map<number, Set<string>>();
   const settling = new Map<number, Settling[]>();
   const senders = new Set<Promise<void>>();
@@ -78,7 +67,7 @@ export function spendMeter({ ledger, isUnimplemented, log }: SpendMeterOptions):
   let timer: NodeJS.Timeout | undefined;
   let renewing: Promise<unknown> | undefined;
 
-  const callerOf = (tenantId: number, requestId: string) => serviceCaller('agent', tenantId, requestId);
+  const callerOf = (tenantId: number, requestId: string) => serviceCaller(unit, tenantId, requestId);
 
   function track(tenantId: number, callId: string): void {
     const calls = underWay.get(tenantId) ?? new Set();
@@ -142,11 +131,11 @@ export function spendMeter({ ledger, isUnimplemented, log }: SpendMeterOptions):
           retryMs = Math.min(2 * retryMs, longestRetryMs);
           continue;
         }
-        log.error({ err: error, tenantId, callIds: settlements.map(({ call }) => call?.callId) }, 'spend not settled');
+        log.error({ err: error, tenantId, callIds: settlements.map(({ call }) => call.callId) }, 'spend not settled');
       }
       queue.splice(0, batch.length);
       for (const { settlement, stored } of batch) {
-        forget(tenantId, settlement.call?.callId ?? '');
+        forget(tenantId, settlement.call.callId);
         stored();
       }
       retryMs = firstRetryMs;

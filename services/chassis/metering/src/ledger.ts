@@ -1,0 +1,39 @@
+import type { Caller } from '@parley/kernel/caller';
+import type { ErrorKind } from '@parley/kernel/errors';
+import type { BilledTokens } from '@parley/prices/model-price';
+
+/** What a call took, and the model that served it. */
+export interface Spent extends BilledTokens {
+  providerId: string;
+  modelId: string;
+  costUsdE8: bigint;
+}
+
+export interface SpendCall extends Spent {
+  callId: string;
+  operation: string;
+  apiKeyId?: number | undefined;
+  agentId?: number | undefined;
+  sessionId?: number | undefined;
+}
+
+export interface SpendSettlement {
+  call: SpendCall;
+  /** Whether its tokens are an estimate. */
+  estimated: boolean;
+  /** Whether anything was served: otherwise it is not counted. */
+  served: boolean;
+}
+
+interface LedgerCall {
+  caller: Caller;
+  expectedErrors?: ErrorKind[];
+}
+
+/** The ledger of tenants' spend, as a gRPC client has it; the proto of the service that serves it says what each call does. */
+export interface Ledger {
+  reserveSpend(request: { call: SpendCall; begins: boolean }, call: LedgerCall): Promise<{ leaseMs: number }>;
+  beginSpend(request: { callId: string }, call: LedgerCall): Promise<unknown>;
+  renewSpend(request: { callIds: string[] }, call: LedgerCall): Promise<unknown>;
+  settleSpend(request: { settlements: SpendSettlement[] }, call: LedgerCall): Promise<unknown>;
+}

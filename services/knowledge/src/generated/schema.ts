@@ -1,0 +1,276 @@
+// Written by scripts/generate from schema.graphql.
+
+export type Maybe<T> = T | null | undefined;
+export type InputMaybe<T> = T | null | undefined;
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  DateTime: { input: Date; output: Date; }
+  /** Any JSON value. */
+  JSON: { input: unknown; output: unknown; }
+  /** A JSON object. */
+  JSONObject: { input: Record<string, unknown>; output: object; }
+  _FieldSet: { input: string; output: string; }
+};
+
+/** A named container of documents that answers can draw on. */
+export type KnowledgeBaseDto = {
+  __typename?: 'KnowledgeBaseDto';
+  /** The base's id; positive, like every id here. */
+  id: Scalars['Int']['output'];
+  /** At most 200 characters; need not be unique. */
+  name: Scalars['String']['output'];
+  /** What is in it, as given. */
+  description?: Maybe<Scalars['String']['output']>;
+  /** When the base was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** A document of a knowledge base. */
+export type KnowledgeDocumentDto = {
+  __typename?: 'KnowledgeDocumentDto';
+  /** The document's id. */
+  id: Scalars['Int']['output'];
+  /** A label, as given. */
+  fileName: Scalars['String']['output'];
+  /** Of an upload the stored object's, of a web page the answer's, of given text `text/markdown` for `.md`, else `text/plain`. */
+  mimeType: Scalars['String']['output'];
+  /** Of an upload the stored object's size, else the text's in UTF-8. */
+  fileSizeBytes: Scalars['Int']['output'];
+  /** PENDING and PARSING while its text is being read, READY once passages can be found, or FAILED. */
+  parseStatus: Scalars['String']['output'];
+  /** Why it is FAILED; null otherwise. */
+  parseError?: Maybe<Scalars['String']['output']>;
+  /** The whole text; read by `knowledgeDocument` alone, empty in lists, and while PENDING or PARSING. */
+  rawText: Scalars['String']['output'];
+  /** When the document was stored. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** A passage that was found. */
+export type KnowledgeChunkPreviewDto = {
+  __typename?: 'KnowledgeChunkPreviewDto';
+  /** The chunk's id; a document that is chunked again has new ones. */
+  chunkId: Scalars['Int']['output'];
+  /** Its document. */
+  documentId: Scalars['Int']['output'];
+  /** Its text. */
+  content: Scalars['String']['output'];
+  /** Cosine similarity to the query, -1 to 1; higher is more relevant. */
+  score: Scalars['Float']['output'];
+  /** Its place in the document, from 0. */
+  chunkIndex: Scalars['Int']['output'];
+  /** The document's file name. */
+  documentName: Scalars['String']['output'];
+};
+
+/** How passages are ranked. */
+export type RetrievalMode =
+  /** By cosine similarity alone. */
+  | 'COSINE'
+  /** By cosine similarity and full text together, by reciprocal rank fusion; `score` stays the cosine similarity. */
+  | 'HYBRID';
+
+/** Vectors of texts. */
+export type EmbedResultDto = {
+  __typename?: 'EmbedResultDto';
+  /** One per text, in the order of the texts; each of 768 numbers and of length 1. */
+  vectors: Array<Array<Scalars['Float']['output']>>;
+  /** What it took. */
+  usage: EmbedUsageDto;
+};
+
+/** What an embedding took. */
+export type EmbedUsageDto = {
+  __typename?: 'EmbedUsageDto';
+  /** The endpoint's figure, else characters / 4. */
+  inputTokens: Scalars['Int']['output'];
+  /** Always 0. */
+  outputTokens: Scalars['Int']['output'];
+  /** By the price of the model; 0 for the built-in embedding. */
+  costUsd: Scalars['Float']['output'];
+};
+
+/** Lengths count Unicode code points. */
+export type CreateKnowledgeBaseInput = {
+  /** At most 200 characters; not blank. */
+  name: Scalars['String']['input'];
+  /** At most 2,000 characters. */
+  description?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A text to store as a document. */
+export type IngestDocumentInput = {
+  /** The base that it goes into. */
+  knowledgeBaseId: Scalars['Int']['input'];
+  /** A label, at most 255 characters; not blank. `.md` at its end makes it Markdown. */
+  fileName: Scalars['String']['input'];
+  /** At most 500,000 characters; not blank. */
+  text: Scalars['String']['input'];
+};
+
+/** A file to be uploaded. */
+export type RequestKnowledgeDocumentUploadInput = {
+  /** The base that it goes into. */
+  knowledgeBaseId: Scalars['Int']['input'];
+  /** A label, at most 255 characters; not blank. */
+  fileName: Scalars['String']['input'];
+  /** PDF, DOCX, Markdown, CSV or XLSX, as its MIME type; the PUT must carry it as its content type. */
+  mimeType: Scalars['String']['input'];
+  /** At most 20 MB (20 × 2^20); only checked against the quota beforehand. */
+  declaredSizeBytes: Scalars['Int']['input'];
+};
+
+/** Where to upload the file. */
+export type RequestKnowledgeDocumentUploadResult = {
+  __typename?: 'RequestKnowledgeDocumentUploadResult';
+  /** A URL for one PUT of the file's bytes, valid for 15 minutes. */
+  uploadUrl: Scalars['String']['output'];
+  /** Names the upload when it is confirmed. */
+  objectStorageKey: Scalars['String']['output'];
+};
+
+/** A file that has been uploaded. */
+export type ConfirmKnowledgeDocumentUploadInput = {
+  /** The base that the upload was requested for. */
+  knowledgeBaseId: Scalars['Int']['input'];
+  /** A label, at most 255 characters; not blank. */
+  fileName: Scalars['String']['input'];
+  /** As requested. */
+  mimeType: Scalars['String']['input'];
+  /** As returned by `requestKnowledgeDocumentUpload`, unchanged. */
+  objectStorageKey: Scalars['String']['input'];
+};
+
+/** A document that waits to be parsed. */
+export type ConfirmKnowledgeDocumentUploadResult = {
+  __typename?: 'ConfirmKnowledgeDocumentUploadResult';
+  /** The document. */
+  documentId: Scalars['Int']['output'];
+  /** Always PENDING. */
+  parseStatus: Scalars['String']['output'];
+};
+
+/** A web page to store as a document. */
+export type IngestDocumentFromUrlInput = {
+  /** The base that it goes into. */
+  knowledgeBaseId: Scalars['Int']['input'];
+  /** http or https, of a public address; at most 2,048 characters. */
+  url: Scalars['String']['input'];
+  /** A label, at most 255 characters; default: the page's title, else the host. */
+  fileName?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type Query = {
+  __typename?: 'Query';
+  /** The tenant's live bases, oldest first. */
+  knowledgeBases: Array<KnowledgeBaseDto>;
+  /** A base's documents, newest first, without their text. NOT_FOUND for a base that is not there. */
+  knowledgeDocuments: Array<KnowledgeDocumentDto>;
+  /** One document with its text. */
+  knowledgeDocument: KnowledgeDocumentDto;
+  /** The passages of a base that answer a question best, the best first; `topK` at most 20, `query` at most 10,000 characters. */
+  retrieveChunks: Array<KnowledgeChunkPreviewDto>;
+  /** Vectors of up to 100 texts of at most 32,000 characters each, by the model of the tenant's knowledge bases. Metered. */
+  embed: EmbedResultDto;
+};
+
+
+export type QueryKnowledgeDocumentsArgs = {
+  knowledgeBaseId: Scalars['Int']['input'];
+};
+
+
+export type QueryKnowledgeDocumentArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type QueryRetrieveChunksArgs = {
+  knowledgeBaseId: Scalars['Int']['input'];
+  query: Scalars['String']['input'];
+  topK?: InputMaybe<Scalars['Int']['input']>;
+  mode?: InputMaybe<RetrievalMode>;
+};
+
+
+export type QueryEmbedArgs = {
+  texts: Array<Scalars['String']['input']>;
+};
+
+export type Mutation = {
+  __typename?: 'Mutation';
+  /** Makes a base, within the plan's number of bases. */
+  createKnowledgeBase: KnowledgeBaseDto;
+  /** Deletes a base; its documents stay stored, and count, until they are deleted. */
+  deleteKnowledgeBase: Scalars['Boolean']['output'];
+  /** Stores a text as a READY document, within the plan's chunks and storage. Returns the number of its chunks. */
+  ingestDocument: Scalars['Int']['output'];
+  /** Gives a URL that a file can be uploaded to. */
+  requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
+  /** Makes a document of an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. */
+  confirmKnowledgeDocumentUpload: ConfirmKnowledgeDocumentUploadResult;
+  /** Deletes a document with its chunks and releases what it counted. */
+  deleteKnowledgeDocument: Scalars['Boolean']['output'];
+  /** Queues a FAILED document for parsing again; chunks and embeds a READY one anew from its text. BAD_REQUEST while PENDING or PARSING. */
+  resyncKnowledgeDocument: Scalars['Boolean']['output'];
+  /** Replaces a document's text, at most 500,000 characters, and makes it READY. BAD_REQUEST while PENDING or PARSING. */
+  updateKnowledgeDocumentText: Scalars['Boolean']['output'];
+  /** Fetches one page and stores its text as a READY document. Returns the number of its chunks. */
+  ingestDocumentFromUrl: Scalars['Int']['output'];
+};
+
+
+export type MutationCreateKnowledgeBaseArgs = {
+  input: CreateKnowledgeBaseInput;
+};
+
+
+export type MutationDeleteKnowledgeBaseArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type MutationIngestDocumentArgs = {
+  input: IngestDocumentInput;
+};
+
+
+export type MutationRequestKnowledgeDocumentUploadArgs = {
+  input: RequestKnowledgeDocumentUploadInput;
+};
+
+
+export type MutationConfirmKnowledgeDocumentUploadArgs = {
+  input: ConfirmKnowledgeDocumentUploadInput;
+};
+
+
+export type MutationDeleteKnowledgeDocumentArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type MutationResyncKnowledgeDocumentArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type MutationUpdateKnowledgeDocumentTextArgs = {
+  id: Scalars['Int']['input'];
+  text: Scalars['String']['input'];
+};
+
+
+export type MutationIngestDocumentFromUrlArgs = {
+  input: IngestDocumentFromUrlInput;
+};

@@ -1,0 +1,14 @@
+import type { Caller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
+import type { IngestDocumentInput } from './generated/schema.ts';
+import type { Ports } from './ports.ts';
+
+// STUB: replaced by the part that builds it
+export async function ingestDocument(
+  _ports: Ports,
+  _caller: Caller,
+  _input: IngestDocumentInput,
+  _gone: AbortSignal,
+): Promise<number> {
+  throw unavailable('not built yet');
+}

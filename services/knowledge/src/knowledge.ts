@@ -1,0 +1,46 @@
+import { column, type RowOf, table } from '@parley/postgres/database/table';
+
+export type ParseStatus = 'PENDING' | 'PARSING' | 'READY' | 'FAILED';
+export type DocumentOrigin = 'TEXT' | 'URL' | 'UPLOAD';
+
+export const knowledgeBases = table('knowledge_bases', {
+  id: column<number>(),
+  tenantId: column<number>(),
+  name: column<string>({ long: "''" }),
+  description: column<string | null>({ long: 'NULL' }),
+  /** Of all chunks that are searched. */
+  embeddingModel: column<string>(),
+  deletedAt: column<Date | null>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+
+export type KnowledgeBase = RowOf<typeof knowledgeBases>;
+
+export const knowledgeDocuments = table('knowledge_documents', {
+  id: column<number>(),
+  tenantId: column<number>(),
+  knowledgeBaseId: column<number>(),
+  origin: column<DocumentOrigin>(),
+  fileName: column<string>(),
+  mimeType: column<string>(),
+  fileSizeBytes: column<number>(),
+  parseStatus: column<ParseStatus>(),
+  parseError: column<string | null>(),
+  objectKey: column<string | null>(),
+  objectEtag: column<string | null>(),
+  /** Grows each time the file is queued for parsing. */
+  version: column<number>(),
+  /** The generation of chunks that is searched; 0: none yet. */
+  generation: column<number>(),
+  /** Built for another embedding model, and waits for the base's other documents. */
+  preparedGeneration: column<number | null>(),
+  chunkCount: column<number>(),
+  storedBytes: column<number>(),
+  deletedAt: column<Date | null>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+
+/** A document without its text, which `document-store.ts` reads apart. */
+export type KnowledgeDocument = RowOf<typeof knowledgeDocuments>;

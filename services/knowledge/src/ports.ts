@@ -1,0 +1,15 @@
+import type { Logger } from '@parley/kernel/log';
+import type { ObjectStore } from '@parley/objects/object-store';
+import type { Database } from '@parley/postgres/database/types';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+import type { Embedder } from './embedder.ts';
+
+export interface Ports {
+  database: Database;
+  /** Of all tenants; use `tenantObjects`. */
+  objects: ObjectStore;
+  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
+  embedder: Embedder;
+  log: Logger;
+}

@@ -1,0 +1,13 @@
+import type { Caller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
+import type { Ports } from './ports.ts';
+
+// STUB: replaced by the part that builds it
+export async function resyncKnowledgeDocument(
+  _ports: Ports,
+  _caller: Caller,
+  _id: number,
+  _gone: AbortSignal,
+): Promise<boolean> {
+  throw unavailable('not built yet');
+}

@@ -1,0 +1,18 @@
+import { unavailable } from '@parley/kernel/errors';
+import type { KnowledgeServiceImplementation } from '@parley/protos/parley/knowledge/v1/knowledge';
+import type { MeshContext } from '@parley/rpc/server';
+import type { Ports } from './ports.ts';
+
+// STUB: each method is built by its part
+export function knowledgeRpc(_ports: Ports): KnowledgeServiceImplementation<MeshContext> {
+  const notBuilt = async () => {
+    throw unavailable('not built yet');
+  };
+  return {
+    checkKnowledgeBases: notBuilt,
+    retrieve: notBuilt,
+    beginDocument: notBuilt,
+    completeDocument: notBuilt,
+    failDocument: notBuilt,
+  };
+}

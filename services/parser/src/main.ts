@@ -1,0 +1,4 @@
+import { runService } from '@parley/service/run-service';
+import { parser } from './service.ts';
+
+await runService(parser);

@@ -1,0 +1,13 @@
+import type { Logger } from '@parley/kernel/log';
+import type { ObjectStore } from '@parley/objects/object-store';
+import type { Database } from '@parley/postgres/database/types';
+import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
+import type { RpcClient } from '@parley/rpc/client';
+
+export interface Ports {
+  database: Database;
+  /** Of all tenants; use `tenantObjects`. */
+  objects: ObjectStore;
+  knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'beginDocument' | 'completeDocument' | 'failDocument'>;
+  log: Logger;
+}

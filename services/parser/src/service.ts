@@ -1,0 +1,18 @@
+import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
+import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { s3Files } from '@parley/s3/s3-files';
+import { service } from '@parley/service/service';
+import { parserDeclaration } from './declaration.ts';
+import { onDocumentUploaded } from './on-document-uploaded.ts';
+import { parseJob } from './parse-document.ts';
+import type { Ports } from './ports.ts';
+
+export const parser = service(parserDeclaration, {
+  calls: { knowledge: KnowledgeServiceDefinition },
+  dependencies: ({ database, objectStore, calls, log }): Ports => ({ database, objects: objectStore, ...calls, log }),
+  files: s3Files,
+  jobs: [parseJob],
+  consumes: {
+    'document.uploaded.v1': { topic: 'document-uploaded', decode: DocumentUploaded.decode, handle: onDocumentUploaded },
+  },
+});
