@@ -3,7 +3,7 @@ import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import type { SpendSettlement } from './ledger.ts';
-import { type CallAccount, type SpendMeterOptions, spendMeter } from './spend-meter.ts';
+import { type CallAccount, spendMeter } from './spend-meter.ts';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
 const spent = { providerId: 'P', modelId: 'm', tokensIn: 3, tokensCached: 1, tokensOut: 2, costUsdE8: 70n };
@@ -39,7 +39,7 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
         ledger.settled.push(settlements.map(({ call, served }) => `${call.callId} ${call.costUsdE8} ${served}`));
         return {};
       },
-    } as unknown as SpendMeterOptions['ledger'],
+    },
     isUnimplemented: (error) => error === older,
     log: silent,
   });
