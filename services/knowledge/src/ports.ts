@@ -11,5 +11,7 @@ export interface Ports {
   objects: ObjectStore;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
   embedder: Embedder;
+  /** Up to so many chunks of a base all are compared with a query. */
+  exactLimit: number;
   log: Logger;
 }

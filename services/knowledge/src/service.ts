@@ -1,33 +1,31 @@
-import { unavailable } from '@parley/kernel/errors';
+import type { Part } from '@parley/kernel/unit';
+import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { isUnimplemented } from '@parley/rpc/client-errors';
 import { s3Files } from '@parley/s3/s3-files';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { knowledgeDeclaration } from './declaration.ts';
+import { meteredEmbedder } from './embeddings/metered-embedder.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import type { Ports } from './ports.ts';
 import { knowledgeRpc } from './rpc.ts';
 
+type Dependencies = Ports & { embedder: Part; meter: SpendMeter };
+
 export const knowledge = service(knowledgeDeclaration, {
   calls: { identity: IdentityServiceDefinition },
-  dependencies: ({ database, objectStore, calls, log }): Ports => ({
-    database,
-    objects: objectStore,
-    ...calls,
-    // STUB: replaced by the part that builds it
-    embedder: {
-      model: 'none',
-      async embed() {
-        throw unavailable('not built yet');
-      },
-    },
-    log,
-  }),
+  dependencies({ config, database, objectStore, calls, log }): Dependencies {
+    const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, isUnimplemented, log });
+    const embedder = meteredEmbedder({ settings: config.embeddings, meter, log });
+    return { database, objects: objectStore, ...calls, embedder, meter, exactLimit: config.exactLimit, log };
+  },
+  parts: ({ meter, embedder }) => [meter, embedder],
   files: s3Files,
   onTenantEnd: { nothingBecause: 'bases are read and written by callers of their tenant only, and those are refused' },
-  rpc: { definition: KnowledgeServiceDefinition, implementation: knowledgeRpc },
+  rpc: { definition: KnowledgeServiceDefinition, implementation: (ports) => knowledgeRpc(ports) },
   graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,

@@ -1,7 +1,7 @@
+import { retryAfterMs } from '@parley/kernel/retry-after';
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from './model-error.ts';
 import { NoResponseError } from './provider-connections.ts';
 import { EmptyAnswer, ErrorEvent, type ProviderFault, providerFault } from './provider-fault.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 export interface FailedCall extends Pick<ModelErrorOptions, 'beforeFirstChunk' | 'usage'> {
   timedOut: boolean;

@@ -1,0 +1,33 @@
+import { positiveInt } from '@parley/kernel/setting-types';
+import { optionalGroup, setting } from '@parley/kernel/settings';
+import { fetchedUrl } from '@parley/kernel/shared-settings';
+import { pricesSetting } from '@parley/prices/prices-setting';
+import { z } from 'zod';
+
+export const embeddingSettings = {
+  endpoint: optionalGroup('EMBEDDINGS_URL', {
+    url: setting(
+      'EMBEDDINGS_URL',
+      fetchedUrl,
+      'Base URL of an OpenAI-compatible embeddings endpoint, `/v1` included; it must answer with 768 dimensions where they are asked for.',
+      { without: 'the built-in offline embedding' },
+    ),
+    key: setting('EMBEDDINGS_KEY', z.string().optional(), 'Sent to it as bearer token.', { secret: true }),
+    model: setting(
+      'EMBEDDINGS_MODEL',
+      z.string().default('text-embedding-3-small'),
+      'The model there. Bases of another one are embedded anew in the background, and searched with theirs until then.',
+    ),
+    timeoutMs: setting(
+      'KNOWLEDGE_EMBEDDINGS_TIMEOUT_MS',
+      positiveInt.default(30_000),
+      'How long one request to it may take.',
+    ),
+    callsAtOnce: setting(
+      'KNOWLEDGE_EMBEDDINGS_CALLS_AT_ONCE',
+      positiveInt.default(8),
+      'Requests to it at once in one process, at most half of them of one tenant; more wait, fairly by tenant.',
+    ),
+  }),
+  prices: pricesSetting,
+};

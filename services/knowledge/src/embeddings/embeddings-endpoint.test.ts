@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { dimensions } from '../embedder.ts';
+import { embeddingsEndpoint } from './embeddings-endpoint.ts';
+
+interface Asked {
+  path: string | undefined;
+  headers: IncomingHttpHeaders;
+  body: { model: string; input: string[]; dimensions: number };
+}
+
+interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+  cut?: boolean;
+}
+
+const vectorOf = (first: number) => [first, ...Array.from({ length: dimensions - 1 }, () => 1)];
+const embedded = (texts: string[]) => ({
+  data: texts.map((_, index) => ({ index, embedding: vectorOf(index + 1) })),
+  usage: { prompt_tokens: 7 },
+});
+const key = 'sk-very-secret';
+
+async function endpoint(t: ExecutionContext, answer: (asked: Asked, at: number) => Answer, timeoutMs = 5_000) {
+  const requests: Asked[] = [];
+  const logged: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const asked = { path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) };
+    requests.push(asked);
+    const { status = 200, headers, body, cut } = answer(asked, requests.length - 1);
+    if (cut) return response.destroy();
+    if (status === 0) return undefined;
+    return response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const log = (...line: unknown[]) => void logged.push(line);
+  const url = `http://127.0.0.1:${port}/v1/`;
+  const settings = { url, key, model: 'embedder', timeoutMs, callsAtOnce: 4 };
+  const asking = embeddingsEndpoint(settings, { warn: log, error: log } as never);
+  t.teardown(async () => {
+    await asking.close();
+    server.close();
+    server.closeAllConnections();
+  });
+  return { asking, requests, logged, url };
+}
+
+test('it asks for 768 dimensions with the key, and returns unit vectors in the order of the texts, by index', async (t) => {
+  const { asking, requests } = await endpoint(t, ({ body }) => {
+    const { data, ...rest } = embedded(body.input);
+    return { body: { data: data.toReversed(), ...rest } };
+  });
+  const { vectors, tokensIn } = await asking.embed(['a', 'b', 'c'], 'embedder');
+  t.is(tokensIn, 7);
+  t.deepEqual(
+    vectors.map((vector) => Math.round((vector[0] ?? 0) / (vector[1] ?? 1))),
+    [1, 2, 3],
+  );
+  for (const vector of vectors) t.true(Math.abs(vector.reduce((sum, each) => sum + each * each, 0) - 1) < 1e-5);
+  t.like(requests[0], {
+    path: '/v1/embeddings',
+    body: { model: 'embedder', input: ['a', 'b', 'c'], dimensions },
+  });
+  t.is(requests[0]?.headers.authorization, `Bearer ${key}`);
+});
+
+test('without a usage there is no count of tokens', async (t) => {
+  const { asking } = await endpoint(t, ({ body }) => ({ body: { data: embedded(body.input).data } }));
+  t.is((await asking.embed(['a'], 'embedder')).tokensIn, undefined);
+});
+
+for (const [what, body] of [
+  ['too few', { data: [] }],
+  ['too many', { data: [0, 1].map((index) => ({ index, embedding: vectorOf(1) })) }],
+  ['another number of dimensions', { data: [{ index: 0, embedding: [1, 2, 3] }] }],
+  ['an index that is not there', { data: [{ index: 5, embedding: vectorOf(1) }] }],
+  ['only zeros', { data: [{ index: 0, embedding: vectorOf(1).map(() => 0) }] }],
+  ['something that is no number', { data: [{ index: 0, embedding: vectorOf(1).map(String) }] }],
+  ['numbers beyond a double', `{"data":[{"index":0,"embedding":[1e999${',1'.repeat(767)}]}]}`],
+  ['no JSON', '<html>'],
+  ['no vectors', { error: 'none' }],
+] as const) {
+  test(`an answer with ${what} is UNAVAILABLE`, async (t) => {
+    const { asking } = await endpoint(t, () => ({ body }));
+    t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
+  });
+}
+
+test('429 and 5xx are asked again, after Retry-After', async (t) => {
+  const { asking, requests } = await endpoint(t, ({ body }, at) => {
+    if (at === 0) return { status: 429, headers: { 'retry-after': '0' } };
+    return at === 1 ? { status: 503, headers: { 'retry-after': '0' } } : { body: embedded(body.input) };
+  });
+  t.is((await asking.embed(['a'], 'embedder')).vectors.length, 1);
+  t.is(requests.length, 3);
+});
+
+test('a long Retry-After, and a third failure, are UNAVAILABLE', async (t) => {
+  const long = await endpoint(t, () => ({ status: 429, headers: { 'retry-after': '300' } }));
+  t.like(await t.throwsAsync(long.asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
+  t.is(long.requests.length, 1);
+  const failing = await endpoint(t, () => ({ status: 500, headers: { 'retry-after': '0' } }));
+  t.like(await t.throwsAsync(failing.asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
+  t.is(failing.requests.length, 3);
+});
+
+test('a lost connection is asked again, and a silent endpoint is UNAVAILABLE', async (t) => {
+  const lost = await endpoint(t, ({ body }, at) => (at === 0 ? { cut: true } : { body: embedded(body.input) }));
+  t.is((await lost.asking.embed(['a'], 'embedder')).vectors.length, 1);
+  const silent = await endpoint(t, () => ({ status: 0 }), 50);
+  t.like(await t.throwsAsync(silent.asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
+});
+
+test('an answer larger than 8 MiB is not read', async (t) => {
+  const { asking } = await endpoint(t, ({ body }) => ({
+    body: { ...embedded(body.input), more: 'x'.repeat(9_000_000) },
+  }));
+  t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
+});
+
+test('texts that the model does not take are BAD_REQUEST, refused credentials UNAVAILABLE', async (t) => {
+  const { asking, requests } = await endpoint(t, (_, at) => ({ status: at === 0 ? 400 : 401, body: { error: 'no' } }));
+  t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'invalid', reason: 'EMBEDDING_REFUSED' });
+  t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
+  t.is(requests.length, 2);
+});
+
+test('an earlier model that the endpoint no longer serves is UNAVAILABLE with the reason', async (t) => {
+  const { asking } = await endpoint(t, () => ({ status: 404 }));
+  const error = await t.throwsAsync(asking.embed(['a'], 'earlier'), { message: /earlier is no longer served/ });
+  t.like(error, { kind: 'unavailable' });
+});
+
+test('neither errors nor logs have the key, the address, the texts or what the endpoint said', async (t) => {
+  const { asking, logged, url } = await endpoint(t, (_, at) => {
+    if (at === 1) return { cut: true };
+    return { status: at === 0 ? 503 : 401, headers: { 'retry-after': '0' }, body: `${key} said of my text` };
+  });
+  const error = await t.throwsAsync(asking.embed(['my text'], 'embedder'));
+  const all = JSON.stringify([error?.message, (error as { fields?: unknown }).fields, logged]);
+  for (const secret of [key, new URL(url).host, 'my text']) t.false(all.includes(secret), all);
+});
+
+test('whoever leaves ends the request', async (t) => {
+  const leaving = new AbortController();
+  const { asking } = await endpoint(t, () => {
+    leaving.abort(new Error('left'));
+    return { status: 0 };
+  });
+  await t.throwsAsync(asking.embed(['a'], 'embedder', leaving.signal), { message: 'left' });
+});

@@ -1,0 +1,146 @@
+import { badRequest, unavailable } from '@parley/kernel/errors';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
+import type { Logger } from '@parley/kernel/log';
+import { retryAfterMs } from '@parley/kernel/retry-after';
+import type { ValuesOf } from '@parley/kernel/settings';
+import { sleep } from '@parley/kernel/timers';
+import { Pool } from 'undici';
+import { dimensions, type Embedding } from '../embedder.ts';
+import type { embeddingSettings } from './embedding-settings.ts';
+
+export type EndpointSettings = NonNullable<ValuesOf<typeof embeddingSettings>['endpoint']>;
+
+export interface EndpointAnswer {
+  vectors: Embedding[];
+  /** Undefined where the endpoint does not say it. */
+  tokensIn: number | undefined;
+}
+
+export type EmbeddingsEndpoint = ReturnType<typeof embeddingsEndpoint>;
+
+/** Kinds of failure that pass. */
+const passing = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+/** The endpoint does not take these texts. */
+const refusing = new Set([400, 413, 422]);
+const attempts = 3;
+const firstPauseMs = 400;
+const longestPauseMs = 20_000;
+/** A number takes up to 25 bytes as JSON. */
+const maxAnswerBytes = 8 * 1_048_576;
+
+const away = 'The embeddings endpoint does not answer';
+
+/** An OpenAI-compatible `/embeddings`. Errors carry neither its address nor what it said; the log has its status. */
+export function embeddingsEndpoint(
+  { url, key, model: ownModel, timeoutMs, callsAtOnce }: EndpointSettings,
+  log: Pick<Logger, 'warn' | 'error'>,
+) {
+  const { origin, pathname, search } = new URL(url);
+  const path = `${pathname.replace(/\/$/u, '')}/embeddings${search}`;
+  const pool = new Pool(origin, {
+    connections: callsAtOnce,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: Math.min(5_000, timeoutMs) },
+    keepAliveTimeout: 4_000,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxResponseSize: maxAnswerBytes,
+  });
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  };
+
+  async function ask(body: string, signal: AbortSignal | undefined) {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const bounded = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const {
+      statusCode,
+      headers: given,
+      body: answer,
+    } = await pool.request({
+      path,
+      method: 'POST',
+      headers,
+      body,
+      signal: bounded,
+    });
+    return { status: statusCode, wait: given['retry-after']?.toString(), text: await answer.text() };
+  }
+
+  function refusalOf(status: number, model: string) {
+    if (model !== ownModel) {
+      return unavailable(`The embedding model ${model} is no longer served; passages are being embedded anew`);
+    }
+    if (!refusing.has(status)) return unavailable(away);
+    return badRequest('The embedding model does not take this text; it may be too long for it', 'EMBEDDING_REFUSED');
+  }
+
+  return {
+    /**
+     * At most 100 texts, by this model.
+     * @throws DomainError `unavailable`; `invalid`, `EMBEDDING_REFUSED`: texts that the model does not take
+     */
+    async embed(texts: readonly string[], model: string, signal?: AbortSignal): Promise<EndpointAnswer> {
+      const body = JSON.stringify({ model, input: texts, dimensions, encoding_format: 'float' });
+      for (let attempt = 1; ; attempt += 1) {
+        let pauseMs = firstPauseMs * 2 ** (attempt - 1);
+        try {
+          const { status, wait, text } = await ask(body, signal);
+          if (status === 200) return read(text, texts.length);
+          log.warn({ status, model, texts: texts.length }, 'the embeddings endpoint refused a request');
+          if (!passing.has(status)) throw refusalOf(status, model);
+          pauseMs = retryAfterMs(wait) ?? pauseMs;
+          if (attempt === attempts || pauseMs > longestPauseMs) throw unavailable(away);
+        } catch (error) {
+          signal?.throwIfAborted();
+          if (!isFailure(error)) throw error;
+          log.warn({ err: error.name, code: codeOf(error), model }, 'the embeddings endpoint did not answer');
+          if (attempt === attempts) throw unavailable(away, error);
+        }
+        await sleep(pauseMs, signal ?? new AbortController().signal);
+        signal?.throwIfAborted();
+      }
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Of the connection. */
+function isFailure(error: unknown): error is Error {
+  return error instanceof Error && error.name !== 'DomainError';
+}
+
+function codeOf(error: Error): unknown {
+  return 'code' in error ? error.code : undefined;
+}
+
+function read(text: string, count: number): EndpointAnswer {
+  const answer = parseJson(text);
+  const data = isJsonObject(answer) ? answer['data'] : undefined;
+  const vectors = Array.from<Embedding | undefined>({ length: count });
+  if (Array.isArray(data) && data.length === count) {
+    for (const [place, each] of data.entries()) {
+      const { index = place, embedding } = isJsonObject(each) ? each : {};
+      if (typeof index === 'number' && index in vectors) vectors[index] = unitOf(embedding);
+    }
+  }
+  if (!vectors.every((vector) => vector !== undefined)) {
+    throw unavailable('The embeddings endpoint answered with something else than vectors of 768 numbers');
+  }
+  const usage = isJsonObject(answer) && isJsonObject(answer['usage']) ? answer['usage'] : {};
+  const tokens = usage['prompt_tokens'] ?? usage['total_tokens'];
+  const isCount = typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0;
+  return { vectors, tokensIn: isCount ? tokens : undefined };
+}
+
+function unitOf(numbers: unknown): Embedding | undefined {
+  if (!Array.isArray(numbers) || numbers.length !== dimensions) return undefined;
+  if (!numbers.every((each) => typeof each === 'number' && Number.isFinite(each))) return undefined;
+  const length = Math.sqrt((numbers as number[]).reduce((sum, each) => sum + each * each, 0));
+  if (!(length > 0 && Number.isFinite(length))) return undefined;
+  return Float32Array.from(numbers as number[], (each) => each / length);
+}

@@ -1,0 +1,20 @@
+// FNV-1a, and the last steps of MurmurHash3, by which all bits count.
+export const emptyHash = 0x81_1c_9d_c5;
+
+/** The hash of a text and one more UTF-16 unit. */
+export function hashStep(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, 0x01_00_01_93);
+}
+
+/** Of 30 bits, which maps take as keys without allocating. */
+export function mixed(hash: number): number {
+  let bits = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2_b2_ae_35);
+  return (bits ^ (bits >>> 16)) >>> 2;
+}
+
+export function hashOf(text: string): number {
+  let hash = emptyHash;
+  for (let at = 0; at < text.length; at += 1) hash = hashStep(hash, text.charCodeAt(at));
+  return mixed(hash);
+}

@@ -1,0 +1,108 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { badRequest } from '@parley/kernel/errors';
+import type { CallAccount } from '@parley/metering/spend-meter';
+import { shippedPrices } from '@parley/prices/prices';
+import test, { type ExecutionContext } from 'ava';
+import { startEmbeddings } from '../../test/embeddings-server.ts';
+import { meteredEmbedder } from './metered-embedder.ts';
+
+const caller: TenantCaller = { kind: 'apiKey', tenantId: 7, apiKeyId: 3, requestId: 'r' };
+const model = 'text-embedding-3-small';
+
+async function embedder(t: ExecutionContext, { remote = true, atCap = false } = {}) {
+  const spent: { account: CallAccount; reserved?: object; settled: Record<string, unknown>[] }[] = [];
+  const meter = {
+    open(account: CallAccount) {
+      const call: (typeof spent)[number] = { account, settled: [] };
+      spent.push(call);
+      return {
+        async reserve(estimate: object) {
+          if (atCap) throw badRequest('cap', 'SPEND_CAP_REACHED');
+          call.reserved = estimate;
+        },
+        begin: async () => undefined,
+        settle: async (outcome: object) => void call.settled.push({ ...outcome }),
+      };
+    },
+  };
+  const server = await startEmbeddings(t);
+  const endpoint = { url: server.url, key: undefined, model, timeoutMs: 5_000, callsAtOnce: 2 };
+  const settings = { endpoint: remote ? endpoint : undefined, prices: shippedPrices() };
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const made = meteredEmbedder({ settings, meter, log: silent as never });
+  t.teardown(() => made.stop());
+  return { made, server, spent };
+}
+
+test('it embeds in batches of at most 100 texts, in their order, and settles what the endpoint counted once', async (t) => {
+  const { made, server, spent } = await embedder(t);
+  const texts = Array.from({ length: 250 }, (_, at) => `text ${at}`);
+  const { vectors, tokensIn, costUsdE8 } = await made.embed(texts, { caller, model, callId: 'c', agentId: 5 });
+  t.deepEqual(
+    server.requests.map(({ input }) => input.length),
+    [100, 100, 50],
+  );
+  t.deepEqual(
+    vectors,
+    texts.map((text) => server.vectorOf(text)),
+  );
+  t.is(tokensIn, 250 * server.tokensOfText);
+  t.is(spent.length, 1);
+  t.like(spent[0]?.account, { tenantId: 7, apiKeyId: 3, callId: 'c', operation: 'embed', agentId: 5 });
+  t.like(spent[0]?.settled, [{ modelId: model, tokensIn, costUsdE8, estimated: false, served: true }]);
+  // 2e-8 USD per token
+  t.is(costUsdE8, BigInt(tokensIn * 2));
+});
+
+test('the reservation is an upper estimate', async (t) => {
+  const { made, spent } = await embedder(t);
+  const { tokensIn, costUsdE8 } = await made.embed(['An index is a structure'], { caller, model, callId: 'c' });
+  const reserved = spent[0]?.reserved as { tokensIn: number; costUsdE8: bigint };
+  t.true(reserved.tokensIn >= tokensIn && reserved.costUsdE8 >= costUsdE8);
+});
+
+test('long texts go in more requests', async (t) => {
+  const { made, server } = await embedder(t);
+  await made.embed(
+    Array.from({ length: 10 }, () => 'word '.repeat(6_400)),
+    { caller, model, callId: 'c' },
+  );
+  t.true(server.requests.length > 1);
+});
+
+test('at the cap it is SPEND_CAP_REACHED, and nothing is sent', async (t) => {
+  const { made, server } = await embedder(t, { atCap: true });
+  t.like(await t.throwsAsync(made.embed(['a'], { caller, model, callId: 'c' })), { reason: 'SPEND_CAP_REACHED' });
+  t.is(server.requests.length, 0);
+});
+
+test('what was served before a failure is settled, and a call of which nothing was served is not counted', async (t) => {
+  const { made, server, spent } = await embedder(t);
+  const texts = Array.from({ length: 150 }, (_, at) => `text ${at}`);
+  server.refuseFrom(1, 401);
+  await t.throwsAsync(made.embed(texts, { caller, model, callId: 'half' }));
+  await t.throwsAsync(made.embed(texts, { caller, model, callId: 'none' }));
+  t.like(spent[0]?.settled, [{ tokensIn: 100 * server.tokensOfText, served: true }]);
+  t.like(spent[1]?.settled, [{ tokensIn: 0, costUsdE8: 0n, served: false }]);
+});
+
+test('without an endpoint the offline embedding answers at no cost, its tokens estimated as characters / 4', async (t) => {
+  const { made, spent } = await embedder(t, { remote: false });
+  t.is(made.model, 'offline-embedding-1');
+  const { vectors, ...took } = await made.embed(['12345678', '1234'], { caller, model: made.model, callId: 'c' });
+  t.is(vectors.length, 2);
+  t.deepEqual(took, { tokensIn: 3, costUsdE8: 0n });
+  t.like(spent[0]?.settled, [{ providerId: 'OFFLINE', costUsdE8: 0n, estimated: true, served: true }]);
+});
+
+test('with an endpoint, bases of the offline embedding are served by it, and without one those of another model are UNAVAILABLE', async (t) => {
+  const { made, server } = await embedder(t);
+  await made.embed(['a'], { caller, model: 'offline-embedding-1', callId: 'c' });
+  t.is(server.requests.length, 0);
+  const offline = await embedder(t, { remote: false });
+  const error = await t.throwsAsync(offline.made.embed(['a'], { caller, model, callId: 'c' }), {
+    message: /no longer served/,
+  });
+  t.like(error, { kind: 'unavailable' });
+  t.is(offline.spent.length, 0);
+});

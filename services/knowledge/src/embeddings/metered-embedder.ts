@@ -1,0 +1,146 @@
+import { unavailable } from '@parley/kernel/errors';
+import { type FairQueue, fairQueue } from '@parley/kernel/fair-queue';
+import type { Logger } from '@parley/kernel/log';
+import type { ValuesOf } from '@parley/kernel/settings';
+import type { Part } from '@parley/kernel/unit';
+import type { SpendMeter } from '@parley/metering/spend-meter';
+import { costUsdE8 } from '@parley/prices/model-price';
+import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
+import { estimateTokens } from '@parley/text/token-estimate';
+import type { Embedded, Embedder, Embedding } from '../embedder.ts';
+import type { embeddingSettings } from './embedding-settings.ts';
+import { type EmbeddingsEndpoint, embeddingsEndpoint } from './embeddings-endpoint.ts';
+import { embedAllOffline, offlineEmbeddingModel } from './offline-embedding.ts';
+
+export type EmbeddingSettings = ValuesOf<typeof embeddingSettings>;
+
+interface MeteredEmbedderOptions {
+  settings: EmbeddingSettings;
+  meter: Pick<SpendMeter, 'open'>;
+  log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+interface Batch {
+  texts: readonly string[];
+  /** The most tokens that it may have. */
+  tokenBound: number;
+}
+
+interface Source {
+  providerId: 'EMBEDDINGS' | 'OFFLINE';
+  /** One batch. */
+  embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined): Promise<Answer>;
+}
+
+interface Answer {
+  vectors: Embedding[];
+  tokensIn: number | undefined;
+}
+
+const mostTexts = 100;
+const mostTokens = 200_000;
+/** UTF-16 units; the closer bound of a longer text would take too long. */
+const longText = 8_000;
+
+/** The endpoint of the settings, else the offline embedding, which also serves bases that were embedded with it before. */
+export function meteredEmbedder({ settings, meter, log }: MeteredEmbedderOptions): Embedder & Part {
+  const { prices } = settings;
+  const endpoint = settings.endpoint && embeddingsEndpoint(settings.endpoint, log);
+  const model = settings.endpoint?.model ?? offlineEmbeddingModel;
+  const remote = endpoint && settings.endpoint && remoteSource(endpoint, settings.endpoint.callsAtOnce);
+
+  function sourceOf(wanted: string): Source {
+    if (wanted === offlineEmbeddingModel) return offline;
+    if (remote) return { ...remote, embed: (texts, tenantId, signal) => remote.embed(texts, wanted, tenantId, signal) };
+    throw unavailable(`The embedding model ${wanted} is no longer served; passages are being embedded anew`);
+  }
+
+  return {
+    name: 'embeddings',
+    model,
+
+    async start() {
+      if (endpoint) log.info({ model }, 'texts are embedded by the endpoint of EMBEDDINGS_URL');
+      else log.info({ model }, 'EMBEDDINGS_URL is not set: texts are embedded by the built-in offline embedding');
+    },
+
+    async stop() {
+      await endpoint?.close();
+    },
+
+    async embed(texts, { caller, model: wanted, callId, agentId, sessionId, signal }): Promise<Embedded> {
+      if (texts.length === 0) return { vectors: [], tokensIn: 0, costUsdE8: 0n };
+      const { providerId, embed } = sourceOf(wanted);
+      const price = providerId === 'OFFLINE' ? undefined : prices.find(wanted);
+      const spentOf = (tokensIn: number) => {
+        const tokens = { tokensIn, tokensCached: 0, tokensOut: 0 };
+        return { providerId, modelId: wanted, ...tokens, costUsdE8: price ? costUsdE8(tokens, price) : 0n };
+      };
+      const { tenantId, requestId, apiKeyId } = caller;
+      const metered = meter.open({ tenantId, requestId, callId, operation: 'embed', apiKeyId, agentId, sessionId });
+      const batches = batchesOf(texts);
+      await metered.reserve(spentOf(batches.reduce((sum, { tokenBound }) => sum + tokenBound, 0)), true);
+
+      const vectors: Embedding[] = [];
+      let tokensIn = 0;
+      let estimated = false;
+      const count = (batch: Batch, counted: number | undefined) => {
+        tokensIn += counted ?? estimateTokens(...batch.texts);
+        estimated ||= counted === undefined;
+      };
+      let asked: Batch | undefined;
+      try {
+        for (const batch of batches) {
+          signal?.throwIfAborted();
+          asked = batch;
+          const answer = await embed(batch.texts, tenantId, signal);
+          asked = undefined;
+          for (const vector of answer.vectors) vectors.push(vector);
+          count(batch, answer.tokensIn);
+        }
+      } finally {
+        // Whoever asked has left; the endpoint has read the texts.
+        if (asked && signal?.aborted) count(asked, undefined);
+        void metered.settle({ ...spentOf(tokensIn), estimated, served: tokensIn > 0 });
+      }
+      return { vectors, tokensIn, costUsdE8: spentOf(tokensIn).costUsdE8 };
+    },
+  };
+}
+
+const offline: Source = {
+  providerId: 'OFFLINE',
+  embed: async (texts, _tenantId, signal) => ({ vectors: await embedAllOffline(texts, signal), tokensIn: undefined }),
+};
+
+function remoteSource(endpoint: EmbeddingsEndpoint, callsAtOnce: number) {
+  const queue: FairQueue<'tenant'> = fairQueue({
+    inFlight: callsAtOnce,
+    shares: { tenant: { inFlight: Math.ceil(callsAtOnce / 2) } },
+  });
+  return {
+    providerId: 'EMBEDDINGS' as const,
+    async embed(texts: readonly string[], model: string, tenantId: number, signal: AbortSignal | undefined) {
+      const end = await queue.enter({ tenant: tenantId }, () => signal);
+      try {
+        return await endpoint.embed(texts, model, signal);
+      } finally {
+        end();
+      }
+    },
+  };
+}
+
+/** In order, each with as many texts as one request takes. */
+function batchesOf(texts: readonly string[]): Batch[] {
+  const batches: { texts: string[]; tokenBound: number }[] = [];
+  for (const text of texts) {
+    const tokens = text.length > longText ? strictTokenBound(text) : usualTokenBound(text);
+    const last = batches.at(-1);
+    if (last && last.texts.length < mostTexts && last.tokenBound + tokens <= mostTokens) {
+      last.texts.push(text);
+      last.tokenBound += tokens;
+    } else batches.push({ texts: [text], tokenBound: tokens });
+  }
+  return batches;
+}

@@ -1,0 +1,77 @@
+import test from 'ava';
+import { dimensions, type Embedding } from '../embedder.ts';
+import { embedAllOffline, embedOffline } from './offline-embedding.ts';
+
+const cosine = (one: Embedding, other: Embedding) => one.reduce((sum, each, at) => sum + each * (other[at] ?? 0), 0);
+const near = (one: string, other: string) => cosine(embedOffline(one), embedOffline(other));
+
+test('every text has a unit vector of 768 finite numbers', (t) => {
+  for (const text of [
+    'Refunds take ten days.',
+    '',
+    '   ',
+    '!?',
+    '🦜',
+    '数据',
+    '\ud800',
+    'a'.repeat(40_000),
+    'x y '.repeat(40_000),
+  ]) {
+    const vector = embedOffline(text);
+    t.is(vector.length, dimensions);
+    t.true(Math.abs(cosine(vector, vector) - 1) < 1e-5, text.slice(0, 20));
+  }
+});
+
+test('a text always has the same vector, whatever is embedded beside it', async (t) => {
+  const texts = ['one text', 'another one', 'one text'];
+  const together = await embedAllOffline(texts);
+  t.deepEqual(together, texts.map(embedOffline));
+  t.deepEqual(together[0], together[2]);
+});
+
+for (const [language, question, answer, other] of [
+  ['English', 'How do I get a refund?', 'Refunds are paid within ten days of a return.', 'The museum opens at nine.'],
+  [
+    'German',
+    'Wie kündige ich den Vertrag?',
+    'Eine Kündigung des Vertrags ist jederzeit möglich.',
+    'Das Museum öffnet um neun Uhr.',
+  ],
+  [
+    'French',
+    'Où est ma facture impayée ?',
+    'Les factures impayées sont envoyées par courrier.',
+    'Le musée ouvre à neuf heures.',
+  ],
+  ['Russian', 'Как вернуть деньги?', 'Мы вернём деньги за десять дней.', 'Музей открывается в девять часов.'],
+  ['Chinese', '退款需要多长时间？', '退款会在十天之内到账。', '博物馆早上九点开门。'],
+  ['Japanese', '返金はいつですか', '返金は十日以内に行われます。', '博物館は九時に開きます。'],
+  ['Arabic', 'كيف أسترد المال؟', 'يمكن استرداد المال خلال عشرة أيام.', 'يفتح المتحف الساعة التاسعة.'],
+  ['Hindi', 'मुझे पैसे वापस कैसे मिलेंगे?', 'पैसे दस दिन में वापस मिलते हैं।', 'संग्रहालय नौ बजे खुलता है।'],
+  ['Thai', 'ขอเงินคืนได้อย่างไร', 'เงินคืนจะโอนภายในสิบวัน', 'พิพิธภัณฑ์เปิดเก้าโมง'],
+  ['Korean', '환불은 어떻게 받나요?', '환불은 열흘 안에 됩니다.', '박물관은 아홉 시에 문을 엽니다.'],
+] as const) {
+  test(`a question is nearer to its answer than to another text: ${language}`, (t) => {
+    t.true(near(question, answer) > near(question, other) + 0.05, `${near(question, answer)} ${near(question, other)}`);
+  });
+}
+
+test('case, accents and width make no difference', (t) => {
+  t.true(near('CAFÉ Müller', 'cafe muller') > 0.999);
+  t.true(near('ＡＢＣ１２３', 'abc123') > 0.999);
+});
+
+test('words that say little weigh little', (t) => {
+  t.true(near('the refund of the', 'what is a refund') > near('the refund of the', 'the house of the king'));
+});
+
+test('a word that stands there often does not drown the others', (t) => {
+  t.true(near(`${'invoice '.repeat(200)}refund`, 'refund') > 0.1);
+});
+
+test('an abort ends a long embedding', async (t) => {
+  const aborted = AbortSignal.abort(new Error('left'));
+  const texts = Array.from({ length: 500 }, (_, at) => `${at} words of a long text `.repeat(200));
+  await t.throwsAsync(embedAllOffline(texts, aborted), { message: 'left' });
+});

@@ -1,0 +1,65 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { dimensions, type Embedding } from '../embedder.ts';
+import { emptyHash, hashOf, hashStep, mixed } from './hash.ts';
+import { featuresOf, plainForm, stemOf } from './text-features.ts';
+
+/** Another algorithm has another name, since vectors of the two must never be compared. */
+export const offlineEmbeddingModel = 'offline-embedding-1';
+
+/** Beside a word itself, its stem and all its n-grams together. */
+const weights = { word: 0.6, stem: 1, grams: 0.5 };
+const shortestGram = 3;
+const longestGram = 5;
+const longestTurnMs = 4;
+
+/** Words, stems and n-grams of characters, hashed into a unit vector; texts that share many are near to each other. */
+export function embedOffline(text: string): Embedding {
+  const vector = new Float64Array(dimensions);
+  const { words, pieces } = featuresOf(text);
+  for (const { hash, weight } of pieces) add(vector, hash, weight);
+  for (const { text: word, weight } of words) {
+    add(vector, hashOf(`w${word}`), weight * weights.word);
+    add(vector, hashOf(`s${stemOf(word)}`), weight * weights.stem);
+    addGrams(vector, ` ${word} `, weight * weights.grams);
+  }
+  if (vector.every((value) => value === 0)) add(vector, hashOf(`t${plainForm(text)}`), 1);
+  return unitOf(vector);
+}
+
+/** One after the other, giving way to other work. */
+export async function embedAllOffline(texts: readonly string[], signal?: AbortSignal): Promise<Embedding[]> {
+  const vectors: Embedding[] = [];
+  let begun = performance.now();
+  for (const text of texts) {
+    vectors.push(embedOffline(text));
+    if (performance.now() - begun < longestTurnMs) continue;
+    await nextTurn();
+    signal?.throwIfAborted();
+    begun = performance.now();
+  }
+  return vectors;
+}
+
+function addGrams(vector: Float64Array, word: string, weight: number): void {
+  const grams = Math.max(1, word.length - shortestGram) * (longestGram - shortestGram + 1);
+  const each = weight / Math.sqrt(grams);
+  for (let start = 0; start + shortestGram <= word.length; start += 1) {
+    let hash = emptyHash;
+    const end = Math.min(word.length, start + longestGram);
+    for (let at = start; at < end; at += 1) {
+      hash = hashStep(hash, word.charCodeAt(at));
+      if (at - start + 1 >= shortestGram) add(vector, mixed(hash), each);
+    }
+  }
+}
+
+/** Signed, so that features that meet by chance cancel out on average. */
+function add(vector: Float64Array, hash: number, weight: number): void {
+  const at = (hash >>> 1) % dimensions;
+  vector[at] = (vector[at] ?? 0) + (hash & 1 ? weight : -weight);
+}
+
+function unitOf(vector: Float64Array): Embedding {
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  return Float32Array.from(vector, (value) => value / length);
+}

@@ -1,0 +1,109 @@
+import { commonWords } from './common-words.ts';
+import { emptyHash, hashOf, hashStep, mixed } from './hash.ts';
+
+export interface WeightedWord {
+  text: string;
+  /** What it says about its text, by itself and by how often it stands there. */
+  weight: number;
+}
+
+export interface Features {
+  /** The different words. */
+  words: WeightedWord[];
+  /** Of scripts without spaces between words: the hashes of all runs of one to three characters. */
+  pieces: { hash: number; weight: number }[];
+}
+
+/** What is longer is not read further. */
+const maxUnits = 100_000;
+/** Of scripts that write words without spaces. */
+const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+const runs =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{M}]+|[\p{L}\p{N}\p{M}]+/gu;
+
+/** Small letters in one form of Unicode, without accents. */
+export function plainForm(text: string): string {
+  const lower = text.slice(0, maxUnits).normalize('NFKC').toLowerCase();
+  return lower
+    .normalize('NFD')
+    .replaceAll(/[\u0300-\u036f]/gu, '')
+    .normalize('NFC');
+}
+
+export function featuresOf(text: string): Features {
+  const words = new Map<string, number>();
+  const pieces = pieceWeights.map(() => new Map<number, number>());
+  for (const [run] of plainForm(text).matchAll(runs)) {
+    if (unspaced.test(run)) countPieces(pieces, run);
+    else increment(words, run);
+  }
+  return {
+    words: [...words].map(([word, times]) => ({ text: word, weight: wordWeight(word) * often(times) })),
+    pieces: pieces.flatMap((ofLength, at) =>
+      [...ofLength].map(([hash, times]) => ({ hash, weight: pieceWeight(hash, at) * often(times) })),
+    ),
+  };
+}
+
+const often = (times: number) => 1 + Math.log(times);
+
+function increment<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** By their length. */
+function countPieces(pieces: readonly Map<number, number>[], run: string): void {
+  for (let start = 0; start < run.length; start += 1) {
+    let hash = emptyHash;
+    for (const [at, counts] of pieces.entries()) {
+      if (start + at >= run.length) break;
+      hash = hashStep(hash, run.charCodeAt(start + at));
+      increment(counts, mixed(hash));
+    }
+  }
+}
+
+const commonWeight = 0.1;
+/** Of one, two and three characters. */
+const pieceWeights = [0.4, 1, 0.8];
+const commonPieces = new Set([...commonWords].filter((word) => unspaced.test(word)).map(hashOf));
+
+function pieceWeight(hash: number, at: number): number {
+  return commonPieces.has(hash) ? commonWeight : (pieceWeights[at] ?? 1);
+}
+
+function wordWeight(word: string): number {
+  if (commonWords.has(word)) return commonWeight;
+  return word.length === 1 ? 0.3 : word.length === 2 ? 0.6 : 1;
+}
+
+const endings = [
+  'ations',
+  'ation',
+  'ments',
+  'ment',
+  'ingly',
+  'ings',
+  'ing',
+  'edly',
+  'ies',
+  'ied',
+  'ers',
+  'er',
+  'es',
+  'ed',
+  'ly',
+  's',
+  'e',
+  'y',
+];
+const leastStem = 3;
+
+/** The word without an English ending, for words that have one; other languages meet in the n-grams. */
+export function stemOf(word: string): string {
+  if (!/^[a-z]{4,}$/u.test(word)) return word;
+  const ending = endings.find((each) => word.endsWith(each) && word.length - each.length >= leastStem);
+  if (ending === undefined) return word;
+  const stem = word.slice(0, -ending.length);
+  return stem.length > leastStem && stem.at(-1) === stem.at(-2) ? stem.slice(0, -1) : stem;
+}

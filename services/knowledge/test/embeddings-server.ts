@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import type { Embedding } from '../src/embedder.ts';
+import { embedOffline } from '../src/embeddings/offline-embedding.ts';
+
+export interface EmbeddingsServer {
+  /** `/v1` included. */
+  url: string;
+  requests: { model: string; input: string[] }[];
+  tokensOfText: number;
+  vectorOf(text: string, model?: string): Embedding;
+  /** Requests from this one on, counted from now, get the status. */
+  refuseFrom(request: number, status: number): void;
+  /** Models that it does not serve. */
+  absent: Set<string>;
+}
+
+const usualModel = 'text-embedding-3-small';
+
+/** An OpenAI-compatible `/v1/embeddings`; vectors of two models have nothing in common. */
+export async function startEmbeddings(t: Pick<ExecutionContext, 'teardown'>): Promise<EmbeddingsServer> {
+  const requests: EmbeddingsServer['requests'] = [];
+  const absent = new Set<string>();
+  let refusal = { from: Number.POSITIVE_INFINITY, status: 500 };
+  const tokensOfText = 3;
+  const vectorOf = (text: string, model = usualModel) => {
+    const vector = embedOffline(text);
+    return model === usualModel ? vector : vector.toReversed();
+  };
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { model, input } = JSON.parse(Buffer.concat(chunks).toString()) as (typeof requests)[number];
+    if (absent.has(model)) return response.writeHead(404).end();
+    if (requests.length >= refusal.from) return response.writeHead(refusal.status).end();
+    requests.push({ model, input });
+    const data = input.map((text, index) => ({ index, embedding: [...vectorOf(text, model)] }));
+    return response.end(JSON.stringify({ data, usage: { prompt_tokens: tokensOfText * input.length } }));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    tokensOfText,
+    vectorOf,
+    absent,
+    refuseFrom(request, status) {
+      refusal = { from: requests.length + request, status };
+    },
+  };
+}
