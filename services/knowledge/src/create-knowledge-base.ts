@@ -1,14 +1,29 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { anyText, parseInput, text, withoutNulls } from '@parley/kernel/input';
+import { z } from 'zod';
+import { baseStore } from './base-store.ts';
 import type { CreateKnowledgeBaseInput } from './generated/schema.ts';
 import type { KnowledgeBase } from './knowledge.ts';
 import type { Ports } from './ports.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
 
-// STUB: replaced by the part that builds it
+const newBase = z.object({ name: text(200), description: anyText(2_000).optional() });
+
+/** @throws DomainError `invalid` also where the plan has no room for another base */
 export async function createKnowledgeBase(
-  _ports: Ports,
-  _caller: Caller,
-  _input: CreateKnowledgeBaseInput,
+  ports: Ports,
+  given: Caller,
+  input: CreateKnowledgeBaseInput,
 ): Promise<KnowledgeBase> {
-  throw unavailable('not built yet');
+  const caller = inTenant(given);
+  const { name, description = null } = parseInput(newBase, withoutNulls(input));
+  const quotas = await ports.quotas(caller);
+  return ports.database.transact(
+    caller.tenantId,
+    async (db) => {
+      await usageStore(db).change({ knowledgeBases: 1 }, quotas);
+      return baseStore(db).insert({ name, description, embeddingModel: ports.embedder.model });
+    },
+    { turn: usageTurn(caller.tenantId) },
+  );
 }

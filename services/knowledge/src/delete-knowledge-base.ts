@@ -1,8 +1,18 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { baseStore } from './base-store.ts';
 import type { Ports } from './ports.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
 
-// STUB: replaced by the part that builds it
-export async function deleteKnowledgeBase(_ports: Ports, _caller: Caller, _id: number): Promise<boolean> {
-  throw unavailable('not built yet');
+/** Its documents stay stored, and count, until they are deleted themselves. */
+export async function deleteKnowledgeBase({ database }: Ports, caller: Caller, id: number): Promise<boolean> {
+  const { tenantId } = inTenant(caller);
+  await database.transact(
+    tenantId,
+    async (db) => {
+      await baseStore(db).markDeleted(id);
+      await usageStore(db).change({ knowledgeBases: -1 });
+    },
+    { turn: usageTurn(tenantId) },
+  );
+  return true;
 }

@@ -1,8 +1,24 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { documentStore } from './document-store.ts';
+import { generationStore } from './generation-store.ts';
 import type { Ports } from './ports.ts';
+import { removeObjectLater } from './remove-object.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
 
-// STUB: replaced by the part that builds it
-export async function deleteKnowledgeDocument(_ports: Ports, _caller: Caller, _id: number): Promise<boolean> {
-  throw unavailable('not built yet');
+/** Also in a deleted base. Releases what the document counted; a sweep deletes its chunks, a job its uploaded file. */
+export async function deleteKnowledgeDocument({ database }: Ports, caller: Caller, id: number): Promise<boolean> {
+  const { tenantId } = inTenant(caller);
+  await database.transact(
+    tenantId,
+    async (db) => {
+      const { chunkCount, storedBytes, objectKey, ...document } = await documentStore(db).lock(id);
+      await documentStore(db).markDeleted(id);
+      await generationStore(db).release(id, document.generation);
+      await generationStore(db).release(id, document.preparedGeneration);
+      if (objectKey !== null) await removeObjectLater(db, objectKey);
+      await usageStore(db).change({ chunks: -chunkCount, storedBytes: -storedBytes });
+    },
+    { turn: usageTurn(tenantId) },
+  );
+  return true;
 }

@@ -1,57 +1,146 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import type { TenantDb } from '@parley/postgres/database/types';
+import { baseStore } from './base-store.ts';
+import { chunkStore, chunksPerStatement, type GenerationOfChunks } from './chunk-store.ts';
+import { type Chunk, chunkText } from './chunk-text.ts';
+import { documentStore } from './document-store.ts';
+import { generationStore } from './generation-store.ts';
+import type { KnowledgeDocument } from './knowledge.ts';
 import type { Ports } from './ports.ts';
+import type { Quotas } from './quotas.ts';
+import { usageStore } from './usage-store.ts';
 
 /** A text of a document that is stored already. */
 export interface IndexedText {
   documentId: number;
   knowledgeBaseId: number;
-  /** What its chunks are embedded with. */
+  /** What its chunks are embedded with: the base's model. */
   model: string;
   text: string;
-  pageStarts?: readonly number[] | undefined;
+  pageStarts?: readonly number[] | null | undefined;
 }
 
 /** Chunks that are stored beside those that are searched. */
 export interface BuiltGeneration {
   generation: number;
   chunkCount: number;
+  /** What they are embedded with. */
+  model: string;
 }
 
-// STUB: replaced by the part that builds it
+interface BuildOptions {
+  signal: AbortSignal;
+  /** Checks the chunk count before anything is embedded or stored. */
+  quota?: (chunks: number) => Promise<void>;
+}
+
+type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
+
+/** Chunks that are made before other work of the process gets its turn: some milliseconds. */
+const chunksPerTurn = 50;
+
 /**
  * Chunks a text, embeds the chunks and stores them as a new generation of its document, outside any transaction and in small ones;
  * `switchGeneration` makes it the one that is searched. What is never switched to is removed by a sweep.
- * @param quota checks the chunk count before anything is embedded or stored
- * @throws DomainError as `Embedder.embed`; `invalid`: quota
+ * @throws DomainError as `Embedder.embed`; `invalid`: quota; `notFound`: the document has been deleted
  */
 export async function buildGeneration(
-  _ports: Pick<Ports, 'database' | 'embedder' | 'log'>,
-  _caller: TenantCaller,
-  _text: IndexedText,
-  _options: { signal: AbortSignal; quota?: (chunks: number) => Promise<void> },
+  ports: BuildPorts,
+  caller: TenantCaller,
+  indexed: IndexedText,
+  { signal, quota }: BuildOptions,
 ): Promise<BuiltGeneration> {
-  throw unavailable('not built yet');
+  const { documentId, text, pageStarts } = indexed;
+  const chunks = await chunksOf(text, pageStarts ?? [], signal);
+  await quota?.(chunks.length);
+  const generation = await ports.database.transact(caller.tenantId, (db) => generationStore(db).begin(documentId));
+  return fillGeneration(ports, caller, { ...indexed, generation }, chunks, signal);
+}
+
+/** The chunks of a text. Other work of the process runs meanwhile. */
+export async function chunksOf(text: string, pageStarts: readonly number[], signal: AbortSignal): Promise<Chunk[]> {
+  const chunks: Chunk[] = [];
+  for (const chunk of chunkText(text, pageStarts)) {
+    chunks.push(chunk);
+    if (chunks.length % chunksPerTurn !== 0) continue;
+    await nextTick();
+    signal.throwIfAborted();
+  }
+  return chunks;
+}
+
+/** Embeds and stores the chunks of a generation that has begun; leaves it to the sweep when that fails. */
+export async function fillGeneration(
+  ports: BuildPorts,
+  caller: TenantCaller,
+  of: GenerationOfChunks & { model: string },
+  chunks: readonly Chunk[],
+  signal: AbortSignal,
+): Promise<BuiltGeneration> {
+  const { documentId, generation, model } = of;
+  try {
+    for (let at = 0; at < chunks.length; at += chunksPerStatement) {
+      signal.throwIfAborted();
+      const some = chunks.slice(at, at + chunksPerStatement);
+      const callId = `index-${documentId}-${generation}-${at}`;
+      const { vectors } = await ports.embedder.embed(some.map(embeddedText), { caller, model, callId, signal });
+      const rows = some.map((chunk, n) => ({ ...chunk, chunkIndex: at + n, embedding: vectorAt(vectors, n) }));
+      await ports.database.transact(caller.tenantId, async (db) => {
+        await generationStore(db).extend(documentId, generation);
+        await chunkStore(db).insert(of, rows);
+      });
+    }
+  } catch (error) {
+    await discardGeneration(ports, caller, documentId, generation);
+    throw error;
+  }
+  return { generation, chunkCount: chunks.length, model };
 }
 
 /**
- * Makes a built generation the one that is searched, deletes the one before, and counts the difference against the plan. The caller
- * has locked the document's row and checked that it is still to be indexed.
- * @throws DomainError `invalid`: the plan's chunks
+ * Makes a built generation the one that is searched, releases the one before to the sweep, and counts the difference against the
+ * plan. The caller has locked base and document (`documentStore.lockInBase`, or `publish`), in this transaction, and checked that the
+ * document is still to be indexed.
+ * @throws DomainError `invalid`: the plan's chunks; `unavailable`: built for a model that is no longer the base's, or too slowly
  */
 export async function switchGeneration(
-  _db: TenantDb,
-  _documentId: number,
-  _built: BuiltGeneration,
-  _quotas: Quotas,
+  db: TenantDb,
+  document: KnowledgeDocument,
+  built: BuiltGeneration,
+  quotas: Quotas,
 ): Promise<void> {
-  throw unavailable('not built yet');
+  const base = await baseStore(db).get(document.knowledgeBaseId);
+  if (base.embeddingModel !== built.model)
+    throw unavailable('The embedding model of the knowledge base has just changed; try again');
+  const generations = generationStore(db);
+  await generations.adopt(document.id, built.generation);
+  await generations.release(document.id, document.generation);
+  await generations.release(document.id, document.preparedGeneration);
+  const { generation, chunkCount } = built;
+  await documentStore(db).update(document.id, { generation, chunkCount, preparedGeneration: null });
+  await usageStore(db).change({ chunks: chunkCount - document.chunkCount }, quotas);
 }
 
-/** What the tenant's plan allows. */
-export interface Quotas {
-  knowledgeBases: number;
-  chunks: number;
-  storageBytes: number;
+/** Leaves a generation to the sweep at once, which would find it later otherwise. Never rejects. */
+export async function discardGeneration(
+  { database, log }: Pick<Ports, 'database' | 'log'>,
+  { tenantId }: TenantCaller,
+  documentId: number,
+  generation: number,
+): Promise<void> {
+  const released = database.transact(tenantId, (db) => generationStore(db).release(documentId, generation));
+  await released.catch((err: unknown) => log.warn({ err, documentId }, 'chunks not released; swept later'));
+}
+
+/** A passage is found by its headings too. */
+function embeddedText({ heading, content }: Chunk): string {
+  return heading ? `${heading}\n\n${content}` : content;
+}
+
+function vectorAt<T>(vectors: readonly T[], n: number): T {
+  const vector = vectors[n];
+  if (!vector) throw new Error('An embedding is missing');
+  return vector;
 }

@@ -1,14 +1,24 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { parseInput, text } from '@parley/kernel/input';
+import { z } from 'zod';
 import type { IngestDocumentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
+import { storeText } from './store-text.ts';
 
-// STUB: replaced by the part that builds it
+/** Of a text that is given, in Unicode code points. */
+export const maxTextLength = 500_000;
+
+const newText = z.object({ knowledgeBaseId: z.number(), fileName: text(255), text: text(maxTextLength) });
+
+/** @returns the number of its chunks */
 export async function ingestDocument(
-  _ports: Ports,
-  _caller: Caller,
-  _input: IngestDocumentInput,
-  _gone: AbortSignal,
+  ports: Ports,
+  given: Caller,
+  input: IngestDocumentInput,
+  gone: AbortSignal,
 ): Promise<number> {
-  throw unavailable('not built yet');
+  const caller = inTenant(given);
+  const document = parseInput(newText, input);
+  const mimeType = /\.md$/iu.test(document.fileName) ? 'text/markdown' : 'text/plain';
+  return storeText(ports, caller, { ...document, mimeType, origin: 'TEXT' }, gone);
 }

@@ -1,5 +1,6 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { knowledge } from './migrations/001-knowledge.ts';
+import { unsearchedGenerations } from './migrations/002-unsearched-generations.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -9,6 +10,7 @@ export const knowledgeSchema: SchemaDeclaration = {
     knowledge_documents: 'tenant',
     knowledge_chunks: 'tenant',
     knowledge_uploads: 'tenant',
+    unsearched_generations: 'internal',
   },
-  migrations: [knowledge],
+  migrations: [knowledge, unsearchedGenerations],
 };

@@ -1,4 +1,4 @@
-import { column, type RowOf, table } from '@parley/postgres/database/table';
+import { type Column, column, type RowOf, table } from '@parley/postgres/database/table';
 
 export type ParseStatus = 'PENDING' | 'PARSING' | 'READY' | 'FAILED';
 export type DocumentOrigin = 'TEXT' | 'URL' | 'UPLOAD';
@@ -44,3 +44,15 @@ export const knowledgeDocuments = table('knowledge_documents', {
 
 /** A document without its text, which `document-store.ts` reads apart. */
 export type KnowledgeDocument = RowOf<typeof knowledgeDocuments>;
+
+/** With its text as clients see it: none while it is being read. */
+export const knowledgeDocumentTexts = table('knowledge_documents', {
+  ...(knowledgeDocuments.columns as { [Field in keyof KnowledgeDocument]: Column<KnowledgeDocument[Field]> }),
+  rawText: column<string>({
+    long: "''",
+    sql: (of) => `CASE WHEN ${of}.parse_status IN ('PENDING', 'PARSING') THEN '' ELSE ${of}.raw_text END`,
+  }),
+});
+
+/** A document as the schema shows it; `rawText` is empty in lists. */
+export type DocumentView = KnowledgeDocument & { rawText: string };

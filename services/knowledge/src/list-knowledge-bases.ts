@@ -1,9 +1,11 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { baseStore } from './base-store.ts';
 import type { KnowledgeBase } from './knowledge.ts';
 import type { Ports } from './ports.ts';
 
-// STUB: replaced by the part that builds it
-export async function listKnowledgeBases(_ports: Pick<Ports, 'database'>, _caller: Caller): Promise<KnowledgeBase[]> {
-  throw unavailable('not built yet');
+export async function listKnowledgeBases(
+  { database }: Pick<Ports, 'database'>,
+  caller: Caller,
+): Promise<KnowledgeBase[]> {
+  return database.transact(inTenant(caller).tenantId, (db) => baseStore(db).list());
 }

@@ -4,6 +4,7 @@ import type { Database } from '@parley/postgres/database/types';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 import type { Embedder } from './embedder.ts';
+import type { TenantQuotas } from './quotas.ts';
 
 export interface Ports {
   database: Database;
@@ -13,5 +14,6 @@ export interface Ports {
   embedder: Embedder;
   /** Up to so many chunks of a base all are compared with a query. */
   exactLimit: number;
+  quotas: TenantQuotas;
   log: Logger;
 }

@@ -1,20 +1,27 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
-import type { KnowledgeDocument } from './knowledge.ts';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { baseStore } from './base-store.ts';
+import { documentStore } from './document-store.ts';
+import type { DocumentView } from './knowledge.ts';
 import type { Ports } from './ports.ts';
 
-/** A document as the schema shows it; `rawText` is empty in lists. */
-export type DocumentView = KnowledgeDocument & { rawText: string };
-
-// STUB: replaced by the part that builds it
+/** Newest first, without their texts. @throws DomainError `notFound` where there is no such base, or no longer */
 export async function listKnowledgeDocuments(
-  _ports: Pick<Ports, 'database'>,
-  _caller: Caller,
-  _knowledgeBaseId: number,
+  { database }: Pick<Ports, 'database'>,
+  caller: Caller,
+  knowledgeBaseId: number,
 ): Promise<DocumentView[]> {
-  throw unavailable('not built yet');
+  const documents = await database.transact(inTenant(caller).tenantId, async (db) => {
+    await baseStore(db).get(knowledgeBaseId);
+    return documentStore(db).listOfBase(knowledgeBaseId);
+  });
+  return documents.map((document) => ({ ...document, rawText: '' }));
 }
 
-export async function getKnowledgeDocument(_ports: Ports, _caller: Caller, _id: number): Promise<DocumentView> {
-  throw unavailable('not built yet');
+/** @throws DomainError `notFound` also in a deleted base */
+export async function getKnowledgeDocument(
+  { database }: Pick<Ports, 'database'>,
+  caller: Caller,
+  id: number,
+): Promise<DocumentView> {
+  return database.transact(inTenant(caller).tenantId, (db) => documentStore(db).getView(id));
 }

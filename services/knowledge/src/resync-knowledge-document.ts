@@ -1,13 +1,84 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant, type TenantCaller } from '@parley/kernel/caller';
+import { badRequest, isDomainError } from '@parley/kernel/errors';
+import { tenantObjects } from '@parley/objects/tenant-objects';
+import { outbox } from '@parley/postgres/outbox/outbox';
+import { refuseWhileParsing } from './document-state.ts';
+import { documentStore } from './document-store.ts';
+import { documentUploaded } from './document-uploaded.ts';
+import { buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
+import type { KnowledgeDocument } from './knowledge.ts';
 import type { Ports } from './ports.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
 
-// STUB: replaced by the part that builds it
+/** Queues a FAILED upload for parsing again, or chunks and embeds a READY document anew from its text. */
 export async function resyncKnowledgeDocument(
-  _ports: Ports,
-  _caller: Caller,
-  _id: number,
-  _gone: AbortSignal,
+  ports: Ports,
+  given: Caller,
+  id: number,
+  gone: AbortSignal,
 ): Promise<boolean> {
-  throw unavailable('not built yet');
+  const caller = inTenant(given);
+  const document = await ports.database.transact(caller.tenantId, async (db) => {
+    const found = await documentStore(db).getInBase(id);
+    refuseWhileParsing(found.document);
+    return found.document;
+  });
+  if (document.parseStatus === 'FAILED') await parseAgain(ports, caller, document);
+  else await indexAgain(ports, caller, id, gone);
+  return true;
+}
+
+async function parseAgain(ports: Ports, caller: TenantCaller, { id, ...failed }: KnowledgeDocument): Promise<void> {
+  if (!(await isFileThere(ports, caller, failed))) throw badRequest(`Document ${id} has no uploaded file any more`);
+  await ports.database.transact(caller.tenantId, async (db) => {
+    const { document } = await documentStore(db).lockInBase(id);
+    refuseWhileParsing(document);
+    if (document.parseStatus === 'READY') return; // its text has just been replaced
+    const version = document.version + 1;
+    await documentStore(db).update(id, { parseStatus: 'PENDING', parseError: null, version });
+    await outbox(db).append(documentUploaded({ ...document, version }));
+  });
+}
+
+async function isFileThere(
+  { objects }: Ports,
+  { tenantId }: TenantCaller,
+  { objectKey, objectEtag }: Pick<KnowledgeDocument, 'objectKey' | 'objectEtag'>,
+): Promise<boolean> {
+  if (objectKey === null) return false;
+  try {
+    return (await tenantObjects(objects, tenantId).head(objectKey)).etag === objectEtag;
+  } catch (error) {
+    if (isDomainError(error, 'notFound')) return false;
+    throw error;
+  }
+}
+
+async function indexAgain(ports: Ports, caller: TenantCaller, id: number, signal: AbortSignal): Promise<void> {
+  const { tenantId } = caller;
+  const quotas = await ports.quotas(caller);
+  const { document, base, text } = await ports.database.transact(tenantId, async (db) => ({
+    ...(await documentStore(db).getInBase(id)),
+    text: await documentStore(db).readText(id),
+  }));
+  const quota = (chunks: number) =>
+    ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks: chunks - document.chunkCount }, quotas));
+  const indexed = { documentId: id, knowledgeBaseId: base.id, model: base.embeddingModel, text: text.rawText };
+  const built = await buildGeneration(ports, caller, { ...indexed, pageStarts: text.pageStarts }, { signal, quota });
+  try {
+    const isSwitched = await ports.database.transact(
+      tenantId,
+      async (db) => {
+        const { document: current } = await documentStore(db).lockInBase(id);
+        if (current.generation !== document.generation) return false; // another text or re-sync was faster
+        await switchGeneration(db, current, built, quotas);
+        return true;
+      },
+      { turn: usageTurn(tenantId) },
+    );
+    if (!isSwitched) await discardGeneration(ports, caller, id, built.generation);
+  } catch (error) {
+    await discardGeneration(ports, caller, id, built.generation);
+    throw error;
+  }
 }

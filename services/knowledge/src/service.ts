@@ -11,7 +11,10 @@ import { meteredEmbedder } from './embeddings/metered-embedder.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import type { Ports } from './ports.ts';
+import { tenantQuotas } from './quotas.ts';
+import { removeObjectJob } from './remove-object.ts';
 import { knowledgeRpc } from './rpc.ts';
+import { generationSweep } from './sweep-generations.ts';
 
 type Dependencies = Ports & { embedder: Part; meter: SpendMeter };
 
@@ -20,9 +23,19 @@ export const knowledge = service(knowledgeDeclaration, {
   dependencies({ config, database, objectStore, calls, log }): Dependencies {
     const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, isUnimplemented, log });
     const embedder = meteredEmbedder({ settings: config.embeddings, meter, log });
-    return { database, objects: objectStore, ...calls, embedder, meter, exactLimit: config.exactLimit, log };
+    return {
+      database,
+      objects: objectStore,
+      ...calls,
+      embedder,
+      meter,
+      exactLimit: config.exactLimit,
+      quotas: tenantQuotas(calls.identity),
+      log,
+    };
   },
-  parts: ({ meter, embedder }) => [meter, embedder],
+  parts: ({ meter, embedder, ...ports }) => [meter, embedder, generationSweep(ports)],
+  jobs: [removeObjectJob],
   files: s3Files,
   onTenantEnd: { nothingBecause: 'bases are read and written by callers of their tenant only, and those are refused' },
   rpc: { definition: KnowledgeServiceDefinition, implementation: (ports) => knowledgeRpc(ports) },

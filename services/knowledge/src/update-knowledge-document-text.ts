@@ -1,14 +1,68 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { parseInput, text } from '@parley/kernel/input';
+import { z } from 'zod';
+import { refuseWhileParsing } from './document-state.ts';
+import { documentStore } from './document-store.ts';
 import type { MutationUpdateKnowledgeDocumentTextArgs } from './generated/schema.ts';
+import { buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
+import { maxTextLength } from './ingest-document.ts';
+import type { KnowledgeDocument } from './knowledge.ts';
 import type { Ports } from './ports.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
 
-// STUB: replaced by the part that builds it
+const replacedText = z.object({ id: z.number(), text: text(maxTextLength) });
+
+/** Replaces text and chunks in one step, and makes a FAILED document READY. Of two at once the last one stays, wholly. */
 export async function updateKnowledgeDocumentText(
-  _ports: Ports,
-  _caller: Caller,
-  _input: MutationUpdateKnowledgeDocumentTextArgs,
-  _gone: AbortSignal,
+  ports: Ports,
+  given: Caller,
+  input: MutationUpdateKnowledgeDocumentTextArgs,
+  gone: AbortSignal,
 ): Promise<boolean> {
-  throw unavailable('not built yet');
+  const caller = inTenant(given);
+  const { tenantId } = caller;
+  const { id, text } = parseInput(replacedText, input, '');
+  const quotas = await ports.quotas(caller);
+  const textBytes = Buffer.byteLength(text);
+
+  const { document, base } = await ports.database.transact(tenantId, async (db) => {
+    const found = await documentStore(db).getInBase(id);
+    refuseWhileParsing(found.document);
+    await usageStore(db).check({ storedBytes: growthOf(found.document, textBytes) }, quotas);
+    return found;
+  });
+  const indexed = { documentId: id, knowledgeBaseId: base.id, model: base.embeddingModel, text };
+  const quota = (chunks: number) =>
+    ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks: chunks - document.chunkCount }, quotas));
+  const built = await buildGeneration(ports, caller, indexed, { signal: gone, quota });
+  try {
+    await ports.database.transact(
+      tenantId,
+      async (db) => {
+        const documents = documentStore(db);
+        const { document } = await documents.lockInBase(id);
+        refuseWhileParsing(document);
+        await documents.writeText(id, { rawText: text, pageStarts: null });
+        await documents.update(id, { parseStatus: 'READY', parseError: null, ...sizesOf(document, textBytes) });
+        await switchGeneration(db, document, built, quotas);
+        await usageStore(db).change({ storedBytes: growthOf(document, textBytes) }, quotas);
+      },
+      { turn: usageTurn(tenantId) },
+    );
+  } catch (error) {
+    await discardGeneration(ports, caller, id, built.generation);
+    throw error;
+  }
+  return true;
+}
+
+/** An uploaded file stays, and counts beside the text. */
+function sizesOf({ origin, fileSizeBytes }: KnowledgeDocument, textBytes: number) {
+  return origin === 'UPLOAD'
+    ? { fileSizeBytes, storedBytes: fileSizeBytes + textBytes }
+    : { fileSizeBytes: textBytes, storedBytes: textBytes };
+}
+
+function growthOf(document: KnowledgeDocument, textBytes: number): number {
+  return sizesOf(document, textBytes).storedBytes - document.storedBytes;
 }

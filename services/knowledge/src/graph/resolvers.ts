@@ -18,7 +18,8 @@ export const resolvers: Resolvers = {
     knowledgeBases: (_, __, { ports, caller, answer }, info) => listKnowledgeBases(answer.reading(ports, info), caller),
     knowledgeDocuments: (_, { knowledgeBaseId }, { ports, caller, answer }, info) =>
       listKnowledgeDocuments(answer.reading(ports, info), caller, knowledgeBaseId),
-    knowledgeDocument: (_, { id }, { ports, caller }) => getKnowledgeDocument(ports, caller, id),
+    knowledgeDocument: (_, { id }, { ports, caller, answer }, info) =>
+      getKnowledgeDocument(answer.reading(ports, info), caller, id),
     retrieveChunks: (_, query, { ports, caller, gone }) => retrieveChunks(ports, caller, query, gone),
     embed: (_, { texts }, { ports, caller, gone }) => embed(ports, caller, texts, gone),
   },

@@ -1,0 +1,187 @@
+import { estimateTokens } from '@parley/text/token-estimate';
+import test from 'ava';
+import { chunkText, chunkTokens } from './chunk-text.ts';
+
+const chunksOf = (text: string, pageStarts?: number[]) => [...chunkText(text, pageStarts)];
+const contentsOf = (text: string) => chunksOf(text).map(({ content }) => content);
+/** So many sentences of 10 tokens, each with its number. */
+const prose = (sentences: number, from = 0) =>
+  Array.from(
+    { length: sentences },
+    (_, n) => `Sentence ${String(from + n).padStart(5, '0')} has forty characters.`,
+  ).join(' ');
+
+test('a short text is one chunk', (t) => {
+  t.deepEqual(chunksOf('Returns are free.'), [{ content: 'Returns are free.', heading: '', page: null }]);
+});
+
+test('a chunk has about 800 tokens and repeats the last 100 of the one before', (t) => {
+  const contents = contentsOf(prose(1_000));
+  t.true(contents.length > 10);
+  for (const content of contents) t.true(estimateTokens(content) <= chunkTokens);
+  for (const content of contents.slice(0, -1)) t.true(estimateTokens(content) >= 700);
+  for (const [n, content] of contents.slice(1).entries()) {
+    const before = contents[n] ?? '';
+    const first = content.slice(0, content.indexOf('.') + 1);
+    const repeated = before.slice(before.indexOf(first));
+    t.true(before.includes(first), `chunk ${n + 1} begins with ${first}`);
+    t.true(content.startsWith(repeated));
+    t.true(estimateTokens(repeated) <= 100 && estimateTokens(repeated) >= 80, String(estimateTokens(repeated)));
+  }
+});
+
+test('no sentence is lost, and each begins and ends in a chunk', (t) => {
+  const all = contentsOf(prose(1_000)).join('\n');
+  for (let n = 0; n < 1_000; n += 1) {
+    t.true(all.includes(`Sentence ${String(n).padStart(5, '0')} has forty characters.`), String(n));
+  }
+});
+
+test('a chunk is rather cut at a paragraph than at a sentence', (t) => {
+  const paragraphs = [prose(50), prose(25, 50), prose(30, 75)];
+  const [first, second] = contentsOf(paragraphs.join('\n\n'));
+  t.is(first, `${paragraphs[0]}\n\n${paragraphs[1]}`);
+  t.true(second?.endsWith(`\n\n${paragraphs[2]}`));
+});
+
+test('a heading begins a chunk once the one before has 200 tokens, and nothing is repeated before it', (t) => {
+  const contents = contentsOf(`# Returns\n\n${prose(30)}\n\n## Fees\n\n${prose(5, 100)}`);
+  t.deepEqual(contents, [`# Returns\n\n${prose(30)}`, `## Fees\n\n${prose(5, 100)}`]);
+});
+
+test('short sections share a chunk', (t) => {
+  t.is(contentsOf('# A\n\nOne.\n\n# B\n\nTwo.').length, 1);
+});
+
+test('a chunk has the path of the headings that it stands under', (t) => {
+  const text = `# Shop\n\n## Returns\n\n${prose(100)}\n\n### Fees ###\n\n${prose(30)}\n\n## Gifts\n\n${prose(30)}\n\n# End\n\n${prose(30)}`;
+  const paths = chunksOf(text).map(({ heading }) => heading);
+  t.deepEqual([...new Set(paths)], ['Shop > Returns', 'Shop > Returns > Fees', 'Shop > Gifts', 'End']);
+});
+
+test('what is no heading is none', (t) => {
+  for (const text of ['#no space', '####### seven', '```\n# code\n```\ntext', '#', '# ']) {
+    t.is(chunksOf(`${text}\n\nBody.`)[0]?.heading, '', text);
+  }
+});
+
+const row = (n: number) => `| ${n} | ${'value '.repeat(10)}| ${n * 2} |`;
+
+test('a table keeps its header row in each of its chunks, and no row is cut or repeated', (t) => {
+  const header = '| id | text | twice |\n|---|:---|---:|';
+  const rows = Array.from({ length: 200 }, (_, n) => row(n));
+  const contents = contentsOf(`# Rates\n\nBefore.\n\n${header}\n${rows.join('\n')}\n\nAfter.`);
+  t.true(contents.length >= 4);
+  for (const content of contents) t.true(content.includes(header), content.slice(0, 100));
+  for (const content of contents.slice(1)) t.true(content.startsWith(`${header}\n|`));
+  t.deepEqual(contents.join('\n').match(/^\| \d.*$/gmu), rows);
+  for (const content of contents) t.true(estimateTokens(content) <= chunkTokens);
+});
+
+test('a pipe table without a delimiter row keeps its first row', (t) => {
+  const contents = contentsOf(['| id | text |', ...Array.from({ length: 200 }, (_, n) => row(n))].join('\n'));
+  t.true(contents.length > 1);
+  for (const content of contents) t.true(content.startsWith('| id | text |\n|'));
+});
+
+test('rows of separated values keep their header row', (t) => {
+  for (const separator of [',', ';', '\t']) {
+    const rows = Array.from({ length: 500 }, (_, n) => [n, 'some text', n * 2].join(separator));
+    const header = ['id', 'text', 'twice'].join(separator);
+    const contents = contentsOf([header, ...rows].join('\n'));
+    t.true(contents.length > 1);
+    for (const content of contents) t.true(content.startsWith(`${header}\n`));
+  }
+});
+
+test('prose with commas is no table', (t) => {
+  const line = (n: number) =>
+    `${n} apples, pears, plums, and everything that grows in the garden behind the old house,`;
+  const contents = contentsOf(Array.from({ length: 100 }, (_, n) => line(n)).join('\n'));
+  t.true(contents.length > 1);
+  t.false(contents[1]?.startsWith(line(0)));
+});
+
+test('a header that is too long is cut, and a row that is too long continues under its header', (t) => {
+  const contents = contentsOf(`| ${'wide '.repeat(1_000)}|\n|---|\n| ${'word '.repeat(3_000)}|\n| last |`);
+  for (const content of contents) t.true(estimateTokens(content) <= chunkTokens);
+  for (const content of contents.slice(3)) t.true(content.startsWith('| wide '));
+  t.true(contents.at(-1)?.endsWith('| last |'));
+});
+
+test('a chunk has the page that it begins on, without what it repeats', (t) => {
+  const pages = [prose(100), prose(100, 100), prose(100, 200)].map((page) => `${page}\n\n`);
+  const starts = [0, pages[0]?.length ?? 0, (pages[0]?.length ?? 0) + (pages[1]?.length ?? 0)];
+  const chunks = chunksOf(pages.join(''), starts);
+  for (const { page, content } of chunks) {
+    const own = [...content.matchAll(/Sentence (\d+)/gu)].map(([, n]) => Number(n));
+    const begins = own.find(
+      (n) =>
+        !chunks[chunks.findIndex((each) => each.content === content) - 1]?.content.includes(
+          `Sentence ${String(n).padStart(5, '0')}`,
+        ),
+    );
+    t.is(page, Math.floor((begins ?? 0) / 100) + 1);
+  }
+  t.deepEqual([...new Set(chunks.map(({ page }) => page))], [1, 2, 3]);
+  t.is(chunksOf('a', [])[0]?.page, null);
+  t.is(chunksOf('a', [5])[0]?.page, 1);
+});
+
+test('sentences of scripts without spaces are cut behind their signs', (t) => {
+  const sentence = `${'文'.repeat(39)}。`;
+  const contents = contentsOf(sentence.repeat(300));
+  t.true(contents.length > 3);
+  for (const content of contents) t.regex(content, /^文{39}。/u);
+});
+
+test('a code point is never cut in two', (t) => {
+  for (const text of ['🦜'.repeat(20_000), `a${'🦜'.repeat(20_000)}`, `| ${'🦜'.repeat(20_000)} |\n| x |`]) {
+    const chunks = chunksOf(text);
+    t.true(chunks.length > 1);
+    for (const { content } of chunks) {
+      t.true(content.isWellFormed());
+      t.true(estimateTokens(content) <= chunkTokens);
+    }
+  }
+  t.true(chunksOf(`# ${'🦜'.repeat(500)}\n\nbody`)[0]?.heading.isWellFormed());
+});
+
+const million = 1_000_000;
+const hostile: Record<string, string> = {
+  'the longest text that a file may have': 'word '.repeat(1_000_000),
+  'no newline and no space': 'x'.repeat(million),
+  'no newline': 'word '.repeat(million / 5),
+  'newlines alone between two letters': `a${'\n'.repeat(million)}b`,
+  'spaces alone between two letters': `a${' '.repeat(million)}b`,
+  'one endless row of a table': `| a | b |\n|---|---|\n| ${'x | '.repeat(million / 4)}`,
+  'an endless header of a table': `| ${'x | '.repeat(million / 4)}\n|---|\n| a |`,
+  'millions of headings': '# a\n'.repeat(million / 4),
+  'headings of all levels': Array.from({ length: million / 10 }, (_, n) => `${'#'.repeat((n % 6) + 1)} h\n\nx\n`).join(
+    '',
+  ),
+  'an endless heading': `# ${'x'.repeat(million)}`,
+  'signs of sentences': '. '.repeat(million / 2),
+  'rows of pipes': '|\n'.repeat(million / 2),
+  'delimiters of tables': '|-|\n'.repeat(million / 4),
+  'rows of commas': ',,,\n'.repeat(million / 4),
+  'a fence that never ends': `\`\`\`\n${'# a\n'.repeat(million / 4)}`,
+  'carriage returns': 'a\r\n'.repeat(million / 3),
+  'long words between short ones': `${'x'.repeat(1_500)} a `.repeat(million / 1_503),
+};
+
+for (const [name, text] of Object.entries(hostile)) {
+  test(`a hostile text is chunked in linear time: ${name}`, (t) => {
+    const timed = (part: string) => {
+      const from = performance.now();
+      const chunks = chunksOf(part);
+      return { ms: performance.now() - from, chunks };
+    };
+    const { ms, chunks } = timed(text);
+    t.true(ms < 10_000, `${ms} ms`);
+    t.true(chunks.length <= text.length / 600, `${chunks.length} chunks`);
+    for (const { content, heading } of chunks) {
+      t.true(estimateTokens(content) <= chunkTokens && content !== '' && heading.length <= 1_300);
+    }
+  });
+}

@@ -1,0 +1,86 @@
+import { notFound, unavailable } from '@parley/kernel/errors';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb } from '@parley/postgres/database/types';
+
+/** A generation of chunks whose builder has been silent for so long is swept. */
+const silentMinutes = 15;
+
+/** Generations of chunks beside the ones that are searched: being built, or waiting to be swept. */
+export function generationStore({ knex, tenantId }: TenantDb) {
+  const rows = rowsBy(knex);
+  const which = 'tenant_id = :tenantId AND document_id = :documentId AND generation = :generation';
+
+  return {
+    /** Numbers the next generation of a document. @throws DomainError `notFound` where the document is not there */
+    async begin(documentId: number): Promise<number> {
+      const [begun] = await rows<{ generation: number }>(
+        `WITH numbered AS (
+           UPDATE knowledge_documents SET next_generation = next_generation + 1
+            WHERE tenant_id = :tenantId AND id = :documentId RETURNING id, next_generation - 1 AS generation)
+         INSERT INTO unsearched_generations (tenant_id, document_id, generation, sweep_at)
+         SELECT :tenantId, id, generation, parley_now() + interval '${silentMinutes} minutes' FROM numbered
+         RETURNING generation`,
+        { tenantId, documentId },
+      );
+      if (!begun) throw notFound('Document', documentId);
+      return begun.generation;
+    },
+
+    /** Shows that its builder is alive. @throws DomainError `unavailable` when it was silent for too long */
+    async extend(documentId: number, generation: number): Promise<void> {
+      const extended = await rows(
+        `UPDATE unsearched_generations SET sweep_at = parley_now() + interval '${silentMinutes} minutes'
+          WHERE ${which} AND sweep_at > parley_now() RETURNING generation`,
+        { tenantId, documentId, generation },
+      );
+      if (extended.length === 0) throw swept();
+    },
+
+    /** From the commit on a document names it. @throws DomainError `unavailable` when its builder was silent for too long */
+    async adopt(documentId: number, generation: number): Promise<void> {
+      const adopted = await rows(
+        `DELETE FROM unsearched_generations WHERE ${which} AND sweep_at > parley_now() RETURNING generation`,
+        { tenantId, documentId, generation },
+      );
+      if (adopted.length === 0) throw swept();
+    },
+
+    /** From the commit on no document names it, and the sweep deletes its chunks. 0 and null name none. */
+    async release(documentId: number, generation: number | null): Promise<void> {
+      if (!generation) return;
+      await rows(
+        `INSERT INTO unsearched_generations (tenant_id, document_id, generation, sweep_at)
+         VALUES (:tenantId, :documentId, :generation, parley_now())
+         ON CONFLICT (tenant_id, document_id, generation) DO UPDATE SET sweep_at = excluded.sweep_at`,
+        { tenantId, documentId, generation },
+      );
+    },
+
+    /** Whether it is to be swept, by this transaction alone. */
+    async lockDue(documentId: number, generation: number): Promise<boolean> {
+      const due = await rows(
+        `SELECT generation FROM unsearched_generations WHERE ${which} AND sweep_at <= parley_now()
+            FOR UPDATE SKIP LOCKED`,
+        { tenantId, documentId, generation },
+      );
+      return due.length > 0;
+    },
+
+    /** Deletes up to `limit` chunks of it, and forgets it with the last ones. @returns whether none is left */
+    async sweep(documentId: number, generation: number, limit: number): Promise<boolean> {
+      const ids = { tenantId, documentId, generation };
+      const deleted = await rows(
+        `DELETE FROM knowledge_chunks WHERE tenant_id = :tenantId AND id IN (
+           SELECT id FROM knowledge_chunks WHERE ${which} LIMIT ${limit}) RETURNING id`,
+        ids,
+      );
+      if (deleted.length === limit) return false;
+      await rows(`DELETE FROM unsearched_generations WHERE ${which} RETURNING generation`, ids);
+      return true;
+    },
+  };
+}
+
+function swept(): Error {
+  return unavailable('Indexing the text took too long; try again');
+}

@@ -1,0 +1,122 @@
+import { isHighSurrogate } from '@parley/kernel/input-checks';
+import { estimateTokens } from '@parley/text/token-estimate';
+import { type Line, linesAhead, splitLine } from './text-lines.ts';
+
+/** What stands before a passage; a text is rather cut at a stronger one. */
+export const strengths = { word: 0, sentence: 1, line: 2, paragraph: 3, heading: 4 } as const;
+type Strength = (typeof strengths)[keyof typeof strengths];
+
+/** A sentence, or a line or part of one where it has none. */
+export interface Passage extends Line {
+  tokens: number;
+  strength: Strength;
+  /** The headings above it, itself included, joined by ` > `. */
+  heading: string;
+  isHeading: boolean;
+  /** Of a row: its table. Undefined for the header itself. */
+  table: Table | undefined;
+}
+
+interface Table {
+  header: string;
+}
+
+/** Of a header that is repeated, in UTF-16 code units: more would leave little room for rows. */
+const maxHeaderLength = 1_200;
+const maxTitleLength = 200;
+/** Of a line, for telling what it is. */
+const lookLength = 2_000;
+
+/**
+ * The passages of a text, of at most `maxTokens` each. Reads Markdown and plain text: `#` headings, paragraphs, pipe tables, rows of
+ * separated values. Fenced code has no headings and tables.
+ */
+export function* passages(text: string, maxTokens: number): Generator<Passage> {
+  const titles: string[] = [];
+  let heading = '';
+  let table: Table | undefined;
+  let isInFence = false;
+  let strength: Strength = strengths.paragraph;
+
+  function* passagesOf(line: Line, of: Partial<Passage>, mostTokens = maxTokens): Generator<Passage> {
+    const isProse = !of.isHeading && !of.table;
+    for (const part of splitLine(line, 4 * mostTokens, isProse)) {
+      const tokens = estimateTokens(part.text);
+      yield { ...part, tokens, heading, isHeading: false, table: undefined, ...of, strength };
+      strength = isProse ? strengths.sentence : strengths.word;
+    }
+    strength = strengths.line;
+  }
+
+  const lines = linesAhead(text);
+  for (const { line, next, afterNext } of lines) {
+    if (line.text === '') {
+      strength = strengths.paragraph;
+      table = undefined;
+      continue;
+    }
+    const isFence = /^ {0,3}(?:```|~~~)/u.test(line.text);
+    if (isFence) isInFence = !isInFence;
+    const isCode = isFence || isInFence;
+
+    const title = isCode ? undefined : titleOf(line.text);
+    if (title) {
+      titles.length = Math.min(titles.length, title.level - 1);
+      titles[title.level - 1] = title.text;
+      heading = titles.filter(Boolean).join(' > ');
+      table = undefined;
+      strength = strengths.heading;
+      yield* passagesOf(line, { isHeading: true });
+      strength = strengths.paragraph;
+    } else if (table && !isCode) {
+      yield* passagesOf(line, { table }, maxTokens - estimateTokens(table.header));
+    } else {
+      const hasDelimiter = !isCode && isDelimiter(next);
+      table = isCode ? undefined : tableFrom(line, next, afterNext);
+      if (table) strength = strengths.paragraph;
+      yield* passagesOf(line, {});
+      if (table && hasDelimiter && next) {
+        yield* passagesOf(next, {});
+        lines.next();
+      }
+    }
+  }
+}
+
+function titleOf(line: string): { level: number; text: string } | undefined {
+  const found = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/u.exec(line.slice(0, lookLength));
+  const [, marks, title] = found ?? [];
+  if (!marks || !title) return undefined;
+  return { level: marks.length, text: cutTo(title.replace(/[ \t]#+$/u, ''), maxTitleLength).trim() };
+}
+
+/** The table that a line is the header of: a pipe table, or rows with the same number of separators. */
+function tableFrom(line: Line, next: Line | undefined, afterNext: Line | undefined): Table | undefined {
+  if (isDelimiter(next) && line.text.includes('|')) {
+    const header = cutTo(line.text, maxHeaderLength);
+    const whole = `${header}\n${next?.text}`;
+    return { header: whole.length > maxHeaderLength ? header : whole };
+  }
+  const isPipeTable = [line, next].every((each) => /^ {0,3}\|/u.test(each?.text ?? ''));
+  if (!isPipeTable && !areSeparated(line, next, afterNext)) return undefined;
+  return { header: cutTo(line.text, maxHeaderLength) };
+}
+
+function isDelimiter(line: Line | undefined): boolean {
+  const text = line?.text.slice(0, lookLength) ?? '';
+  return text.includes('-') && text.includes('|') && /^[\s|:-]+$/u.test(text);
+}
+
+/** Whether three lines are rows of separated values: prose rarely has no space behind each of its commas. */
+function areSeparated(...lines: (Line | undefined)[]): boolean {
+  const looks = lines.map((line) => line?.text.slice(0, lookLength) ?? '');
+  return [/,(?! )/gu, /;(?! )/gu, /\t/gu].some((separator) => {
+    const counts = looks.map((text) => text.match(separator)?.length ?? 0);
+    return counts.every((count) => count >= 2 && count === counts[0]);
+  });
+}
+
+function cutTo(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return text.slice(0, isHighSurrogate(text.charCodeAt(maxLength - 1)) ? maxLength - 1 : maxLength);
+}

@@ -1,0 +1,60 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { baseStore } from './base-store.ts';
+import { documentStore, type NewDocument } from './document-store.ts';
+import { generationStore } from './generation-store.ts';
+import { chunksOf, fillGeneration, switchGeneration } from './index-text.ts';
+import type { Ports } from './ports.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
+
+/** A text that becomes a document at once. */
+export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName' | 'mimeType'> {
+  origin: 'TEXT' | 'URL';
+  text: string;
+}
+
+/**
+ * Stores a text as a READY document, within the plan. Until its chunks are there nobody sees the document; refused or failed, it
+ * leaves no row and counts nothing.
+ * @returns the number of its chunks
+ * @throws DomainError `notFound`: no such base, or deleted meanwhile; `invalid`: a quota; and as `Embedder.embed`
+ */
+export async function storeText(
+  ports: Ports,
+  caller: TenantCaller,
+  { text, ...given }: NewText,
+  signal: AbortSignal,
+): Promise<number> {
+  const { tenantId } = caller;
+  const { knowledgeBaseId } = given;
+  const storedBytes = Buffer.byteLength(text);
+  const quotas = await ports.quotas(caller);
+
+  const chunks = await chunksOf(text, [], signal);
+
+  const draft = await ports.database.transact(tenantId, async (db) => {
+    const { embeddingModel: model } = await baseStore(db).get(knowledgeBaseId);
+    await usageStore(db).check({ chunks: chunks.length, storedBytes }, quotas);
+    const facts = { ...given, storedBytes, fileSizeBytes: storedBytes, parseStatus: 'READY' as const };
+    const { id } = await documentStore(db).insertDraft(facts, text);
+    return { knowledgeBaseId, documentId: id, generation: await generationStore(db).begin(id), model };
+  });
+
+  const id = draft.documentId;
+  try {
+    const built = await fillGeneration(ports, caller, draft, chunks, signal);
+    await ports.database.transact(
+      tenantId,
+      async (db) => {
+        await baseStore(db).lockShared(knowledgeBaseId);
+        await switchGeneration(db, await documentStore(db).publish(id), built, quotas);
+        await usageStore(db).change({ storedBytes }, quotas);
+      },
+      { turn: usageTurn(tenantId) },
+    );
+    return built.chunkCount;
+  } catch (error) {
+    const removed = ports.database.transact(tenantId, (db) => documentStore(db).removeDraft(id));
+    await removed.catch((err: unknown) => ports.log.warn({ err, documentId: id }, 'draft not removed; swept later'));
+    throw error;
+  }
+}

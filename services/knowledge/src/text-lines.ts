@@ -1,0 +1,77 @@
+import { codePoints, isHighSurrogate } from '@parley/kernel/input-checks';
+
+/** A line or part of one, without the white space at the line's end. */
+export interface Line {
+  text: string;
+  /** Its place in the whole text, in UTF-16 code units. */
+  start: number;
+}
+
+export interface LineAhead {
+  line: Line;
+  next: Line | undefined;
+  afterNext: Line | undefined;
+}
+
+/** The lines of a text, each with the two after it. */
+export function* linesAhead(text: string): Generator<LineAhead> {
+  const lines = linesOf(text);
+  const take = () => lines.next().value as Line | undefined;
+  let [line, next, afterNext] = [take(), take(), take()];
+  while (line) {
+    yield { line, next, afterNext };
+    [line, next, afterNext] = [next, afterNext, take()];
+  }
+}
+
+function* linesOf(text: string): Generator<Line> {
+  for (let start = 0; start < text.length; ) {
+    const found = text.indexOf('\n', start);
+    const end = found < 0 ? text.length : found;
+    yield { text: text.slice(start, end).trimEnd(), start };
+    start = end + 1;
+  }
+}
+
+/** Behind these a sentence ends where white space follows. */
+const enders = new Set('.!?…');
+/** Behind these it ends in any case. */
+const wideEnders = new Set('。！？');
+const closers = new Set('"\')]”’»」』）');
+
+/**
+ * The parts of a line of at most `most` code points: sentences, with the white space behind them, and what is longer at its last word, or
+ * anywhere where it has no words. One pass over the line, and at most half of it twice.
+ */
+export function* splitLine({ text, start }: Line, most: number, atSentences: boolean): Generator<Line> {
+  let from = 0;
+  let size = 0;
+  let wordAt = 0;
+  let ended: 'no' | 'if white space follows' | 'yes' = 'no';
+  const part = (to: number): Line => {
+    const line = { text: text.slice(from, to), start: start + from };
+    from = to;
+    return line;
+  };
+
+  for (let at = 0; at < text.length; ) {
+    const char = text.charAt(at);
+    const isSpace = char.trim() === '';
+    if (ended === 'yes' && !isSpace && !closers.has(char)) {
+      yield part(at);
+      [size, ended] = [0, 'no'];
+    }
+    if (size === most) {
+      yield part(wordAt - from > (at - from) / 2 ? wordAt : at);
+      size = codePoints(text.slice(from, at));
+    }
+    if (wideEnders.has(char)) ended = atSentences ? 'yes' : 'no';
+    else if (enders.has(char)) ended = atSentences ? 'if white space follows' : 'no';
+    else if (isSpace) ended = ended === 'no' ? 'no' : 'yes';
+    else if (!closers.has(char)) ended = 'no';
+    at += isHighSurrogate(text.charCodeAt(at)) ? 2 : 1;
+    size += 1;
+    if (isSpace) wordAt = at;
+  }
+  if (from < text.length) yield part(text.length);
+}

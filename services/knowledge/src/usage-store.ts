@@ -1,0 +1,85 @@
+import { badRequest } from '@parley/kernel/errors';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb, TransactOptions } from '@parley/postgres/database/types';
+import { bytesPerMb, type Quotas } from './quotas.ts';
+
+/** What a tenant keeps, or a change of it. */
+export interface Usage {
+  /** Live ones. */
+  knowledgeBases: number;
+  /** Of the generations that are searched, of documents that are not deleted. */
+  chunks: number;
+  /** Of documents that are not deleted. */
+  storedBytes: number;
+}
+
+/** For transactions that change the usage: all of them lock the tenant's one row. */
+export function usageTurn(tenantId: number): NonNullable<TransactOptions['turn']> {
+  return { row: `knowledge usage ${tenantId}` };
+}
+
+const columns = 'knowledge_bases, chunks, stored_bytes';
+const nothing: Usage = { knowledgeBases: 0, chunks: 0, storedBytes: 0 };
+
+/** Lock bases and documents before, because `change` locks the tenant's one row until the commit. */
+export function usageStore({ knex, tenantId }: TenantDb) {
+  const rows = rowsBy(knex);
+
+  async function read(): Promise<Usage> {
+    const [usage] = await rows<Usage>(`SELECT ${columns} FROM knowledge_usage WHERE tenant_id = :tenantId`, {
+      tenantId,
+    });
+    return usage ?? nothing;
+  }
+
+  return {
+    read,
+
+    /** @throws DomainError `invalid` where the plan has no room for the change. Nothing is kept for it. */
+    async check(change: Partial<Usage>, quotas: Quotas): Promise<void> {
+      checkQuotas(await read(), change, quotas);
+    },
+
+    /**
+     * In the transaction that changes the rows. @param quotas may be left out for what only releases.
+     * @throws DomainError `invalid` where the plan has no room for it
+     */
+    async change(change: Partial<Usage>, quotas?: Quotas): Promise<void> {
+      await rows('INSERT INTO knowledge_usage (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
+      const [after] = await rows<Usage>(
+        `UPDATE knowledge_usage SET knowledge_bases = knowledge_bases + cast(:knowledgeBases AS integer),
+           chunks = chunks + cast(:chunks AS integer), stored_bytes = stored_bytes + cast(:storedBytes AS bigint)
+          WHERE tenant_id = :tenantId RETURNING ${columns}`,
+        { tenantId, ...nothing, ...change },
+      );
+      if (!after) throw new Error('A tenant has no row of its usage');
+      const before = { ...after };
+      for (const [what, by] of Object.entries(change)) before[what as keyof Usage] -= by;
+      if (quotas) checkQuotas(before, change, quotas);
+      else if (Object.values(change).some((by) => by > 0)) throw new Error('Usage grows without a check of its quota');
+    },
+  };
+}
+
+/** What does not grow is allowed above the quota too: a plan may have been lowered. */
+function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): void {
+  const { knowledgeBases = 0, chunks = 0, storedBytes = 0 } = change;
+  if (knowledgeBases > 0 && used.knowledgeBases + knowledgeBases > quotas.knowledgeBases) {
+    throw refused('knowledge bases', String(quotas.knowledgeBases), String(used.knowledgeBases));
+  }
+  if (chunks > 0 && used.chunks + chunks > quotas.chunks) {
+    throw refused('chunks', String(quotas.chunks), `${used.chunks}, and this takes ${chunks} more`);
+  }
+  if (storedBytes > 0 && used.storedBytes + storedBytes > quotas.storageBytes) {
+    const use = `${inMb(used.storedBytes)}, and this takes ${inMb(storedBytes)} more`;
+    throw refused('storage', inMb(quotas.storageBytes), use);
+  }
+}
+
+function refused(quota: string, limit: string, use: string) {
+  return badRequest(`The plan's quota of ${quota} is used up: limit ${limit}, used ${use}`, 'QUOTA_EXCEEDED');
+}
+
+function inMb(bytes: number): string {
+  return `${Math.round((bytes / bytesPerMb) * 1_000) / 1_000} MB`;
+}

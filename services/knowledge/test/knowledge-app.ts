@@ -1,0 +1,182 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
+import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
+import type { Database } from '@parley/postgres/database/types';
+import { type Bound, bound } from '@parley/testing/bound';
+import { connectStorage } from '@parley/testing/object-stores';
+import { testSchema } from '@parley/testing/test-schema';
+import type { ExecutionContext } from 'ava';
+import { createKnowledgeBase } from '../src/create-knowledge-base.ts';
+import { knowledgeDeclaration } from '../src/declaration.ts';
+import { deleteKnowledgeBase } from '../src/delete-knowledge-base.ts';
+import { deleteKnowledgeDocument } from '../src/delete-knowledge-document.ts';
+import { documentStore } from '../src/document-store.ts';
+import { dimensions, type Embedder } from '../src/embedder.ts';
+import { ingestDocument } from '../src/ingest-document.ts';
+import type { KnowledgeDocument } from '../src/knowledge.ts';
+import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { listKnowledgeBases } from '../src/list-knowledge-bases.ts';
+import type { Ports } from '../src/ports.ts';
+import { bytesPerMb, type Quotas } from '../src/quotas.ts';
+import { getKnowledgeDocument, listKnowledgeDocuments } from '../src/read-documents.ts';
+import { removeObjectJob } from '../src/remove-object.ts';
+import { resyncKnowledgeDocument } from '../src/resync-knowledge-document.ts';
+import { sweepGenerations } from '../src/sweep-generations.ts';
+import { updateKnowledgeDocumentText } from '../src/update-knowledge-document-text.ts';
+import { type Usage, usageStore } from '../src/usage-store.ts';
+
+const useCases = {
+  createKnowledgeBase,
+  listKnowledgeBases,
+  deleteKnowledgeBase,
+  listKnowledgeDocuments,
+  getKnowledgeDocument,
+  deleteKnowledgeDocument,
+  ingestDocument,
+  updateKnowledgeDocumentText,
+  resyncKnowledgeDocument,
+};
+
+/** An embedder that a test holds up or lets fail. */
+export interface ScriptedEmbedder extends Embedder {
+  model: string;
+  /** Called before each embedding. */
+  before: (texts: readonly string[]) => Promise<void> | void;
+  /** The texts of all calls. */
+  readonly embedded: string[];
+}
+
+export interface KnowledgeApp extends Bound<typeof useCases> {
+  ports: Ports;
+  database: Database;
+  embedder: ScriptedEmbedder;
+  /** Of every tenant. */
+  quotas: Quotas;
+  /** Moves the database's clock by so many ms. */
+  clock: { offsetMs: number };
+  sweep(): Promise<void>;
+  usage(tenantId?: number): Promise<Usage>;
+  /** A base of tenant 1; returns its id. */
+  base(): Promise<number>;
+  /** Stores a text in a base of tenant 1; returns the document's id. */
+  document(knowledgeBaseId: number, text: string, fileName?: string): Promise<number>;
+  /** A document of tenant 1 as `confirmKnowledgeDocumentUpload` leaves it, with its object of 5 bytes, in a status of choice. */
+  upload(knowledgeBaseId: number, parseStatus?: KnowledgeDocument['parseStatus']): Promise<KnowledgeDocument>;
+  /** The texts of the chunks that a search of the base may find, in order. */
+  searched(knowledgeBaseId: number): Promise<string[]>;
+  /** Rows of a table of tenant 1. */
+  count(table: string): Promise<number>;
+}
+
+export const never = new AbortController().signal;
+
+export function inTenant(tenantId: number): TenantCaller {
+  return { kind: 'user', tenantId, userId: 70 + tenantId, signInId: 's', requestId: 'test' };
+}
+
+/** A text of so many chunks, about a subject. */
+export function textOf(chunks: number, subject = 'subject'): string {
+  return Array.from(
+    { length: chunks },
+    (_, n) => `# Part ${n}\n\n${`All about ${subject}, part ${n}. `.repeat(60)}`,
+  ).join('\n\n');
+}
+
+/** The use cases of knowledge on a schema of the test's own, with files, and an embedder and quotas of the test's. */
+export async function knowledgeApp(t: ExecutionContext): Promise<KnowledgeApp> {
+  const clock = { offsetMs: 0 };
+  const database = await testSchema(t, knowledgeSchema, { clockOffsetMs: () => clock.offsetMs });
+  for (const { name, types } of knowledgeDeclaration.publishes ?? []) database.registry.topics.set(name, types);
+  const storage = await connectStorage();
+  t.teardown(() => storage.close());
+  const quotas: Quotas = { knowledgeBases: 3, chunks: 5_000, storageBytes: 100 * bytesPerMb };
+  const embedder = scriptedEmbedder();
+  const log = createLogger('knowledge', { LOG_LEVEL: 'silent' });
+  const ports: Ports = {
+    database: wholeRowsDatabase(database),
+    objects: storage.store,
+    identity: { getTenant: () => Promise.reject(new Error('quotas are the test’s')) },
+    embedder,
+    quotas: async () => ({ ...quotas }),
+    exactLimit: 20_000,
+    log,
+  };
+  const runner = removeObjectJob(ports).runner({ database, log });
+  await runner.start();
+  t.teardown(() => runner.stop());
+
+  const calls = bound(useCases, ports);
+  const me = inTenant(1);
+  const mine = <T>(work: Parameters<typeof database.transact<T>>[1]) => database.transact(1, work);
+  return {
+    ...calls,
+    ports,
+    database,
+    embedder,
+    quotas,
+    clock,
+    sweep: () => sweepGenerations(ports),
+    usage: (tenantId = 1) => database.transact(tenantId, (db) => usageStore(db).read()),
+    base: async () => (await calls.createKnowledgeBase(me, { name: 'Returns' })).id,
+    async document(knowledgeBaseId, text, fileName = 'a.txt') {
+      await calls.ingestDocument(me, { knowledgeBaseId, fileName, text }, never);
+      const [newest] = await calls.listKnowledgeDocuments(me, knowledgeBaseId);
+      return newest?.id ?? 0;
+    },
+    async upload(knowledgeBaseId, parseStatus = 'PENDING') {
+      const objectKey = `tenants/1/uploads/${crypto.randomUUID()}/a.pdf`;
+      const { etag } = await storage.store.put(objectKey, Buffer.from('bytes'), { contentType: 'application/pdf' });
+      return mine(async (db) => {
+        const document = await documentStore(db).insert({
+          knowledgeBaseId,
+          origin: 'UPLOAD',
+          fileName: 'a.pdf',
+          mimeType: 'application/pdf',
+          fileSizeBytes: 5,
+          storedBytes: 5,
+          parseStatus: 'PENDING',
+          objectKey,
+          objectEtag: etag,
+        });
+        const parseError = parseStatus === 'FAILED' ? 'The file is empty' : null;
+        await documentStore(db).update(document.id, { parseStatus, parseError });
+        await usageStore(db).change({ storedBytes: 5 }, quotas);
+        return { ...document, parseStatus, parseError };
+      });
+    },
+    searched: (knowledgeBaseId) =>
+      mine(async ({ knex }) => {
+        const { rows } = await knex.raw(
+          `SELECT content FROM knowledge_chunks c JOIN knowledge_documents d
+               ON d.id = c.document_id AND d.generation = c.generation AND d.deleted_at IS NULL
+             WHERE c.knowledge_base_id = ? ORDER BY document_id, chunk_index`,
+          [knowledgeBaseId],
+        );
+        return rows.map(({ content }: { content: string }) => content);
+      }),
+    count: (table) =>
+      mine(async ({ knex }) => Number((await knex(table).where({ tenantId: 1 }).count('* as n').first())?.n)),
+  };
+}
+
+function scriptedEmbedder(): ScriptedEmbedder {
+  const embedded: string[] = [];
+  return {
+    model: 'test-embedding',
+    before: () => undefined,
+    embedded,
+    async embed(texts) {
+      await this.before(texts);
+      embedded.push(...texts);
+      return { vectors: texts.map(vectorOf), tokensIn: 0, costUsdE8: 0n };
+    },
+  };
+}
+
+/** A unit vector that depends on the text. */
+function vectorOf(text: string): Float32Array {
+  const vector = new Float32Array(dimensions);
+  for (const [n, char] of [...text].entries()) vector[(char.charCodeAt(0) * 31 + n) % dimensions] = 1;
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+}
