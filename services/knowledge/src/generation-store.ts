@@ -56,6 +56,15 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       );
     },
 
+    /** Leaves it to the sweep at once, unless a document has adopted it. */
+    async abandon(documentId: number, generation: number): Promise<void> {
+      await rows(`UPDATE unsearched_generations SET sweep_at = parley_now() WHERE ${which} RETURNING generation`, {
+        tenantId,
+        documentId,
+        generation,
+      });
+    },
+
     /** Whether it is to be swept, by this transaction alone. */
     async lockDue(documentId: number, generation: number): Promise<boolean> {
       const due = await rows(

@@ -123,15 +123,18 @@ export async function switchGeneration(
   await usageStore(db).change({ chunks: chunkCount - document.chunkCount }, quotas);
 }
 
-/** Leaves a generation to the sweep at once, which would find it later otherwise. Never rejects. */
+/**
+ * Leaves a generation to the sweep at once, which would find it later otherwise. Changes nothing where the switch has been committed
+ * and its answer was lost. Never rejects.
+ */
 export async function discardGeneration(
   { database, log }: Pick<Ports, 'database' | 'log'>,
   { tenantId }: TenantCaller,
   documentId: number,
   generation: number,
 ): Promise<void> {
-  const released = database.transact(tenantId, (db) => generationStore(db).release(documentId, generation));
-  await released.catch((err: unknown) => log.warn({ err, documentId }, 'chunks not released; swept later'));
+  const abandoned = database.transact(tenantId, (db) => generationStore(db).abandon(documentId, generation));
+  await abandoned.catch((err: unknown) => log.warn({ err, documentId }, 'new chunks not abandoned; swept later'));
 }
 
 /** A passage is found by its headings too. */

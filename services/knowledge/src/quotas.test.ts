@@ -1,0 +1,57 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
+import type { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
+import test from 'ava';
+import { tenantQuotas } from './quotas.ts';
+
+const caller = (tenantId: number): TenantCaller => ({ kind: 'user', tenantId, userId: 1, requestId: 'test' });
+
+/** Identity with a plan of so many MB, and how often it was asked. */
+function identity(answer: () => Partial<GetTenantResponse>) {
+  const asked: number[] = [];
+  const clock = { ms: 0 };
+  const quotas = tenantQuotas(
+    {
+      async getTenant({ tenantId }) {
+        asked.push(tenantId ?? 0);
+        return answer() as GetTenantResponse;
+      },
+    },
+    () => clock.ms,
+  );
+  return { asked, clock, quotas };
+}
+
+test('the quotas of a plan are those that identity tells, with storage in MB of 2^20 bytes', async (t) => {
+  const { quotas } = identity(() => ({ quotas: { knowledgeBases: 3, chunks: 5_000, storageMb: 1_000_000 } }));
+  t.deepEqual(await quotas(caller(1)), { knowledgeBases: 3, chunks: 5_000, storageBytes: 1_000_000 * 2 ** 20 });
+});
+
+test('identity is asked once a second for each tenant', async (t) => {
+  let chunks = 1;
+  const { quotas, asked, clock } = identity(() => ({ quotas: { knowledgeBases: 1, chunks, storageMb: 1 } }));
+  await Promise.all([quotas(caller(1)), quotas(caller(1)), quotas(caller(2))]);
+  t.deepEqual(asked, [1, 2]);
+  chunks = 2;
+  clock.ms = 999;
+  t.is((await quotas(caller(1))).chunks, 1);
+  clock.ms = 1_000;
+  t.is((await quotas(caller(1))).chunks, 2);
+});
+
+test('without an answer of identity there are no quotas, and the next call asks again', async (t) => {
+  let isAway = true;
+  const { quotas, asked } = identity(() => {
+    if (isAway) throw unavailable('identity is away');
+    return { quotas: { knowledgeBases: 1, chunks: 1, storageMb: 1 } };
+  });
+  t.like(await t.throwsAsync(quotas(caller(1))), { kind: 'unavailable' });
+  isAway = false;
+  t.is((await quotas(caller(1))).chunks, 1);
+  t.deepEqual(asked, [1, 1]);
+});
+
+test('an identity that does not know of quotas yet makes them unavailable', async (t) => {
+  const { quotas } = identity(() => ({}));
+  t.like(await t.throwsAsync(quotas(caller(1))), { kind: 'unavailable' });
+});
