@@ -5,40 +5,57 @@ import { inTenant, type KnowledgeApp, knowledgeApp, never, textOf } from './know
 
 const tenants = [1, 2];
 
+interface Thing {
+  tenantId: number;
+  id: number;
+}
+
 for (const seed of [1, 2, 3, 4]) {
   test(`counters equal rows and no chunk is left over after random operations at once, with failures: ${seed}`, async (t) => {
     const app = await knowledgeApp(t);
     const random = randomBy(seed);
     const oneOf = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
-    app.quotas.chunks = 40;
-    app.quotas.storageBytes = 60_000;
+    app.quotas.chunks = 60;
+    app.quotas.storageBytes = 90_000;
     const reliable = app.ports.database;
     app.ports.database = unreliable(reliable, random);
     app.embedder.before = () => {
       if (random() < 0.08) throw unavailable('the endpoint is away');
     };
-    const bases = [0];
-    const documents = [0];
+    const bases: Thing[] = [];
+    const documents: Thing[] = [];
     const outcomes = new Map<string, number>();
 
     const text = () => textOf(1 + Math.floor(random() * 8), oneOf(['apples', 'pears', 'plums']));
+    /** Mostly the owner. */
+    const callerFor = ({ tenantId }: Thing) => inTenant(random() < 0.9 ? tenantId : 3 - tenantId);
     const operations: Record<string, () => Promise<unknown>> = {
       async createBase() {
-        bases.push((await app.createKnowledgeBase(inTenant(oneOf(tenants)), { name: 'Base' })).id);
+        const tenantId = oneOf(tenants);
+        bases.push({ tenantId, id: (await app.createKnowledgeBase(inTenant(tenantId), { name: 'Base' })).id });
       },
-      ingest: async () => {
-        const caller = inTenant(oneOf(tenants));
-        const knowledgeBaseId = oneOf(bases);
-        await app.ingestDocument(caller, { knowledgeBaseId, fileName: 'a', text: text() }, never);
-        const listed = await app.listKnowledgeDocuments(caller, knowledgeBaseId);
-        documents.push(...listed.slice(0, 1).map(({ id }) => id));
+      async ingest() {
+        const base = oneOf(bases);
+        const caller = callerFor(base);
+        await app.ingestDocument(caller, { knowledgeBaseId: base.id, fileName: 'a', text: text() }, never);
+        const listed = await app.listKnowledgeDocuments(caller, base.id);
+        documents.push(...listed.slice(0, 1).map(({ id }) => ({ tenantId: base.tenantId, id })));
       },
-      update: () =>
-        app.updateKnowledgeDocumentText(inTenant(oneOf(tenants)), { id: oneOf(documents), text: text() }, never),
-      resync: () => app.resyncKnowledgeDocument(inTenant(oneOf(tenants)), oneOf(documents), never),
-      deleteDocument: () => app.deleteKnowledgeDocument(inTenant(oneOf(tenants)), oneOf(documents)),
+      async update() {
+        const document = oneOf(documents);
+        await app.updateKnowledgeDocumentText(callerFor(document), { id: document.id, text: text() }, never);
+      },
+      async resync() {
+        const document = oneOf(documents);
+        await app.resyncKnowledgeDocument(callerFor(document), document.id, never);
+      },
+      async deleteDocument() {
+        const document = oneOf(documents);
+        await app.deleteKnowledgeDocument(callerFor(document), document.id);
+      },
       async deleteBase() {
-        if (random() < 0.3) await app.deleteKnowledgeBase(inTenant(oneOf(tenants)), oneOf(bases));
+        const base = oneOf(bases);
+        if (random() < 0.1) await app.deleteKnowledgeBase(callerFor(base), base.id);
       },
       sweep: () => app.sweep(),
     };
