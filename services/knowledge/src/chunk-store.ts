@@ -2,7 +2,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Chunk } from './chunk-text.ts';
 import type { Embedding } from './embedder.ts';
-import { halfvecOf } from './halfvec.ts';
+import { halfvec } from './embeddings/halfvec.ts';
 
 export interface EmbeddedChunk extends Chunk {
   /** Its place in the document, from 0. */
@@ -56,7 +56,7 @@ function valuesOf(chunks: readonly EmbeddedChunk[]): Record<string, unknown> {
     values[`content${n}`] = content;
     values[`heading${n}`] = heading;
     values[`page${n}`] = page;
-    values[`embedding${n}`] = halfvecOf(embedding);
+    values[`embedding${n}`] = halfvec(embedding);
   }
   return values;
 }

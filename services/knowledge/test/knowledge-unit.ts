@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { createAddresses } from '@parley/kernel/addresses';
+import { createCallers } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import {
+  IdentityServiceDefinition,
+  type IdentityServiceImplementation,
+  type SpendSettlement,
+  type TenantQuotas,
+} from '@parley/protos/parley/identity/v1/identity';
+import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { connectStorage } from '@parley/testing/object-stores';
+import { type RunningService, startService } from '@parley/testing/service-harness';
+import { stubRpc } from '@parley/testing/stub-rpc';
+import type { ExecutionContext } from 'ava';
+import { knowledge } from '../src/service.ts';
+
+/** Identity as far as knowledge asks it: one plan for all tenants, and a ledger that admits everything. */
+export interface StubIdentity {
+  quotas: TenantQuotas;
+  /** While true every call is `unavailable`. */
+  isDown: boolean;
+  readonly settled: SpendSettlement[];
+}
+
+export interface KnowledgeUnit
+  extends Pick<RunningService<unknown, KnowledgeServiceDefinition>, 'rpc' | 'graph' | 'database'> {
+  identity: StubIdentity;
+}
+
+/** The whole unit on loopback servers and a schema of the test's own, with the offline embedding and files in a folder. */
+export async function knowledgeUnit(t: ExecutionContext, env: Record<string, string> = {}): Promise<KnowledgeUnit> {
+  const callers = createCallers(randomBytes(32));
+  const addresses = createAddresses({});
+  const identity: StubIdentity = {
+    quotas: { knowledgeBases: 3, chunks: 5_000, storageMb: 100 },
+    isDown: false,
+    settled: [],
+  };
+  const answer = <T>(work: () => T) => {
+    if (identity.isDown) throw unavailable('identity is down');
+    return work();
+  };
+  const served = stubRpc<IdentityServiceImplementation<MeshContext>>(IdentityServiceDefinition, {
+    getTenant: async ({ tenantId }) =>
+      answer(() => ({ tenantId, plan: 'DEV', suspended: false, deleted: false, quotas: { ...identity.quotas } })),
+    reserveSpend: async () => answer(() => ({ leaseMs: 30_000 })),
+    beginSpend: async () => answer(() => ({})),
+    renewSpend: async () => answer(() => ({})),
+    settleSpend: async ({ settlements }) => answer(() => ({ settled: identity.settled.push(...settlements) })),
+  });
+  const server = rpcServer({
+    unit: 'identity',
+    port: 0,
+    callers,
+    log: createLogger('identity', { LOG_LEVEL: 'silent' }),
+    metrics: createMetrics('identity'),
+    onListening: (address) => addresses.announce('identity', 'rpc', address),
+    services: (services) => services.add(IdentityServiceDefinition, served),
+  });
+  await server.start();
+  t.teardown(() => server.stop());
+  const storage = await connectStorage();
+  t.teardown(() => storage.close());
+  const dependencies = { callers, addresses, objectStore: storage.store };
+  const { rpc, graph, database } = await startService(t, knowledge, { env, dependencies });
+  return { rpc, graph, database, identity };
+}
