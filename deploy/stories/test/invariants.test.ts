@@ -171,6 +171,29 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     ],
   ],
   [
+    'a document that counts too few chunks',
+    (whole) => whole.in('knowledge', ({ knex }) => knex('knowledge_documents').update({ chunk_count: 0 })),
+    ['chunks: tenant @ counts 1, and its rows are 0', 'chunks of document %: tenant @ counts 0, and its rows are 1'],
+  ],
+  [
+    'counters of what is deleted',
+    (whole) =>
+      whole.in('knowledge', async ({ knex }) => {
+        await knex('knowledge_documents').update({ deleted_at: knex.fn.now() });
+        await knex('knowledge_bases').update({ deleted_at: knex.fn.now() });
+      }),
+    [
+      'chunks: tenant @ counts 1, and its rows are 0',
+      'knowledge bases: tenant @ counts 1, and its rows are 0',
+      'stored bytes: tenant @ counts 5, and its rows are 0',
+    ],
+  ],
+  [
+    'a document that waits and that nobody reads',
+    (whole) => whole.in('knowledge', ({ knex }) => knex('knowledge_documents').update({ parse_status: 'PENDING' })),
+    ['document % is PENDING, and no event or job is there'],
+  ],
+  [
     'a total without its call',
     (whole) => whole.in('identity', ({ knex }) => knex('usage_calls').delete()),
     [
@@ -188,7 +211,8 @@ for (const [what, breakIt, expected] of wrongRows) {
       problem
         .replaceAll(new RegExp(`(session|of) ${whole.sessionId}\\b`, 'gu'), '$1 #')
         .replaceAll(/\d+(\.\d+)? ms/gu, 'n ms')
-        .replace(new RegExp(`tenant ${whole.tenantId} (is|shows)`, 'u'), 'tenant @ $1')
+        .replace(new RegExp(`tenant ${whole.tenantId} (is|shows|counts)`, 'u'), 'tenant @ $1')
+        .replace(/document \d+/u, 'document %')
         .replace(/agent \d+, which/u, 'an agent that')
         .replace(/of session \d+, which its tenant \d+/u, 'of a session that its tenant'),
     );
@@ -387,6 +411,21 @@ async function wholeConversation(database: Databases): Promise<WholeConversation
     await knex('usage_calls').insert({ ...callOf(tenantId), ...settled });
     await knex('usage_months').insert({ tenant_id, month: '2026-11-01', spent_usd: '0.125' });
     await knex('usage_counts').insert({ tenant_id, model: 'test-model', operation: 'session', count: 1 });
+  });
+  await database('knowledge').transact(tenantId, async ({ knex }) => {
+    const [base] = await knex('knowledge_bases')
+      .insert({ tenant_id, name: 'Returns', embedding_model: 'offline-embedding-1' })
+      .returning('id');
+    const ofBase = { tenant_id, knowledge_base_id: base.id };
+    const text = { origin: 'TEXT', file_name: 'a', mime_type: 'text/plain', parse_status: 'READY', raw_text: 'Hello' };
+    const counts = { file_size_bytes: 5, stored_bytes: 5, chunk_count: 1, generation: 1 };
+    const [document] = await knex('knowledge_documents')
+      .insert({ ...ofBase, ...text, ...counts })
+      .returning('id');
+    const embedding = JSON.stringify(Array.from({ length: 768 }, () => 0));
+    const place = { document_id: document.id, generation: 1, chunk_index: 0 };
+    await knex('knowledge_chunks').insert({ ...ofBase, ...place, content: 'Hello', embedding });
+    await knex('knowledge_usage').insert({ tenant_id, knowledge_bases: 1, chunks: 1, stored_bytes: 5 });
   });
   await database('evaluation').transactShared(({ knex }) =>
     knex('inbox').insert({ consumer: 'evaluation', event_id: `event ${sessionId}`, tenant_id }),

@@ -29,7 +29,7 @@ export function nothingIsUnread({ topics }: { topics?: Pick<TopicFacts, 'groups'
 }
 
 /** The event types that consumers handle. Others are ignored. */
-const handled = new Set(['session.ended.v1', 'tenant.deleted.v1']);
+const handled = new Set(['session.ended.v1', 'tenant.deleted.v1', 'document.uploaded.v1']);
 
 /** Each published event has taken effect in each group that reads its topic, which an inbox keeps to once, or is a dead letter. */
 export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {

@@ -32,6 +32,7 @@ export interface Rows {
     /** For how long its lease still holds, in ms; null where it does not run. */
     leaseMs: number | null;
     turnId: number | null;
+    documentId: number | null;
   }[];
   /** Events that wait for their relay. */
   outbox: { service: string; tenantId: number; topic: string; key: string }[];
@@ -43,6 +44,10 @@ export interface Rows {
   heldKeys: { tenantId: number; id: string }[];
   /** Running totals of a tenant, each with the sum of the rows that it stands for. */
   usage: { tenantId: number; what: string; total: string; sum: string }[];
+  /** What counts against a tenant's plan, and the chunks of a document, each with the number or sum of its rows. */
+  kept: { tenantId: number; what: string; total: string; sum: string }[];
+  /** Documents of knowledge bases that are not deleted. */
+  documents: { tenantId: number; id: number; parseStatus: string }[];
   /** Recorded calls of models. */
   calls: { tenantId: number; estimated: boolean; tokensIn: number; tokensOut: number }[];
 }

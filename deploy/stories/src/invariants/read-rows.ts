@@ -13,6 +13,7 @@ const statements: Record<keyof Rows, string> = {
           FROM turns LEFT JOIN messages USING (tenant_id, session_id, turn_index)`,
   evaluations: 'SELECT tenant_id, session_id, judged_by, generated_at FROM evaluations',
   jobs: `SELECT tenant_id, kind, key, state, (payload ->> 'turnId')::integer AS turn_id,
+           (payload ->> 'documentId')::integer AS document_id,
            (extract(epoch FROM parley_now() - run_at) * 1000)::float8 AS due_ms,
            (extract(epoch FROM lease_until - parley_now()) * 1000)::float8 AS lease_ms
          FROM jobs`,
@@ -34,6 +35,21 @@ const statements: Record<keyof Rows, string> = {
           SELECT current_setting('parley.tenant')::integer AS tenant_id, what,
             trim_scale(coalesce(total, 0))::text AS total, trim_scale(coalesce(sum, 0))::text AS sum
           FROM totals FULL JOIN calls USING (what)`,
+  kept: `WITH documents AS (
+            SELECT id, chunk_count, stored_bytes, (SELECT count(*) FROM knowledge_chunks c
+              WHERE c.tenant_id = d.tenant_id AND c.document_id = d.id AND c.generation = d.generation) AS chunks
+              FROM knowledge_documents d WHERE deleted_at IS NULL
+          ), counted AS (
+            SELECT 'knowledge bases' AS what, (SELECT knowledge_bases FROM knowledge_usage)::bigint AS total,
+              (SELECT count(*) FROM knowledge_bases WHERE deleted_at IS NULL) AS sum
+            UNION ALL SELECT 'chunks', (SELECT chunks FROM knowledge_usage), (SELECT sum(chunk_count) FROM documents)
+            UNION ALL SELECT 'stored bytes', (SELECT stored_bytes FROM knowledge_usage),
+              (SELECT sum(stored_bytes) FROM documents)
+            UNION ALL SELECT 'chunks of document ' || id, chunk_count, chunks FROM documents
+          )
+          SELECT current_setting('parley.tenant')::integer AS tenant_id, what,
+            coalesce(total, 0)::text AS total, coalesce(sum, 0)::text AS sum FROM counted`,
+  documents: 'SELECT tenant_id, id, parse_status FROM knowledge_documents WHERE deleted_at IS NULL',
   calls: 'SELECT tenant_id, estimated, tokens_in, tokens_out FROM usage_calls',
 };
 
@@ -77,13 +93,15 @@ export async function readRows(database: Databases, only?: readonly number[]): P
       return found as Rows[Name];
     });
   // names agents: the table. names sessions: likewise.
-  const [agents, sessions, messages, turns, evaluations, usage, calls] = await Promise.all([
+  const [agents, sessions, messages, turns, evaluations, usage, kept, documents, calls] = await Promise.all([
     ofTenants('agent', 'agents'),
     ofTenants('session', 'sessions'),
     ofTenants('session', 'messages'),
     ofTenants('session', 'turns'),
     ofTenants('evaluation', 'evaluations'),
     ofTenants('identity', 'usage'),
+    ofTenants('knowledge', 'kept'),
+    ofTenants('knowledge', 'documents'),
     ofTenants('identity', 'calls'),
   ]);
   const jobs = tasks.jobs.filter(({ tenantId }) => isWanted(tenantId));
@@ -104,6 +122,8 @@ export async function readRows(database: Databases, only?: readonly number[]): P
     reservations,
     heldKeys,
     usage,
+    kept,
+    documents,
     calls,
   };
 }

@@ -11,6 +11,23 @@ export const totalsEqualCalls: Invariant = ({ usage }) =>
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} shows ${total}, and its calls are ${sum}`);
 
+/** What counts against a plan is the number or sum of the rows, and a document has the chunks that it counts. */
+export const countersEqualRows: Invariant = ({ kept }) =>
+  kept
+    .filter(({ total, sum }) => total !== sum)
+    .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} counts ${total}, and its rows are ${sum}`);
+
+/** A document whose text is still being read has an event or a job that reads it. */
+export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
+  const withJob = new Set(jobs.map(({ documentId }) => documentId));
+  const withEvent = new Set(outbox.filter(({ topic }) => topic === 'document-uploaded').map(({ key }) => Number(key)));
+  return documents
+    .filter(
+      ({ id, parseStatus }) => ['PENDING', 'PARSING'].includes(parseStatus) && !withJob.has(id) && !withEvent.has(id),
+    )
+    .map(({ id, parseStatus }) => `document ${id} is ${parseStatus}, and no event or job is there`);
+};
+
 /** Every user message has one reply or one recorded failure, and none is pending. */
 export const everyMessageHasOneEnd: Invariant = (facts) =>
   inSessions(facts, ({ id }, messages, turns) =>
