@@ -3,6 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { getNullableType, isListType, isNonNullType } from 'graphql';
 import type { Answer, Client, GraphError } from '../../src/client.ts';
 import { createAgent, endSession, evaluated, readSession, sendMessage, startSession } from '../../src/conversation.ts';
+import { createKnowledgeBase, ingestText, readKnowledgeDocument } from '../../src/knowledge.ts';
 import type { TestMesh } from '../../src/mesh.ts';
 import { isId, type Operation, type Place, servedOperations } from '../../src/operations.ts';
 import { stories } from '../../src/stories.ts';
@@ -11,7 +12,7 @@ import { stories } from '../../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 // names workflow: the kind of thing, and no operation.
-const kinds = ['agent', 'session', 'tenant', 'workflow'] as const;
+const kinds = ['agent', 'session', 'tenant', 'workflow', 'base', 'document'] as const;
 
 /** Ids of nothing of ours. names validateSecuredToken: its id is that of a code, which is nobody's without the code. */
 const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
@@ -26,7 +27,11 @@ function kindOf(operation: string, path: string): (typeof kinds)[number] | 'exte
 
 /** Lists and nullable reads answer as if nothing were there; these few say so. */
 // names agentAuditLogs: its answer for a foreign id is an error, by the contract, and no rule of the gateway.
-const saysSo = new Set(['agentAuditLogs']);
+// names knowledgeDocuments: so does it. names retrieveChunks: so does it.
+const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks']);
+
+/** What other values have to be, so that the id is looked at. */
+const otherwise: Record<string, unknown> = { 'input.url': 'https://example.com/', 'input.mimeType': 'text/csv' };
 
 /** Ids that are nobody's: free ones, and for text what can be no id at all. */
 const absent = [2_147_483_647, 900_000_001, 0, -1, -2_147_483_648];
@@ -62,9 +67,21 @@ interface IdArgument extends Place {
   variables(id: unknown): Record<string, unknown>;
 }
 
+interface OwnThings {
+  agentId: number;
+  sessionId: number;
+  baseId?: number;
+  documentId?: number;
+}
+
 /** Every id argument of every operation that is served. `own` are ids for the places beside the walked one. */
-async function idArguments(client: Client, own: { agentId: number; sessionId: number }): Promise<IdArgument[]> {
-  const owned: Record<string, number> = { agent: own.agentId, session: own.sessionId };
+async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]> {
+  const owned: Record<string, number | undefined> = {
+    agent: own.agentId,
+    session: own.sessionId,
+    base: own.baseId,
+    document: own.documentId,
+  };
   const ownId = (operation: string, path: string) => owned[kindOf(operation, path) ?? ''] ?? 1;
   return servedOperations().flatMap((operation) =>
     operation.places.filter(isId).map((place) => ({
@@ -76,7 +93,7 @@ async function idArguments(client: Client, own: { agentId: number; sessionId: nu
         operation.variables((at, type, isRequired) => {
           if (at === place.path) return id;
           if (isId({ path: at, type: type.name })) return isRequired ? ownId(operation.name, at) : undefined;
-          return place.path.startsWith(`${at}.`) || undefined;
+          return otherwise[at] ?? (place.path.startsWith(`${at}.`) || undefined);
         }),
     })),
   );
@@ -107,23 +124,45 @@ async function twoTenants({ person, database }: TestMesh) {
   const ended = await startSession(ada, agentId);
   await endSession(ada, ended.id);
   await evaluated(ada, ended.id);
+  const baseId = await createKnowledgeBase(ada);
+  const deletedBaseId = await createKnowledgeBase(ada);
+  const document = await ingestText(ada, baseId, 'Between the two of us.');
+  const deletedDocument = await ingestText(ada, baseId, 'Nobody reads this.');
+  const lostDocument = await ingestText(ada, deletedBaseId, 'Nobody reads this either.');
+  await ada.query('mutation ($id: Int!) { deleteKnowledgeDocument(id: $id) }', { id: deletedDocument.id });
+  await ada.query('mutation ($id: Int!) { deleteKnowledgeBase(id: $id) }', { id: deletedBaseId });
   const ownAgent = await createAgent(eve);
-  const own = { agentId: ownAgent, sessionId: (await startSession(eve, ownAgent)).id };
+  const ownBase = await createKnowledgeBase(eve);
+  const own = {
+    agentId: ownAgent,
+    sessionId: (await startSession(eve, ownAgent)).id,
+    baseId: ownBase,
+    documentId: (await ingestText(eve, ownBase, 'Mine.')).id,
+  };
   const things = {
     agent: [agentId],
     session: [sessionId, ended.id],
     tenant: [myTenant.id],
     workflow: [workflow.id as number],
+    base: [baseId, deletedBaseId],
+    document: [document.id, deletedDocument.id, lostDocument.id],
     external: [],
   };
-  return { ada, eve, agentId, sessionId, things, own };
+  return { ada, eve, agentId, sessionId, documentId: document.id, things, own };
 }
 
 story(
   "an absent object and another tenant's get the same answers in every operation that takes an id",
   async (t, mesh) => {
-    const { ada, eve, agentId, sessionId, things, own } = await twoTenants(mesh);
-    const before = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+    const { ada, eve, agentId, sessionId, documentId, things, own } = await twoTenants(mesh);
+    const read = () =>
+      Promise.all([
+        readSession(ada, sessionId),
+        readAgent(ada, agentId),
+        readKnowledgeDocument(ada, documentId),
+        ada.value('{ knowledgeBases { id name updatedAt } }'),
+      ]);
+    const before = await read();
     const walked = await idArguments(eve, own);
     t.deepEqual(
       walked.flatMap(({ name, kind }) => (kind ? [] : [name])),
@@ -147,9 +186,9 @@ story(
       }
     }
 
-    const after = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+    const after = await read();
     t.like(after[0], { status: 'ACTIVE', interruptCount: before[0].interruptCount });
-    t.deepEqual(after[1], before[1]);
+    t.deepEqual(after.slice(1), before.slice(1));
 
     // What was refused to a stranger is good for its owner.
     const [workflowId] = things.workflow;
@@ -199,9 +238,15 @@ story(
       const isTaken = accepted.includes('API_KEY');
       if (isTaken) assertNothingThere(t, argument, reference, about(900_000_000));
       else t.regex(reference, /\bUNAUTHENTICATED\b/, about(900_000_000));
-      const owns = kind === 'agent' ? [own.agentId] : kind === 'session' ? [own.sessionId] : [];
+      const owned: Partial<Record<typeof kind, number>> = {
+        agent: own.agentId,
+        session: own.sessionId,
+        base: own.baseId,
+        document: own.documentId,
+      };
+      const owns = owned[kind] ?? [];
       const others = [...things[kind], ...nobodys(argument)];
-      for (const id of isTaken ? others : [...others, ...owns]) {
+      for (const id of isTaken ? others : others.concat(owns)) {
         t.is(await asked(key, argument, id), reference, about(id));
       }
     }
@@ -225,12 +270,14 @@ story('a deleted agent gets the answers of an absent one in every operation that
 
 story("another tenant's objects are in no list and no count", async (t, mesh) => {
   const { eve, own } = await twoTenants(mesh);
-  const { agents, agentCount, sessions, sessionCount } = await eve.query<{
+  const { agents, agentCount, sessions, sessionCount, knowledgeBases } = await eve.query<{
     agents: { id: number }[];
     agentCount: number;
     sessions: { id: number; messages: unknown[] }[];
     sessionCount: number;
-  }>('{ agents { id } agentCount sessions { id messages { id } } sessionCount }');
+    knowledgeBases: { id: number }[];
+  }>('{ agents { id } agentCount sessions { id messages { id } } sessionCount knowledgeBases { id } }');
+  t.deepEqual(knowledgeBases, [{ id: own.baseId }]);
   t.deepEqual(agents, [{ id: own.agentId }]);
   t.is(agentCount, 1);
   t.deepEqual(sessions, [{ id: own.sessionId, messages: [] }]);
@@ -255,7 +302,9 @@ story('operations that take an id need a credential, whatever the id', async (t,
 async function asked(client: Client, argument: IdArgument, id: string | number): Promise<string> {
   const value = argument.type === 'ID' ? String(id) : id;
   if (argument.operation.kind === 'subscription') return withoutId(await refusedSubscription(client, String(id)), id);
-  const { status, text, headers } = await client.send(argument.operation.document, argument.variables(value));
+  // At an address where no throttle has counted anything.
+  const sender = argument.operation.throttle ? Object.assign(client.at(client.url), { apiKey: client.apiKey }) : client;
+  const { status, text, headers } = await sender.send(argument.operation.document, argument.variables(value));
   const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));
   return withoutId(JSON.stringify({ status, shown, text }), id);
 }
