@@ -17,17 +17,22 @@ const sectionTokens = 200;
 /** A chunk is cut at the best place behind so many. */
 const leastTokens = chunkTokens / 2;
 
+/** What a passage costs beside its tokens, and what is done in one go. */
+const passageWork = 20;
+const workOfTurn = 20_000;
+
 /**
  * Cuts a text into chunks of about 800 tokens: at headings, then paragraphs, then lines and sentences, then words. A chunk repeats the last
  * 100 tokens of the one before, unless it begins with a heading or continues a table, whose header row it repeats instead.
- * Takes linear time and little memory whatever the text.
+ * Takes linear time and little memory whatever the text. Yields undefined every few milliseconds, so that other work may run.
  * @param pageStarts where pages begin in the text, in UTF-16 code units, ascending
  */
-export function* chunkText(text: string, pageStarts: readonly number[] = []): Generator<Chunk> {
+export function* chunkText(text: string, pageStarts: readonly number[] = []): Generator<Chunk | undefined> {
   const pageAt = pageCounter(pageStarts);
   let pending: Passage[] = [];
   let repeated = '';
   let tokens = 0;
+  let work = 0;
 
   /** Ends a chunk with the first `count` passages, and begins the next with the others. */
   function cut(count: number, next: Passage | undefined): Chunk | undefined {
@@ -50,17 +55,20 @@ export function* chunkText(text: string, pageStarts: readonly number[] = []): Ge
   }
 
   for (const passage of passages(text, chunkTokens - overlapTokens)) {
+    work += passage.tokens + passageWork;
+    if (work > workOfTurn) {
+      work = 0;
+      yield undefined;
+    }
     const beginsSection = passage.isHeading && tokens >= sectionTokens;
     const tokensBefore = beginsSection ? 0 : chunkTokens - passage.tokens;
     while (pending.length > 0 && tokens > tokensBefore) {
-      const chunk = cut(beginsSection ? pending.length : bestCut(pending, passage), passage);
-      if (chunk) yield chunk;
+      yield cut(beginsSection ? pending.length : bestCut(pending, passage), passage);
     }
     pending.push(passage);
     tokens += passage.tokens;
   }
-  const last = cut(pending.length, undefined);
-  if (last) yield last;
+  yield cut(pending.length, undefined);
 }
 
 /** How many passages to cut off: up to the last of the strongest breaks behind `leastTokens`. */

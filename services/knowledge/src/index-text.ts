@@ -38,9 +38,6 @@ interface BuildOptions {
 
 type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
 
-/** Chunks that are made before other work of the process gets its turn: some milliseconds. */
-const chunksPerTurn = 50;
-
 /**
  * Chunks a text, embeds the chunks and stores them as a new generation of its document, outside any transaction and in small ones;
  * `switchGeneration` makes it the one that is searched. What is never switched to is removed by a sweep.
@@ -63,10 +60,12 @@ export async function buildGeneration(
 export async function chunksOf(text: string, pageStarts: readonly number[], signal: AbortSignal): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   for (const chunk of chunkText(text, pageStarts)) {
-    chunks.push(chunk);
-    if (chunks.length % chunksPerTurn !== 0) continue;
-    await nextTick();
-    signal.throwIfAborted();
+    if (chunk) {
+      chunks.push(chunk);
+    } else {
+      await nextTick();
+      signal.throwIfAborted();
+    }
   }
   return chunks;
 }

@@ -24,12 +24,17 @@ export function* linesAhead(text: string): Generator<LineAhead> {
   }
 }
 
+/** However many, they are one blank line. */
+const blankLines = /\n+/uy;
+
 function* linesOf(text: string): Generator<Line> {
   for (let start = 0; start < text.length; ) {
     const found = text.indexOf('\n', start);
     const end = found < 0 ? text.length : found;
     yield { text: text.slice(start, end).trimEnd(), start };
-    start = end + 1;
+    blankLines.lastIndex = end + 1;
+    start = end + 1 + (blankLines.exec(text)?.[0].length ?? 0);
+    if (start > end + 1) yield { text: '', start: end + 1 };
   }
 }
 
