@@ -2,6 +2,7 @@ import test from 'ava';
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { type Answer, type Client, newAccount } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
+import { createKnowledgeBase, ingestText } from '../../src/knowledge.ts';
 import { isText, type Operation, type Place, servedOperations } from '../../src/operations.ts';
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
@@ -187,8 +188,9 @@ story(
       { path }: Place,
       value: unknown,
     ) {
-      // names createTenant: nobody may make many tenants, so that each time somebody new does.
-      const member = name === 'createTenant' ? await person() : throttle ? elsewhere(worker.client) : worker.client;
+      // names createTenant: nobody may make many tenants, so that each time somebody new does. names createKnowledgeBase: nor bases.
+      const isLimited = ['createTenant', 'createKnowledgeBase'].includes(name);
+      const member = isLimited ? await person() : throttle ? elsewhere(worker.client) : worker.client;
       const client = by.length === 0 ? visitor() : member;
       const given: Record<string, unknown> = { ...goodValues(), [path]: value };
       const steps = path.split('.');
@@ -209,7 +211,9 @@ story(
       };
     }
 
-    function idAt({ agentId, sessionId }: Worker, operation: string, path: string): number | string | undefined {
+    function idAt({ agentId, sessionId, baseId, documentId }: Worker, operation: string, path: string) {
+      if (path.endsWith('knowledgeBaseId') || (path === 'id' && operation.endsWith('KnowledgeBase'))) return baseId;
+      if (path === 'id' && operation.includes('KnowledgeDocument')) return documentId;
       if (path === 'id') return operation === 'session' ? String(sessionId) : String(agentId);
       if (path === 'input.agentId') return agentId;
       return path.endsWith('sessionId') ? sessionId : undefined;
@@ -343,11 +347,13 @@ function isReadBack({ operation, place }: Walked): boolean {
   return isObjectType(answer) && (place.path.split('.').at(-1) ?? '') in answer.getFields();
 }
 
-/** A client with an agent and a session of its own, so that no worker changes what another one has just stored. */
+/** A client with an agent, a session and a document of its own, so that no worker changes what another one has just stored. */
 interface Worker {
   client: Client;
   agentId: number;
   sessionId: number;
+  baseId: number;
+  documentId: number;
 }
 
 /** The client at another address, where no throttle has counted anything. */
@@ -358,7 +364,9 @@ function elsewhere(client: Client): Client {
 async function newWorker(client: Client): Promise<Worker> {
   const agentId = await createAgent(client);
   ({ apiKey: client.apiKey } = await client.withApiKey());
-  return { client, agentId, sessionId: (await startSession(client, agentId)).id };
+  const baseId = await createKnowledgeBase(client);
+  const { id: documentId } = await ingestText(client, baseId, 'Hello.');
+  return { client, agentId, sessionId: (await startSession(client, agentId)).id, baseId, documentId };
 }
 
 /** Operations that read one thing, by the type of that thing: with its id, or as one's own. */
