@@ -66,12 +66,13 @@ async function indexAgain(ports: Ports, caller: TenantCaller, id: number, signal
   const indexed = { documentId: id, knowledgeBaseId: base.id, model: base.embeddingModel, text: text.rawText };
   const built = await buildGeneration(ports, caller, { ...indexed, pageStarts: text.pageStarts }, { signal, quota });
   try {
+    const quotasNow = await ports.quotas(caller);
     const isSwitched = await ports.database.transact(
       tenantId,
       async (db) => {
         const { document: current } = await documentStore(db).lockInBase(id);
         if (current.generation !== document.generation) return false; // another text or re-sync was faster
-        await switchGeneration(db, current, built, quotas);
+        await switchGeneration(db, current, built, quotasNow);
         return true;
       },
       { turn: usageTurn(tenantId) },

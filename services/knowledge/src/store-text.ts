@@ -28,7 +28,6 @@ export async function storeText(
   const { knowledgeBaseId } = given;
   const storedBytes = Buffer.byteLength(text);
   const quotas = await ports.quotas(caller);
-
   const chunks = await chunksOf(text, [], signal);
 
   const draft = await ports.database.transact(tenantId, async (db) => {
@@ -42,12 +41,13 @@ export async function storeText(
   const id = draft.documentId;
   try {
     const built = await fillGeneration(ports, caller, draft, chunks, signal);
+    const quotasNow = await ports.quotas(caller);
     await ports.database.transact(
       tenantId,
       async (db) => {
         await baseStore(db).lockShared(knowledgeBaseId);
-        await switchGeneration(db, await documentStore(db).publish(id), built, quotas);
-        await usageStore(db).change({ storedBytes }, quotas);
+        await switchGeneration(db, await documentStore(db).publish(id), built, quotasNow);
+        await usageStore(db).change({ storedBytes }, quotasNow);
       },
       { turn: usageTurn(tenantId) },
     );

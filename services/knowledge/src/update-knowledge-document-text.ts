@@ -36,6 +36,7 @@ export async function updateKnowledgeDocumentText(
     ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks: chunks - document.chunkCount }, quotas));
   const built = await buildGeneration(ports, caller, indexed, { signal: gone, quota });
   try {
+    const quotasNow = await ports.quotas(caller);
     await ports.database.transact(
       tenantId,
       async (db) => {
@@ -44,8 +45,8 @@ export async function updateKnowledgeDocumentText(
         refuseWhileParsing(document);
         await documents.writeText(id, { rawText: text, pageStarts: null });
         await documents.update(id, { parseStatus: 'READY', parseError: null, ...sizesOf(document, textBytes) });
-        await switchGeneration(db, document, built, quotas);
-        await usageStore(db).change({ storedBytes: growthOf(document, textBytes) }, quotas);
+        await switchGeneration(db, document, built, quotasNow);
+        await usageStore(db).change({ storedBytes: growthOf(document, textBytes) }, quotasNow);
       },
       { turn: usageTurn(tenantId) },
     );

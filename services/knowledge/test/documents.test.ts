@@ -131,6 +131,16 @@ test('of texts ingested at once no more are stored than the plan has chunks for'
   t.is(await app.count('knowledge_chunks'), 4);
 });
 
+test('a plan that is lowered while a text is embedded holds when it would be stored', async (t) => {
+  const app = await knowledgeApp(t);
+  const base = await app.base();
+  app.embedder.before = () => {
+    app.quotas.chunks = 1;
+  };
+  t.like(await t.throwsAsync(app.document(base, textOf(2))), { reason: 'QUOTA_EXCEEDED' });
+  await assertNothingStored(t, app);
+});
+
 test('an ingest that fails or whose caller leaves has no row and no counter', async (t) => {
   const app = await knowledgeApp(t);
   app.quotas.chunks = 1_000_000;
@@ -523,6 +533,18 @@ test('a deleted document is gone with its chunks and releases what it counted, o
   await app.sweep();
   t.is(await app.count('knowledge_chunks'), 2);
   t.is(await app.count('knowledge_documents'), 2, 'the row stays');
+});
+
+test('a document is deleted in every state, and what it counted is released', async (t) => {
+  const app = await knowledgeApp(t);
+  const base = await app.base();
+  for (const status of ['PENDING', 'PARSING', 'FAILED'] as const) {
+    const { id } = await app.upload(base, status);
+    t.like(await app.usage(), { storedBytes: 5 });
+    t.true(await app.deleteKnowledgeDocument(me, id), status);
+    t.like(await app.usage(), { storedBytes: 0 });
+  }
+  t.deepEqual(await app.listKnowledgeDocuments(me, base), []);
 });
 
 test('of many deletions of one document at once one releases its quota', async (t) => {
