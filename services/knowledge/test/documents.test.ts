@@ -398,30 +398,33 @@ test('an ingest whose process dies leaves nothing behind a sweep', async (t) => 
   await assertNothingStored(t, app);
 });
 
-test('a builder that was silent for so long that its chunks were swept changes nothing', async (t) => {
-  const app = await knowledgeApp(t);
-  const base = await app.base();
-  const id = await app.document(base, textOf(150));
-  const before = await app.searched(base);
-  for (const attempt of [
-    () => app.resyncKnowledgeDocument(me, id, never),
-    () => app.updateKnowledgeDocumentText(me, { id, text: textOf(120, 'pears') }, never),
-    () => app.document(base, textOf(120)),
-  ]) {
-    let calls = 0;
-    app.embedder.before = async () => {
-      calls += 1;
-      if (calls !== 2) return;
-      app.clock.offsetMs += 16 * 60_000;
+for (const isSwept of [true, false]) {
+  const what = isSwept ? 'were swept' : 'are about to be swept';
+  test(`a builder that was silent for so long that its chunks ${what} changes nothing`, async (t) => {
+    const app = await knowledgeApp(t);
+    const base = await app.base();
+    const id = await app.document(base, textOf(150));
+    const before = await app.searched(base);
+    for (const attempt of [
+      () => app.resyncKnowledgeDocument(me, id, never),
+      () => app.updateKnowledgeDocumentText(me, { id, text: textOf(120, 'pears') }, never),
+      () => app.document(base, textOf(120)),
+    ]) {
+      let calls = 0;
+      app.embedder.before = async () => {
+        calls += 1;
+        if (calls !== 2) return;
+        app.clock.offsetMs += 16 * 60_000;
+        if (isSwept) await app.sweep();
+      };
+      t.like(await t.throwsAsync(attempt), { kind: 'unavailable' });
+      t.deepEqual(await app.searched(base), before);
       await app.sweep();
-    };
-    t.like(await t.throwsAsync(attempt), { kind: 'unavailable' });
-    t.deepEqual(await app.searched(base), before);
-    await app.sweep();
-    t.is(await app.count('knowledge_chunks'), 150);
-    t.is(await app.count('knowledge_documents'), 1);
-  }
-});
+      t.is(await app.count('knowledge_chunks'), 150);
+      t.is(await app.count('knowledge_documents'), 1);
+    }
+  });
+}
 
 test('of two changes of one document at once one stays, with its own chunks', async (t) => {
   const app = await knowledgeApp(t);
