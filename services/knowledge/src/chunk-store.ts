@@ -5,12 +5,10 @@ import type { Embedding } from './embedder.ts';
 import { halfvec } from './embeddings/halfvec.ts';
 
 export interface EmbeddedChunk extends Chunk {
-  /** Its place in the document, from 0. */
   chunkIndex: number;
   embedding: Embedding;
 }
 
-/** The generation that chunks belong to. */
 export interface GenerationOfChunks {
   knowledgeBaseId: number;
   documentId: number;

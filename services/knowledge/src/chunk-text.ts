@@ -9,7 +9,6 @@ export interface Chunk {
   page: number | null;
 }
 
-/** All sizes in estimated tokens. */
 export const chunkTokens = 800;
 const overlapTokens = 100;
 /** A heading begins a new chunk once the one before has so many: shorter sections share one. */
@@ -117,7 +116,6 @@ function separator({ strength }: Passage): string {
   return strength === strengths.line ? '\n' : '\n\n';
 }
 
-/** The page of ascending places. */
 function pageCounter(pageStarts: readonly number[]): (place: number) => number | null {
   let page = 1;
   return (place) => {

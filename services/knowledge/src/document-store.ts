@@ -81,7 +81,6 @@ export function documentStore(db: TenantDb) {
     find,
     lock,
 
-    /** A document of a live base. @throws DomainError `notFound` */
     getInBase,
 
     /** The same, both locked in this order: the base against its end and a change of its model. @throws DomainError `notFound` */
@@ -91,7 +90,7 @@ export function documentStore(db: TenantDb) {
       return { base: locked, document: await lock(id) };
     },
 
-    /** With its text where that is selected. Only in a live base. @throws DomainError `notFound`, `ANSWER_TOO_LARGE` */
+    /** With its text where that is selected. Only in a live base. */
     async getView(id: number): Promise<DocumentView> {
       const isInLiveBase = knex('knowledge_bases')
         .whereRaw('knowledge_bases.tenant_id = knowledge_documents.tenant_id')

@@ -12,21 +12,17 @@ import type { Ports } from './ports.ts';
 import type { Quotas } from './quotas.ts';
 import { usageStore } from './usage-store.ts';
 
-/** A text of a document that is stored already. */
 export interface IndexedText {
   documentId: number;
   knowledgeBaseId: number;
-  /** What its chunks are embedded with: the base's model. */
   model: string;
   text: string;
   pageStarts?: readonly number[] | null | undefined;
 }
 
-/** Chunks that are stored beside those that are searched. */
 export interface BuiltGeneration {
   generation: number;
   chunkCount: number;
-  /** What they are embedded with. */
   model: string;
 }
 
@@ -56,7 +52,6 @@ export async function buildGeneration(
   return fillGeneration(ports, caller, { ...indexed, generation }, chunks, signal);
 }
 
-/** The chunks of a text. Other work of the process runs meanwhile. */
 export async function chunksOf(text: string, pageStarts: readonly number[], signal: AbortSignal): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   for (const chunk of chunkText(text, pageStarts)) {
@@ -122,10 +117,7 @@ export async function switchGeneration(
   await usageStore(db).change({ chunks: chunkCount - document.chunkCount }, quotas);
 }
 
-/**
- * Leaves a generation to the sweep at once, which would find it later otherwise. Changes nothing where the switch has been committed
- * and its answer was lost. Never rejects.
- */
+/** Leaves a generation to the sweep at once, unless its switch was committed and the answer lost. Never rejects. */
 export async function discardGeneration(
   { database, log }: Pick<Ports, 'database' | 'log'>,
   { tenantId }: TenantCaller,

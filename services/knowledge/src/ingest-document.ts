@@ -10,7 +10,6 @@ export const maxTextLength = 500_000;
 
 const newText = z.object({ knowledgeBaseId: z.number(), fileName: text(255), text: text(maxTextLength) });
 
-/** @returns the number of its chunks */
 export async function ingestDocument(
   ports: Ports,
   given: Caller,

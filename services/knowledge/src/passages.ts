@@ -13,7 +13,7 @@ export interface Passage extends Line {
   /** The headings above it, itself included, joined by ` > `. */
   heading: string;
   isHeading: boolean;
-  /** Of a row: its table. Undefined for the header itself. */
+  /** Undefined for the header itself. */
   table: Table | undefined;
 }
 
@@ -24,7 +24,6 @@ interface Table {
 /** Of a header that is repeated, in UTF-16 code units: more would leave little room for rows. */
 const maxHeaderLength = 1_200;
 const maxTitleLength = 200;
-/** Of a line, for telling what it is. */
 const lookLength = 2_000;
 
 /**

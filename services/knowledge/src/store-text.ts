@@ -6,7 +6,6 @@ import { chunksOf, fillGeneration, switchGeneration } from './index-text.ts';
 import type { Ports } from './ports.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
-/** A text that becomes a document at once. */
 export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName' | 'mimeType'> {
   origin: 'TEXT' | 'URL';
   text: string;

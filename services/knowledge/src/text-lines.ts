@@ -13,7 +13,6 @@ export interface LineAhead {
   afterNext: Line | undefined;
 }
 
-/** The lines of a text, each with the two after it. */
 export function* linesAhead(text: string): Generator<LineAhead> {
   const lines = linesOf(text);
   const take = () => lines.next().value as Line | undefined;

@@ -3,13 +3,10 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb, TransactOptions } from '@parley/postgres/database/types';
 import { bytesPerMb, type Quotas } from './quotas.ts';
 
-/** What a tenant keeps, or a change of it. */
 export interface Usage {
-  /** Live ones. */
   knowledgeBases: number;
   /** Of the generations that are searched, of documents that are not deleted. */
   chunks: number;
-  /** Of documents that are not deleted. */
   storedBytes: number;
 }
 
@@ -61,7 +58,7 @@ export function usageStore({ knex, tenantId }: TenantDb) {
   };
 }
 
-/** What does not grow is allowed above the quota too: a plan may have been lowered. */
+/** A plan may have been lowered: what does not grow is allowed above it too. */
 function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): void {
   const { knowledgeBases = 0, chunks = 0, storedBytes = 0 } = change;
   if (knowledgeBases > 0 && used.knowledgeBases + knowledgeBases > quotas.knowledgeBases) {
