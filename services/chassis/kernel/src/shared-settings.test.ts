@@ -1,6 +1,6 @@
 import test from 'ava';
 import { readSettings, SettingsError } from './config.ts';
-import { fileSettings, processSettings } from './shared-settings.ts';
+import { fileSettings, outboundSettings, processSettings } from './shared-settings.ts';
 
 const bucket = {
   S3_ENDPOINT: 'https://s3.example.com',
@@ -52,4 +52,17 @@ test('a misspelt production is an error, rather than development', (t) => {
   for (const each of ['Production', 'prod', ' production']) {
     t.throws(() => read(each), { message: /NODE_ENV: is none of production, development and test$/u }, each);
   }
+});
+
+test('what tenants may call besides is host names, addresses and CIDRs, and ports or ranges', (t) => {
+  const read = (env: Record<string, string>) => readSettings(env, outboundSettings);
+  t.deepEqual(read({}), { allowlist: [], ports: ['80', '443', '8080', '8443'] });
+  t.deepEqual(read({ OUTBOUND_ALLOWLIST: 'Mcp.Internal, 10.0.0.0/8,::1,localhost', OUTBOUND_PORTS: '443,8000-8999' }), {
+    allowlist: ['mcp.internal', '10.0.0.0/8', '::1', 'localhost'],
+    ports: ['443', '8000-8999'],
+  });
+  for (const wrong of ['10.0.0.0/33', '10.1', '127.1', 'http://a', 'a:80', '*.internal', 'a..b', '-a', 'a/8'])
+    t.throws(() => read({ OUTBOUND_ALLOWLIST: wrong }), { message: /OUTBOUND_ALLOWLIST: is not a list of/u }, wrong);
+  for (const wrong of [',', '0', '65536', '90-80', '1-2-3', '-1', '80 443', 'http'])
+    t.throws(() => read({ OUTBOUND_PORTS: wrong }), { message: /OUTBOUND_PORTS: is not a list of/u }, wrong);
 });

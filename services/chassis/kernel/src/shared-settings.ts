@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readNetwork } from './client-network.ts';
 import { secretKeys } from './secret-box.ts';
 import { byteCount, flag, httpUrl, list, oneOf, port, positiveInt, secretKey, someOf } from './setting-types.ts';
 import { optionalGroup, type Setting, setting } from './settings.ts';
@@ -303,3 +304,42 @@ export const turnsAtOnceSetting = setting(
   positiveInt.default(200),
   'Turns at once in one process of session, and calls of one model provider at once in one process of agent; more wait, fairly by tenant.',
 );
+
+const hostName = /^(?=.{1,253}$)[a-z\d_]([a-z\d_-]*[a-z\d_])?(\.[a-z\d_]([a-z\d_-]*[a-z\d_])?)*$/u;
+
+function isHostOrNetwork(text: string): boolean {
+  try {
+    readNetwork(text);
+    return true;
+  } catch {
+    return hostName.test(text) && !/^[\d.]+$/u.test(text);
+  }
+}
+
+function isPortRange(text: string): boolean {
+  const [from = 0, to = from] = text.split('-').map(Number);
+  return /^\d{1,5}(-\d{1,5})?$/u.test(text) && from >= 1 && from <= to && to <= 65_535;
+}
+
+/** Of the outbound guard, for every unit that calls URLs of tenants. */
+export const outboundSettings = {
+  allowlist: setting(
+    'OUTBOUND_ALLOWLIST',
+    list
+      .transform((entries) => entries.map((entry) => entry.toLowerCase()))
+      .refine((entries) => entries.every(isHostOrNetwork), 'is not a list of host names, addresses or CIDRs')
+      .default([]),
+    'Hosts, addresses or CIDRs that URLs of tenants may reach although they are not public, separated by commas. Every tenant may then call them.',
+    { without: 'none' },
+  ),
+  ports: setting(
+    'OUTBOUND_PORTS',
+    list
+      .refine(
+        (ranges) => ranges.length > 0 && ranges.every(isPortRange),
+        'is not a list of ports or ranges such as 8000-8999',
+      )
+      .default(['80', '443', '8080', '8443']),
+    'Ports that URLs of tenants may name, separated by commas; `8000-8999` is a range.',
+  ),
+};

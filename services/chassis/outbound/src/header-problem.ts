@@ -1,0 +1,23 @@
+const token = /^[!#$%&'*+\-.^_`|~\da-z]+$/iu;
+
+/** Of the connection, which this client decides, and of proxies. */
+const reserved = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Why a header may not be sent; undefined where it may. Completes "<path> …", and never repeats the value. */
+export function headerProblem(name: string, value: string): string | undefined {
+  if (!token.test(name)) return 'must have a header name of letters, digits and hyphens';
+  const lower = name.toLowerCase();
+  if (reserved.has(lower) || lower.startsWith('proxy-')) return `must not set ${lower}`;
+  return /[^\t\u0020-\u007e\u0080-\u00ff]/u.test(value) ? 'must have a header value without line breaks' : undefined;
+}

@@ -1,0 +1,41 @@
+import { invalid } from '@parley/kernel/errors';
+import { headerProblem } from './header-problem.ts';
+import type { OutboundRequest } from './outbound.ts';
+import { refusedRedirect } from './outbound-errors.ts';
+
+/** One request of a call, which redirects may make several of. */
+export interface Hop {
+  url: URL;
+  method: NonNullable<OutboundRequest['method']>;
+  /** By name in lower case. */
+  headers: Record<string, string>;
+  body: OutboundRequest['body'];
+}
+
+/** What another origin than the first one is sent, because any other header may hold a secret. */
+const sentAnywhere = new Set(['accept', 'accept-language', 'user-agent']);
+
+/** @throws DomainError `invalid`: a header that may not be sent */
+export function firstHop(url: string, { method = 'GET', headers = {}, body }: OutboundRequest): Hop {
+  const given: Record<string, string> = { 'user-agent': 'parley' };
+  for (const [name, value] of Object.entries(headers)) {
+    const problem = headerProblem(name, value);
+    if (problem) throw invalid({ path: 'headers', message: problem });
+    given[name.toLowerCase()] = value;
+  }
+  return { url: new URL(url), method, headers: given, body };
+}
+
+/** As browsers follow redirects, except that a body goes to no other origin. @throws DomainError `invalid`: it would */
+export function nextHop({ url: from, method, headers, body }: Hop, status: number, url: URL): Hop {
+  const isSameOrigin = url.origin === from.origin;
+  const kept = Object.entries(headers).filter(([name]) => isSameOrigin || sentAnywhere.has(name));
+  const becomesGet = (status === 303 && method !== 'HEAD') || (status < 303 && method === 'POST');
+  if (!becomesGet) {
+    if (body !== undefined && !isSameOrigin)
+      throw refusedRedirect('The URL redirects what it was sent to another host');
+    return { url, method, headers: Object.fromEntries(kept), body };
+  }
+  const withoutBody = kept.filter(([name]) => !name.startsWith('content-'));
+  return { url, method: 'GET', headers: Object.fromEntries(withoutBody), body: undefined };
+}

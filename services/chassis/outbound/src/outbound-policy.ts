@@ -1,0 +1,68 @@
+import { isIP } from 'node:net';
+import { isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/client-network';
+import { isPublicAddress } from './public-address.ts';
+
+/** The settings of `outboundSettings`. */
+export interface OutboundPolicyOptions {
+  /** Host names, addresses and CIDRs. */
+  allowlist: readonly string[];
+  /** Ports and ranges (`8000-8999`). */
+  ports: readonly string[];
+}
+
+export type OutboundPolicy = ReturnType<typeof outboundPolicy>;
+
+const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443 };
+
+export function outboundPolicy({ allowlist, ports }: OutboundPolicyOptions) {
+  const networks: Network[] = [];
+  const hosts = new Set<string>();
+  for (const entry of allowlist) {
+    if (isIP(entry.split('/')[0] ?? '')) networks.push(readNetwork(entry));
+    else hosts.add(entry);
+  }
+  const ranges = ports.map((range) => {
+    const [from = 0, to = from] = range.split('-').map(Number);
+    return { from, to };
+  });
+
+  function mayCall(address: string): boolean {
+    const read = readAddress(address);
+    return isPublicAddress(address) || (read !== undefined && networks.some((network) => isWithin(read, network)));
+  }
+
+  return {
+    mayCall,
+    isAllowedHost: (host: string): boolean => hosts.has(host),
+    /** Why a URL is refused before its name is resolved; undefined where it is not. Completes "<path> …". */
+    problemOf(text: string): string | undefined {
+      const url = URL.parse(text);
+      if (!url) return 'must be a URL';
+      const defaultPort = defaultPorts[url.protocol];
+      if (defaultPort === undefined) return 'must begin with http:// or https://';
+      if (url.username !== '' || url.password !== '' || hasUserInfo(text)) return 'must have no user or password';
+      const port = url.port === '' ? defaultPort : Number(url.port);
+      if (!ranges.some(({ from, to }) => port >= from && port <= to)) return `must not use port ${port}`;
+      const host = hostOf(url);
+      if (host === '' || host.startsWith('.') || host.includes('..')) return 'must have a host';
+      return isIP(host) && !mayCall(host) ? notPublic : undefined;
+    },
+  };
+}
+
+/** Also for a name without any address, so that nobody learns which names exist inside. */
+export const notPublic = 'must have a host with a public address';
+
+/** In lower case and ASCII, without the brackets of IPv6 and the dot after a name. `URL` has read octal, hexadecimal and short IPv4. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/gu, '').replace(/\.$/u, '');
+}
+
+/** `URL` drops an empty user and password. */
+function hasUserInfo(text: string): boolean {
+  const [authority = ''] = text
+    .trim()
+    .replace(/^[a-z]+:[/\\]*/iu, '')
+    .split(/[/\\?#]/u);
+  return authority.includes('@');
+}

@@ -1,0 +1,55 @@
+import type { LookupFunction, Socket } from 'node:net';
+import { readAddress } from '@parley/kernel/client-network';
+import { buildConnector, Client } from 'undici';
+
+/** Enough for cookies and policies of real sites. */
+const maxHeaderBytes = 32_768;
+
+/**
+ * An HTTP client of one origin that connects to these addresses only, without a proxy. Made for one request, so that no connection
+ * outlives the check of its address.
+ */
+export function pinnedClient(url: URL, addresses: readonly string[]): Client {
+  const checked = new Set(addresses.map(canonical));
+  const connect = buildConnector({
+    lookup: lookupOf(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: 500,
+    allowH2: false,
+    timeout: 0,
+    keepAlive: false,
+    maxCachedSessions: 0,
+  });
+  return new Client(url.origin, {
+    connect: (options, callback) =>
+      connect(options, (error, socket) => {
+        if (error) return callback(error, null);
+        // Nobody looks up an address that is the host itself, so what was connected to decides.
+        if (isCheckedPeer(socket, checked)) return callback(null, socket);
+        socket.destroy();
+        callback(new Error('Connected to an address that was not checked'), null);
+      }),
+    pipelining: 1,
+    maxHeaderSize: maxHeaderBytes,
+    // Unlimited: the deadline of the whole call ends them, which these, restarted by every byte, would not.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function isCheckedPeer({ remoteAddress }: Socket, checked: ReadonlySet<string | undefined>): boolean {
+  return remoteAddress !== undefined && checked.has(canonical(remoteAddress));
+}
+
+function canonical(address: string): string | undefined {
+  return readAddress(address)?.toString();
+}
+
+function lookupOf(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  return (_host, { all }, callback) => {
+    const [first] = found;
+    if (all) callback(null, found);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}

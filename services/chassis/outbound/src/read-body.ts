@@ -1,0 +1,51 @@
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { broken, tooLarge } from './outbound-errors.ts';
+
+/** What `readBody` can read. */
+export const acceptedEncodings = 'gzip, deflate, br';
+
+/**
+ * Reads an answer whole, at most `maxBytes` of it as sent and as inflated.
+ * @throws DomainError `invalid`: larger; `unavailable`: another encoding, or broken
+ */
+export async function readBody(body: Readable, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
+  const sent = bounded(body, maxBytes);
+  const [name = 'identity', ...more] = (encoding ?? 'identity').split(',').map((each) => each.trim().toLowerCase());
+  if (more.length > 0) throw broken(new Error('encoded more than once'));
+  if (name === 'identity' || name === '') return collect(sent);
+  const first = await sent.next();
+  if (first.done) return Buffer.alloc(0);
+  const inflated = decoderOf(name, first.value);
+  if (!inflated) throw broken(new Error('unknown encoding'));
+  async function* all() {
+    yield first.value as Buffer;
+    yield* sent;
+  }
+  pipeline(all, inflated, () => undefined); // an error reaches the reader of `inflated`
+  return collect(bounded(inflated, maxBytes));
+}
+
+function decoderOf(name: string, { 0: firstByte = 0 }: Buffer): Transform | undefined {
+  if (name === 'gzip' || name === 'x-gzip') return createGunzip();
+  if (name === 'br') return createBrotliDecompress();
+  // Some servers send raw deflate; zlib's header has 8 in its lower half.
+  if (name === 'deflate') return (firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw();
+  return undefined;
+}
+
+async function* bounded(chunks: Readable, maxBytes: number): AsyncGenerator<Buffer, undefined> {
+  let left = maxBytes;
+  for await (const chunk of chunks as AsyncIterable<Buffer>) {
+    left -= chunk.length;
+    if (left < 0) throw tooLarge(maxBytes); // the throw also destroys the stream
+    yield chunk;
+  }
+  return undefined;
+}
+
+async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}

@@ -1,0 +1,46 @@
+import { lookup, Resolver } from 'node:dns/promises';
+import { hasCode } from '@parley/kernel/errors';
+
+/** All addresses of a name, in the order in which to try them; none where it has none. @throws where DNS does not answer */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
+
+/** What DNS answers where a name has no address, or cannot be one. */
+const noAddress = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
+
+const queryTimeoutMs = 2_000;
+
+/**
+ * By DNS alone, without hosts file and search domains, which name hosts inside. It needs no thread of libuv's pool, so that slow
+ * servers of tenants' names delay nobody's files and passwords.
+ * @param servers as `Resolver.setServers` takes them; default: the system's
+ */
+export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
+  return async (host, signal) => {
+    signal.throwIfAborted();
+    const resolver = new Resolver({ timeout: queryTimeoutMs, tries: 2 });
+    if (servers) resolver.setServers(servers);
+    const cancel = () => resolver.cancel();
+    signal.addEventListener('abort', cancel);
+    try {
+      // A name that ends with a dot is absolute.
+      const answers = await Promise.allSettled([resolver.resolve4(`${host}.`), resolver.resolve6(`${host}.`)]);
+      signal.throwIfAborted();
+      const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+      const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+      const failed = failures.find((reason) => !hasCode(reason, ...noAddress));
+      if (addresses.length === 0 && failed) throw failed;
+      return addresses;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  };
+}
+
+/** As the system resolves names, hosts file included: for hosts that the operator has allowed. */
+export const systemResolver: Resolve = async (host, signal) => {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(signal.reason));
+  const addresses = await Promise.race([lookup(host, { all: true }), aborted]);
+  return addresses.map(({ address }) => address);
+};

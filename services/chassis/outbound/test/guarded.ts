@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { DomainError } from '@parley/kernel/errors';
+import { type DnsAnswer, type DnsQuestion, startDnsServer } from '@parley/testing/dns-server';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { type OutboundRequest, outbound } from '../src/outbound.ts';
+import { dnsResolver } from '../src/resolve.ts';
+
+const limits: OutboundRequest = { timeoutMs: 20_000, maxBytes: 1_000_000 };
+
+/** An HTTP server that counts connections, on loopback. */
+export async function server(t: ExecutionContext, serve: RequestListener) {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const requests: IncomingMessage[] = [];
+  const http = createServer((request, response) => {
+    requests.push(request);
+    response.on('error', () => undefined);
+    serve(request, response);
+  });
+  http.on('connection', (socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    http.close();
+  });
+  return {
+    port: (http.address() as AddressInfo).port,
+    requests,
+    get connections() {
+      return connections;
+    },
+    get open() {
+      return [...sockets].filter(({ destroyed }) => !destroyed).length;
+    },
+  };
+}
+
+export interface GuardOptions {
+  dns?: (question: DnsQuestion) => DnsAnswer | undefined;
+  allowlist?: string[];
+  ports?: (string | number)[];
+}
+
+/** A guard that asks a DNS server of the test. */
+export async function guard(
+  t: ExecutionContext,
+  { dns = () => ({}), allowlist = [], ports = ['1-65535'] }: GuardOptions = {},
+) {
+  const names = await startDnsServer(dns);
+  t.teardown(() => names.stop());
+  const logged: unknown[] = [];
+  const guarded = outbound({
+    allowlist,
+    ports: ports.map(String),
+    resolve: dnsResolver({ servers: [names.address] }),
+    log: pino({ base: null, timestamp: false }, { write: (line) => void logged.push(JSON.parse(line)) }),
+  });
+  return {
+    ...guarded,
+    logged,
+    asked: names.asked,
+    call: (url: string, request: Partial<OutboundRequest> = {}) => guarded.fetch(url, { ...limits, ...request }),
+    async refusal(url: string, request: Partial<OutboundRequest> = {}): Promise<string> {
+      try {
+        const { status } = await guarded.fetch(url, { ...limits, ...request });
+        return `answered ${status}`;
+      } catch (error) {
+        const { kind, reason } = error as DomainError;
+        return `${kind} ${reason}`;
+      }
+    },
+  };
+}
+
+export const loopback = ({ type }: DnsQuestion): DnsAnswer => (type === 'A' ? { addresses: ['127.0.0.1'] } : {});
