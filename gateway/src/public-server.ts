@@ -25,6 +25,7 @@ import { createDocuments } from './graph/documents.ts';
 import type { GatewayContext } from './graph/gateway-context.ts';
 import { maskError } from './graph/mask-error.ts';
 import { operationRules } from './graph/operation-rules.ts';
+import { passedAnswers, passing } from './graph/passed-answers.ts';
 import { createSupergraph, type Supergraph } from './graph/supergraph.ts';
 import { httpApp } from './http/app.ts';
 import { boundConnections } from './http/connections.ts';
@@ -134,7 +135,7 @@ export function publicServer(options: PublicServerOptions): Part {
       includeStacktraceInErrorResponses: false,
       stopOnTerminationSignals: false,
       documentStore: null, // documents are parsed and cached before this
-      stringifyResult: answerWriter(maxAnswerBytes),
+      stringifyResult: passing(answerWriter(maxAnswerBytes)),
       logger: log.child({}, { level: 'warn' }),
       formatError: maskError(log),
       plugins: [
@@ -155,6 +156,7 @@ export function publicServer(options: PublicServerOptions): Part {
           maxKeptBytes: config.maxKeptAnswerBytes,
           log,
         }),
+        passedAnswers({ rules, sourceOf: made.sourceOf, maxKeptBytes: config.maxKeptAnswerBytes }),
       ],
     });
     await apollo.start();

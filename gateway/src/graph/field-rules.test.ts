@@ -16,7 +16,7 @@ test('the rules of a root field are read from its directives', (t) => {
       refresh: Boolean @access(by: []) @throttle(requests: 2, windowSeconds: 9) @changesCaller(onlyFailing: true)
       leave: Boolean @access(by: [JWT], whileSuspended: true, whileLimited: false) @changesCaller
       move: Boolean @access(by: [JWT]) @changesCaller(tenant: true)
-      ingest: Boolean @access(by: [JWT]) @longBody @sentOnce @longRunning
+      ingest: Boolean @access(by: [JWT]) @longBody @sentOnce @longRunning @passedThrough
     }
     type Subscription {
       events: String @access(by: [SESSION_TOKEN])
@@ -29,7 +29,7 @@ test('the rules of a root field are read from its directives', (t) => {
     'Mutation.refresh': { by: [], throttle: { requests: 2, windowSeconds: 9 }, changesCaller: 'failing' },
     'Mutation.leave': { by: ['JWT'], whileSuspended: true, changesCaller: 'always' },
     'Mutation.move': { by: ['JWT'], changesCaller: 'always', changesTenant: true },
-    'Mutation.ingest': { by: ['JWT'], longBody: true, sentOnce: true, longRunning: true },
+    'Mutation.ingest': { by: ['JWT'], longBody: true, sentOnce: true, longRunning: true, passedThrough: true },
     'Subscription.events': { by: ['SESSION_TOKEN'] },
   });
   t.deepEqual(longOperations(rules), ['ingest']);

@@ -15,6 +15,7 @@ export interface FieldRule {
   changesTenant?: boolean;
   sentOnce?: boolean;
   longRunning?: boolean;
+  passedThrough?: boolean;
 }
 
 export interface Throttle {
@@ -68,6 +69,7 @@ function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
     ...(directive(field, 'longBody') && { longBody: true }),
     ...(directive(field, 'sentOnce') && { sentOnce: true }),
     ...(directive(field, 'longRunning') && { longRunning: true }),
+    ...(directive(field, 'passedThrough') && { passedThrough: true }),
     ...(changesCaller && { changesCaller: changesCaller.onlyFailing === true ? 'failing' : 'always' }),
     ...(changesCaller?.tenant === true && { changesTenant: true }),
   };

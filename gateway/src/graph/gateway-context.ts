@@ -33,6 +33,8 @@ export interface GatewayContext {
   begun?: boolean;
   /** One of its root fields may take minutes. */
   longRunning?: boolean;
+  /** What the only subgraph has answered already, or why it did not: execution sends nothing then. */
+  received?: Promise<Buffer>;
   connection: ClientConnection;
   bodyBytes: number;
   /** Undefined when the request contains no valid document. */

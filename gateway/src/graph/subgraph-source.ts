@@ -34,6 +34,9 @@ export interface SubgraphSourceOptions {
 
 /** Over pooled HTTP connections; the fetcher of `@apollo/gateway` takes half of the cost of a federated query. */
 export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
+  readonly unit: string;
+  /** The bytes of an answer to a query, unread. Throws as `process` does. */
+  receive(request: Query, context: GatewayContext): Promise<Buffer>;
   readonly waiting: number;
   close(): Promise<void>;
 }
@@ -66,6 +69,12 @@ export function subgraphSource({
   });
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
+    const answer = await sendFor(readAnswer, request, context, caller);
+    if (context.heldKey && tookEffect(request, answer)) context.tookEffect = true;
+    return answer;
+  }
+
+  async function sendFor<T>(read: Read<T>, request: Query, context: GatewayContext, caller: Caller): Promise<T> {
     const { client, connection } = context;
     const { queue, timeoutMs: limitMs } = context.longRunning ? longRunning : usual;
     // AbortSignal.timeout would keep this request in memory for the whole timeout.
@@ -81,9 +90,7 @@ export function subgraphSource({
       const end = await queue.enter(sharesOf(caller, client, isAttempt(request, caller)), () => abort.signal, begun);
       context.begun = true;
       try {
-        const answer = await call(request, context, caller, abort.signal);
-        if (context.heldKey && tookEffect(request, answer)) context.tookEffect = true;
-        return answer;
+        return await read(await call(request, context, caller, abort.signal), context.answer);
       } catch (error) {
         if (context.heldKey && !isOneOf(unconnectedCodes, error) && hasMutation(request)) context.lostAnswer = true;
         throw error;
@@ -108,10 +115,10 @@ export function subgraphSource({
 
   async function call(
     { query, variables, operationName }: Query,
-    { heldKey, answer: budget }: GatewayContext,
+    { heldKey }: GatewayContext,
     caller: Caller,
     signal: AbortSignal,
-  ): Promise<GraphAnswer> {
+  ): Promise<Dispatcher.ResponseData> {
     const headers: Record<string, string> = {
       'content-type': 'application/json',
       [callerHeader]: await callers.mint(heldKey ? { ...caller, idempotencyKey: heldKey.useId } : caller, unit),
@@ -123,9 +130,30 @@ export function subgraphSource({
       await response.body.dump();
       throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
     }
-    const answer = await readWithin(budget, response);
+    return response;
+  }
+
+  async function readAnswer(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<GraphAnswer> {
+    // undici enforces content-length, and reading the whole body is faster than chunks.
+    const isAnnounced = takeAnnounced(budget, response);
+    return asAnswer(isAnnounced ? await response.body.json() : JSON.parse(String(await readChunks(budget, response))));
+  }
+
+  function asAnswer(answer: unknown): GraphAnswer {
     if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
     return answer;
+  }
+
+  /** What was received before execution began. */
+  async function readReceived(received: Promise<Buffer>): Promise<GraphAnswer> {
+    const bytes = await received;
+    try {
+      return asAnswer(JSON.parse(bytes.toString()));
+    } catch (error) {
+      const known = asDomainError(unit, error);
+      log.warn({ err: known, subgraph: unit }, 'subgraph call failed');
+      throw graphError(known);
+    }
   }
 
   /** A stopping server closes idle connections. Queries are sent again; a mutation is not, because it may have run. */
@@ -169,6 +197,7 @@ export function subgraphSource({
     async process(options: GraphQLDataSourceProcessOptions<GatewayContext>) {
       if (!('incomingRequestContext' in options)) throw new Error(`Nobody is asking ${unit} this`);
       const { request, context } = options;
+      if (context.received) return readReceived(context.received);
       const asked = { ...request, query: request.query ?? '' };
       const { currentCaller } = context;
       if (!currentCaller) return send(asked, context, context.caller);
@@ -177,6 +206,8 @@ export function subgraphSource({
         return sendMutations(asked, context, currentCaller);
       return send(asked, context, await callerOf(currentCaller, () => fields));
     },
+    unit,
+    receive: (request, context) => sendFor(readBytes, request, context, context.caller),
     get waiting() {
       return usual.queue.waiting + longRunning.queue.waiting;
     },
@@ -191,7 +222,9 @@ interface Message {
   signal: AbortSignal;
 }
 
-type Query = GraphQLDataSourceProcessOptions<GatewayContext>['request'] & { query: string };
+type Read<T> = (response: Dispatcher.ResponseData, budget: AnswerBudget) => Promise<T>;
+
+export type Query = GraphQLDataSourceProcessOptions<GatewayContext>['request'] & { query: string };
 
 async function callerOf(currentCaller: CurrentCaller, fields: () => RootField[]): Promise<Caller> {
   try {
@@ -201,21 +234,29 @@ async function callerOf(currentCaller: CurrentCaller, fields: () => RootField[])
   }
 }
 
-async function readWithin(budget: AnswerBudget, { headers, body }: Dispatcher.ResponseData): Promise<unknown> {
+async function readBytes(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<Buffer> {
+  if (!takeAnnounced(budget, response)) return readChunks(budget, response);
+  const { buffer, byteOffset, byteLength } = await response.body.bytes();
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** Whether the answer announces its length, and that is left; it is taken then. */
+function takeAnnounced(budget: AnswerBudget, { headers }: Dispatcher.ResponseData): boolean {
   budget.parts += 1;
   const announced = Number(headers['content-length'] ?? Number.NaN);
-  // undici enforces content-length, and reading the whole body is faster than chunks.
-  if (announced <= budget.bytesLeft) {
-    budget.bytesLeft -= announced;
-    return body.json();
-  }
+  if (!(announced <= budget.bytesLeft)) return false;
+  budget.bytesLeft -= announced;
+  return true;
+}
+
+async function readChunks(budget: AnswerBudget, { body }: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) {
     budget.bytesLeft -= chunk.length;
     if (budget.bytesLeft < 0) throw answerTooLarge(); // the throw also destroys the body
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString());
+  return Buffer.concat(chunks);
 }
 
 type GraphAnswer = Awaited<ReturnType<GraphQLDataSource['process']>>;

@@ -8,6 +8,7 @@ import type { GraphQLSchema } from 'graphql';
 import { installCustomScalars } from './custom-scalars.ts';
 import { type FieldRules, readFieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
+import { passedThroughOwners } from './passed-through-owners.ts';
 import type { SubgraphShare } from './subgraph-share.ts';
 import { type SubgraphSource, type SubgraphSourceOptions, subgraphSource } from './subgraph-source.ts';
 
@@ -15,6 +16,8 @@ export interface Supergraph {
   gateway: ApolloGateway;
   rules: FieldRules;
   apiSchema(): GraphQLSchema;
+  /** The subgraph that alone answers a query with `@passedThrough`. */
+  sourceOf(query: string): SubgraphSource | undefined;
   waiting(): number;
   close(): Promise<void>;
 }
@@ -48,6 +51,7 @@ export async function createSupergraph({
   // @apollo/gateway reports its version and platform unless this is set before it is created.
   process.env.APOLLO_TELEMETRY_DISABLED = 'true';
   const rules = readFieldRules(sdl);
+  const owners = passedThroughOwners(sdl, rules);
   const sources: SubgraphSource[] = [];
   let schema: GraphQLSchema | undefined;
   const gateway = new ApolloGateway({
@@ -71,6 +75,7 @@ export async function createSupergraph({
       if (!schema) throw new Error('The supergraph has not been loaded yet');
       return schema;
     },
+    sourceOf: (query) => sources.find(({ unit }) => unit === owners.get(query)),
     waiting: () => sources.reduce((sum, { waiting }) => sum + waiting, 0),
     async close() {
       await Promise.all(sources.map((source) => source.close()));

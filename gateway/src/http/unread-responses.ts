@@ -15,7 +15,7 @@ export function limitUnreadResponses(
   return (request, response, next) => {
     const send = response.send.bind(response);
     response.send = (body: unknown) => {
-      const bytes = typeof body === 'string' ? Buffer.byteLength(body) : 0;
+      const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? Buffer.byteLength(body) : 0;
       if (bytes === 0) return send(body);
       const client = clientOf(request);
       const refusal = bytes > uncountedBytes ? budget.refusal(client, bytes) : undefined;

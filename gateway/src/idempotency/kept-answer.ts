@@ -1,6 +1,7 @@
 import { isLargerThan } from '@parley/graph/answer-size';
 import { isKeyInProgress } from '@parley/kernel/idempotency';
 import type { FormattedExecutionResult, GraphQLFormattedError } from 'graphql';
+import { isPassed } from '../graph/passed-answers.ts';
 import { answerNotKept } from './answer-not-kept.ts';
 
 export interface KeepOptions {
@@ -15,7 +16,7 @@ export function answerToKeep(
   { maxBytes, tookEffect }: KeepOptions,
 ): Buffer | undefined {
   if (!tookEffect && answer.errors?.some(mayPass)) return undefined;
-  if (!isLargerThan(answer, maxBytes)) {
+  if (!isPassed(answer) && !isLargerThan(answer, maxBytes)) {
     const kept = Buffer.from(JSON.stringify(answer));
     if (kept.length <= maxBytes) return kept;
   }

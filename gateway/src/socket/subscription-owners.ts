@@ -1,4 +1,5 @@
-import { type ConstDirectiveNode, type DocumentNode, Kind, parse } from 'graphql';
+import { Kind, parse } from 'graphql';
+import { argumentsOf, unitsOf } from '../graph/join-directives.ts';
 
 /** @throws Error when a field has no owner or several. */
 export function subscriptionOwners(supergraphSdl: string): Map<string, string> {
@@ -22,24 +23,4 @@ export function subscriptionOwners(supergraphSdl: string): Map<string, string> {
 
 export function subgraphUnits(supergraphSdl: string): string[] {
   return [...unitsOf(parse(supergraphSdl, { noLocation: true })).values()];
-}
-
-/** The unit of each value of `join__Graph`. */
-function unitsOf({ definitions }: DocumentNode): Map<string, string> {
-  const units = new Map<string, string>();
-  for (const definition of definitions) {
-    if (definition.kind !== Kind.ENUM_TYPE_DEFINITION || definition.name.value !== 'join__Graph') continue;
-    for (const { name, directives } of definition.values ?? []) {
-      const [unit] = argumentsOf(directives, 'join__graph', 'name');
-      if (unit !== undefined) units.set(name.value, unit);
-    }
-  }
-  return units;
-}
-
-function argumentsOf(directives: readonly ConstDirectiveNode[] = [], name: string, argument: string): string[] {
-  return directives
-    .filter((directive) => directive.name.value === name)
-    .flatMap((directive) => directive.arguments ?? [])
-    .flatMap(({ name: key, value }) => (key.value === argument && 'value' in value ? [String(value.value)] : []));
 }

@@ -44,6 +44,7 @@ function comparable({ by, throttle, ...rule }: FieldRule) {
     longBody = false,
     sentOnce = false,
     longRunning = false,
+    passedThrough = false,
   } = rule;
   const { changesCaller = 'never', changesTenant = false } = rule;
   const counted = throttle && { failsClosed: false, ...throttle };
@@ -54,6 +55,7 @@ function comparable({ by, throttle, ...rule }: FieldRule) {
     longBody,
     sentOnce,
     longRunning,
+    passedThrough,
     changesCaller,
     changesTenant,
     throttle: counted,

@@ -1,0 +1,113 @@
+import { type ApolloServerPlugin, HeaderMap } from '@apollo/server';
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FormattedExecutionResult,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  print,
+  separateOperations,
+} from 'graphql';
+import { type FieldRules, ruleOf } from './field-rules.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import type { SubgraphSource } from './subgraph-source.ts';
+
+export interface PassedAnswersOptions {
+  rules: FieldRules;
+  sourceOf: (query: string) => SubgraphSource | undefined;
+  /** Answers up to this size are kept for an `Idempotency-Key`, so they are read. */
+  maxKeptBytes: number;
+}
+
+/** The data of an answer that is sent on as it was received. */
+class PassedAnswer {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Apollo Server hands what should be a text to `response.send`, which takes bytes too: to make texts of them takes most of the time. */
+  asText(): string {
+    return this.#bytes as unknown as string;
+  }
+}
+
+export function isPassed({ data }: FormattedExecutionResult): boolean {
+  return data instanceof PassedAnswer;
+}
+
+/** Writes answers as `write` does, those of `passedAnswers` as they are. */
+export function passing(write: (answer: object) => string): (answer: FormattedExecutionResult) => string {
+  return (answer) => (answer.data instanceof PassedAnswer ? answer.data.asText() : write(answer));
+}
+
+/**
+ * Sends an answer with `@passedThrough` on as bytes, after all else that may refuse a request. One that holds anything but data is
+ * left to the execution of the gateway, which asks the subgraph no second time.
+ */
+export function passedAnswers({
+  rules,
+  sourceOf,
+  maxKeptBytes,
+}: PassedAnswersOptions): ApolloServerPlugin<GatewayContext> {
+  const queries = new WeakMap<OperationDefinitionNode, string>();
+
+  function queryOf(document: DocumentNode, operation: OperationDefinitionNode): string {
+    const known =
+      queries.get(operation) ?? print(separateOperations(document)[operation.name?.value ?? ''] ?? document);
+    queries.set(operation, known);
+    return known;
+  }
+
+  return {
+    async requestDidStart() {
+      return {
+        async responseForOperation({ contextValue, document, operation, request }) {
+          const field = onlyField(operation);
+          if (!field || !ruleOf(rules, { type: 'Query', name: field.name.value })?.passedThrough) return null;
+          const source = sourceOf(field.name.value);
+          if (!source) return null;
+          contextValue.received = source.receive(
+            { query: queryOf(document, operation), variables: givenVariables(operation, request.variables) },
+            contextValue,
+          );
+          const bytes = await contextValue.received.catch(() => undefined); // execution throws it
+          if (!bytes || !holdsDataOnly(bytes)) return null;
+          if (contextValue.heldKey && bytes.length <= maxKeptBytes) return null;
+          const data = new PassedAnswer(bytes) as unknown as Record<string, unknown>;
+          return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult: { data } } };
+        },
+      };
+    },
+  };
+}
+
+/** The one selection of a query; undefined where it is a fragment, or variables decide on it. */
+function onlyField({ operation, selectionSet }: OperationDefinitionNode): FieldNode | undefined {
+  const [only, ...more] = selectionSet.selections;
+  if (operation !== OperationTypeNode.QUERY || more.length > 0 || only?.kind !== Kind.FIELD) return undefined;
+  return only.directives?.length ? undefined : only;
+}
+
+function givenVariables(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const names = variableDefinitions.map(({ variable }) => variable.name.value);
+  return Object.fromEntries(
+    names.filter((name) => Object.hasOwn(variables, name)).map((name) => [name, variables[name]]),
+  );
+}
+
+const dataFirst = Buffer.from('{"data":{');
+const ends = ['}}', '}}\n'].map((end) => Buffer.from(end));
+
+/** Whether the other parts of a result are not there. A string cannot hold their names, because its quotes are escaped. */
+function holdsDataOnly(bytes: Buffer): boolean {
+  const isWhole =
+    dataFirst.equals(bytes.subarray(0, dataFirst.length)) &&
+    ends.some((end) => end.equals(bytes.subarray(-end.length)));
+  return isWhole && !bytes.includes('"errors"') && !bytes.includes('"extensions"');
+}
