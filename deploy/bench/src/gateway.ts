@@ -9,13 +9,16 @@ import { ask, openReaders, type Readers } from './client.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
 import { installOther } from './others.ts';
 import { type BenchOptions, type Child, collectedKb, limits, perCpuSecond, settled, startChild } from './processes.ts';
+import { vectorsFigures } from './vectors.ts';
 
 const sessionId = 1;
 
 /** The gateway alone, in front of stub services, compared with its libraries. Each in a process of its own. */
 export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
-  await using standIns = await startChild<{ env: Record<string, string>; token: string }>('stand-ins.ts');
+  await using standIns = await startChild<{ env: Record<string, string>; token: string; apiKey: string }>(
+    'stand-ins.ts',
+  );
   const { token } = standIns.hello;
   const env = { ...standIns.hello.env, ...limits, GATEWAY_PORT: '0' };
   await using ours = await startChild('our-gateway.ts', env);
@@ -26,6 +29,8 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   await using hive = hiveEnv ? await startChild('hive-gateway.ts', hiveEnv) : undefined;
   say(`query of two subgraphs, ${rounds} rounds`);
   const federated = await federatedFigures({ ours, bare, hive }, token, options);
+  say(`vectors, ${rounds} rounds`);
+  const vectors = await vectorsFigures(env, standIns.hello.apiKey, options);
   say('throttle');
   const throttle = await throttleFigures(options);
   say('idle sockets');
@@ -45,7 +50,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   });
   await times(warmUp);
   const rates = await oneByOne(rounds, () => times(waves));
-  return [...federated, ...throttle, ...idle, ...deliveryFigures(rates, 'the gateway', 'chunks')];
+  return [...federated, ...vectors, ...throttle, ...idle, ...deliveryFigures(rates, 'the gateway', 'chunks')];
 }
 
 let chunks = 0;

@@ -7,14 +7,20 @@ import { publicUrl } from '../../../../gateway/test/support/identity-script.ts';
 import { finishedEvent } from '../../../../gateway/test/support/session-script.ts';
 import type { chunkEvents } from '../gateway.ts';
 import { serve } from '../processes.ts';
+import { vectorsAnswer } from '../vectors.ts';
+
+/** What 100 texts are answered. */
+const vectors = vectorsAnswer(100, 768);
 
 // Stubs of all services, which answer at once and use little CPU, so that only the gateway is measured.
 const subgraphs = createServer(async (request, response) => {
   const { query } = JSON.parse(await text(request)) as { query: string };
+  response.setHeader('content-type', 'application/json');
+  if (query.includes('vectors')) return void response.end(vectors);
   const field = /(\w+):\s*session\(/u.exec(query)?.[1] ?? 'session';
   const ofAgent = { _entities: [{ name: 'Maya' }] };
   const data = query.includes('_entities') ? ofAgent : { [field]: { agent: { __typename: 'AgentDto', id: 7 } } };
-  response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
+  response.end(JSON.stringify({ data }));
 });
 subgraphs.keepAliveTimeout = 60_000;
 const graphUrl = `http://${await listen(subgraphs)}`;
@@ -29,6 +35,7 @@ const subgraphUrls = units
   .filter(({ serves }) => serves.includes('graph'))
   .map(({ name }) => [`${name.toUpperCase()}_GRAPH_URL`, graphUrl]);
 const key = mesh.meshKey.toString('base64');
+const apiKey = 'sk_bench';
 const env = {
   MESH_KEY: key,
   PARLEY_PUBLIC_URL: publicUrl,
@@ -39,4 +46,5 @@ const env = {
   ...(Object.fromEntries(subgraphUrls) as Record<string, string>),
   IDENTITY_GRAPH_URL: mesh.addresses.of('identity', 'graph'),
 };
-serve({ env, token: await mesh.identity.signIn('bench') });
+mesh.identity.addApiKey(apiKey, { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
+serve({ env, token: await mesh.identity.signIn('bench'), apiKey });

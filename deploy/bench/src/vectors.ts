@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { askWithKey } from './client.ts';
+import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { type BenchOptions, type Child, startChild } from './processes.ts';
+
+/** A message of `beside/loop-gap.ts`. */
+export interface LoopGap {
+  longestGapMs: number;
+}
+
+const measuresGaps = { flags: [`--import=${pathToFileURL(join(import.meta.dirname, 'beside/loop-gap.ts'))}`] };
+
+const passedThrough = 'query ($texts: [String!]!) { embed(texts: $texts) { vectors } }';
+/** The gateway writes an answer itself where a fragment selects it. */
+const written = 'query ($texts: [String!]!) { ... { embed(texts: $texts) { vectors } } }';
+
+export function vectorsAnswer(count: number, dimensions: number): string {
+  const vectors = Array.from({ length: count }, (_, row) =>
+    Array.from({ length: dimensions }, (__, column) => Math.fround(Math.sin(row * dimensions + column) / 28)),
+  );
+  return JSON.stringify({ data: { embed: { vectors } } });
+}
+
+/** How long an answer of 100 × 768 numbers keeps the event loop of a gateway. */
+export async function vectorsFigures(
+  env: Record<string, string>,
+  apiKey: string,
+  options: BenchOptions,
+): Promise<Figure[]> {
+  const { rounds, short } = options;
+  await using ours = await startChild('our-gateway.ts', { ...env, TRUSTED_PROXIES: '127.0.0.1' }, measuresGaps);
+  await using bare = await startChild('bare-gateway.ts', env, measuresGaps);
+  const [warmUp, count] = short ? [1, 2] : [30, 30];
+
+  let clients = 0;
+  async function gapsOf(server: Child, query: string, times: number): Promise<number[]> {
+    return oneByOne(times, async () => {
+      clients += 1; // each below its rate limit
+      await gapOf(server);
+      await askWithKey({ url: server.hello, apiKey }, `10.0.${clients >> 8}.${clients & 255}`, query, { texts: ['a'] });
+      return gapOf(server);
+    });
+  }
+  const round = async (times: number) => ({
+    passed: await gapsOf(ours, passedThrough, times),
+    written: await gapsOf(ours, written, times),
+    bare: await gapsOf(bare, passedThrough, times),
+  });
+  await round(warmUp);
+  const measured = await oneByOne(rounds, () => round(count));
+  const at = (q: number, which: 'passed' | 'written' | 'bare') =>
+    medianOf(measured, (each) => quantile(each[which], q));
+  const name = 'loop blocked by 100 × 768 numbers';
+  return [
+    figure(`${name}, p50`, at(0.5, 'passed'), 'ms', { goal: 5 }),
+    figure(`${name}, p99`, at(0.99, 'passed'), 'ms'),
+    figure(`${name}, written by the gateway, p50`, at(0.5, 'written'), 'ms'),
+    figure(`${name}, by a bare @apollo/gateway, p50`, at(0.5, 'bare'), 'ms'),
+  ];
+}
+
+async function gapOf({ child }: Child): Promise<number> {
+  const answer = once(child, 'message') as Promise<[LoopGap]>;
+  child.send({});
+  const [{ longestGapMs }] = await answer;
+  return longestGapMs;
+}
