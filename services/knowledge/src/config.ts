@@ -1,7 +1,7 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings } from '@parley/kernel/shared-settings';
+import { outboundSettings, portSettings } from '@parley/kernel/shared-settings';
 import { embeddingSettings } from './embeddings/embedding-settings.ts';
 
 export const knowledgeSettings = {
@@ -16,6 +16,7 @@ export const knowledgeSettings = {
     positiveInt.default(20_000),
     'Up to so many chunks of a base all are compared with a query; above, the nearest are found by the HNSW index.',
   ),
+  outbound: outboundSettings,
   ...portSettings('knowledge', ['rpc', 'graph', 'ops']),
 } satisfies Settings;
 

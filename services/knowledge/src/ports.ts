@@ -4,6 +4,7 @@ import type { Database } from '@parley/postgres/database/types';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 import type { Embedder } from './embedder.ts';
+import type { PageReader } from './pages/page-reader.ts';
 import type { TenantQuotas } from './quotas.ts';
 
 export interface Ports {
@@ -15,5 +16,6 @@ export interface Ports {
   /** Up to so many chunks of a base all are compared with a query. */
   exactLimit: number;
   quotas: TenantQuotas;
+  pages: PageReader;
   log: Logger;
 }

@@ -1,5 +1,6 @@
 import type { Part } from '@parley/kernel/unit';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
+import { outbound } from '@parley/outbound/outbound';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { isUnimplemented } from '@parley/rpc/client-errors';
@@ -10,6 +11,7 @@ import { knowledgeDeclaration } from './declaration.ts';
 import { meteredEmbedder } from './embeddings/metered-embedder.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
+import { pageReader } from './pages/page-reader.ts';
 import type { Ports } from './ports.ts';
 import { tenantQuotas } from './quotas.ts';
 import { removeObjectJob } from './remove-object.ts';
@@ -31,6 +33,7 @@ export const knowledge = service(knowledgeDeclaration, {
       meter,
       exactLimit: config.exactLimit,
       quotas: tenantQuotas(calls.identity),
+      pages: pageReader(outbound({ ...config.outbound, log })),
       log,
     };
   },

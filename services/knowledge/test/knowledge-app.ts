@@ -1,5 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
+import { outbound } from '@parley/outbound/outbound';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import { type Bound, bound } from '@parley/testing/bound';
@@ -13,9 +14,11 @@ import { deleteKnowledgeDocument } from '../src/delete-knowledge-document.ts';
 import { documentStore } from '../src/document-store.ts';
 import { dimensions, type Embedder } from '../src/embedder.ts';
 import { ingestDocument } from '../src/ingest-document.ts';
+import { ingestDocumentFromUrl } from '../src/ingest-document-from-url.ts';
 import type { KnowledgeDocument } from '../src/knowledge.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { listKnowledgeBases } from '../src/list-knowledge-bases.ts';
+import { pageReader } from '../src/pages/page-reader.ts';
 import type { Ports } from '../src/ports.ts';
 import { bytesPerMb, type Quotas } from '../src/quotas.ts';
 import { getKnowledgeDocument, listKnowledgeDocuments } from '../src/read-documents.ts';
@@ -33,6 +36,7 @@ const useCases = {
   getKnowledgeDocument,
   deleteKnowledgeDocument,
   ingestDocument,
+  ingestDocumentFromUrl,
   updateKnowledgeDocumentText,
   resyncKnowledgeDocument,
 };
@@ -99,6 +103,7 @@ export async function knowledgeApp(t: ExecutionContext): Promise<KnowledgeApp> {
     embedder,
     quotas: async () => ({ ...quotas }),
     exactLimit: 20_000,
+    pages: pageReader(outbound({ allowlist: ['localhost'], ports: ['1-65535'], log })),
     log,
   };
   const runner = removeObjectJob(ports).runner({ database, log });

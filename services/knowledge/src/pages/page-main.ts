@@ -1,0 +1,39 @@
+import { createContext, Script } from 'node:vm';
+import { codePoints } from '@parley/kernel/input-checks';
+import { decodePage } from './decode-page.ts';
+import { htmlText } from './html-text.ts';
+import type { PageProblem, PageTask, PageText } from './page-process.ts';
+
+// Runs in the process that `page-process.ts` starts.
+
+/** V8 ends the script at its timeout, also where the service that would end this process is gone. */
+const sandbox = { work: (): PageText | PageProblem => 'too complex' };
+const context = createContext(sandbox);
+const script = new Script('work()');
+
+function answerTo(task: PageTask): PageText | PageProblem {
+  sandbox.work = () => read(task);
+  try {
+    return script.runInContext(context, { timeout: task.timeoutMs });
+  } catch {
+    return 'too complex'; // it took too long, or the stack overflowed
+  }
+}
+
+function read({ body, isHtml, charset, maxLength }: PageTask): PageText | PageProblem {
+  const page = decodePage(body, charset, isHtml);
+  const { title, text } = isHtml ? htmlText(page) : { title: undefined, text: page };
+  if (codePoints(text) > maxLength) return 'too long';
+  return { title: title && storable(title), text: storable(text) };
+}
+
+/** NUL and halves of surrogate pairs cannot be stored. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+// A terminal signals all processes of a command. This one must live until its service closes the channel.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+process.on('disconnect', () => process.exit());
+process.on('message', (task: PageTask) => process.send?.(answerTo(task)));
+process.send?.('ready');

@@ -1,0 +1,76 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type DomainError, unavailable } from '@parley/kernel/errors';
+
+export interface FetchedPage {
+  body: Uint8Array;
+  isHtml: boolean;
+  /** Of the answer. */
+  charset: string | undefined;
+}
+
+export interface PageText {
+  /** Of HTML that has one. */
+  title: string | undefined;
+  text: string;
+}
+
+/** `tooLong`: its text has more than `maxLength` code points. */
+export type PageProblem = 'too complex' | 'too long';
+
+export interface PageTask extends FetchedPage, Pick<PageLimits, 'maxLength' | 'timeoutMs'> {}
+
+export interface PageLimits {
+  /** Of the text, in Unicode code points. */
+  maxLength: number;
+  timeoutMs: number;
+  heapMb: number;
+}
+
+export const usualPageLimits: PageLimits = { maxLength: 500_000, timeoutMs: 10_000, heapMb: 256 };
+
+const startTimeoutMs = 30_000;
+
+/** How far a process that does not end by itself may exceed its timeout. */
+const killAfterMs = 2_000;
+
+/** Reads a page in a process of its own, without the service's environment, so that a hostile one ends nothing else. @throws DomainError `unavailable`: no process */
+export async function readPage(
+  page: FetchedPage,
+  signal: AbortSignal,
+  { maxLength, timeoutMs, heapMb }: PageLimits = usualPageLimits,
+): Promise<PageText | PageProblem> {
+  signal.throwIfAborted();
+  const { NODE_COMPILE_CACHE } = process.env;
+  const child = fork(fileURLToPath(new URL('./page-main.ts', import.meta.url)), [], {
+    execArgv: [`--max-old-space-size=${heapMb}`],
+    env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
+    serialization: 'advanced',
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<PageText | PageProblem>();
+  let timer = setTimeout(() => reject(notStarted()), startTimeoutMs);
+  let isStarted = false;
+  child.on('message', (message: PageText | PageProblem | 'ready') => {
+    if (message !== 'ready') return resolve(message);
+    isStarted = true;
+    clearTimeout(timer); // the start does not count against the page
+    timer = setTimeout(() => resolve('too complex'), timeoutMs + killAfterMs);
+    child.send({ ...page, maxLength, timeoutMs } satisfies PageTask);
+  });
+  child.on('error', (error) => reject(notStarted(error)));
+  child.on('exit', () => (isStarted ? resolve('too complex') : reject(notStarted()))); // out of memory
+  const leave = () => reject(signal.reason);
+  signal.addEventListener('abort', leave);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
+    child.kill('SIGKILL');
+  }
+}
+
+function notStarted(cause?: unknown): DomainError {
+  return unavailable('The page cannot be read at the moment', cause);
+}

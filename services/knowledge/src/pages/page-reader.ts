@@ -1,0 +1,42 @@
+import { badRequest } from '@parley/kernel/errors';
+import { fairQueue } from '@parley/kernel/fair-queue';
+import type { Outbound } from '@parley/outbound/outbound';
+import { fetchPage } from './fetch-page.ts';
+import { type PageLimits, type PageText, readPage, usualPageLimits } from './page-process.ts';
+
+export interface ReadPage extends PageText {
+  mimeType: string;
+}
+
+export type PageReader = ReturnType<typeof pageReader>;
+
+/** In one process, so that slow hosts of one tenant keep nobody else waiting, and few hostile pages take memory at once. */
+const fetches = { inFlight: 8, shares: { tenant: { inFlight: 2, waiting: 20 } } };
+const conversions = { inFlight: 2, shares: { tenant: { inFlight: 1 } } };
+
+export function pageReader(outbound: Outbound, limits: PageLimits = usualPageLimits) {
+  const fetching = fairQueue(fetches);
+  const converting = fairQueue(conversions);
+
+  return {
+    urlProblem: outbound.urlProblem,
+    /**
+     * The text of one page.
+     * @throws DomainError as `fetchPage`; `invalid`: without text, too long, or not to be read within the limits; `tooManyRequests`
+     */
+    async read(url: string, tenantId: number, signal: AbortSignal): Promise<ReadPage> {
+      const { mimeType, ...fetched } = await within(fetching, () => fetchPage(outbound, url, signal));
+      const page = await within(converting, () => readPage(fetched, signal, limits));
+      if (page === 'too complex') throw badRequest('The page is too complex to be read', 'PAGE_TOO_COMPLEX');
+      if (page === 'too long')
+        throw badRequest(`The page has more than ${limits.maxLength} characters of text`, 'PAGE_TOO_LONG');
+      if (page.text.trim() === '') throw badRequest('The page has no text', 'PAGE_BLANK');
+      return { ...page, mimeType };
+
+      async function within<T>(queue: typeof fetching, work: () => Promise<T>): Promise<T> {
+        using _turn = { [Symbol.dispose]: await queue.enter({ tenant: tenantId }, () => signal) };
+        return await work();
+      }
+    },
+  };
+}
