@@ -124,6 +124,9 @@ test('of several operations the one that is named is sent, with its fragments an
   t.regex(received[0]?.query ?? '', /^query First.*fragment f/su);
   t.notRegex(received[0]?.query ?? '', /Second|fragment g/u);
   t.deepEqual(codesOf(await post({ query, operationName: 'Third' })), ['OPERATION_RESOLUTION_FAILURE']);
+  const withDefault = 'query ($t: [String!]! = ["a"]) { embed(texts: $t) { vectors } }';
+  for (const variables of [null, undefined, {}])
+    t.is((await post({ query: withDefault, variables })).text, oddNumbers, String(variables));
   t.deepEqual(codesOf(await post({ query })), ['OPERATION_RESOLUTION_FAILURE']);
 });
 

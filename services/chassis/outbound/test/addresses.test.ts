@@ -136,6 +136,15 @@ test('a name that was public at first is refused once it is not', async (t) => {
   t.is(inside.connections, 0);
 });
 
+test('where nobody listens at one of the addresses, the next is called', async (t) => {
+  const site = await server(t, (_, response) => void response.end('here'));
+  const { refusal } = await guard(t, {
+    allowlist: ['127.0.0.1', '127.0.0.2', '::1'],
+    dns: ({ type }) => ({ addresses: type === 'A' ? ['127.0.0.2', '127.0.0.1'] : ['::1'] }),
+  });
+  t.is(await refusal(`http://two.example:${site.port}/`), 'answered 200');
+});
+
 test('the Host header is the name, and what is sent goes to the checked address', async (t) => {
   const site = await server(t, (_, response) => void response.end('here'));
   const { call } = await guard(t, { allowlist: ['127.0.0.0/8'], dns: loopback });

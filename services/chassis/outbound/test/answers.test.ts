@@ -1,11 +1,14 @@
 import { once } from 'node:events';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { badRequest } from '@parley/kernel/errors';
+import { listen } from '@parley/kernel/listen';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import type { AnswerHead } from '../src/outbound.ts';
+import { certificate } from './certificate.ts';
 import { guard, loopback, server } from './guarded.ts';
 
 const allowed = { allowlist: ['127.0.0.1'], dns: loopback };
@@ -172,23 +175,27 @@ test('a port where nobody listens is unreachable', async (t) => {
   t.is(await refusal(`http://127.0.0.1:${port}/`), 'unavailable REMOTE_UNREACHABLE');
 });
 
-test('TLS names the host of the URL, and a server without a certificate for it is unreachable', async (t) => {
-  const names: string[] = [];
-  const tls = createTlsServer({
-    SNICallback: (name, done) => {
-      names.push(name);
-      done(new Error('no certificate'));
-    },
+// Serial, because other tests of this process would trust the certificate too.
+test.serial('TLS names the host of the URL, whose certificate must be trusted and be for that name', async (t) => {
+  const names: (string | false | null | undefined)[] = [];
+  const site = createTlsServer(certificate, (request, response) => {
+    const { servername } = request.socket as TLSSocket;
+    names.push(servername, request.headers.host);
+    response.end('here');
   });
-  tls.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
-  await once(tls, 'listening');
-  t.teardown(() => tls.close());
+  const { port } = new URL(`https://${await listen(site)}`);
+  t.teardown(() => site.close());
   const { refusal } = await guard(t, allowed);
-  t.is(
-    await refusal(`https://secure.example:${(tls.address() as AddressInfo).port}/`),
-    'unavailable REMOTE_UNREACHABLE',
-  );
-  t.deepEqual(names, ['secure.example']);
+  const url = `https://secure.example:${port}/`;
+  t.is(await refusal(url), 'unavailable REMOTE_UNREACHABLE');
+  const trusted = getCACertificates();
+  t.teardown(() => setDefaultCACertificates(trusted));
+  setDefaultCACertificates([...trusted, certificate.cert]);
+  t.is(await refusal(url), 'answered 200');
+  t.deepEqual(names, ['secure.example', `secure.example:${port}`]);
+  t.is(await refusal(`https://other.example:${port}/`), 'unavailable REMOTE_UNREACHABLE');
+  t.is(await refusal(`https://127.0.0.1:${port}/`), 'unavailable REMOTE_UNREACHABLE');
+  t.is(names.length, 2);
 });
 
 // Serial, because other tests of this process would use the proxy too.
