@@ -66,3 +66,20 @@ story('a URL of an address inside is refused in every spelling, and nothing is s
   }
   t.is(inside.connections, 0);
 });
+
+story('vectors of 100 texts are those that the gateway would write itself', async (t, mesh) => {
+  const ada = await mesh.person();
+  const server = await ada.withApiKey();
+  const variables = { texts: Array.from({ length: 100 }, (_, n) => `Text number ${n}`) };
+  const passed = await server.query<{ embed: { vectors: number[][] } }>(
+    'query ($texts: [String!]!) { embed(texts: $texts) { vectors usage { inputTokens } } }',
+    variables,
+  );
+  t.deepEqual([...new Set(passed.embed.vectors.map(({ length }) => length))], [768]);
+  t.is(passed.embed.vectors.length, 100);
+  const written = await server.query(
+    'query ($texts: [String!]!) { ... { embed(texts: $texts) { vectors usage { inputTokens } } } }',
+    variables,
+  );
+  t.deepEqual(written, passed);
+});
