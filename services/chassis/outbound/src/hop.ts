@@ -3,11 +3,9 @@ import { headerProblem } from './header-problem.ts';
 import type { OutboundRequest } from './outbound.ts';
 import { refusedRedirect } from './outbound-errors.ts';
 
-/** One request of a call, which redirects may make several of. */
 export interface Hop {
   url: URL;
   method: NonNullable<OutboundRequest['method']>;
-  /** By name in lower case. */
   headers: Record<string, string>;
   body: OutboundRequest['body'];
 }

@@ -4,9 +4,7 @@ import { isPublicAddress } from './public-address.ts';
 
 /** The settings of `outboundSettings`. */
 export interface OutboundPolicyOptions {
-  /** Host names, addresses and CIDRs. */
   allowlist: readonly string[];
-  /** Ports and ranges (`8000-8999`). */
   ports: readonly string[];
 }
 

@@ -15,13 +15,11 @@ export interface OutboundOptions extends OutboundPolicyOptions {
 }
 
 export interface OutboundRequest {
-  /** Default GET. */
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
   /** For all of it: DNS, redirects and the last byte. */
   timeoutMs: number;
-  /** Of the answer, as sent and as inflated. */
   maxBytes: number;
   /** How many are followed, each checked like the first URL. Default 0: a redirect is refused. */
   redirects?: number;
@@ -34,7 +32,6 @@ export interface AnswerHead {
   status: number;
   /** By name in lower case; repeated ones joined by commas. */
   headers: Record<string, string>;
-  /** Where the last redirect led. */
   url: URL;
 }
 
@@ -42,7 +39,6 @@ export interface OutboundAnswer extends AnswerHead {
   body: Buffer;
 }
 
-/** The one way to URLs that tenants name. */
 export interface Outbound {
   /** Why a URL is refused on save; undefined where it is not. Names are judged when called. Completes "<path> …". */
   urlProblem(url: string): string | undefined;

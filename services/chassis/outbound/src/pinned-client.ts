@@ -2,7 +2,6 @@ import type { LookupFunction, Socket } from 'node:net';
 import { readAddress } from '@parley/kernel/client-network';
 import { buildConnector, Client } from 'undici';
 
-/** Enough for cookies and policies of real sites. */
 const maxHeaderBytes = 32_768;
 
 /**

@@ -2,7 +2,6 @@ import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { broken, tooLarge } from './outbound-errors.ts';
 
-/** What `readBody` can read. */
 export const acceptedEncodings = 'gzip, deflate, br';
 
 /**

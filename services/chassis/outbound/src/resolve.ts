@@ -4,7 +4,6 @@ import { hasCode } from '@parley/kernel/errors';
 /** All addresses of a name, in the order in which to try them; none where it has none. @throws where DNS does not answer */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 
-/** What DNS answers where a name has no address, or cannot be one. */
 const noAddress = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
 const queryTimeoutMs = 2_000;
@@ -12,7 +11,6 @@ const queryTimeoutMs = 2_000;
 /**
  * By DNS alone, without hosts file and search domains, which name hosts inside. It needs no thread of libuv's pool, so that slow
  * servers of tenants' names delay nobody's files and passwords.
- * @param servers as `Resolver.setServers` takes them; default: the system's
  */
 export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
   return async (host, signal) => {
