@@ -8,7 +8,7 @@ import { interruptTurn } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
 import { lockQueueOf } from './session-lock-queue.ts';
-import { sessionEventType, sessionLog, streamOf } from './session-log.ts';
+import { nothingStreamed, sessionEventType, sessionLog, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
@@ -88,7 +88,7 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     return first && { turnIndex: first.turnIndex, lastEventId };
   });
   // Not in the transaction that locks the session: the event log may be slow or unavailable.
-  const streamed = begun ? await log.streamedText(begun.turnIndex, begun.lastEventId) : '';
+  const streamed = begun ? await log.streamedReply(begun.turnIndex, begun.lastEventId) : nothingStreamed;
   const end = async (db: TenantDb) => {
     const session = await sessionStore(db).lock(id);
     if (session.status !== 'ACTIVE') return session;

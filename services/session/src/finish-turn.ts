@@ -11,7 +11,7 @@ import { interruptedReply, type PartialReply } from './interrupted-reply.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { failedEvent, replyEvent } from './session-event.ts';
-import { type SessionLog, sessionLog } from './session-log.ts';
+import { nothingStreamed, type SessionLog, type StreamedReply, sessionLog } from './session-log.ts';
 import { type TurnFailure, turnFailure } from './turn-failure.ts';
 import type { TurnJob, TurnRun } from './turn-job.ts';
 import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
@@ -86,15 +86,15 @@ async function storeAtOnce(
   return true;
 }
 
-/** The text streamed by a turn that no process runs. Not for use in a transaction: it reads the event log. */
-export async function streamedTextOfTurn(
+/** The reply streamed by a turn that no process runs. Not for use in a transaction: it reads the event log. */
+export async function streamedReplyOfTurn(
   ports: Ports,
   { data, tenantId }: Pick<TenantJob<TurnJob>, 'data' | 'tenantId'>,
-): Promise<string> {
+): Promise<StreamedReply> {
   const found = await ports.database.transact(tenantId, (db) => turnStore(db).lock(data.turnId));
-  if (!found?.open) return '';
+  if (!found?.open) return nothingStreamed;
   const { session, turn } = found;
-  return sessionLog(ports.eventLog, session, ports.log).streamedText(turn.turnIndex, session.lastEventId);
+  return sessionLog(ports.eventLog, session, ports.log).streamedReply(turn.turnIndex, session.lastEventId);
 }
 
 /** Ends a turn without attempts left: interrupted if requested, else failed. Runs in the transaction that removes its job. */
@@ -102,7 +102,7 @@ export async function endExhaustedTurn(
   ports: Ports,
   db: TenantDb,
   { data }: TenantJob<TurnJob>,
-  { error, streamed }: { error: unknown; streamed: string },
+  { error, streamed }: { error: unknown; streamed: StreamedReply },
 ): Promise<void> {
   const found = await turnStore(db).lock(data.turnId);
   if (!found?.open) return;
@@ -120,9 +120,9 @@ export async function endExhaustedTurn(
 export async function interruptTurn(
   ports: Ports,
   db: TenantDb,
-  { streamed, ...about }: Pick<TurnEnd, 'session' | 'turn' | 'log'> & { streamed: string },
+  { streamed, ...about }: Pick<TurnEnd, 'session' | 'turn' | 'log'> & { streamed: StreamedReply },
 ) {
-  const partial = { text: streamed, contextTokens: undefined };
+  const partial = { ...streamed, contextTokens: undefined };
   await endTurn(ports, db, {
     ...about,
     eventId: undefined,

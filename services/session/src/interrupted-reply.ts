@@ -1,5 +1,6 @@
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { TokenPrices } from '@parley/protos/parley/agent/v1/agent';
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { estimateTokens } from '@parley/text/token-estimate';
 import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';
@@ -8,6 +9,7 @@ import type { OpenTurn, Reply } from './turn-store.ts';
 
 export interface PartialReply {
   text: string;
+  citations: Citation[] | null;
   /** Tokens of the context sent to the model; undefined if none was asked, or only a lost process knows. */
   contextTokens: number | undefined;
   /** Of the model that was asked. Undefined if none was, or only a lost process knows. */
@@ -26,13 +28,16 @@ export async function interruptedReply(
   db: TenantDb,
   { session, turn, partial }: InterruptedTurn,
 ): Promise<Reply> {
-  const { text, prices } = partial;
+  const { text, citations, prices } = partial;
   const sent = partial.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
   const used = { tokensIn: sent ?? 0, tokensOut: estimateTokens(text) };
+  const { tokensIn = 0, tokensOut = 0, costUsdE8 = 0n } = prices?.earlier ?? {};
   return {
     text,
-    ...used,
-    costUsdE8: prices ? costUsdE8(used, prices) : 0n,
+    citations,
+    tokensIn: used.tokensIn + tokensIn,
+    tokensOut: used.tokensOut + tokensOut,
+    costUsdE8: prices ? costOf(used, prices) + costUsdE8 : 0n,
     modelId: prices?.modelId || null, // none from an agent of an older version
     contextTokens: sent ?? session.totalTokensInContext,
     interrupted: true,
@@ -53,7 +58,7 @@ async function estimateContext(
 const e18PerE8 = 10_000_000_000n;
 
 /** Rounded up, as the ledger does. */
-function costUsdE8({ tokensIn, tokensOut }: Pick<Reply, 'tokensIn' | 'tokensOut'>, prices: TokenPrices): bigint {
+function costOf({ tokensIn, tokensOut }: Pick<Reply, 'tokensIn' | 'tokensOut'>, prices: TokenPrices): bigint {
   const costE18 = BigInt(tokensIn) * prices.inputUsdE18 + BigInt(tokensOut) * prices.outputUsdE18;
   return (costE18 + e18PerE8 - 1n) / e18PerE8;
 }

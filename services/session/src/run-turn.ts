@@ -9,10 +9,11 @@ import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import { Role, type TokenPrices, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { SessionConfig } from './config.ts';
-import { endExhaustedTurn, finishTurn, streamedTextOfTurn, type TurnOutcome } from './finish-turn.ts';
+import { endExhaustedTurn, finishTurn, streamedReplyOfTurn, type TurnOutcome } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
-import { type SessionLog, sessionLog } from './session-log.ts';
+import { nothingStreamed, type SessionLog, type StreamedReply, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
 import { type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
@@ -21,7 +22,7 @@ const connectAttempts = 5;
 const connectPauseMs = 200;
 
 export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
-  return job<TurnJob, Prepared, string>({
+  return job<TurnJob, Prepared, StreamedReply>({
     kind: turnKind,
     gauge: { name: 'parley_session_turns_running', help: 'Turns that this process runs' },
     concurrency: config.turnsAtOnce,
@@ -30,7 +31,7 @@ export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
     stopGraceMs: config.stopGraceMs,
     prepare: (db, waiting) => prepareTurn(ports, db, waiting),
     handler: (run) => runTurn(ports, run),
-    beforeExhausted: (lost) => streamedTextOfTurn(ports, lost),
+    beforeExhausted: (lost) => streamedReplyOfTurn(ports, lost),
     onExhausted: (db, lost, error, streamed) => endExhaustedTurn(ports, db, lost, { error, streamed }),
   });
 }
@@ -63,12 +64,13 @@ async function generateReply(
 ): Promise<TurnOutcome | undefined> {
   let contextTokens: number | undefined;
   let prices: TokenPrices | undefined;
-  const interrupted = (text: string): TurnOutcome => ({
-    kind: 'interrupted',
-    partial: { text, contextTokens, prices },
-  });
+  let citations: Citation[] | null = null;
+  let isCited = false;
+  const partial = (reply: StreamedReply) => ({ ...reply, contextTokens, prices });
+  const interrupted = (reply: StreamedReply): TurnOutcome => ({ kind: 'interrupted', partial: partial(reply) });
   // Without chunks of its own an attempt does not replace those of the one before: they are the reply so far.
-  const streamedBefore = () => (run.attempt === 1 ? '' : log.streamedText(turn.turnIndex, turn.lastEventId));
+  const streamedBefore = () =>
+    run.attempt === 1 ? nothingStreamed : log.streamedReply(turn.turnIndex, turn.lastEventId);
   if (run.signal.reason instanceof JobCancelled) return interrupted(await streamedBefore());
 
   const beganMs = performance.now();
@@ -76,7 +78,9 @@ async function generateReply(
   const chunks = chunkWriter(async (text) => {
     if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return; // another process runs the turn
     try {
-      await log.appendChunk({ ...turn, attempt: run.attempt }, text, turn.lastEventId);
+      const chunk = { text, citations: isCited ? null : citations };
+      await log.appendChunk({ ...turn, attempt: run.attempt }, chunk, turn.lastEventId);
+      isCited = true;
     } catch (error) {
       if (isLogAvailable) {
         ports.log.warn({ err: error, sessionId: turn.sessionId }, 'event log append failed; reply not streamed');
@@ -101,7 +105,11 @@ async function generateReply(
   const onPrices = (asked: TokenPrices) => {
     prices = asked;
   };
+  const onCitations = (found: Citation[]) => {
+    citations = found;
+  };
   const onRetry = () => {
+    citations = null;
     if (contextTokens === undefined) return; // no model was asked, so all the waiting counts
     contextTokens = undefined;
     clearTimeout(timer);
@@ -109,17 +117,20 @@ async function generateReply(
   };
 
   try {
-    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onPrices, onContextTokens, onRetry });
+    const callbacks = { signal, chunks, onText, onCitations, onPrices, onContextTokens, onRetry };
+    const finished = await callAgent(ports, run, turn, callbacks);
     await chunks.flush();
     return {
       kind: 'reply',
-      reply: { ...finished, modelId: finished.modelId || null, text: chunks.text, interrupted: false },
+      reply: { ...finished, modelId: finished.modelId || null, text: chunks.text, citations, interrupted: false },
     };
   } catch (error) {
     await chunks.flush();
     if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return undefined;
-    const text = chunks.text || (await streamedBefore());
-    if (run.signal.aborted) return interrupted(text);
+    const own = { text: chunks.text, citations };
+    const before = own.text === '' ? await streamedBefore() : own;
+    const reply = before.text === '' ? own : before;
+    if (run.signal.aborted) return interrupted(reply);
     const failure = timeLimit.signal.aborted
       ? turnFailure(contextTokens === undefined && chunks.text === '' ? 'MODEL_UNAVAILABLE' : 'TURN_TIMEOUT')
       : failureOf(error, chunks.text !== '');
@@ -127,7 +138,7 @@ async function generateReply(
       { err: error, sessionId: turn.sessionId, turnIndex: turn.turnIndex, code: failure.code },
       'turn failed',
     );
-    return { kind: 'failure', failure, partial: { text, contextTokens, prices } };
+    return { kind: 'failure', failure, partial: partial(reply) };
   } finally {
     clearTimeout(timer);
   }
@@ -137,6 +148,8 @@ interface TurnCallbacks {
   signal: AbortSignal;
   chunks: ChunkWriter;
   onText(text: string): void;
+  /** The passages that the model is given. */
+  onCitations(citations: Citation[]): void;
   /** What the model costs that is asked next. */
   onPrices(prices: TokenPrices): void;
   /** The model is asked now, with so many tokens of context. */
@@ -170,7 +183,7 @@ async function callAgentOnce(
   { tenantId, data }: TurnRun,
   turn: PreparedTurn,
   callId: string,
-  { signal, onText, onPrices, onContextTokens }: TurnCallbacks,
+  { signal, onText, onCitations, onPrices, onContextTokens }: TurnCallbacks,
 ): Promise<TurnFinished> {
   let finished: TurnFinished | undefined;
   const history = turn.history.map(({ role, text }) => ({
@@ -184,6 +197,7 @@ async function callAgentOnce(
   for await (const { event } of stream) {
     if (event?.$case === 'text')
       onText(event.value.replaceAll('\0', '')); // NUL, which PostgreSQL cannot store
+    else if (event?.$case === 'citations') onCitations(event.value.citations);
     else if (event?.$case === 'prices') onPrices(event.value);
     else if (event?.$case === 'contextTokens') onContextTokens(event.value);
     else if (event?.$case === 'finished') finished = event.value;

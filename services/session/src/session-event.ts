@@ -1,4 +1,5 @@
 import type { EventId } from '@parley/live/event-log/event-id';
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { Message as MessageProto, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Message, SessionStatus } from './session.ts';
 import type { TurnFailure } from './turn-failure.ts';
@@ -19,8 +20,13 @@ function turnFields({ turnIndex, clientTurnId }: EventTurn) {
   return { turnIndex, clientTurnId: clientTurnId ?? undefined };
 }
 
-export function chunkEvent(header: EventHeader, turn: EventTurn, attempt: number, text: string): SessionEvent {
-  return { ...header, kind: { $case: 'aiResponseChunk', value: { ...turnFields(turn), attempt, text } } };
+export function chunkEvent(
+  header: EventHeader,
+  turn: EventTurn,
+  { attempt, text, citations = null }: { attempt: number; text: string; citations?: Citation[] | null },
+): SessionEvent {
+  const piece = { ...turnFields(turn), attempt, text, ...(citations && { citations: { citations } }) };
+  return { ...header, kind: { $case: 'aiResponseChunk', value: piece } };
 }
 
 export function replyEvent(header: EventHeader, turn: EventTurn, message: Message, interrupted: boolean): SessionEvent {
@@ -38,11 +44,12 @@ export function statusEvent(header: EventHeader, status: SessionStatus): Session
   return { ...header, kind: { $case: 'sessionStatusChanged', value: { status } } };
 }
 
-export function protoMessage({ costUsd, modelId, structuredContent, ...message }: Message): MessageProto {
+export function protoMessage({ costUsd, modelId, structuredContent, citations, ...message }: Message): MessageProto {
   return {
     ...message,
     costUsdE8: BigInt(Math.round(costUsd * 1e8)),
     modelId: modelId ?? undefined,
+    ...(citations && { citations: { citations } }),
     structuredContentJson: structuredContent === null ? '' : JSON.stringify(structuredContent),
   };
 }

@@ -11,7 +11,7 @@ type Item = LogItem<SessionEvent, TurnAttempt>;
 const about = (eventId: string) => ({ eventId, sessionId: 1, occurredAt: new Date(0) });
 const chunk = (eventId: string, turnIndex = 0, attempt = 1): Item => ({
   kind: 'event',
-  event: chunkEvent(about(eventId), { turnIndex, clientTurnId: null }, attempt, eventId),
+  event: chunkEvent(about(eventId), { turnIndex, clientTurnId: null }, { attempt, text: eventId }),
 });
 const end = (eventId: string, turnIndex = 0): Item => ({
   kind: 'event',

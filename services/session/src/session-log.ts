@@ -4,6 +4,7 @@ import type { EventId } from '@parley/live/event-log/event-id';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { LiveEventType, ObsoleteFilter } from '@parley/live/subscriptions/live-events';
 import { liveStream } from '@parley/live/subscriptions/live-stream';
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { chunkEvent, type EventTurn } from './session-event.ts';
@@ -19,6 +20,14 @@ export interface TurnAttempt {
 export function streamOf(session: { tenantId: number; id: number }): string {
   return `parley:${session.tenantId}:session:${session.id}:events`;
 }
+
+/** A reply as far as the log has it, of its latest attempt with chunks. */
+export interface StreamedReply {
+  text: string;
+  citations: Citation[] | null;
+}
+
+export const nothingStreamed: StreamedReply = { text: '', citations: null };
 
 /** The format in which replicas write events for each other. A reserved id may name the turn that it will end. */
 export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
@@ -68,37 +77,38 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
   const logFields = { sessionId: session.id };
   const stream = liveStream(sessionEventType, log, streamOf(session), { logger, logFields });
 
-  async function readText(turnIndex: number, after: EventId): Promise<string> {
+  async function readReply(turnIndex: number, after: EventId): Promise<StreamedReply> {
     let attempt = 0;
-    let text = '';
+    let reply = nothingStreamed;
     for await (const item of stream.read(after)) {
       if (item.kind !== 'event' || item.event.kind?.$case !== 'aiResponseChunk') continue;
       const chunk = item.event.kind.value;
       if (chunk.turnIndex !== turnIndex || chunk.attempt < attempt) continue;
-      text = chunk.attempt > attempt ? chunk.text : text + chunk.text;
+      const { text, citations } = chunk.attempt > attempt ? nothingStreamed : reply;
+      reply = { text: text + chunk.text, citations: chunk.citations?.citations ?? citations };
       attempt = chunk.attempt;
     }
-    return text;
+    return reply;
   }
 
   return {
     ...stream,
 
-    /** Rejects while the log is unavailable. */
-    appendChunk({ turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt, text: string, floor: EventId) {
+    /** Rejects while the log is unavailable. @param chunk with citations in the attempt's first one */
+    appendChunk({ turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt, chunk: StreamedReply, floor: EventId) {
       const header = { eventId: '', sessionId: session.id, occurredAt: new Date() };
-      return stream.append(chunkEvent(header, { turnIndex, clientTurnId }, attempt, text), floor);
+      return stream.append(chunkEvent(header, { turnIndex, clientTurnId }, { attempt, ...chunk }), floor);
     },
 
-    /** Of the turn's latest attempt with chunks; empty if the log stays unavailable. Retries for seconds: not in a transaction. */
-    async streamedText(turnIndex: number, after: EventId): Promise<string> {
+    /** Nothing if the log stays unavailable. Retries for seconds: not in a transaction. */
+    async streamedReply(turnIndex: number, after: EventId): Promise<StreamedReply> {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await readText(turnIndex, after);
+          return await readReply(turnIndex, after);
         } catch (error) {
           if (attempt === readAttempts) {
             logger.warn({ err: error, ...logFields, turnIndex }, 'event log read failed; streamed text lost');
-            return '';
+            return nothingStreamed;
           }
           await delay(readPauseMs * attempt, undefined, { ref: false });
         }

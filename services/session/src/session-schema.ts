@@ -4,6 +4,7 @@ import { deletedTenants } from './migrations/002-deleted-tenants.ts';
 import { tenantTombstones } from './migrations/003-tenant-tombstones.ts';
 import { messageModels } from './migrations/004-message-models.ts';
 import { committedKeys } from './migrations/005-committed-keys.ts';
+import { messageCitations } from './migrations/006-message-citations.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
@@ -15,5 +16,5 @@ export const sessionSchema: SchemaDeclaration = {
     deleted_tenants: 'tenant',
     committed_keys: 'internal',
   },
-  migrations: [conversations, deletedTenants, tenantTombstones, messageModels, committedKeys],
+  migrations: [conversations, deletedTenants, tenantTombstones, messageModels, committedKeys, messageCitations],
 };

@@ -1,6 +1,7 @@
 import { badRequest } from '@parley/kernel/errors';
 import type { EventId } from '@parley/live/event-log/event-id';
 import { column, type RowOf, table } from '@parley/postgres/database/table';
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { MessageRole, SessionStatus } from './generated/schema.ts';
 
 export type { MessageRole, SessionStatus } from './generated/schema.ts';
@@ -49,6 +50,8 @@ export const messages = table('messages', {
   modelId: column<string | null>(),
   /** A card, table or list; null when there is none. */
   structuredContent: column<unknown>({ json: true, long: 'NULL' }),
+  /** Null where no passages were searched for. */
+  citations: column<Citation[] | null>({ json: true, long: 'NULL' }),
   createdAt: column<Date>(),
   updatedAt: column<Date>(),
 });

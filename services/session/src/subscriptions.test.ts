@@ -9,6 +9,8 @@ const occurredAt = new Date('2026-01-02T03:04:05.678Z');
 const about = { eventId: '1700000000000-1', sessionId: 7, occurredAt };
 const written = (event: SessionEvent) => JSON.parse(JSON.stringify(eventPayload(event)));
 
+const citation = { documentId: 4, documentName: 'a.md', chunkIndex: 0, score: 0.5, preview: 'Percent' };
+
 function received(event: SessionEvent): SessionEvent {
   return SessionEvent.decode(Buffer.concat([SessionEvent.encode(event).finish(), unknownField]));
 }
@@ -35,6 +37,7 @@ test("a reply's message has the fields of the GraphQL type", (t) => {
     ...row,
     costUsdE8: 123_456_789n,
     structuredContentJson: JSON.stringify(structuredContent),
+    citations: { citations: [citation] },
     createdAt: occurredAt,
     updatedAt: occurredAt,
   };
@@ -52,8 +55,14 @@ test("a reply's message has the fields of the GraphQL type", (t) => {
       ...row,
       costUsd: 1.23456789,
       structuredContent,
+      citations: [citation],
       createdAt: '2026-01-02T03:04:05.678Z',
       updatedAt: '2026-01-02T03:04:05.678Z',
     },
   });
+});
+
+test('what a piece has for other processes is not for subscribers', (t) => {
+  const value = { turnIndex: 0, attempt: 1, text: 'Hello', citations: { citations: [citation] } };
+  t.false('citations' in written({ ...about, kind: { $case: 'aiResponseChunk', value } }));
 });

@@ -19,8 +19,10 @@ export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionF
 export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEvent): object | undefined {
   const common = { eventId, sessionId, occurredAt };
   switch (kind?.$case) {
-    case 'aiResponseChunk':
-      return { __typename: 'AiResponseChunkEvent', ...common, ...kind.value };
+    case 'aiResponseChunk': {
+      const { citations: _, ...piece } = kind.value;
+      return { __typename: 'AiResponseChunkEvent', ...common, ...piece };
+    }
     case 'aiResponse': {
       const { clientTurnId, turnIndex, interrupted, message } = kind.value;
       const reply = { text: message?.text, message: message && messagePayload(message) };
@@ -35,7 +37,7 @@ export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEv
   }
 }
 
-function messagePayload({ costUsdE8, structuredContentJson, ...same }: Message): object {
+function messagePayload({ costUsdE8, structuredContentJson, citations, ...same }: Message): object {
   const structuredContent: unknown = structuredContentJson ? JSON.parse(structuredContentJson) : null;
-  return { ...same, costUsd: Number(costUsdE8) / 1e8, structuredContent };
+  return { ...same, costUsd: Number(costUsdE8) / 1e8, structuredContent, citations: citations?.citations ?? null };
 }

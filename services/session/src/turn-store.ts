@@ -2,6 +2,7 @@ import { type EventId, eventIdParts } from '@parley/live/event-log/event-id';
 import { rowsBy } from '@parley/postgres/database/rows';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { contextTokens } from './message-tokens.ts';
 import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
 import type { EventTurn } from './session-event.ts';
@@ -51,6 +52,8 @@ export interface Reply {
   costUsdE8: bigint;
   modelId: string | null;
   contextTokens: number;
+  /** Null where no passages were searched for. */
+  citations: Citation[] | null;
   interrupted: boolean;
 }
 
@@ -77,9 +80,9 @@ export function turnStore({ knex, tenantId }: TenantDb) {
             FOR UPDATE
        ), message AS (
          INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
-                               model_id, token_estimate)
+                               model_id, citations, token_estimate)
          SELECT tenant_id, id, 'MODEL', :text, next_turn_index, :turnIndex, :tokensIn, :tokensOut,
-                cast(:costUsdE8 AS numeric) / 100000000, :modelId, :tokens
+                cast(:costUsdE8 AS numeric) / 100000000, :modelId, cast(:citations AS jsonb), :tokens
            FROM locked RETURNING *
        ), turn AS (
          UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now() FROM locked
@@ -105,6 +108,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
         tokensOut: reply.tokensOut,
         costUsdE8: reply.costUsdE8.toString(),
         modelId: reply.modelId,
+        citations: reply.citations && JSON.stringify(reply.citations),
         contextTokens: reply.contextTokens,
         interrupted: reply.interrupted,
         isLocked,

@@ -130,6 +130,7 @@ test('a message that waited for the lock gets the whole history or none', async 
     costUsdE8: 0n,
     modelId: null,
     contextTokens: 1,
+    citations: null,
     interrupted: false,
   };
   let processId = 0;

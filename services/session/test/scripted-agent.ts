@@ -45,6 +45,19 @@ export const contextSent = (contextTokens: number): RunTurnResponse => ({
   event: { $case: 'contextTokens', value: contextTokens },
 });
 
+/** What an agent with knowledge bases sends before its reply. */
+export const cited = (...documentNames: string[]): RunTurnResponse => ({
+  event: { $case: 'citations', value: { citations: documentNames.map(citationOf) } },
+});
+
+export const citationOf = (documentName: string) => ({
+  documentId: 4,
+  documentName,
+  chunkIndex: 2,
+  score: 0.75,
+  preview: `From ${documentName}`,
+});
+
 export const finished = (modelId = 'script'): RunTurnResponse => ({
   event: {
     $case: 'finished',

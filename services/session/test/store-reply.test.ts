@@ -14,6 +14,7 @@ const reply = {
   costUsdE8: 3n,
   modelId: 'script',
   contextTokens: 4,
+  citations: null,
   interrupted: false,
 };
 

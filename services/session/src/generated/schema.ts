@@ -106,10 +106,27 @@ export type MessageDto = {
   modelId?: Maybe<Scalars['String']['output']>;
   /** {kind: card, table or list, …}, from a workflow's response node. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
+  /** The passages that the reply was given, the best first; empty where none were found. Null where none were searched for. */
+  citations?: Maybe<Array<CitationDto>>;
   /** When the message was made. */
   createdAt: Scalars['DateTime']['output'];
   /** When it last changed. */
   updatedAt: Scalars['DateTime']['output'];
+};
+
+/** A passage of a document, as it was when a reply was given it. */
+export type CitationDto = {
+  __typename?: 'CitationDto';
+  /** The document; it may be deleted since. */
+  documentId: Scalars['Int']['output'];
+  /** Its file name. */
+  documentName: Scalars['String']['output'];
+  /** The passage's place in the document, from 0. */
+  chunkIndex: Scalars['Int']['output'];
+  /** Cosine similarity to the question, -1 to 1; higher is more relevant. */
+  score: Scalars['Float']['output'];
+  /** The passage's beginning, at most 300 characters. */
+  preview: Scalars['String']['output'];
 };
 
 /** A new conversation. An agent that is not there is NOT_FOUND; one that is INACTIVE, BAD_REQUEST. */

@@ -7,6 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
+import { Citations } from "./citations.ts";
 
 /** Who says a message. */
 export const Role = {
@@ -147,6 +148,12 @@ export interface RunTurnResponse {
     | //
     /** Right before `context_tokens`: the model and its prices, for a caller that cancels before `finished`. */
     { $case: "prices"; value: TokenPrices }
+    | //
+    /**
+     * Before any text, once passages were searched for: those that the model is given. Replaces what was sent before; not sent where
+     * the agent has no knowledge bases or the search failed.
+     */
+    { $case: "citations"; value: Citations }
     | undefined;
 }
 
@@ -158,6 +165,18 @@ export interface TokenPrices {
   outputUsdE18: bigint;
   /** The model. */
   modelId: string;
+  /** What calls before this one took: the question was made to stand alone. Absent without any. `finished` includes it. */
+  earlier?: TurnUsage | undefined;
+}
+
+/** What calls of a model took. */
+export interface TurnUsage {
+  /** Input tokens. */
+  tokensIn: number;
+  /** Output tokens. */
+  tokensOut: number;
+  /** What they cost, in 1e-8 USD. */
+  costUsdE8: bigint;
 }
 
 /** How a reply ended. */
@@ -970,6 +989,9 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       case "prices":
         TokenPrices.encode(message.event.value, writer.uint32(34).fork()).join();
         break;
+      case "citations":
+        Citations.encode(message.event.value, writer.uint32(42).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1019,6 +1041,14 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
             message.event = { $case: "prices", value: TokenPrices.decode(reader, reader.uint32()) };
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.event = { $case: "citations", value: Citations.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1043,6 +1073,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         ? { $case: "contextTokens", value: globalThis.Number(object.context_tokens) }
         : isSet(object.prices)
         ? { $case: "prices", value: TokenPrices.fromJSON(object.prices) }
+        : isSet(object.citations)
+        ? { $case: "citations", value: Citations.fromJSON(object.citations) }
         : undefined,
     };
   },
@@ -1057,6 +1089,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       obj.contextTokens = Math.round(message.event.value);
     } else if (message.event?.$case === "prices") {
       obj.prices = TokenPrices.toJSON(message.event.value);
+    } else if (message.event?.$case === "citations") {
+      obj.citations = Citations.toJSON(message.event.value);
     }
     return obj;
   },
@@ -1091,13 +1125,19 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         }
         break;
       }
+      case "citations": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "citations", value: Citations.fromPartial(object.event.value) };
+        }
+        break;
+      }
     }
     return message;
   },
 };
 
 function createBaseTokenPrices(): TokenPrices {
-  return { inputUsdE18: 0n, outputUsdE18: 0n, modelId: "" };
+  return { inputUsdE18: 0n, outputUsdE18: 0n, modelId: "", earlier: undefined };
 }
 
 export const TokenPrices: MessageFns<TokenPrices> = {
@@ -1116,6 +1156,9 @@ export const TokenPrices: MessageFns<TokenPrices> = {
     }
     if (message.modelId !== "") {
       writer.uint32(26).string(message.modelId);
+    }
+    if (message.earlier !== undefined) {
+      TurnUsage.encode(message.earlier, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -1157,6 +1200,14 @@ export const TokenPrices: MessageFns<TokenPrices> = {
             message.modelId = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.earlier = TurnUsage.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1186,6 +1237,7 @@ export const TokenPrices: MessageFns<TokenPrices> = {
         : isSet(object.model_id)
         ? globalThis.String(object.model_id)
         : "",
+      earlier: isSet(object.earlier) ? TurnUsage.fromJSON(object.earlier) : undefined,
     };
   },
 
@@ -1199,6 +1251,9 @@ export const TokenPrices: MessageFns<TokenPrices> = {
     }
     if (message.modelId !== "") {
       obj.modelId = message.modelId;
+    }
+    if (message.earlier !== undefined) {
+      obj.earlier = TurnUsage.toJSON(message.earlier);
     }
     return obj;
   },
@@ -1215,6 +1270,125 @@ export const TokenPrices: MessageFns<TokenPrices> = {
       ? BigInt(object.outputUsdE18)
       : 0n;
     message.modelId = object.modelId ?? "";
+    message.earlier = (object.earlier !== undefined && object.earlier !== null)
+      ? TurnUsage.fromPartial(object.earlier)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseTurnUsage(): TurnUsage {
+  return { tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
+}
+
+export const TurnUsage: MessageFns<TurnUsage> = {
+  encode(message: TurnUsage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tokensIn !== 0) {
+      writer.uint32(8).int32(message.tokensIn);
+    }
+    if (message.tokensOut !== 0) {
+      writer.uint32(16).int32(message.tokensOut);
+    }
+    if (message.costUsdE8 !== 0n) {
+      if (BigInt.asIntN(64, message.costUsdE8) !== message.costUsdE8) {
+        throw new globalThis.Error("value provided for field message.costUsdE8 of type int64 too large");
+      }
+      writer.uint32(24).int64(message.costUsdE8);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TurnUsage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTurnUsage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tokensIn = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.tokensOut = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.costUsdE8 = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TurnUsage {
+    return {
+      tokensIn: isSet(object.tokensIn)
+        ? globalThis.Number(object.tokensIn)
+        : isSet(object.tokens_in)
+        ? globalThis.Number(object.tokens_in)
+        : 0,
+      tokensOut: isSet(object.tokensOut)
+        ? globalThis.Number(object.tokensOut)
+        : isSet(object.tokens_out)
+        ? globalThis.Number(object.tokens_out)
+        : 0,
+      costUsdE8: isSet(object.costUsdE8)
+        ? BigInt(object.costUsdE8)
+        : isSet(object.cost_usd_e8)
+        ? BigInt(object.cost_usd_e8)
+        : 0n,
+    };
+  },
+
+  toJSON(message: TurnUsage): unknown {
+    const obj: any = {};
+    if (message.tokensIn !== 0) {
+      obj.tokensIn = Math.round(message.tokensIn);
+    }
+    if (message.tokensOut !== 0) {
+      obj.tokensOut = Math.round(message.tokensOut);
+    }
+    if (message.costUsdE8 !== 0n) {
+      obj.costUsdE8 = message.costUsdE8.toString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TurnUsage>): TurnUsage {
+    return TurnUsage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TurnUsage>): TurnUsage {
+    const message = createBaseTurnUsage();
+    message.tokensIn = object.tokensIn ?? 0;
+    message.tokensOut = object.tokensOut ?? 0;
+    message.costUsdE8 = (object.costUsdE8 !== undefined && object.costUsdE8 !== null) ? BigInt(object.costUsdE8) : 0n;
     return message;
   },
 };

@@ -8,6 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
+import { Citations } from "../../agent/v1/citations.ts";
 
 /** Names a session, and where to begin. */
 export interface WatchSessionRequest {
@@ -76,6 +77,8 @@ export interface AiResponseChunk {
   attempt: number;
   /** The piece. */
   text: string;
+  /** In the first piece of an attempt, for a process that takes the turn over: the passages that the reply was given. Not for readers. */
+  citations?: Citations | undefined;
 }
 
 /** A whole reply, as stored. */
@@ -141,7 +144,11 @@ export interface Message {
     | Date
     | undefined;
   /** The model that served it; absent for USER, a static greeting and a reply that was cut short. */
-  modelId?: string | undefined;
+  modelId?:
+    | string
+    | undefined;
+  /** The passages that it was given; absent where none were searched for. */
+  citations?: Citations | undefined;
 }
 
 /** Names sessions. */
@@ -737,7 +744,7 @@ export const SessionEvent: MessageFns<SessionEvent> = {
 };
 
 function createBaseAiResponseChunk(): AiResponseChunk {
-  return { clientTurnId: undefined, turnIndex: 0, attempt: 0, text: "" };
+  return { clientTurnId: undefined, turnIndex: 0, attempt: 0, text: "", citations: undefined };
 }
 
 export const AiResponseChunk: MessageFns<AiResponseChunk> = {
@@ -753,6 +760,9 @@ export const AiResponseChunk: MessageFns<AiResponseChunk> = {
     }
     if (message.text !== "") {
       writer.uint32(34).string(message.text);
+    }
+    if (message.citations !== undefined) {
+      Citations.encode(message.citations, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -802,6 +812,14 @@ export const AiResponseChunk: MessageFns<AiResponseChunk> = {
             message.text = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.citations = Citations.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -828,6 +846,7 @@ export const AiResponseChunk: MessageFns<AiResponseChunk> = {
         : 0,
       attempt: isSet(object.attempt) ? globalThis.Number(object.attempt) : 0,
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      citations: isSet(object.citations) ? Citations.fromJSON(object.citations) : undefined,
     };
   },
 
@@ -845,6 +864,9 @@ export const AiResponseChunk: MessageFns<AiResponseChunk> = {
     if (message.text !== "") {
       obj.text = message.text;
     }
+    if (message.citations !== undefined) {
+      obj.citations = Citations.toJSON(message.citations);
+    }
     return obj;
   },
 
@@ -857,6 +879,9 @@ export const AiResponseChunk: MessageFns<AiResponseChunk> = {
     message.turnIndex = object.turnIndex ?? 0;
     message.attempt = object.attempt ?? 0;
     message.text = object.text ?? "";
+    message.citations = (object.citations !== undefined && object.citations !== null)
+      ? Citations.fromPartial(object.citations)
+      : undefined;
     return message;
   },
 };
@@ -1194,6 +1219,7 @@ function createBaseMessage(): Message {
     createdAt: undefined,
     updatedAt: undefined,
     modelId: undefined,
+    citations: undefined,
   };
 }
 
@@ -1237,6 +1263,9 @@ export const Message: MessageFns<Message> = {
     }
     if (message.modelId !== undefined) {
       writer.uint32(98).string(message.modelId);
+    }
+    if (message.citations !== undefined) {
+      Citations.encode(message.citations, writer.uint32(106).fork()).join();
     }
     return writer;
   },
@@ -1350,6 +1379,14 @@ export const Message: MessageFns<Message> = {
             message.modelId = reader.string();
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.citations = Citations.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1412,6 +1449,7 @@ export const Message: MessageFns<Message> = {
         : isSet(object.model_id)
         ? globalThis.String(object.model_id)
         : undefined,
+      citations: isSet(object.citations) ? Citations.fromJSON(object.citations) : undefined,
     };
   },
 
@@ -1453,6 +1491,9 @@ export const Message: MessageFns<Message> = {
     if (message.modelId !== undefined) {
       obj.modelId = message.modelId;
     }
+    if (message.citations !== undefined) {
+      obj.citations = Citations.toJSON(message.citations);
+    }
     return obj;
   },
 
@@ -1473,6 +1514,9 @@ export const Message: MessageFns<Message> = {
     message.createdAt = object.createdAt ?? undefined;
     message.updatedAt = object.updatedAt ?? undefined;
     message.modelId = object.modelId ?? undefined;
+    message.citations = (object.citations !== undefined && object.citations !== null)
+      ? Citations.fromPartial(object.citations)
+      : undefined;
     return message;
   },
 };

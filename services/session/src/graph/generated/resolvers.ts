@@ -94,6 +94,7 @@ export type ResolversTypes = {
   Float: ResolverTypeWrapper<Types.Scalars['Float']['output']>;
   String: ResolverTypeWrapper<Types.Scalars['String']['output']>;
   MessageDto: ResolverTypeWrapper<Types.MessageDto>;
+  CitationDto: ResolverTypeWrapper<Types.CitationDto>;
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
   Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
@@ -120,6 +121,7 @@ export type ResolversParentTypes = {
   Float: Types.Scalars['Float']['output'];
   String: Types.Scalars['String']['output'];
   MessageDto: Types.MessageDto;
+  CitationDto: Types.CitationDto;
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
   Boolean: Types.Scalars['Boolean']['output'];
@@ -179,8 +181,17 @@ export type MessageDtoResolvers<ContextType = Context, ParentType extends Resolv
   costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   modelId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   structuredContent?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  citations?: Resolver<Types.Maybe<Array<ResolversTypes['CitationDto']>>, ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type CitationDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CitationDto'] = ResolversParentTypes['CitationDto']> = {
+  documentId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  documentName?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  chunkIndex?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  score?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  preview?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
 export type SessionEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionEvent'] = ResolversParentTypes['SessionEvent']> = {
@@ -268,6 +279,7 @@ export type PartialResolvers<ContextType = Context> = {
   AgentDto?: AgentDtoResolvers<ContextType>;
   SessionDto?: SessionDtoResolvers<ContextType>;
   MessageDto?: MessageDtoResolvers<ContextType>;
+  CitationDto?: CitationDtoResolvers<ContextType>;
   SessionEvent?: SessionEventResolvers<ContextType>;
   AiResponseChunkEvent?: AiResponseChunkEventResolvers<ContextType>;
   AiResponseEvent?: AiResponseEventResolvers<ContextType>;
