@@ -28,6 +28,14 @@ const labels = z
       .refine((all) => new Set(all).size === all.length, { error: 'must not have a label twice', when: () => true }),
   );
 
+const maxKnowledgeBases = 5;
+const knowledgeBases = z
+  .array(z.int())
+  .transform((ids) => [...new Set(ids)])
+  .refine((ids) => ids.length <= maxKnowledgeBases, `must have at most ${maxKnowledgeBases} different ids`)
+  .nullable()
+  .transform((ids) => (ids?.length === 0 ? null : ids));
+
 const url = text(2_048).check(rule(urlProblem));
 
 const mapping = z
@@ -75,6 +83,7 @@ export const agentFields = z.object({
   llmModelOverride: text(200).nullable(),
   avatarBackend: graphEnum<AvatarBackend>(),
   avatarBackendConfig: avatarConfig.nullable(),
+  knowledgeBaseIds: knowledgeBases,
 });
 
 export const agentChanges = agentFields.partial();

@@ -4,6 +4,7 @@ import { textGenerations } from './migrations/002-text-generations.ts';
 import { committedKeys } from './migrations/003-committed-keys.ts';
 import { keptGenerations } from './migrations/004-kept-generations.ts';
 import { generationClaims } from './migrations/005-generation-claims.ts';
+import { knowledgeBases } from './migrations/006-knowledge-bases.ts';
 
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
@@ -15,5 +16,5 @@ export const agentSchema: SchemaDeclaration = {
     committed_keys: 'internal',
     kept_generations: 'internal',
   },
-  migrations: [agents, textGenerations, committedKeys, keptGenerations, generationClaims],
+  migrations: [agents, textGenerations, committedKeys, keptGenerations, generationClaims, knowledgeBases],
 };

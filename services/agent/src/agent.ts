@@ -47,6 +47,7 @@ export const agents = table('agents', {
   llmModelOverride: column<string | null>(long),
   avatarBackend: column<AvatarBackend>(long),
   avatarBackendConfig: column<AgentFields['avatarBackendConfig']>(longJson),
+  knowledgeBaseIds: column<number[] | null>(long),
   /** Created by an embed, not by its owner: neither listed nor counted. */
   hidden: column<boolean>(),
   /** A deleted agent starts no new sessions; existing ones can still read and use it. */

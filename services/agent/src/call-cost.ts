@@ -3,6 +3,7 @@ import { type BilledTokens, costUsdE8, type ModelPrice } from '@parley/prices/mo
 import type { Prices } from '@parley/prices/prices';
 import { usualTokenBound } from '@parley/text/token-bound';
 import type { Model, ModelRequest } from './models/model.ts';
+import { withPassages } from './models/passage-prompt.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 
 /** What calls cost by the price table. A model without a price costs nothing: only the operator can configure one. */
@@ -38,7 +39,8 @@ export function callCosts(prices: Prices) {
 /** An image takes up to about this many tokens with the usual providers. */
 const imageTokens = 2_000;
 
-function boundOf({ system, messages, images = [] }: ModelRequest): number {
+function boundOf(request: ModelRequest): number {
+  const { system, messages, images = [] } = withPassages(request);
   const texts = [system, ...messages.map(({ text }) => text)];
   return texts.reduce((sum, text) => sum + usualTokenBound(text), images.length * imageTokens);
 }

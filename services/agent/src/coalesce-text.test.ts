@@ -7,6 +7,7 @@ const text = (value: string): TurnEvent => ({ type: 'text', text: value });
 const finished: TurnEvent = {
   type: 'finished',
   tokensIn: 1,
+  contextTokens: 1,
   tokensOut: 2,
   costUsdE8: 0n,
   providerId: 'p',

@@ -33,6 +33,23 @@ export const agentSettings = {
     leaseMs.default(30_000),
     'After so long without a sign of the process that works on a `generateText` with an `Idempotency-Key`, a retry asks the model again.',
   ),
+  passages: {
+    passageTokens: setting(
+      'AGENT_PASSAGE_TOKENS',
+      positiveInt.default(4_000),
+      "How much of an agent's documents a model is sent with a turn, in estimated tokens, and at most a quarter of the model's context.",
+    ),
+    retrievalTimeoutMs: setting(
+      'AGENT_RETRIEVAL_TIMEOUT_MS',
+      positiveInt.default(3_000),
+      'How long a turn waits for passages; after that it goes on without.',
+    ),
+    questionTimeoutMs: setting(
+      'AGENT_QUESTION_TIMEOUT_MS',
+      positiveInt.default(2_500),
+      'How long the model may take to make a message stand alone; after that the message itself is searched for.',
+    ),
+  },
   maxAnswerBytes: setting(
     'AGENT_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),

@@ -3,6 +3,7 @@ import { parseInput, withoutNulls } from '@parley/kernel/input';
 import type { Agent } from './agent.ts';
 import { agentDefaults, checkAvatarBackend, newAgent } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
+import { checkKnowledgeBases } from './check-knowledge-bases.ts';
 import type { CreateAgentInput } from './generated/schema.ts';
 import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
@@ -11,5 +12,6 @@ export async function createAgent(ports: Ports, caller: TenantCaller, input: Cre
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
   checkAvatarBackend(fields);
   checkModelOverride(ports, fields);
+  await checkKnowledgeBases(ports, caller, fields.knowledgeBaseIds ?? []);
   return ports.database.transact(caller.tenantId, (db) => agentStore(db).insert(fields));
 }

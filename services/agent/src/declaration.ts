@@ -8,7 +8,7 @@ export const agentDeclaration = declareService({
   serves: ['rpc', 'graph'],
   settings: agentSettings,
   readConfig: readAgentConfig,
-  calls: ['identity'],
+  calls: ['identity', 'knowledge'],
   schema: agentSchema,
   hasSubscriptions: true,
 });

@@ -2,11 +2,14 @@ import type { Logger } from '@parley/kernel/log';
 import type { SecretBox } from '@parley/kernel/secret-box';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { Database } from '@parley/postgres/database/types';
+import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
+import type { RpcClient } from '@parley/rpc/client';
 import type { AgentReader } from './agent-reader.ts';
 import type { DocumentationUrls } from './catalogue.ts';
 import type { Metering } from './metered-chain.ts';
 import type { ModelChooser } from './model-choice.ts';
 import type { ModelChains } from './models/model-chains.ts';
+import type { PassageSettings } from './passages.ts';
 import type { TenantBudget } from './tenant-budget.ts';
 import type { AdmittedGeneration } from './text-generation-job.ts';
 
@@ -25,6 +28,8 @@ export interface Ports {
   generationLeaseMs: number;
   /** Text generations under way. */
   generations: TenantBudget;
+  knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'retrieve'>;
+  passages: PassageSettings;
   documentation: DocumentationUrls;
   log: Logger;
 }

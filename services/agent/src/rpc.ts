@@ -13,6 +13,7 @@ import { coalesceText } from './coalesce-text.ts';
 import { describeModel } from './describe-model.ts';
 import { generate } from './generate.ts';
 import type { ModelMessage } from './models/model.ts';
+import { toCitation } from './passages.ts';
 import type { Ports } from './ports.ts';
 import { getAgent } from './read-agents.ts';
 import { runTurn } from './run-turn.ts';
@@ -28,13 +29,15 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
       for await (const event of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
         else if (event.type === 'request') {
-          const { contextTokens, modelId, price } = event;
+          const { contextTokens, modelId, price, earlier } = event;
           const { inputUsdE18 = 0n, outputUsdE18 = 0n } = price ?? {};
-          yield { event: { $case: 'prices', value: { inputUsdE18, outputUsdE18, modelId } } };
+          yield { event: { $case: 'prices', value: { inputUsdE18, outputUsdE18, modelId, earlier } } };
           yield { event: { $case: 'contextTokens', value: contextTokens } };
+        } else if (event.type === 'passages') {
+          yield { event: { $case: 'citations', value: { citations: event.passages.map(toCitation) } } };
         } else {
           const { type: _, ...finished } = event;
-          yield { event: { $case: 'finished', value: { ...finished, contextTokens: finished.tokensIn } } };
+          yield { event: { $case: 'finished', value: finished } };
         }
       }
     },

@@ -1,12 +1,15 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { invalid } from '@parley/kernel/errors';
 import type { ModelPrice } from '@parley/prices/model-price';
-import type { TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import type { TurnFinished, TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { meteredStream } from './metered-chain.ts';
 import type { ModelMessage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import { estimateRequestTokens } from './models/token-estimate.ts';
+import { toModelPassage } from './passages.ts';
 import type { Ports } from './ports.ts';
+import { retrievePassages } from './retrieve-passages.ts';
 import { systemPrompt } from './system-prompt.ts';
 import { turnError } from './turn-error.ts';
 
@@ -19,27 +22,39 @@ export interface Turn {
   history: ModelMessage[];
 }
 
-/** `request` comes before each request to a model, with its estimated tokens; then text and one `finished`. */
+/** `passages` are those that the next request has; `request` comes before each one, with its estimated tokens; then text and one `finished`. */
 export type TurnEvent =
-  | { type: 'request'; modelId: string; contextTokens: number; price: ModelPrice | undefined }
+  | { type: 'passages'; passages: Passage[] }
+  | {
+      type: 'request';
+      modelId: string;
+      contextTokens: number;
+      price: ModelPrice | undefined;
+      earlier: TurnUsage | undefined;
+    }
   | { type: 'text'; text: string }
-  | ({ type: 'finished' } & Pick<TurnFinished, 'tokensIn' | 'tokensOut' | 'costUsdE8' | 'providerId' | 'modelId'>);
+  | ({ type: 'finished' } & TurnFinished);
 
 /** Deleted and inactive agents answer too, because running sessions continue. Errors are those of `turnError`. */
 export async function* runTurn(
   ports: Ports,
   caller: TenantCaller,
-  { agentId, sessionId, callId, history }: Turn,
+  turn: Turn,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
+  const { agentId, sessionId, callId, history } = turn;
   if (history.at(-1)?.role !== 'user')
     throw invalid({ path: 'history', message: 'must end with the message to answer' });
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const chain = await ports.chooseModel(agent, caller);
   const { tenantId, requestId } = caller;
+  const retrieved = await retrievePassages(ports, caller, { agent, chain, turn }, signal);
+  const { usage: earlier } = retrieved;
+  let { passages } = retrieved;
+  if (passages) yield { type: 'passages', passages };
   let messages = history;
   for (let part = 1; ; part += 1) {
-    const request = { system: systemPrompt(agent), messages };
+    const request = { system: systemPrompt(agent), messages, passages: (passages ?? []).map(toModelPassage) };
     const account = { tenantId, requestId, callId: `${callId}.${part}`, operation: 'session', agentId, sessionId };
     try {
       for await (const event of meteredStream(ports.metering, chain, request, { account, signal })) {
@@ -47,19 +62,30 @@ export async function* runTurn(
         else if (event.type === 'asked') {
           const price = ports.metering.costs.priceOf(event.model);
           const { modelId } = event.model;
-          yield { type: 'request', modelId, contextTokens: estimateRequestTokens(request), price };
+          yield { type: 'request', modelId, contextTokens: estimateRequestTokens(request), price, earlier };
         } else {
-          const { tokensIn, tokensOut } = event.usage;
           const { providerId, modelId } = event.model;
-          yield { type: 'finished', tokensIn, tokensOut, costUsdE8: event.costUsdE8, providerId, modelId };
+          yield {
+            type: 'finished',
+            tokensIn: event.usage.tokensIn + (earlier?.tokensIn ?? 0),
+            tokensOut: event.usage.tokensOut + (earlier?.tokensOut ?? 0),
+            contextTokens: event.usage.tokensIn,
+            costUsdE8: event.costUsdE8 + (earlier?.costUsdE8 ?? 0n),
+            providerId,
+            modelId,
+          };
         }
       }
       return;
     } catch (error) {
       // Sent again with its newer half, because the history only grows: no later message would be answered either.
       const isTooLong = error instanceof ModelError && error.kind === 'tooLong' && error.beforeFirstChunk;
-      if (!isTooLong || messages.length === 1) throw turnError(error);
-      messages = newerHalf(messages);
+      if (!isTooLong || (messages.length === 1 && !passages?.length)) throw turnError(error);
+      if (messages.length > 1) messages = newerHalf(messages);
+      else {
+        passages = [];
+        yield { type: 'passages', passages };
+      }
     }
   }
 }

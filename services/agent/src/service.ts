@@ -2,6 +2,7 @@ import { createSecretBox } from '@parley/kernel/secret-box';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { isUnimplemented } from '@parley/rpc/client-errors';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
@@ -22,7 +23,7 @@ import { tenantOverrides } from './tenant-overrides.ts';
 import { textGenerationJob } from './text-generation-job.ts';
 
 export const agent = service(agentDeclaration, {
-  calls: { identity: IdentityServiceDefinition },
+  calls: { identity: IdentityServiceDefinition, knowledge: KnowledgeServiceDefinition },
   dependencies({ config, database, eventLog, calls, log, metrics }): Ports & { metering: { meter: SpendMeter } } {
     const models = createModels(config.models, log);
     const chains = modelChains(models, log, metrics);
@@ -43,6 +44,8 @@ export const agent = service(agentDeclaration, {
       images: imageBudget(),
       generationLeaseMs: config.generationLeaseMs,
       generations: generationBudget(),
+      knowledge: calls.knowledge,
+      passages: config.passages,
       documentation: config.documentation,
       log,
     };

@@ -9,6 +9,7 @@ import { agentChanges, checkAvatarBackend } from './agent-input.ts';
 import { agentQueueKey } from './agent-queue-key.ts';
 import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';
+import { checkKnowledgeBases } from './check-knowledge-bases.ts';
 import type { UpdateAgentInput } from './generated/schema.ts';
 import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
@@ -24,6 +25,7 @@ export async function updateAgent(
 ): Promise<Agent> {
   const given = parseInput(agentChanges, input);
   checkModelOverride(ports, given);
+  if (given.knowledgeBaseIds) await checkAdded(ports, caller, id, given.knowledgeBaseIds);
   try {
     return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
       turn: agentQueueKey(caller, id),
@@ -34,6 +36,18 @@ export async function updateAgent(
     if (isForeignKeyViolation(error, 'agents_workflow')) throw notFound('Workflow', given.workflowId ?? '');
     throw error;
   }
+}
+
+/** A base that the agent has already may be deleted since. */
+async function checkAdded(ports: Ports, caller: TenantCaller, id: number, ids: number[]): Promise<void> {
+  const agent = await ports.database.read(caller.tenantId, (db) => agentStore(db).findLive(id));
+  if (!agent) throw notFound('Agent', id);
+  const before = agent.knowledgeBaseIds ?? [];
+  await checkKnowledgeBases(
+    ports,
+    caller,
+    ids.filter((each) => !before.includes(each)),
+  );
 }
 
 async function change(db: TenantDb, caller: TenantCaller, id: number, given: Partial<AgentFields>): Promise<Agent> {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
 import { createSecretBox } from '@parley/kernel/secret-box';
@@ -65,6 +66,7 @@ export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
   const settings = { ...readModelSettings({}), offlineWordPaceMs: 0 };
   const models = modelChains(createModels(settings, log), log, createMetrics('agent'));
+  const { documentation, passages } = readAgentConfig({ SECRETS_KEYS: secretsKey.toString('base64') });
   const unmetered = { reserve: async () => undefined, begin: async () => undefined, settle: async () => undefined };
   return {
     database: wholeRowsDatabase(database),
@@ -78,7 +80,16 @@ export function offlinePorts(database: Database): Ports {
     images: imageBudget(),
     generationLeaseMs: 30_000,
     generations: generationBudget(),
-    documentation: readAgentConfig({ SECRETS_KEYS: secretsKey.toString('base64') }).documentation,
+    knowledge: {
+      async checkKnowledgeBases({ knowledgeBaseIds = [] }) {
+        const absent = knowledgeBaseIds.find((id) => id > 9);
+        if (absent !== undefined) throw notFound('Knowledge base', absent);
+        return {};
+      },
+      retrieve: async () => ({ passages: [] }),
+    },
+    passages,
+    documentation,
     log,
   };
 }
@@ -118,11 +129,17 @@ export const everyField = {
   llmModelOverride: 'gpt-4o',
   avatarBackend: 'HOSTED_API',
   avatarBackendConfig: { vendorAvatarId: 'v-1', vendorAvatarModel: 'studio' },
-} as const satisfies Omit<Required<CreateAgentInput>, 'externalSyncSecretRef' | 'evaluationRecommendationLabels'> & {
+  knowledgeBaseIds: [3, 1],
+} as const satisfies Omit<
+  Required<CreateAgentInput>,
+  'externalSyncSecretRef' | 'evaluationRecommendationLabels' | 'knowledgeBaseIds'
+> & {
   evaluationRecommendationLabels: readonly string[];
+  knowledgeBaseIds: readonly number[];
 };
 
 /** A mutable copy of `everyField`. */
 export function everyFieldInput(): CreateAgentInput {
-  return { ...everyField, evaluationRecommendationLabels: [...everyField.evaluationRecommendationLabels] };
+  const { evaluationRecommendationLabels: labels, knowledgeBaseIds: bases } = everyField;
+  return { ...everyField, evaluationRecommendationLabels: [...labels], knowledgeBaseIds: [...bases] };
 }

@@ -42,7 +42,10 @@ export async function agentReplicas(t: ExecutionContext, more: Record<string, st
   /** @param soleOwner it takes over at once what dead processes left */
   async function replica({ soleOwner = false } = {}) {
     const own = await replicaOf(t, database, agentSchema, { clockOffsetMs: () => offsetMs });
-    const addresses = createAddresses({ IDENTITY_RPC_URL: units.of('identity', 'rpc') });
+    const addresses = createAddresses({
+      IDENTITY_RPC_URL: units.of('identity', 'rpc'),
+      KNOWLEDGE_RPC_URL: '127.0.0.1:1',
+    });
     const dependencies = { callers, addresses, eventLog, soleOwner };
     const running = await startService(t, agent, { env, database: own, dependencies });
     const client = rpcClient({

@@ -1,4 +1,5 @@
 import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
 import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
@@ -22,6 +23,8 @@ export interface Reply {
   /** The last estimate of the context, and how many texts preceded it. */
   requested?: { contextTokens: number; textsBefore: number };
   finished?: TurnFinished;
+  /** The last ones, and how many texts preceded them. */
+  cited?: { citations: Citation[]; textsBefore: number };
   error?: unknown;
 }
 
@@ -41,6 +44,8 @@ export async function runTurn(
     for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId, history }, call)) {
       if (event?.$case === 'contextTokens')
         reply.requested = { contextTokens: event.value, textsBefore: reply.texts.length };
+      if (event?.$case === 'citations')
+        reply.cited = { citations: event.value.citations, textsBefore: reply.texts.length };
       if (event?.$case === 'finished') reply.finished = event.value;
       if (event?.$case !== 'text') continue;
       reply.texts.push(event.value);

@@ -10,9 +10,11 @@ import type { Agent } from '../src/agent.ts';
 import { agentSchema } from '../src/agent-schema.ts';
 import { agent } from '../src/service.ts';
 import { type StubLedger, startLedger } from './ledger.ts';
+import { type ScriptedKnowledge, scriptedKnowledge } from './scripted-knowledge.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
   ledger: StubLedger;
+  knowledge: ScriptedKnowledge;
   /** Transactions started so far. */
   transactions(): number;
 }
@@ -41,6 +43,7 @@ export async function agentUnit(
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const ledger = await startLedger(t, { callers, addresses });
+  const knowledge = await scriptedKnowledge(t, { callers, addresses });
   const given = { callers, addresses, development: false };
   const { rpc, graph } = await startService(t, agent, {
     env: { ...secretsKeys, ...env },
@@ -48,7 +51,7 @@ export async function agentUnit(
     database: counted,
     dependencies: given,
   });
-  return { rpc, graph, database, ledger, transactions: () => transactions };
+  return { rpc, graph, database, ledger, knowledge, transactions: () => transactions };
 }
 
 /** A signed-in user of a tenant. */
@@ -77,4 +80,4 @@ export async function createAgent(
 export const allFields = `id name personaPrompt position subject openingGreeting useCase status workflowId voiceTier ttsVoice ttsLang
   speakingRate vadThreshold avatarGlb avatarGender lipsyncLang evaluationPromptTemplate evaluationRecommendationLabels
   externalSyncUrl externalSyncSecretRef externalSyncOwnerId externalSyncSchemaConfig llmProviderOverride llmModelOverride
-  avatarBackend avatarBackendConfig createdAt updatedAt`;
+  avatarBackend avatarBackendConfig knowledgeBaseIds createdAt updatedAt`;

@@ -45,6 +45,7 @@ const nullable = [
   'externalSyncSchemaConfig',
   'llmProviderOverride',
   'llmModelOverride',
+  'knowledgeBaseIds',
 ] as const satisfies (keyof UpdateAgentInput)[];
 
 test('null clears each nullable field', async (t) => {

@@ -25,7 +25,7 @@ export function chunkEvent(
   turn: EventTurn,
   { attempt, text, citations = null }: { attempt: number; text: string; citations?: Citation[] | null },
 ): SessionEvent {
-  const piece = { ...turnFields(turn), attempt, text, ...(citations && { citations: { citations } }) };
+  const piece = { ...turnFields(turn), attempt, text, citations: citations ? { citations } : undefined };
   return { ...header, kind: { $case: 'aiResponseChunk', value: piece } };
 }
 
@@ -49,7 +49,7 @@ export function protoMessage({ costUsd, modelId, structuredContent, citations, .
     ...message,
     costUsdE8: BigInt(Math.round(costUsd * 1e8)),
     modelId: modelId ?? undefined,
-    ...(citations && { citations: { citations } }),
+    citations: citations ? { citations } : undefined,
     structuredContentJson: structuredContent === null ? '' : JSON.stringify(structuredContent),
   };
 }

@@ -123,6 +123,8 @@ export type AgentDto = {
   avatarBackend: AvatarBackend;
   /** {vendorAvatarId, vendorAvatarModel}; always there with HOSTED_API. */
   avatarBackendConfig?: Maybe<Scalars['JSON']['output']>;
+  /** The knowledge bases that its replies draw on; null: none. One that was deleted since is passed over. */
+  knowledgeBaseIds?: Maybe<Array<Scalars['Int']['output']>>;
   /** When the agent was made. */
   createdAt: Scalars['DateTime']['output'];
   /** When it last changed. */
@@ -179,6 +181,8 @@ export type CreateAgentInput = {
   avatarBackend?: InputMaybe<AvatarBackend>;
   /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
+  /** Knowledge bases of the tenant that its replies draw on: at most 5 different ones; one that is not there is NOT_FOUND. */
+  knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
 };
 
 /**
@@ -238,6 +242,8 @@ export type UpdateAgentInput = {
   avatarBackend?: InputMaybe<AvatarBackend>;
   /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
+  /** Knowledge bases of the tenant: at most 5 different ones; one that is added and not there is NOT_FOUND. Null or empty: none. */
+  knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
 };
 
 /** What an agent's free-text fields may sensibly hold. */

@@ -1,7 +1,9 @@
 import type { ModelMessage, ModelRequest } from './model.ts';
+import { withPassages } from './passage-prompt.ts';
 
 /** Most chat templates of open models refuse empty messages, and any order but alternating roles with the user first. */
-export function alternateRoles(request: ModelRequest): ModelRequest {
+export function alternateRoles(given: ModelRequest): ModelRequest {
+  const request = withPassages(given);
   const messages: ModelMessage[] = [];
   for (const { role, text } of request.messages) {
     if (role === 'assistant' && text.trim() === '') continue;

@@ -3,8 +3,19 @@ export interface ModelMessage {
   text: string;
 }
 
+/** Quoted data for the answer, never instructions. */
+export interface Passage {
+  documentName: string;
+  /** The headings that it stands under; empty without any. */
+  heading: string;
+  page?: number | undefined;
+  text: string;
+}
+
 export interface ModelRequest {
   system: string;
+  /** Of documents, the best first. */
+  passages?: readonly Passage[];
   /** The conversation, oldest first; the model replies to the last message. */
   messages: ModelMessage[];
   /** `data:image/(png|jpeg|webp|gif);base64,…`, checked by the caller. Sent with the last message to a model with `vision`, else ignored. */

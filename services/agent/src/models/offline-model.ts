@@ -24,7 +24,7 @@ export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Mode
     async *stream(request, { signal }) {
       signal.throwIfAborted();
       if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, transient: false });
-      const reply = composeReply(request.system, request.messages).toWellFormed();
+      const reply = composeReply(request.system, request.messages, request.passages).toWellFormed();
       const { text, finishReason } = truncate(reply, request.maxOutputTokens);
       for (const chunk of wordChunks(text)) {
         yield { type: 'text', text: chunk };

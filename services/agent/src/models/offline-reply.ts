@@ -1,10 +1,13 @@
-import type { ModelMessage } from './model.ts';
+import type { ModelMessage, Passage } from './model.ts';
+import { coverageOf, type Quote, quotesFor } from './offline-passages.ts';
 import { type Fact, type Persona, readPersona } from './offline-persona.ts';
+import { ASKED, inverseDocumentFrequency, uniqueTerms } from './offline-ranking.ts';
 import { keywordsOf, sentencesOf, truncated, type Word, wordsOf } from './offline-text.ts';
 
 /** Characters that are read, from the start of the system prompt and from the end of the conversation. */
 const MAX_SYSTEM_LENGTH = 30_000;
 const MAX_CONVERSATION_LENGTH = 20_000;
+const MAX_PASSAGES = 20;
 
 const GREETING =
   /^\W*(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|bonjour|salut|hola|buenos d[ií]as|ciao|ol[áa]|namaste|привет|你好|こんにちは)(?![\p{L}\p{M}])/iu;
@@ -13,15 +16,17 @@ const FAREWELL = /^\W*(?:bye|goodbye|good night|see you|farewell|that(?:'s| is) 
 const ABOUT_ITSELF =
   /\b(?:who|what) are you\b|\byour name\b|\bintroduce yourself\b|\babout yourself\b|\bwhat (?:can|do) you do\b|\bcan you help\b/iu;
 const ASKS_MEANING = /^\W*(?:what|who)(?:'s|’s| is| are| does)\b/iu;
-const ASKED = /[?？؟]\s*$|^\W*(?:who|what|when|where|why|which|how|can|could|do|does|did|is|are|should|would|will)\b/iu;
 
 interface Found {
   sentences: string[];
   about?: Word;
 }
 
-/** Ranks sentences of the system prompt and earlier user messages by the words shared with the question, rare ones first. */
-export function composeReply(system: string, messages: ModelMessage[]): string {
+/**
+ * Ranks sentences by the words shared with the question, rare ones first: those of passages, and where none fits those of the system
+ * prompt and earlier user messages. Passages are only ever quoted.
+ */
+export function composeReply(system: string, messages: ModelMessage[], passages: readonly Passage[] = []): string {
   const persona = readPersona(system.slice(0, MAX_SYSTEM_LENGTH));
   const conversation = lastMessages(messages, MAX_CONVERSATION_LENGTH);
   const users = conversation.filter(({ role }) => role === 'user').map(({ text }) => text);
@@ -42,6 +47,13 @@ export function composeReply(system: string, messages: ModelMessage[]): string {
     return [introduction, more, followUp].filter(Boolean).join(' ');
   }
 
+  const asked = uniqueTerms(keywordsOf(question));
+  // A follow-up without keywords is about the previous message.
+  const about = asked.length > 0 ? asked : uniqueTerms(keywordsOf(users.at(-2) ?? ''));
+  const terms = about.map(({ term }) => term);
+  const quotes = quotesFor(terms, passages.slice(0, MAX_PASSAGES), coverageOf(terms, persona.facts));
+  if (quotes.length > 0) return quoteReply(quotes, question, followUp);
+
   const found = answerTo(question, users.slice(0, -1), persona, said);
   // The fixed phrases are English, so a question in another script gets extracted sentences only.
   if (!/\p{scx=Latn}/u.test(question)) {
@@ -49,6 +61,13 @@ export function composeReply(system: string, messages: ModelMessage[]): string {
   }
   if (found) return `${leadIn(found, ASKED.test(question), turn)}${found.sentences.join(' ')} ${followUp}`;
   return [noMatchPhrase(question), nextFact(persona, said, turn), followUp].filter(Boolean).join(' ');
+}
+
+function quoteReply(quotes: Quote[], question: string, followUp: string): string {
+  const texts = quotes.map(({ text }) => text).join(' ');
+  if (!/\p{scx=Latn}/u.test(question)) return texts;
+  const names = [...new Set(quotes.map(({ documentName }) => `“${truncated(documentName, 100)}”`))];
+  return `${names.join(' and ')} ${names.length > 1 ? 'say' : 'says'}: ${texts} ${followUp}`;
 }
 
 function answerTo(question: string, earlier: string[], persona: Persona, said: string): Found | undefined {
@@ -98,14 +117,6 @@ function quoteOf(sentence: string): Fact {
   };
 }
 
-function inverseDocumentFrequency(candidates: Fact[]): (term: string) => number {
-  const holders = new Map<string, number>();
-  for (const { terms } of candidates) {
-    for (const term of new Set(terms)) holders.set(term, (holders.get(term) ?? 0) + 1);
-  }
-  return (term) => Math.log(1 + candidates.length / (holders.get(term) ?? candidates.length + 1));
-}
-
 function leadIn({ about }: Found, asked: boolean, turn: number): string {
   if (!about || about.shown.length < 4) return '';
   const word = truncated(about.shown, 40);
@@ -141,10 +152,6 @@ function followUpQuestion({ topics, asks }: Persona, conversation: ModelMessage[
         `Do you want to go on with ${topic}?`,
       ];
   return phrases[turn % phrases.length] ?? '';
-}
-
-function uniqueTerms(words: Word[]): Word[] {
-  return [...new Map(words.map((word) => [word.term, word])).values()];
 }
 
 function lastMessages(messages: ModelMessage[], characters: number): ModelMessage[] {

@@ -8,6 +8,7 @@ import { isJsonObject } from '@parley/kernel/json';
 import { callDeadlines } from './call-deadlines.ts';
 import type { FinishReason, Model, ModelRequest, TokenUsage } from './model.ts';
 import { callOptions } from './model-prompt.ts';
+import { withPassages } from './passage-prompt.ts';
 import { modelErrorOf } from './provider-error.ts';
 import { EmptyAnswer, ErrorEvent } from './provider-fault.ts';
 import { countRequestTokens, countTokens } from './token-counter.ts';
@@ -35,9 +36,10 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
 
   const failed = (
     thrown: unknown,
-    { system, messages }: ModelRequest,
+    request: ModelRequest,
     options: { beforeFirstChunk: boolean; timedOut: boolean; usage?: TokenUsage },
   ) => {
+    const { system, messages } = withPassages(request);
     const texts = [system, ...messages.map(({ text }) => text)];
     const error = modelErrorOf(thrown, { ...options, origin, secrets, texts });
     const fault = error.cause instanceof Error ? error.cause.message : undefined;

@@ -197,6 +197,7 @@ export type AgentDtoResolvers<ContextType = Context, ParentType extends Resolver
   llmModelOverride?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   avatarBackend?: Resolver<ResolversTypes['AvatarBackend'], ParentType, ContextType>;
   avatarBackendConfig?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  knowledgeBaseIds?: Resolver<Types.Maybe<Array<ResolversTypes['Int']>>, ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };

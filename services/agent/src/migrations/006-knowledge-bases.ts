@@ -1,0 +1,10 @@
+import type { Migration } from '@parley/postgres/database/types';
+
+export const knowledgeBases: Migration = {
+  name: '006-knowledge-bases',
+  async up(knex) {
+    await knex.raw(`
+      -- Of another service, where they may be deleted since; null: none.
+      ALTER TABLE agents ADD COLUMN knowledge_base_ids integer[] CHECK (cardinality(knowledge_base_ids) BETWEEN 1 AND 5)`);
+  },
+};

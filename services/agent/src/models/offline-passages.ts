@@ -1,0 +1,99 @@
+import type { Passage } from './model.ts';
+import { ASKED, inverseDocumentFrequency } from './offline-ranking.ts';
+import { keywordsOf, sentencesOf, truncated } from './offline-text.ts';
+
+const maxSentenceLength = 400;
+const contextWeight = 0.6;
+/** The share of the question's keywords that a sentence and what it stands under must have. */
+const closeCoverage = 0.5;
+
+interface Statement {
+  documentName: string;
+  text: string;
+  terms: string[];
+  /** Of the headings and the question that it stands under. */
+  context: string[];
+}
+
+/** The largest share of the asked terms that one of these has. */
+export function coverageOf(asked: readonly string[], candidates: readonly { terms: string[] }[]): number {
+  const matched = candidates.map(({ terms }) => asked.filter((term) => terms.includes(term)).length);
+  return Math.max(0, ...matched) / Math.max(1, asked.length);
+}
+
+/** A sentence of a document. */
+export interface Quote {
+  documentName: string;
+  text: string;
+}
+
+/** At most two sentences of passages that have most of the asked terms; none where no sentence has half of them. @param least of them */
+export function quotesFor(asked: readonly string[], passages: readonly Passage[], least = 0): Quote[] {
+  const statements = passages.flatMap(statementsOf);
+  const rarity = inverseDocumentFrequency(statements);
+  const weigh = (terms: readonly string[]) => terms.reduce((sum, term) => sum + rarity(term), 0);
+  const [best, second] = statements
+    .map(({ documentName, text, terms, context }) => {
+      const direct = asked.filter((term) => terms.includes(term));
+      const around = asked.filter((term) => !terms.includes(term) && context.includes(term));
+      const score = (weigh(direct) + contextWeight * weigh(around)) / Math.log2(8 + terms.length);
+      return { documentName, text, score, coverage: (direct.length + around.length) / asked.length };
+    })
+    .filter(({ score, coverage }) => score > 0 && coverage >= Math.max(closeCoverage, least))
+    .sort((a, b) => b.score - a.score);
+  if (!best) return [];
+  const both = second && second.score >= best.score * 0.6 && second.text !== best.text;
+  return (both ? [best, second] : [best]).map(({ documentName, text }) => ({ documentName, text }));
+}
+
+/** A question in a passage, as in a list of them, is context of the sentence after it. */
+function statementsOf({ documentName, heading, text }: Passage): Statement[] {
+  const statements: Statement[] = [];
+  let headings = termsOf(heading);
+  let question: string[] = [];
+  for (const line of linesOf(text)) {
+    if (/^\s*#/u.test(line)) {
+      headings = [...termsOf(heading), ...termsOf(line)];
+      question = [];
+      continue;
+    }
+    for (const sentence of sentencesOf(line)) {
+      if (ASKED.test(sentence)) {
+        question = termsOf(sentence);
+        continue;
+      }
+      const terms = termsOf(sentence);
+      const context = [...headings, ...question];
+      statements.push({ documentName, text: truncated(sentence, maxSentenceLength), terms, context });
+      question = [];
+    }
+  }
+  return statements;
+}
+
+/** Each row of a table becomes a line with the names of its columns. */
+function linesOf(text: string): string[] {
+  let columns: string[] | undefined;
+  return text.split(/\r?\n/u).flatMap((line) => {
+    if (!/^\s*\|.*\|\s*$/u.test(line)) {
+      columns = undefined;
+      return [line];
+    }
+    const cells = line
+      .trim()
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim());
+    if (!columns) {
+      columns = cells;
+      return [];
+    }
+    if (cells.every((cell) => /^:?-+:?$/u.test(cell))) return [];
+    const named = cells.map((cell, n) => (columns?.[n] ? `${columns[n]}: ${cell}` : cell));
+    return [`${named.join(', ')}.`];
+  });
+}
+
+function termsOf(text: string): string[] {
+  return keywordsOf(text).map(({ term }) => term);
+}

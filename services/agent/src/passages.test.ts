@@ -1,0 +1,32 @@
+import { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
+import test from 'ava';
+import { fittingPassages, toCitation } from './passages.ts';
+
+const passage = (chunkId: number, content: string) => Passage.fromPartial({ chunkId, content });
+const ids = (passages: Passage[]) => passages.map(({ chunkId }) => chunkId);
+
+test('the best passages that fit the budget of tokens are taken, in their order', (t) => {
+  const found = [passage(1, 'a'.repeat(40)), passage(2, 'b'.repeat(100)), passage(3, 'c'.repeat(40))];
+  t.deepEqual(ids(fittingPassages(found, 45)), [1, 2, 3]);
+  t.deepEqual(ids(fittingPassages(found, 20)), [1, 3]);
+  t.deepEqual(ids(fittingPassages(found, 19)), [1]);
+});
+
+test('the same text is taken once, also with other spaces, and a blank one never', (t) => {
+  const found = [passage(1, 'Within 30 days.'), passage(2, ' Within  30\ndays. '), passage(3, ' \n')];
+  t.deepEqual(ids(fittingPassages(found, 1_000)), [1]);
+});
+
+test('a best passage that does not fit is cut, between characters', (t) => {
+  const [cut, ...others] = fittingPassages([passage(1, '🦜'.repeat(50)), passage(2, 'b')], 10);
+  t.deepEqual(others, []);
+  t.is(cut?.content, '🦜'.repeat(40));
+});
+
+test("a citation's preview is the beginning of its passage, at most 300 characters", (t) => {
+  const { preview, ...citation } = toCitation(
+    Passage.fromPartial({ documentId: 4, documentName: 'a.md', chunkIndex: 2, score: 0.5, content: '👋'.repeat(301) }),
+  );
+  t.is(preview, '👋'.repeat(300));
+  t.deepEqual(citation, { documentId: 4, documentName: 'a.md', chunkIndex: 2, score: 0.5 });
+});

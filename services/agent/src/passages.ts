@@ -1,0 +1,45 @@
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
+import type { Passage as FoundPassage } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { estimateTokens } from '@parley/text/token-estimate';
+import type { Passage } from './models/model.ts';
+
+export interface PassageSettings {
+  passageTokens: number;
+  retrievalTimeoutMs: number;
+  questionTimeoutMs: number;
+}
+
+const previewLength = 300;
+
+/** The best passages that fit, each once. The first one is cut where it alone does not fit. */
+export function fittingPassages(found: readonly FoundPassage[], tokens: number): FoundPassage[] {
+  const fitting: FoundPassage[] = [];
+  const seen = new Set<string>();
+  let left = tokens;
+  for (const passage of found) {
+    const key = passage.content.replaceAll(/\s+/gu, ' ').trim();
+    if (key === '' || seen.has(key)) continue;
+    seen.add(key);
+    const size = estimateTokens(passage.content);
+    if (size <= left) {
+      fitting.push(passage);
+      left -= size;
+    } else if (fitting.length === 0) {
+      return [{ ...passage, content: firstCharacters(passage.content, tokens * 4) }];
+    }
+  }
+  return fitting;
+}
+
+export function toModelPassage({ documentName, heading, page, content }: FoundPassage): Passage {
+  return { documentName, heading, page, text: content };
+}
+
+export function toCitation({ documentId, documentName, chunkIndex, score, content }: FoundPassage): Citation {
+  const preview = firstCharacters(content.trim(), previewLength);
+  return { documentId, documentName, chunkIndex, score, preview };
+}
+
+function firstCharacters(text: string, count: number): string {
+  return text.length <= count ? text : [...text.slice(0, 2 * count)].slice(0, count).join('');
+}

@@ -1,0 +1,49 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
+import { type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
+import type { Agent } from './agent.ts';
+import type { ProviderChain } from './models/provider-chain.ts';
+import { fittingPassages } from './passages.ts';
+import type { Ports } from './ports.ts';
+import type { Turn } from './run-turn.ts';
+import { type Question, standaloneQuestion } from './standalone-question.ts';
+
+const topK = 6;
+
+export interface Retrieved {
+  /** The best first. */
+  passages: Passage[] | undefined;
+  /** What it took to find out what to search for. */
+  usage: Question['usage'];
+}
+
+/**
+ * The passages that a turn is given; undefined where the agent has no knowledge bases, or they cannot be searched in time: the turn
+ * continues without. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
+ */
+export async function retrievePassages(
+  ports: Ports,
+  caller: TenantCaller,
+  { agent, chain, turn }: { agent: Agent; chain: ProviderChain; turn: Turn },
+  signal: AbortSignal,
+): Promise<Retrieved> {
+  const { knowledgeBaseIds } = agent;
+  if (!knowledgeBaseIds) return { passages: undefined, usage: undefined };
+  const { agentId, sessionId, callId } = turn;
+  const { text: query, usage } = await standaloneQuestion(ports, caller, chain, turn, signal);
+  const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId };
+  const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
+  try {
+    const { passages } = await ports.knowledge.retrieve(
+      { ...request, mode: RetrievalMode.RETRIEVAL_MODE_HYBRID },
+      { caller, signal, timeoutMs, expectedErrors: ['invalid'] },
+    );
+    const budget = Math.min(passageTokens, Math.floor(chain.first.contextTokens / 4));
+    return { passages: fittingPassages(passages, budget), usage };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isDomainError(error, 'invalid') && error.reason === 'SPEND_CAP_REACHED') throw error;
+    ports.log.warn({ err: error, agentId, sessionId }, 'passages not retrieved; replying without');
+    return { passages: undefined, usage };
+  }
+}

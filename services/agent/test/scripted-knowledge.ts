@@ -1,0 +1,63 @@
+import type { Addresses } from '@parley/kernel/addresses';
+import type { Callers } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import {
+  type CheckKnowledgeBasesRequest,
+  KnowledgeServiceDefinition,
+  type KnowledgeServiceImplementation,
+  Passage,
+  type RetrieveRequest,
+} from '@parley/protos/parley/knowledge/v1/knowledge';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { stubRpc } from '@parley/testing/stub-rpc';
+import type { ExecutionContext } from 'ava';
+
+/** Knowledge, as far as agent asks it: tenant 1 has the bases 1 to 9. */
+export interface ScriptedKnowledge {
+  /** Bases that are deleted. */
+  readonly deleted: Set<number>;
+  /** What a search finds, or how it fails. */
+  find: (request: RetrieveRequest, signal: AbortSignal) => Promise<Passage[]>;
+  readonly asked: RetrieveRequest[];
+  readonly checked: number[][];
+}
+
+export function passage(chunkId: number, content: string, more: Partial<Passage> = {}): Passage {
+  const documentName = `document-${chunkId}.md`;
+  return Passage.fromPartial({ chunkId, documentId: 100 + chunkId, documentName, score: 0.5, content, ...more });
+}
+
+export async function scriptedKnowledge(
+  t: Pick<ExecutionContext, 'teardown'>,
+  { callers, addresses }: { callers: Callers; addresses: Addresses },
+): Promise<ScriptedKnowledge> {
+  const self: ScriptedKnowledge = { deleted: new Set(), find: async () => [], asked: [], checked: [] };
+  const knowledge = stubRpc<KnowledgeServiceImplementation<MeshContext>>(KnowledgeServiceDefinition, {
+    async checkKnowledgeBases({ knowledgeBaseIds }: CheckKnowledgeBasesRequest, { caller }) {
+      self.checked.push(knowledgeBaseIds);
+      const isThere = (id: number) => caller.tenantId === 1 && id >= 1 && id <= 9 && !self.deleted.has(id);
+      const absent = knowledgeBaseIds.find((id) => !isThere(id));
+      if (absent !== undefined) throw notFound('Knowledge base', absent);
+      return {};
+    },
+    async retrieve(request: RetrieveRequest, { signal }) {
+      self.asked.push(request);
+      return { passages: await self.find(request, signal) };
+    },
+  });
+  const server = rpcServer({
+    unit: 'knowledge',
+    port: 0,
+    callers,
+    log: createLogger('knowledge', { LOG_LEVEL: 'silent' }),
+    metrics: createMetrics('knowledge'),
+    drainTimeoutMs: 200,
+    onListening: (address) => addresses.announce('knowledge', 'rpc', address),
+    services: (services) => services.add(KnowledgeServiceDefinition, knowledge),
+  });
+  await server.start();
+  t.teardown(() => server.stop());
+  return self;
+}
