@@ -1,6 +1,11 @@
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
-import type { EvaluationDto, MessageDto, SessionDto } from '../../../services/session/src/generated/schema.ts';
+import type {
+  CitationDto,
+  EvaluationDto,
+  MessageDto,
+  SessionDto,
+} from '../../../services/session/src/generated/schema.ts';
 import type { Client } from './client.ts';
 import type { SessionEvents } from './session-events.ts';
 import { withinASecond } from './within-a-second.ts';
@@ -12,7 +17,8 @@ export type AsJson<T> = T extends Date
     ? { [Key in keyof T]-?: AsJson<Exclude<T[Key], undefined>> }
     : T;
 
-export type Message = AsJson<Omit<MessageDto, Unread>>;
+export type Citation = AsJson<Omit<CitationDto, Unread>>;
+export type Message = AsJson<Omit<MessageDto, Unread | 'citations'>> & { citations: Citation[] | null };
 export type Session = AsJson<Omit<SessionDto, Unread | 'createdAt' | 'agent' | 'messages'>> & {
   agent: { id: number; name: string } | null;
   messages: Message[];
@@ -23,9 +29,12 @@ type Evaluation = AsJson<Omit<EvaluationDto, Unread | 'createdAt'>> & {
 /** Fields that these documents do not select. */
 type Unread = '__typename' | 'updatedAt' | 'structuredContent';
 
+export const messageFields = `id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt
+  citations { documentId documentName chunkIndex score preview }`;
+
 const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
   lastEventAt agent { id name }
-  messages { id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt }`;
+  messages { ${messageFields} }`;
 
 type AgentInput = Record<string, unknown> & { personaPrompt?: string; evaluationPromptTemplate?: string };
 

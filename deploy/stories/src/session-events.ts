@@ -5,7 +5,7 @@ import type {
   SessionStatusEvent,
   TurnFailedEvent,
 } from '../../../services/session/src/generated/schema.ts';
-import type { AsJson, Message } from './conversation.ts';
+import { type AsJson, type Message, messageFields } from './conversation.ts';
 import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
 type Chunk = AsJson<AiResponseChunkEvent>;
@@ -21,7 +21,7 @@ export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: Str
     ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
     ... on AiResponseEvent {
       clientTurnId turnIndex text interrupted
-      message { id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt }
+      message { ${messageFields} }
     }
     ... on TurnFailedEvent { clientTurnId turnIndex code failure: message }
     ... on SessionStatusEvent { status }

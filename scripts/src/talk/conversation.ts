@@ -66,7 +66,7 @@ type Screen = Pick<Terminal, 'say' | 'note'>;
 
 /**
  * Shows events until a turn has ended, the greeting's without `clientTurnId`, since it belongs to no turn. A higher attempt
- * restarts the reply; a reply without chunks is shown whole, and its model and cost after it; types that only a newer server has are skipped.
+ * restarts the reply; a reply without chunks is shown whole, its documents, model and cost after it; types that only a newer server has are skipped.
  */
 export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Screen, clientTurnId?: string) {
   let shown: number | undefined;
@@ -81,10 +81,17 @@ export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Sc
     if (event.__typename === 'TurnFailedEvent') screen.note(`[no reply: ${event.failure} (${event.code})]`);
     else if (event.__typename === 'AiResponseEvent') {
       screen.say(`${shown === undefined ? event.text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
+      showSources(event.message, screen);
       showFigures(event.message, screen);
     } else continue;
     if ((event.clientTurnId ?? undefined) === clientTurnId) return;
   }
+}
+
+/** The documents whose passages a reply was given: a line of its own, or none. */
+function showSources({ citations }: Message, screen: Screen): void {
+  const names = new Set(citations?.map(({ documentName }) => documentName));
+  if (names.size > 0) screen.note(`— from ${[...names].join(', ')}`);
 }
 
 const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 8 });

@@ -4,8 +4,10 @@ import { type Api, type Tokens, tokenFields } from './api.ts';
 const login = `mutation ($input: SignInInput!) { tokens: login(input: $input) { ${tokenFields} } }`;
 const register = `mutation ($input: RegisterInput!) { tokens: register(input: $input) { ${tokenFields} } }`;
 
-/** The account and the agent: an email address and password, both or none, and the id of an agent. */
-export type TalkOptions = Partial<Record<'email' | 'password' | 'agent', string | undefined>>;
+/** The account and the agent: an email address and password, both or none, the id of an agent, and text files for it to read. */
+export type TalkOptions = Partial<Record<'email' | 'password' | 'agent', string | undefined>> & {
+  knowledge?: readonly string[] | undefined;
+};
 
 /** Signs in with the given credentials, or registers a temporary account and returns its password. */
 export async function enter(api: Api, { email, password }: TalkOptions) {

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
 import type { Client } from '@parley/stories/client';
-import { createAgent, type Message } from '@parley/stories/conversation';
+import { type Citation, createAgent, type Message } from '@parley/stories/conversation';
 import type { TestMesh } from '@parley/stories/mesh';
 import { judgement } from '@parley/stories/scripted-model';
 import type { SessionEvent } from '@parley/stories/session-events';
@@ -160,6 +160,18 @@ for (const [figures, line] of [
     t.is(await shownReply(events), `Hello\n${line}`);
   });
 }
+
+test('below a reply stand the documents that it was given, each once', async (t) => {
+  const cited = (...names: string[]) => names.map((documentName) => ({ documentName }) as Citation);
+  const shown = (citations: Citation[] | null) =>
+    shownReply(
+      (async function* (): AsyncGenerator<SessionEvent> {
+        yield replyEvent({ text: 'Hello', modelId: 'm', citations });
+      })(),
+    );
+  t.is(await shown(cited('b.md', 'a.md', 'b.md')), 'Hello\n[— from b.md, a.md][— m]');
+  for (const none of [[], null]) t.is(await shown(none), 'Hello\n[— m]');
+});
 
 test('where nothing listens it says what to do', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');

@@ -1,5 +1,6 @@
 import { type Api, ApiError } from './api.ts';
 import { type Conversation, converse, type Evaluation } from './conversation.ts';
+import { giveDocuments } from './documents.ts';
 import { chooseAgent, enter, type TalkOptions } from './participants.ts';
 import { openTerminal, type Streams } from './terminal.ts';
 
@@ -38,6 +39,7 @@ export function talk(api: Api, options: TalkOptions, streams: Streams, leave: ()
     const { email, password } = await enter(api, options);
     if (!options.email) terminal.note(`Registered ${email} (password ${password}).`);
     const agent = await chooseAgent(api, options.agent);
+    if (options.knowledge?.length) await giveDocuments(api, agent.id, options.knowledge, terminal);
     conversation = await converse(api, agent.id, terminal);
     terminal.note(`Connected to ${agent.name}. Ctrl-C interrupts a reply, /end ends the session.\n`);
     await show(conversation.greet());

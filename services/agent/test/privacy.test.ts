@@ -7,6 +7,7 @@ import { Role } from '@parley/protos/parley/agent/v1/agent';
 import { startModelServer } from '@parley/testing/model-server';
 import test from 'ava';
 import { agentUnit, createAgent, inTenant } from './agent-unit.ts';
+import { passage } from './scripted-knowledge.ts';
 
 const spans = new InMemorySpanExporter();
 
@@ -29,7 +30,11 @@ test('logs and spans never contain personas, conversations or keys, even after f
     HOSTED_SMALL_MODEL_KEY: 'canary-key',
   });
   const caller = inTenant(1);
-  const { id } = await createAgent(unit, caller, { personaPrompt: 'You are canary-persona.' });
+  const { id } = await createAgent(unit, caller, {
+    personaPrompt: 'You are canary-persona.',
+    knowledgeBaseIds: [1],
+  });
+  unit.knowledge.find = async () => [passage(1, 'A canary-passage.', { documentName: 'canary-name.md' })];
   const history = [{ role: Role.ROLE_USER, text: 'canary-question' }];
   const generation = { system: 'canary-system', prompt: 'canary-prompt', jsonSchemaJson: '' };
   for (const answer of [
@@ -38,6 +43,7 @@ test('logs and spans never contain personas, conversations or keys, even after f
     { ending: 'error-event' },
     { ending: 'malformed' },
     { status: 400 },
+    { status: 500, body: JSON.stringify({ error: { message: 'Cannot read: A canary-passage.' } }) },
   ] as const) {
     server.answerWith({ text: 'canary-answer', ...answer });
     try {

@@ -1,15 +1,20 @@
+import { inTenant } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import type { KnowledgeServiceImplementation } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { MeshContext } from '@parley/rpc/server';
+import { checkKnowledgeBases } from './check-knowledge-bases.ts';
 import type { Ports } from './ports.ts';
 
 // STUB: each method is built by its part
-export function knowledgeRpc(_ports: Ports): KnowledgeServiceImplementation<MeshContext> {
+export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshContext> {
   const notBuilt = async () => {
     throw unavailable('not built yet');
   };
   return {
-    checkKnowledgeBases: notBuilt,
+    checkKnowledgeBases: async ({ knowledgeBaseIds }, { caller }) => {
+      await checkKnowledgeBases(ports, inTenant(caller), knowledgeBaseIds);
+      return {};
+    },
     retrieve: notBuilt,
     beginDocument: notBuilt,
     completeDocument: notBuilt,

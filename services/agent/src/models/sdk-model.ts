@@ -40,7 +40,8 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     options: { beforeFirstChunk: boolean; timedOut: boolean; usage?: TokenUsage },
   ) => {
     const { system, messages } = withPassages(request);
-    const texts = [system, ...messages.map(({ text }) => text)];
+    const passages = (request.passages ?? []).flatMap(({ documentName, text }) => [documentName, text]);
+    const texts = [system, ...messages.map(({ text }) => text), ...passages];
     const error = modelErrorOf(thrown, { ...options, origin, secrets, texts });
     const fault = error.cause instanceof Error ? error.cause.message : undefined;
     log.warn(
