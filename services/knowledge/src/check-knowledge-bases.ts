@@ -12,7 +12,7 @@ export async function checkKnowledgeBases(
   ids: readonly number[],
 ): Promise<void> {
   if (ids.length > most) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${most} ids` });
-  await database.read(tenantId, async (db) => {
+  await database.transact(tenantId, async (db) => {
     for (const id of ids) await baseStore(db).get(id);
   });
 }
