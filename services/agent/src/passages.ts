@@ -41,5 +41,9 @@ export function toCitation({ documentId, documentName, chunkIndex, score, conten
 }
 
 function firstCharacters(text: string, count: number): string {
-  return text.length <= count ? text : Array.from(text.slice(0, 2 * count)).slice(0, count).join('');
+  return text.length <= count
+    ? text
+    : Array.from(text.slice(0, 2 * count))
+        .slice(0, count)
+        .join('');
 }

@@ -171,9 +171,11 @@ test('a turn waits for passages no longer than the time limit, and cancels the s
       .then(() => []);
   };
   const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
+  const beganMs = performance.now();
   const reply = await runTurn(unit, id, { history: asks(question) });
   t.is(reply.texts.join(''), 'Fine.');
   t.is(reply.cited, undefined);
+  t.true(performance.now() - beganMs < 4_000, 'the usual limit of a call is 5 s');
   await t.notThrowsAsync(cancelled.promise);
 });
 
@@ -195,7 +197,7 @@ test("at the tenant's cap the search ends the turn as the turn itself would", as
 });
 
 test('cancelling a turn cancels its search', async (t) => {
-  const unit = await unitWithModel(t, { text: 'Fine.' });
+  const unit = await unitWithModel(t, { text: 'Fine.' }, { AGENT_RETRIEVAL_TIMEOUT_MS: '60000' });
   const began = Promise.withResolvers<void>();
   const cancelled = Promise.withResolvers<void>();
   unit.knowledge.find = async (_, signal) => {
