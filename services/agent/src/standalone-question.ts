@@ -1,9 +1,11 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
+import type { BilledTokens } from '@parley/prices/model-price';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { estimateTokens } from '@parley/text/token-estimate';
 import { type MeteredEvent, meteredStream } from './metered-chain.ts';
 import type { Model, ModelMessage } from './models/model.ts';
+import { ModelError } from './models/model-error.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { estimateRequestTokens } from './models/token-estimate.ts';
 import type { Ports } from './ports.ts';
@@ -26,8 +28,8 @@ const mostTokens = 150;
 const mostCharacters = 1_000;
 
 /**
- * What is searched for: the last message, made to stand alone where it leans on the ones before. By the agent's model, in bounded time;
- * without one, and with the offline model, joined to the message before. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
+ * What is searched for: the last message, where it leans on the ones before made to stand alone by the agent's model, in bounded time.
+ * The offline model joins it to the message before. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function standaloneQuestion(
   ports: Pick<Ports, 'metering' | 'passages' | 'log'>,
@@ -59,11 +61,17 @@ export async function standaloneQuestion(
     signal.throwIfAborted();
     if (isDomainError(error, 'invalid')) throw error;
     ports.log.warn({ err: error, agentId, sessionId }, 'question not made to stand alone; searching for the message');
+    if (error instanceof ModelError) return { text: message, usage: spentOn(error.usage) };
   }
-  if (!asked || !timeLimit.aborted) return { text: message };
-  const spent = { tokensIn: estimateRequestTokens(request), tokensCached: 0, tokensOut: estimateTokens(text) };
-  const { tokensIn, tokensOut, costUsdE8 } = ports.metering.costs.costOf(asked, spent);
-  return { text: message, usage: { tokensIn, tokensOut, costUsdE8 } };
+  if (!asked) return { text: message };
+  const tokensIn = estimateRequestTokens(request);
+  return { text: message, usage: spentOn({ tokensIn, tokensCached: 0, tokensOut: estimateTokens(text) }) };
+
+  /** As `meteredStream` settles a call that did not end. */
+  function spentOn(tokens: BilledTokens): TurnUsage {
+    const { tokensIn, tokensOut, costUsdE8 } = ports.metering.costs.costOf(asked ?? chain.first, tokens);
+    return { tokensIn, tokensOut, costUsdE8 };
+  }
 }
 
 function usageOf({ usage, costUsdE8 }: Extract<MeteredEvent, { type: 'finish' }>): TurnUsage {

@@ -135,18 +135,22 @@ for (const [what, answer] of [
   ['fails', { status: 400 }],
   ['says nothing', { text: ' ' }],
   ['takes too long', { ending: 'never' as const, text: 'The' }],
+  ['breaks off', { ending: 'cut' as const, text: 'The return' }],
 ] as const) {
   test(`where the model ${what}, the message itself is searched for, and the turn is answered`, async (t) => {
     const unit = await unitWithModel(t, (_, n) => (n === 0 ? answer : { text: 'Within 30 days.' }), {
       AGENT_QUESTION_TIMEOUT_MS: what === 'takes too long' ? '300' : '30000',
       HOSTED_SMALL_MODEL_RETRIES: '0',
+      HOSTED_SMALL_MODEL_MODEL: 'gpt-4o',
     });
     const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
-    const { texts, error } = await runTurn(unit, id, { history: conversation('And how many days?') });
+    const { texts, error, finished } = await runTurn(unit, id, { history: conversation('And how many days?') });
     t.is(error, undefined);
     t.is(texts.join(''), 'Within 30 days.');
     t.is(unit.knowledge.asked[0]?.query, 'And how many days?');
     t.is(unit.ledger.open.size, 0);
+    t.is(finished?.costUsdE8, unit.ledger.spent, 'message and ledger agree');
+    t.is(what === 'fails', unit.ledger.settled[0]?.call?.costUsdE8 === 0n);
   });
 }
 
