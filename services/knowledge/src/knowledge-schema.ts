@@ -1,6 +1,7 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { knowledge } from './migrations/001-knowledge.ts';
 import { unsearchedGenerations } from './migrations/002-unsearched-generations.ts';
+import { retrieval } from './migrations/003-retrieval.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -11,6 +12,8 @@ export const knowledgeSchema: SchemaDeclaration = {
     knowledge_chunks: 'tenant',
     knowledge_uploads: 'tenant',
     unsearched_generations: 'internal',
+    knowledge_base_models: 'internal',
+    knowledge_model_in_use: 'internal',
   },
-  migrations: [knowledge, unsearchedGenerations],
+  migrations: [knowledge, unsearchedGenerations, retrieval],
 };

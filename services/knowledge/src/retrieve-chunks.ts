@@ -1,14 +1,33 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
-import type { KnowledgeChunkPreviewDto, QueryRetrieveChunksArgs } from './generated/schema.ts';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import { between, graphEnum, parseInput, text } from '@parley/kernel/input';
+import { requireId } from '@parley/kernel/row-id';
+import { z } from 'zod';
+import type { KnowledgeChunkPreviewDto, QueryRetrieveChunksArgs, RetrievalMode } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
+import { retrieval } from './retrieve.ts';
 
-// STUB: replaced by the part that builds it
+export const maxQueryCharacters = 10_000;
+export const maxTopK = 20;
+
+const question = z.object({
+  knowledgeBaseId: z.number(),
+  query: text(maxQueryCharacters),
+  topK: between(1, maxTopK).default(5),
+  mode: graphEnum<RetrievalMode>().default('COSINE'),
+});
+
+/** @throws DomainError `notFound`; as `Embedder.embed` */
 export async function retrieveChunks(
-  _ports: Ports,
-  _caller: Caller,
-  _query: QueryRetrieveChunksArgs,
-  _gone: AbortSignal,
+  ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit'>,
+  caller: Caller,
+  { topK, mode, ...asked }: QueryRetrieveChunksArgs,
+  gone: AbortSignal,
 ): Promise<KnowledgeChunkPreviewDto[]> {
-  throw unavailable('not built yet');
+  const tenantCaller = inTenant(caller);
+  const given = parseInput(question, { ...asked, topK: topK ?? undefined, mode: mode ?? undefined }, '');
+  const id = requireId('Knowledge base', given.knowledgeBaseId);
+  const found = await retrieval(ports, tenantCaller, { ...given, signal: gone }).search(id);
+  if (!found) throw notFound('Knowledge base', id);
+  return found;
 }

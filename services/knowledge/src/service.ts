@@ -22,9 +22,9 @@ type Dependencies = Ports & { embedder: Part; meter: SpendMeter };
 
 export const knowledge = service(knowledgeDeclaration, {
   calls: { identity: IdentityServiceDefinition },
-  dependencies({ config, database, objectStore, calls, log }): Dependencies {
+  dependencies({ config, database, objectStore, calls, development, log }): Dependencies {
     const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, isUnimplemented, log });
-    const embedder = meteredEmbedder({ settings: config.embeddings, meter, log });
+    const embedder = meteredEmbedder({ settings: config.embeddings, meter, development, log });
     return {
       database,
       objects: objectStore,

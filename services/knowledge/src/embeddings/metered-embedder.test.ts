@@ -9,7 +9,7 @@ import { meteredEmbedder } from './metered-embedder.ts';
 const caller: TenantCaller = { kind: 'apiKey', tenantId: 7, apiKeyId: 3, requestId: 'r' };
 const model = 'text-embedding-3-small';
 
-async function embedder(t: ExecutionContext, { remote = true, atCap = false } = {}) {
+async function embedder(t: ExecutionContext, { remote = true, atCap = false, development = true } = {}) {
   const spent: { account: CallAccount; reserved?: object; settled: Record<string, unknown>[] }[] = [];
   const meter = {
     open(account: CallAccount) {
@@ -28,10 +28,11 @@ async function embedder(t: ExecutionContext, { remote = true, atCap = false } = 
   const server = await startEmbeddings(t);
   const endpoint = { url: server.url, key: undefined, model, timeoutMs: 5_000, callsAtOnce: 2 };
   const settings = { endpoint: remote ? endpoint : undefined, prices: shippedPrices() };
-  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const made = meteredEmbedder({ settings, meter, log: silent as never });
+  const logged: unknown[] = [];
+  const log = { info: (...line: unknown[]) => logged.push(line), warn: () => undefined, error: () => undefined };
+  const made = meteredEmbedder({ settings, meter, development, log: log as never });
   t.teardown(() => made.stop());
-  return { made, server, spent };
+  return { made, server, spent, logged };
 }
 
 test('it embeds in batches of at most 100 texts, in their order, and settles what the endpoint counted once', async (t) => {
@@ -105,4 +106,10 @@ test('with an endpoint, bases of the offline embedding are served by it, and wit
   });
   t.like(error, { kind: 'unavailable' });
   t.is(offline.spent.length, 0);
+});
+
+test('in production without EMBEDDINGS_URL the offline embedding is used, and the log says so', async (t) => {
+  const { made, logged } = await embedder(t, { remote: false, development: false });
+  await made.start();
+  t.regex(JSON.stringify(logged), /EMBEDDINGS_URL is not set.*offline embedding/u);
 });

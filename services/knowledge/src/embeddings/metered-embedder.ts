@@ -17,6 +17,7 @@ export type EmbeddingSettings = ValuesOf<typeof embeddingSettings>;
 interface MeteredEmbedderOptions {
   settings: EmbeddingSettings;
   meter: Pick<SpendMeter, 'open'>;
+  development: boolean;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
@@ -43,7 +44,7 @@ const mostTokens = 200_000;
 const longText = 8_000;
 
 /** The endpoint of the settings, else the offline embedding, which also serves bases that were embedded with it before. */
-export function meteredEmbedder({ settings, meter, log }: MeteredEmbedderOptions): Embedder & Part {
+export function meteredEmbedder({ settings, meter, development, log }: MeteredEmbedderOptions): Embedder & Part {
   const { prices } = settings;
   const endpoint = settings.endpoint && embeddingsEndpoint(settings.endpoint, log);
   const model = settings.endpoint?.model ?? offlineEmbeddingModel;
@@ -60,8 +61,8 @@ export function meteredEmbedder({ settings, meter, log }: MeteredEmbedderOptions
     model,
 
     async start() {
-      if (endpoint) log.info({ model }, 'texts are embedded by the endpoint of EMBEDDINGS_URL');
-      else log.info({ model }, 'EMBEDDINGS_URL is not set: texts are embedded by the built-in offline embedding');
+      if (endpoint || development) return;
+      log.info({ model }, 'EMBEDDINGS_URL is not set: texts are embedded by the built-in offline embedding');
     },
 
     async stop() {

@@ -1,0 +1,186 @@
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb } from '@parley/postgres/database/types';
+import type { Embedding } from './embedder.ts';
+import { halfvecOf } from './halfvec.ts';
+
+/** A live base, as a search needs it. */
+export interface SearchedBase {
+  id: number;
+  embeddingModel: string;
+  /** Not counted far beyond the limit that was asked for. */
+  chunks: number;
+}
+
+export interface FoundChunk {
+  chunkId: number;
+  documentId: number;
+  documentName: string;
+  chunkIndex: number;
+  content: string;
+  heading: string;
+  page: number | null;
+  /** Cosine similarity. */
+  score: number;
+  /** What the ranking goes by; higher is better. */
+  rank: number;
+}
+
+export interface ChunkSearch {
+  base: SearchedBase;
+  vector: Embedding;
+  /** As texts of `tsquery`; undefined: by cosine similarity alone. */
+  terms: readonly string[] | undefined;
+  topK: number;
+}
+
+/** How many of either ranking are fused, and how many more than wanted the index is asked for. */
+const ranked = 60;
+/** Of reciprocal rank fusion: usual. */
+const fusionConstant = 60;
+
+/** Undefined where it is absent, deleted or another tenant's. */
+export async function findSearchedBase(
+  { knex, tenantId }: TenantDb,
+  id: number,
+  exactLimit: number,
+): Promise<SearchedBase | undefined> {
+  const [base] = await rowsBy(knex)<SearchedBase>(
+    `SELECT id, embedding_model,
+            (SELECT coalesce(sum(chunk_count), 0) FROM (
+               SELECT chunk_count FROM knowledge_documents
+                WHERE tenant_id = :tenantId AND knowledge_base_id = :id AND deleted_at IS NULL AND generation > 0
+                LIMIT cast(:exactLimit AS integer)) AS documents) AS chunks
+       FROM knowledge_bases WHERE tenant_id = :tenantId AND id = :id AND deleted_at IS NULL`,
+    { tenantId, id, exactLimit },
+  );
+  return base;
+}
+
+// Plus zero, so that no index on the distance is used.
+const exactNearest = `
+  SELECT c.id, (c.embedding <=> cast(:vector AS halfvec)) + 0 AS distance, MATCHED AS matched
+    FROM knowledge_chunks c
+    JOIN live d ON d.id = c.document_id AND d.generation = c.generation
+   WHERE c.tenant_id = :tenantId AND c.knowledge_base_id = :id`;
+
+const indexNearest = `
+  SELECT c.id, c.embedding <=> cast(:vector AS halfvec) AS distance, MATCHED AS matched
+    FROM knowledge_chunks c
+    JOIN knowledge_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id AND d.generation = c.generation
+                              AND d.deleted_at IS NULL
+   WHERE c.tenant_id = :tenantId AND c.knowledge_base_id = :id
+   ORDER BY c.embedding <=> cast(:vector AS halfvec) LIMIT cast(:candidates AS integer)`;
+
+const cosineRanking = `
+  SELECT id, distance, cast(1 - distance AS double precision) AS rank FROM near
+   ORDER BY distance, id LIMIT cast(:topK AS integer)`;
+
+/** Which terms a chunk has, one bit each. Concatenated with nothing, so that a long `search` is read once and not for each term. */
+const matchedTerms = `(
+    SELECT coalesce(sum(1 << (cast(place AS integer) - 1)), 0)
+      FROM (SELECT c.search || cast('' AS tsvector) AS words OFFSET 0) AS text,
+           unnest(cast(cast(:terms AS text[]) AS tsquery[])) WITH ORDINALITY AS terms (term, place)
+     WHERE text.words @@ term)`;
+
+/** Terms that few chunks have count more (inverse document frequency). There are only a few different sets of terms. */
+const fusedRanking = `
+  WITH sets AS MATERIALIZED (
+    SELECT matched, count(*) AS chunks FROM near WHERE matched > 0 GROUP BY matched
+  ), weights AS MATERIALIZED (
+    SELECT place, ln(1 + (SELECT count(*) FROM near) / cast(sum(chunks) AS double precision)) AS weight
+      FROM sets, generate_series(0, 30) AS place WHERE (matched >> place) & 1 = 1 GROUP BY place
+  ), texts AS MATERIALIZED (
+    SELECT matched, sum(weight) AS weight FROM sets JOIN weights ON (matched >> place) & 1 = 1 GROUP BY matched
+  )
+  SELECT id, min(distance) AS distance, cast(sum(1.0 / (${fusionConstant} + place)) AS double precision) AS rank FROM (
+    (SELECT id, distance, row_number() OVER (ORDER BY distance, id) AS place FROM near ORDER BY place LIMIT ${ranked})
+    UNION ALL
+    (SELECT id, distance, row_number() OVER (ORDER BY weight DESC, distance, id) AS place
+       FROM near JOIN texts USING (matched) ORDER BY place LIMIT ${ranked})) AS places
+   GROUP BY id ORDER BY rank DESC, distance, id LIMIT cast(:topK AS integer)`;
+
+/** No row where the base has another model now or is gone; one without a chunk where nothing was found. */
+function statement(nearest: string, isFused: boolean): string {
+  const matched = isFused ? matchedTerms : 'NULL';
+  return `
+    WITH base AS MATERIALIZED (
+      SELECT id FROM knowledge_bases
+       WHERE tenant_id = :tenantId AND id = :id AND deleted_at IS NULL AND embedding_model = :embeddingModel
+    ), live AS MATERIALIZED (
+      SELECT id, generation FROM knowledge_documents
+       WHERE tenant_id = :tenantId AND knowledge_base_id = :id AND deleted_at IS NULL AND generation > 0
+    ), near AS MATERIALIZED (${nearest.replace('MATCHED', matched)}
+    ), best AS MATERIALIZED (${isFused ? fusedRanking : cosineRanking}
+    )
+    SELECT found.*, (SELECT count(*) FROM near) AS candidates
+      FROM base LEFT JOIN (
+        SELECT c.id AS chunk_id, c.document_id, d.file_name AS document_name, c.chunk_index, c.content, c.heading, c.page,
+               1 - best.distance AS score, best.rank, best.distance
+          FROM best
+          JOIN knowledge_chunks c ON c.tenant_id = :tenantId AND c.id = best.id
+          JOIN knowledge_documents d ON d.tenant_id = :tenantId AND d.id = c.document_id
+      ) AS found ON true
+     ORDER BY found.rank DESC, found.distance, found.chunk_id`;
+}
+
+const statements = {
+  exact: { cosine: statement(exactNearest, false), fused: statement(exactNearest, true) },
+  index: { cosine: statement(indexNearest, false), fused: statement(indexNearest, true) },
+};
+
+/** All chunks of the base are compared. Undefined where the base has another model now or is gone. */
+export function searchExactly(db: TenantDb, search: ChunkSearch): Promise<FoundChunk[] | undefined> {
+  return run(db, search, 'exact').then((found) => found && found.chunks);
+}
+
+/**
+ * By the HNSW index over the chunks of all tenants, which goes on until it has enough of this base. What it finds is ordered exactly.
+ * `isEnough` is false where it gave up before; undefined where the base has another model now or is gone.
+ */
+export async function searchByIndex(
+  db: TenantDb,
+  search: ChunkSearch,
+): Promise<{ chunks: FoundChunk[]; isEnough: boolean } | undefined> {
+  const set = Object.entries(indexSettings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
+  const [, found] = await Promise.all([db.knex.raw(`SELECT ${set.join(', ')}`), run(db, search, 'index')]);
+  return found && { chunks: found.chunks, isEnough: found.candidates >= candidatesOf(search) };
+}
+
+/** The plan is then the one that reads the index in its order, whatever the planner thinks of the number of rows. */
+const indexSettings = {
+  'hnsw.iterative_scan': 'relaxed_order',
+  'hnsw.ef_search': 200,
+  'hnsw.max_scan_tuples': 200_000,
+  'hnsw.scan_mem_multiplier': 8,
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+};
+
+const candidatesOf = ({ topK, terms }: ChunkSearch) => (terms === undefined ? topK + ranked : 4 * ranked);
+
+async function run(
+  { knex, tenantId }: TenantDb,
+  search: ChunkSearch,
+  how: 'exact' | 'index',
+): Promise<{ chunks: FoundChunk[]; candidates: number } | undefined> {
+  const { base, vector, terms, topK } = search;
+  const rows = await rowsBy(knex)<(FoundChunk | { chunkId: null }) & { candidates: number }>(
+    statements[how][terms === undefined ? 'cosine' : 'fused'],
+    {
+      tenantId,
+      id: base.id,
+      embeddingModel: base.embeddingModel,
+      vector: halfvecOf(vector),
+      topK,
+      terms: terms ?? [],
+      candidates: candidatesOf(search),
+    },
+  );
+  const [first] = rows;
+  if (!first) return undefined;
+  return { chunks: rows.filter((row) => row.chunkId !== null), candidates: first.candidates };
+}

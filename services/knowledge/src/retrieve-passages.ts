@@ -1,0 +1,37 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { invalid } from '@parley/kernel/errors';
+import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
+import type { FoundChunk } from './base-search.ts';
+import type { Ports } from './ports.ts';
+import { retrieval } from './retrieve.ts';
+import { maxQueryCharacters, maxTopK } from './retrieve-chunks.ts';
+
+const maxBases = 5;
+
+/** The passages of several bases, the best of all first. Those that are gone are passed over. */
+export async function retrievePassages(
+  ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit'>,
+  caller: TenantCaller,
+  { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, ...asked }: RetrieveRequest,
+  signal: AbortSignal,
+): Promise<FoundChunk[]> {
+  const query = [...asked.query.slice(0, 2 * maxQueryCharacters)].slice(0, maxQueryCharacters).join('');
+  const ids = [...new Set(knowledgeBaseIds)];
+  if (query.trim() === '') throw invalid({ path: 'query', message: 'must not be blank' });
+  if (ids.length === 0 || ids.length > maxBases) {
+    throw invalid({ path: 'knowledge_base_ids', message: `must name 1 to ${maxBases} bases` });
+  }
+  if (topK < 1 || topK > maxTopK) throw invalid({ path: 'top_k', message: `must be between 1 and ${maxTopK}` });
+  const { search } = retrieval(ports, caller, {
+    query,
+    topK,
+    mode: mode === RetrievalMode.RETRIEVAL_MODE_HYBRID ? 'HYBRID' : 'COSINE',
+    callId: callId || undefined,
+    agentId,
+    sessionId,
+    signal,
+  });
+  const found: FoundChunk[] = [];
+  for (const id of ids) found.push(...((await search(id)) ?? []));
+  return found.toSorted((a, b) => b.rank - a.rank || b.score - a.score || a.chunkId - b.chunkId).slice(0, topK);
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
+import { type FoundChunk, findSearchedBase, type SearchedBase, searchByIndex, searchExactly } from './base-search.ts';
+import type { Embedding } from './embedder.ts';
+import type { RetrievalMode } from './generated/schema.ts';
+import type { Ports } from './ports.ts';
+import { searchTerms } from './search-terms.ts';
+
+export interface Question {
+  query: string;
+  topK: number;
+  mode: RetrievalMode;
+  /** Default: random. */
+  callId?: string | undefined;
+  agentId?: number | undefined;
+  sessionId?: number | undefined;
+  signal: AbortSignal;
+}
+
+type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit'>;
+
+/** The base may get another model meanwhile, once. */
+const attempts = 3;
+
+/** Embeds the query by the model that a base's chunks have, once for bases of one model. */
+export function retrieval(
+  { database, embedder, exactLimit }: RetrievalPorts,
+  caller: TenantCaller,
+  question: Question,
+) {
+  const { query, topK, mode, callId = randomUUID(), agentId, sessionId, signal } = question;
+  const { tenantId } = caller;
+  const vectors = new Map<string, Promise<Embedding>>();
+  const terms = mode === 'HYBRID' ? searchTerms(query) : undefined;
+
+  function vectorBy(model: string): Promise<Embedding> {
+    const id = vectors.size === 0 ? callId : `${callId} ${vectors.size}`;
+    const call = { caller, model, callId: id, agentId, sessionId, signal };
+    const vector = vectors.get(model) ?? embedder.embed([query], call).then(onlyOf);
+    vectors.set(model, vector);
+    return vector;
+  }
+
+  async function search(base: SearchedBase, vector: Embedding): Promise<FoundChunk[] | undefined> {
+    const asked = { base, vector, terms, topK };
+    if (base.chunks > exactLimit) {
+      const found = await database.transact(tenantId, (db) => searchByIndex(db, asked));
+      if (!found || found.isEnough) return found?.chunks;
+    }
+    return database.read(tenantId, (db) => searchExactly(db, asked));
+  }
+
+  return {
+    /** The best first; undefined where the base is absent, deleted or another tenant's. */
+    async search(knowledgeBaseId: number): Promise<FoundChunk[] | undefined> {
+      for (let attempt = 0; attempt < attempts; attempt += 1) {
+        const base = await database.read(tenantId, (db) => findSearchedBase(db, knowledgeBaseId, exactLimit + 1));
+        if (!base) return undefined;
+        const found = await search(base, await vectorBy(base.embeddingModel));
+        if (found) return found;
+      }
+      throw unavailable('The embedding model of the knowledge base changes again and again');
+    },
+  };
+}
+
+function onlyOf({ vectors: [vector] }: { vectors: Embedding[] }): Embedding {
+  if (!vector) throw new TypeError('no vector for the query');
+  return vector;
+}

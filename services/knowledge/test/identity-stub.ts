@@ -1,0 +1,52 @@
+import type { Addresses } from '@parley/kernel/addresses';
+import type { Callers } from '@parley/kernel/caller';
+import { badRequest } from '@parley/kernel/errors';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import {
+  IdentityServiceDefinition,
+  type IdentityServiceImplementation,
+  type ReserveSpendRequest,
+  type SpendSettlement,
+} from '@parley/protos/parley/identity/v1/identity';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { stubRpc } from '@parley/testing/stub-rpc';
+import type { ExecutionContext } from 'ava';
+
+export interface StubLedger {
+  atCap: boolean;
+  readonly reserved: ReserveSpendRequest[];
+  readonly settled: SpendSettlement[];
+}
+
+/** Identity's ledger, in memory. */
+export async function startLedger(
+  t: Pick<ExecutionContext, 'teardown'>,
+  { callers, addresses }: { callers: Callers; addresses: Addresses },
+): Promise<StubLedger> {
+  const ledger: StubLedger = { atCap: false, reserved: [], settled: [] };
+  const identity = stubRpc<IdentityServiceImplementation<MeshContext>>(IdentityServiceDefinition, {
+    async reserveSpend(request: ReserveSpendRequest) {
+      if (ledger.atCap) throw badRequest('Monthly LLM spend cap reached: $1.00', 'SPEND_CAP_REACHED');
+      ledger.reserved.push(request);
+      return { leaseMs: 30_000 };
+    },
+    renewSpend: async () => ({}),
+    async settleSpend({ settlements }: { settlements: SpendSettlement[] }) {
+      ledger.settled.push(...settlements);
+      return {};
+    },
+  });
+  const server = rpcServer({
+    unit: 'identity',
+    port: 0,
+    callers,
+    log: createLogger('identity', { LOG_LEVEL: 'silent' }),
+    metrics: createMetrics('identity'),
+    onListening: (address) => addresses.announce('identity', 'rpc', address),
+    services: (services) => services.add(IdentityServiceDefinition, identity),
+  });
+  await server.start();
+  t.teardown(() => server.stop());
+  return ledger;
+}
