@@ -63,11 +63,13 @@ const exactNearest = `
     JOIN live d ON d.id = c.document_id AND d.generation = c.generation
    WHERE c.tenant_id = :tenantId AND c.knowledge_base_id = :id`;
 
+// The document of each chunk is looked up by its key, whatever the planner thinks of the number of documents.
 const indexNearest = `
   SELECT c.id, c.embedding <=> cast(:vector AS halfvec) AS distance, MATCHED AS matched
     FROM knowledge_chunks c
-    JOIN knowledge_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id AND d.generation = c.generation
-                              AND d.deleted_at IS NULL
+    CROSS JOIN LATERAL (
+      SELECT FROM knowledge_documents
+       WHERE tenant_id = :tenantId AND id = c.document_id AND generation = c.generation AND deleted_at IS NULL OFFSET 0) AS live
    WHERE c.tenant_id = :tenantId AND c.knowledge_base_id = :id
    ORDER BY c.embedding <=> cast(:vector AS halfvec) LIMIT cast(:candidates AS integer)`;
 
@@ -129,8 +131,8 @@ const statements = {
 };
 
 /** All chunks of the base are compared. Undefined where the base has another model now or is gone. */
-export function searchExactly(db: TenantDb, search: ChunkSearch): Promise<FoundChunk[] | undefined> {
-  return run(db, search, 'exact').then((found) => found && found.chunks);
+export async function searchExactly(db: TenantDb, search: ChunkSearch): Promise<FoundChunk[] | undefined> {
+  return (await run(db, search, 'exact'))?.chunks;
 }
 
 /**
@@ -141,9 +143,14 @@ export async function searchByIndex(
   db: TenantDb,
   search: ChunkSearch,
 ): Promise<{ chunks: FoundChunk[]; isEnough: boolean } | undefined> {
-  const set = Object.entries(indexSettings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
-  const [, found] = await Promise.all([db.knex.raw(`SELECT ${set.join(', ')}`), run(db, search, 'index')]);
+  const [, found] = await Promise.all([useIndex(db), run(db, search, 'index')]);
   return found && { chunks: found.chunks, isEnough: found.candidates >= candidatesOf(search) };
+}
+
+/** For the rest of the transaction. */
+export async function useIndex({ knex }: TenantDb): Promise<void> {
+  const set = Object.entries(indexSettings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
+  await knex.raw(`SELECT ${set.join(', ')}`);
 }
 
 /** The plan is then the one that reads the index in its order, whatever the planner thinks of the number of rows. */
@@ -162,15 +169,19 @@ const indexSettings = {
 
 const candidatesOf = ({ topK, terms }: ChunkSearch) => (terms === undefined ? topK + ranked : 4 * ranked);
 
-async function run(
-  { knex, tenantId }: TenantDb,
-  search: ChunkSearch,
-  how: 'exact' | 'index',
-): Promise<{ chunks: FoundChunk[]; candidates: number } | undefined> {
+async function run(db: TenantDb, search: ChunkSearch, how: 'exact' | 'index') {
+  const { text, values } = searchStatement(db, search, how);
+  const rows = await rowsBy(db.knex)<(FoundChunk | { chunkId: null }) & { candidates: number }>(text, values);
+  const [first] = rows;
+  if (!first) return undefined;
+  return { chunks: rows.filter((row) => row.chunkId !== null), candidates: first.candidates };
+}
+
+export function searchStatement({ tenantId }: TenantDb, search: ChunkSearch, how: 'exact' | 'index') {
   const { base, vector, terms, topK } = search;
-  const rows = await rowsBy(knex)<(FoundChunk | { chunkId: null }) & { candidates: number }>(
-    statements[how][terms === undefined ? 'cosine' : 'fused'],
-    {
+  return {
+    text: statements[how][terms === undefined ? 'cosine' : 'fused'],
+    values: {
       tenantId,
       id: base.id,
       embeddingModel: base.embeddingModel,
@@ -179,8 +190,5 @@ async function run(
       terms: terms ?? [],
       candidates: candidatesOf(search),
     },
-  );
-  const [first] = rows;
-  if (!first) return undefined;
-  return { chunks: rows.filter((row) => row.chunkId !== null), candidates: first.candidates };
+  };
 }

@@ -15,7 +15,9 @@ export async function retrievePassages(
   { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, ...asked }: RetrieveRequest,
   signal: AbortSignal,
 ): Promise<FoundChunk[]> {
-  const query = [...asked.query.slice(0, 2 * maxQueryCharacters)].slice(0, maxQueryCharacters).join('');
+  const query = Array.from(asked.query.slice(0, 2 * maxQueryCharacters))
+    .slice(0, maxQueryCharacters)
+    .join('');
   const ids = [...new Set(knowledgeBaseIds)];
   if (query.trim() === '') throw invalid({ path: 'query', message: 'must not be blank' });
   if (ids.length === 0 || ids.length > maxBases) {
