@@ -1,6 +1,7 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
 import { anyText, parseInput, text, withoutNulls } from '@parley/kernel/input';
 import { z } from 'zod';
+import { baseModelStore } from './base-model-store.ts';
 import { baseStore } from './base-store.ts';
 import type { CreateKnowledgeBaseInput } from './generated/schema.ts';
 import type { KnowledgeBase } from './knowledge.ts';
@@ -22,7 +23,9 @@ export async function createKnowledgeBase(
     caller.tenantId,
     async (db) => {
       await usageStore(db).change({ knowledgeBases: 1 }, quotas);
-      return baseStore(db).insert({ name, description, embeddingModel: ports.embedder.model });
+      const base = await baseStore(db).insert({ name, description, embeddingModel: ports.embedder.model });
+      await baseModelStore(db).register(db, base.id, base.embeddingModel);
+      return base;
     },
     { turn: usageTurn(caller.tenantId) },
   );

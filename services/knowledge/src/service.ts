@@ -11,6 +11,7 @@ import { knowledgeDeclaration } from './declaration.ts';
 import { meteredEmbedder } from './embeddings/metered-embedder.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
+import { modelChange, moveBaseJob } from './move-base.ts';
 import { pageReader } from './pages/page-reader.ts';
 import type { Ports } from './ports.ts';
 import { tenantQuotas } from './quotas.ts';
@@ -37,8 +38,13 @@ export const knowledge = service(knowledgeDeclaration, {
       log,
     };
   },
-  parts: ({ meter, embedder, ...ports }) => [meter, embedder, generationSweep(ports)],
-  jobs: [removeObjectJob],
+  parts: ({ meter, embedder, ...ports }) => [
+    meter,
+    embedder,
+    generationSweep(ports),
+    modelChange({ embedder, ...ports }),
+  ],
+  jobs: [(ports) => removeObjectJob(ports), (ports) => moveBaseJob(ports)],
   files: s3Files,
   onTenantEnd: { nothingBecause: 'bases are read and written by callers of their tenant only, and those are refused' },
   rpc: { definition: KnowledgeServiceDefinition, implementation: (ports) => knowledgeRpc(ports) },

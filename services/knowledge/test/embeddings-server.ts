@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createGate } from '@parley/testing/gate';
 import type { ExecutionContext } from 'ava';
 import type { Embedding } from '../src/embedder.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
@@ -15,6 +16,8 @@ export interface EmbeddingsServer {
   refuseFrom(request: number, status: number): void;
   /** Models that it does not serve. */
   absent: Set<string>;
+  /** Answers no request with such a text, for this model if one is given, until it is opened. */
+  hold(text: string, model?: string): { reached: Promise<void>; open(): void };
 }
 
 const usualModel = 'text-embedding-3-small';
@@ -24,6 +27,7 @@ export async function startEmbeddings(t: Pick<ExecutionContext, 'teardown'>): Pr
   const requests: EmbeddingsServer['requests'] = [];
   const absent = new Set<string>();
   let refusal = { from: Number.POSITIVE_INFINITY, status: 500 };
+  let held: (input: string[], model: string) => Promise<void> | undefined = () => undefined;
   const tokensOfText = 3;
   const vectorOf = (text: string, model = usualModel) => {
     const vector = embedOffline(text);
@@ -35,6 +39,7 @@ export async function startEmbeddings(t: Pick<ExecutionContext, 'teardown'>): Pr
     const { model, input } = JSON.parse(Buffer.concat(chunks).toString()) as (typeof requests)[number];
     if (absent.has(model)) return response.writeHead(404).end();
     if (requests.length >= refusal.from) return response.writeHead(refusal.status).end();
+    await held(input, model);
     requests.push({ model, input });
     const data = input.map((text, index) => ({ index, embedding: [...vectorOf(text, model)] }));
     return response.end(JSON.stringify({ data, usage: { prompt_tokens: tokensOfText * input.length } }));
@@ -51,6 +56,16 @@ export async function startEmbeddings(t: Pick<ExecutionContext, 'teardown'>): Pr
     tokensOfText,
     vectorOf,
     absent,
+    hold(text, ofModel) {
+      const reached = Promise.withResolvers<void>();
+      const gate = createGate();
+      held = (input, model) => {
+        if (!input.some((each) => each.includes(text)) || (ofModel ?? model) !== model) return undefined;
+        reached.resolve();
+        return gate.pass();
+      };
+      return { reached: reached.promise, open: () => gate.open() };
+    },
     refuseFrom(request, status) {
       refusal = { from: requests.length + request, status };
     },

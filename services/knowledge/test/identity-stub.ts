@@ -31,6 +31,15 @@ export async function startLedger(
       ledger.reserved.push(request);
       return { leaseMs: 30_000 };
     },
+    getTenant: async ({ tenantId }: { tenantId: number }) => ({
+      tenantId,
+      plan: 'DEV',
+      suspended: false,
+      deleted: false,
+      llmProviderOverride: '',
+      llmModelOverride: '',
+      quotas: { knowledgeBases: 10, chunks: 100_000, storageMb: 100 },
+    }),
     renewSpend: async () => ({}),
     async settleSpend({ settlements }: { settlements: SpendSettlement[] }) {
       ledger.settled.push(...settlements);

@@ -1,0 +1,57 @@
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { SharedDb, TenantDb, Transaction } from '@parley/postgres/database/types';
+
+/** The embedding model of each live base, and the one that settings ask for, where all tenants' are found. */
+export function baseModelStore({ knex }: Transaction) {
+  const rows = rowsBy(knex);
+  return {
+    /** The model of the process that was started last is the one that bases are moved to. */
+    async setModelInUse(model: string): Promise<void> {
+      await rows(
+        `INSERT INTO knowledge_model_in_use (tenant_id, embedding_model) VALUES (0, :model)
+         ON CONFLICT (tenant_id) DO UPDATE SET embedding_model = excluded.embedding_model`,
+        { model },
+      );
+    },
+
+    async modelInUse(): Promise<string | undefined> {
+      const [inUse] = await rows<{ embeddingModel: string }>(
+        'SELECT embedding_model FROM knowledge_model_in_use WHERE tenant_id = 0',
+        {},
+      );
+      return inUse?.embeddingModel;
+    },
+
+    /** Bases of other models, and only while `model` is the one in use, without those that a job of this kind works on. */
+    basesToMove(
+      _db: SharedDb,
+      { model, jobKind, limit }: { model: string; jobKind: string; limit: number },
+    ): Promise<{ tenantId: number; knowledgeBaseId: number }[]> {
+      return rows(
+        `SELECT tenant_id, knowledge_base_id FROM knowledge_base_models b
+          WHERE embedding_model <> :model
+            AND EXISTS (SELECT FROM knowledge_model_in_use WHERE tenant_id = 0 AND embedding_model = :model)
+            AND NOT EXISTS (SELECT FROM jobs WHERE kind = :jobKind AND key = cast(b.knowledge_base_id AS text))
+          ORDER BY tenant_id, knowledge_base_id LIMIT cast(:limit AS integer)`,
+        { model, jobKind, limit },
+      );
+    },
+
+    async register({ tenantId }: TenantDb, knowledgeBaseId: number, model: string): Promise<void> {
+      await rows(
+        `INSERT INTO knowledge_base_models (tenant_id, knowledge_base_id, embedding_model)
+         VALUES (:tenantId, :knowledgeBaseId, :model)
+         ON CONFLICT (tenant_id, knowledge_base_id) DO UPDATE SET embedding_model = excluded.embedding_model`,
+        { tenantId, knowledgeBaseId, model },
+      );
+    },
+
+    async forget({ tenantId }: TenantDb, knowledgeBaseId: number): Promise<void> {
+      await rows(
+        `DELETE FROM knowledge_base_models WHERE tenant_id = :tenantId AND knowledge_base_id = :knowledgeBaseId
+         RETURNING knowledge_base_id`,
+        { tenantId, knowledgeBaseId },
+      );
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { repeated } from '@parley/kernel/repeated';
+import type { Part } from '@parley/kernel/unit';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import type { JobRun, Lease } from '@parley/postgres/jobs/job-types';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { baseModelStore } from './base-model-store.ts';
+import { baseMoveStore } from './base-move-store.ts';
+import { documentStore } from './document-store.ts';
+import { generationStore } from './generation-store.ts';
+import { discardGeneration, fillGeneration } from './index-text.ts';
+import type { Ports } from './ports.ts';
+
+interface MoveBase {
+  knowledgeBaseId: number;
+}
+
+interface Move extends MoveBase {
+  /** What the base is embedded with in the end. */
+  model: string;
+}
+
+type MovePorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
+
+const moveBaseKind = 'knowledge.move-base';
+const basesAtOnce = 100;
+
+/** Has all bases of an earlier model embedded with the one that the settings of the process that started last name. */
+export function modelChange(ports: MovePorts): Part {
+  const { database, embedder, log } = ports;
+  const { model } = embedder;
+  let isAnnounced = false;
+
+  async function work(): Promise<void> {
+    if (!isAnnounced) await database.transactShared((db) => baseModelStore(db).setModelInUse(model));
+    isAnnounced = true;
+    await database.transactShared(async (db) => {
+      const asked = { model, jobKind: moveBaseKind, limit: basesAtOnce };
+      for (const { tenantId, knowledgeBaseId } of await baseModelStore(db).basesToMove(db, asked)) {
+        const data: MoveBase = { knowledgeBaseId };
+        await jobs(db).append({ kind: moveBaseKind, key: String(knowledgeBaseId), tenantId, data });
+      }
+    });
+  }
+
+  const failure = 'bases of an earlier embedding model not looked for; will retry';
+  return repeated({ name: 'change of the embedding model', pauseMs: 30_000, failure, log }, work);
+}
+
+export function moveBaseJob(ports: MovePorts): JobDeclaration {
+  return job<MoveBase>({
+    kind: moveBaseKind,
+    gauge: { name: 'parley_knowledge_bases_moving', help: 'Bases that are embedded with another model' },
+    concurrency: 2,
+    perTenantLimit: 1,
+    // The endpoint may be away, or the tenant at its cap, for long.
+    maxAttempts: 1_000_000,
+    stopGraceMs: 1_000,
+    handler: (run) => moveBase(ports, run),
+  });
+}
+
+/**
+ * Embeds the chunks of a base's documents beside those that are searched, one document after the other, and then switches the whole
+ * base. What was prepared stays where the process dies. Documents that change meanwhile are prepared again.
+ */
+async function moveBase(ports: MovePorts, { data, tenantId, signal, lease }: JobRun<MoveBase>): Promise<void> {
+  const { knowledgeBaseId } = data;
+  const caller = serviceCaller('knowledge', tenantId, `move-base-${knowledgeBaseId}`) as TenantCaller;
+  for (;;) {
+    signal.throwIfAborted();
+    const model = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));
+    if (model === undefined) return;
+    const move = { knowledgeBaseId, model };
+    const document = await ports.database.transact(tenantId, (db) => baseMoveStore(db, knowledgeBaseId).nextDocument());
+    if (document) await prepare(ports, caller, move, document, signal);
+    else await switchBase(ports, tenantId, move);
+  }
+}
+
+/** The model that the base's documents are prepared for; undefined where the job is done. */
+async function begin(db: TenantDb, knowledgeBaseId: number, lease: Lease): Promise<string | undefined> {
+  const models = baseModelStore(db);
+  const move = baseMoveStore(db, knowledgeBaseId);
+  const model = await models.modelInUse();
+  const base = await move.lock();
+  if (base && model !== undefined && base.embeddingModel !== model) {
+    if (base.preparedModel !== model) await move.prepareFor(model);
+    return model;
+  }
+  if (base) {
+    if (base.preparedModel !== null) await move.prepareFor(null);
+    await models.register(db, knowledgeBaseId, base.embeddingModel);
+  } else await models.forget(db, knowledgeBaseId);
+  await lease.complete(db);
+  return undefined;
+}
+
+async function prepare(
+  ports: MovePorts,
+  caller: TenantCaller,
+  { knowledgeBaseId, model }: Move,
+  { id, generation }: { id: number; generation: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { database } = ports;
+  const { tenantId } = caller;
+  const begun = await database.transact(tenantId, async (db) => ({
+    chunks: await baseMoveStore(db, knowledgeBaseId).chunksOf(id, generation),
+    generation: await generationStore(db).begin(id),
+  }));
+  const of = { knowledgeBaseId, documentId: id, generation: begun.generation, model };
+  const built = await fillGeneration(ports, caller, of, begun.chunks, signal);
+  const isPrepared = await database.transact(tenantId, async (db) => {
+    const current = await documentStore(db).find(id);
+    if (!current) return false;
+    const locked = await documentStore(db).lock(id);
+    if (locked.generation !== generation || locked.preparedGeneration !== null) return false;
+    await generationStore(db).adopt(id, built.generation);
+    await documentStore(db).update(id, { preparedGeneration: built.generation });
+    return true;
+  });
+  if (!isPrepared) await discardGeneration(ports, caller, id, built.generation);
+}
+
+/** Does nothing where documents came or changed meanwhile. */
+function switchBase({ database }: MovePorts, tenantId: number, { knowledgeBaseId, model }: Move): Promise<void> {
+  return database.transact(tenantId, async (db) => {
+    const move = baseMoveStore(db, knowledgeBaseId);
+    const base = await move.lock();
+    if (base?.preparedModel !== model || (await move.nextDocument())) return;
+    await move.switchTo(model);
+    await baseModelStore(db).register(db, knowledgeBaseId, model);
+  });
+}

@@ -1,0 +1,155 @@
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { Database } from '@parley/postgres/database/types';
+import { eventually } from '@parley/testing/eventually';
+import { onOneDatabase } from '@parley/testing/every-database';
+import type { ExecutionContext } from 'ava';
+import { baseModelStore } from '../src/base-model-store.ts';
+import { halfvecOf } from '../src/halfvec.ts';
+import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { startEmbeddings } from './embeddings-server.ts';
+import { retrievalUnit, userOf } from './retrieval-unit.ts';
+import { storedChunks } from './stored-chunks.ts';
+
+const earlier = 'an-earlier-model';
+const later = 'text-embedding-3-small';
+const subjects = ['otter', 'falcon', 'bee', 'glacier', 'harbour'];
+
+const query = `query ($id: Int!, $query: String!) { retrieveChunks(knowledgeBaseId: $id, query: $query, topK: 20) { content score } }`;
+const ingest = `mutation ($input: IngestDocumentInput!) { ingestDocument(input: $input) }`;
+
+onOneDatabase(({ test, testSchema, replicaOf }) => {
+  async function started(t: ExecutionContext) {
+    const database = await testSchema(t, knowledgeSchema);
+    const server = await startEmbeddings(t);
+    const start = async (model: string) =>
+      retrievalUnit(t, {
+        database: await replicaOf(t, database, knowledgeSchema),
+        env: { EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: model },
+      });
+    const mine = storedChunks(database, 1);
+    const base = await mine.base(earlier);
+    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier));
+    const stored = (content: string) => ({ content, vector: server.vectorOf(content, earlier) });
+    const documents: number[] = [];
+    for (const subject of subjects) {
+      documents.push(
+        await mine.document(base, [stored(`The ${subject}, its life`), stored(`The ${subject}, its end`)]),
+      );
+    }
+    return { database, server, start, mine, base, documents, stored };
+  }
+
+  const modelOf = (database: Database, base: number) =>
+    database.transact(1, async ({ knex }) => {
+      const [row] = await rowsBy(knex)<{ embeddingModel: string }>(
+        'SELECT embedding_model FROM knowledge_bases WHERE tenant_id = 1 AND id = :base',
+        { base },
+      );
+      return row?.embeddingModel;
+    });
+
+  /** Of the chunks that are searched, how many have the vector that this model gives them. */
+  const searchedBy = (database: Database, vectorOf: (text: string) => Float32Array) =>
+    database.transact(1, async ({ knex }) => {
+      const rows = await rowsBy(knex)<{ content: string; id: number }>(
+        `SELECT c.id, c.content FROM knowledge_chunks c JOIN knowledge_documents d
+             ON d.id = c.document_id AND d.generation = c.generation AND d.deleted_at IS NULL
+          WHERE c.tenant_id = :tenantId ORDER BY c.id`,
+        { tenantId: 1 },
+      );
+      let right = 0;
+      for (const { id, content } of rows) {
+        const [same] = await rowsBy(knex)<{ same: boolean }>(
+          `SELECT embedding = cast(:vector AS halfvec) AS same FROM knowledge_chunks WHERE tenant_id = 1 AND id = :id`,
+          { id, vector: halfvecOf(vectorOf(content)) },
+        );
+        if (same?.same) right += 1;
+      }
+      return { right, all: rows.length };
+    });
+
+  test('bases of another model are embedded anew in the background and switched in one step; until then they are searched by theirs', async (t) => {
+    const { database, server, start, base } = await started(t);
+    const gate = server.hold('harbour');
+    const { graph } = await start(later);
+    await gate.reached;
+    // All documents but the last one are prepared.
+    t.is(await modelOf(database, base), earlier);
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, earlier)), { right: 10, all: 10 });
+    const before = await graph(userOf(1), query, { id: base, query: 'falcon' });
+    t.is((before.data?.['retrieveChunks'] as unknown[]).length, 10);
+    t.is(server.requests.at(-1)?.model, earlier);
+
+    gate.open();
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 10, all: 10 });
+    const { data } = await graph(userOf(1), query, { id: base, query: 'falcon' });
+    t.is(server.requests.at(-1)?.model, later);
+    t.like(data, { retrieveChunks: [{ content: 'The falcon, its end' }] });
+  });
+
+  test('documents that are stored, synced or deleted meanwhile are never of another model than their base', async (t) => {
+    const { database, server, start, base, documents, mine } = await started(t);
+    const gate = server.hold('harbour');
+    const { graph } = await start(later);
+    await gate.reached;
+    const { errors } = await graph(userOf(1), ingest, {
+      input: { knowledgeBaseId: base, fileName: 'new.txt', text: 'A new text about a lantern' },
+    });
+    t.is(errors, undefined);
+    const sync = await graph(
+      userOf(1),
+      `mutation ($id: Int!) { updateKnowledgeDocumentText(id: $id, text: "An otter again") }`,
+      {
+        id: documents[0],
+      },
+    );
+    t.is(sync.errors, undefined);
+    await mine.deleteDocument(documents[1] ?? 0);
+    t.like(await searchedBy(database, (text) => server.vectorOf(text, earlier)), { right: 8, all: 8 });
+    gate.open();
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 8, all: 8 });
+  });
+
+  test('where the process ends in the middle, the next one goes on with what is not prepared', async (t) => {
+    const { database, server, start, base } = await started(t);
+    const gate = server.hold('harbour');
+    const { unit } = await start(later);
+    await gate.reached;
+    await unit.stop();
+    gate.open();
+    t.is(await modelOf(database, base), earlier);
+    await start(later);
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+    const embedded = server.requests.filter(({ model }) => model === later).flatMap(({ input }) => input);
+    t.is(embedded.filter((text) => text.includes('otter')).length, 2);
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 10, all: 10 });
+  });
+
+  test('what was prepared for a model that is not wanted any more is dropped', async (t) => {
+    const { database, server, start, base } = await started(t);
+    const gate = server.hold('harbour', 'unwanted');
+    const { unit } = await start('unwanted');
+    await gate.reached;
+    await unit.stop();
+    gate.open();
+    await start(later);
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 10, all: 10 });
+  });
+
+  test('a base whose model is not served any more is UNAVAILABLE with the reason until it is moved', async (t) => {
+    const { database, server, start, base } = await started(t);
+    server.absent.add(earlier);
+    const gate = server.hold('otter');
+    const { graph } = await start(later);
+    await gate.reached;
+    const { errors } = await graph(userOf(1), query, { id: base, query: 'falcon' });
+    t.like(errors?.[0]?.extensions, { code: 'UNAVAILABLE' });
+    t.regex(errors?.[0]?.message ?? '', /an-earlier-model is no longer served/u);
+    gate.open();
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+    t.is((await graph(userOf(1), query, { id: base, query: 'falcon' })).errors, undefined);
+  });
+});
