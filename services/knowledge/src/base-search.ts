@@ -1,7 +1,7 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Embedding } from './embedder.ts';
-import { halfvecOf } from './halfvec.ts';
+import { halfvec } from './embeddings/halfvec.ts';
 
 /** A live base, as a search needs it. */
 export interface SearchedBase {
@@ -186,7 +186,7 @@ export function searchStatement({ tenantId }: TenantDb, search: ChunkSearch, how
       tenantId,
       id: base.id,
       embeddingModel: base.embeddingModel,
-      vector: halfvecOf(vector),
+      vector: halfvec(vector),
       topK,
       terms: terms ?? [],
       candidates: candidatesOf(search),

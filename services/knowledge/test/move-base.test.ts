@@ -4,7 +4,7 @@ import { eventually } from '@parley/testing/eventually';
 import { onOneDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import { baseModelStore } from '../src/base-model-store.ts';
-import { halfvecOf } from '../src/halfvec.ts';
+import { halfvec } from '../src/embeddings/halfvec.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
@@ -61,7 +61,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       for (const { id, content } of rows) {
         const [same] = await rowsBy(knex)<{ same: boolean }>(
           `SELECT embedding = cast(:vector AS halfvec) AS same FROM knowledge_chunks WHERE tenant_id = 1 AND id = :id`,
-          { id, vector: halfvecOf(vectorOf(content)) },
+          { id, vector: halfvec(vectorOf(content)) },
         );
         if (same?.same) right += 1;
       }

@@ -1,8 +1,8 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Database } from '@parley/postgres/database/types';
 import type { Embedding } from '../src/embedder.ts';
+import { halfvec } from '../src/embeddings/halfvec.ts';
 import { embedOffline, offlineEmbeddingModel } from '../src/embeddings/offline-embedding.ts';
-import { halfvecOf } from '../src/halfvec.ts';
 
 export interface StoredText {
   content: string;
@@ -28,7 +28,7 @@ export function storedChunks(database: Database, tenantId: number) {
         generation,
         chunkIndex: from + at,
         content,
-        embedding: halfvecOf(vector ?? embedOffline(content)),
+        embedding: halfvec(vector ?? embedOffline(content)),
       }));
       await database.transact(tenantId, ({ knex }) => {
         const columns = 'tenant_id, knowledge_base_id, document_id, generation, chunk_index, content, embedding';

@@ -1,7 +1,7 @@
 import { onEveryDatabase } from '@parley/testing/every-database';
 import { Client } from 'pg';
-import { embedOffline } from './embeddings/offline-embedding.ts';
-import { halfvecOf } from './halfvec.ts';
+import { halfvec } from './halfvec.ts';
+import { embedOffline } from './offline-embedding.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl }) => {
   test('a vector sent in binary is the one that pgvector reads from text', async (t) => {
@@ -11,7 +11,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     await client.query('CREATE EXTENSION IF NOT EXISTS vector SCHEMA public').catch(() => undefined);
     const vector = embedOffline('A text with several words');
     const { rows } = await client.query('SELECT $1::public.halfvec = $2::public.halfvec AS same', [
-      halfvecOf(vector),
+      halfvec(vector),
       JSON.stringify([...vector]),
     ]);
     t.deepEqual(rows, [{ same: true }]);

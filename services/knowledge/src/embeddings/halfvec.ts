@@ -1,0 +1,11 @@
+import type { Embedding } from '../embedder.ts';
+
+/** The binary form of pgvector's `halfvec`: as a parameter cast to `halfvec` it is read several times as fast as text. */
+export function halfvec(embedding: Embedding): Buffer {
+  const bytes = Buffer.allocUnsafe(4 + 2 * embedding.length);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  view.setUint16(0, embedding.length);
+  view.setUint16(2, 0);
+  for (let at = 0; at < embedding.length; at += 1) view.setFloat16(4 + 2 * at, embedding[at] ?? 0);
+  return bytes;
+}

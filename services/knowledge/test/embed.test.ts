@@ -1,0 +1,62 @@
+import test from 'ava';
+import { embedOffline } from '../src/embeddings/offline-embedding.ts';
+import { startEmbeddings } from './embeddings-server.ts';
+import { keyOf, retrievalUnit, userOf } from './retrieval-unit.ts';
+
+const query = `query ($texts: [String!]!) { embed(texts: $texts) { vectors usage { inputTokens outputTokens costUsd } } }`;
+
+interface Embedded {
+  vectors: number[][];
+  usage: { inputTokens: number; outputTokens: number; costUsd: number };
+}
+
+test('vectors come in the order of the texts, of 768 numbers and of length 1, with what it took', async (t) => {
+  const { graph } = await retrievalUnit(t);
+  const texts = Array.from({ length: 100 }, (_, at) => `text number ${at}`);
+  const { data } = await graph(keyOf(1), query, { texts });
+  const { vectors, usage } = data?.['embed'] as Embedded;
+  t.is(vectors.length, 100);
+  for (const [at, vector] of vectors.entries()) {
+    t.deepEqual(Float32Array.from(vector), embedOffline(texts[at] ?? ''));
+    t.true(Math.abs(vector.reduce((sum, each) => sum + each * each, 0) - 1) < 1e-5);
+  }
+  t.deepEqual(usage, { inputTokens: 348, outputTokens: 0, costUsd: 0 });
+});
+
+test('with an endpoint its model embeds, at its price', async (t) => {
+  const server = await startEmbeddings(t);
+  const { graph, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
+  const { data } = await graph(keyOf(1), query, { texts: ['one', 'two'] });
+  t.deepEqual((data?.['embed'] as Embedded).usage, { inputTokens: 6, outputTokens: 0, costUsd: 1.2e-7 });
+  t.like(ledger.reserved, [{ call: { operation: 'embed', apiKeyId: 9, modelId: 'text-embedding-3-small' } }]);
+});
+
+test('1 to 100 texts of at most 32,000 characters are taken, none of them blank', async (t) => {
+  const { graph } = await retrievalUnit(t);
+  const refused = async (texts: string[]) => {
+    const { errors } = await graph(keyOf(1), query, { texts });
+    return errors?.[0]?.extensions;
+  };
+  const count = { path: 'texts', message: 'must have 1 to 100 elements' };
+  t.like(await refused([]), { code: 'BAD_REQUEST', fields: [count] });
+  t.like(await refused(Array.from({ length: 101 }, () => 'a')), { fields: [count] });
+  t.like(await refused(['a', '  ', 'c', '']), {
+    code: 'BAD_REQUEST',
+    fields: [
+      { path: 'texts.1', message: 'must not be blank' },
+      { path: 'texts.3', message: 'must not be blank' },
+    ],
+  });
+  t.like(await refused(['🦜'.repeat(32_001)]), { fields: [{ path: 'texts.0' }] });
+  t.is(await refused(['🦜'.repeat(32_000)]), undefined);
+});
+
+test('embed takes API keys alone, and at the cap it is BAD_REQUEST with nothing sent', async (t) => {
+  const server = await startEmbeddings(t);
+  const { graph, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
+  t.is((await graph(userOf(1), query, { texts: ['a'] })).errors?.[0]?.extensions['code'], 'UNAUTHENTICATED');
+  ledger.atCap = true;
+  const { errors } = await graph(keyOf(1), query, { texts: ['a'] });
+  t.like(errors?.[0]?.extensions, { code: 'BAD_REQUEST', reason: 'SPEND_CAP_REACHED' });
+  t.is(server.requests.length, 0);
+});

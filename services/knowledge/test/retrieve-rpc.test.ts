@@ -1,0 +1,59 @@
+import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
+import test from 'ava';
+import { keyOf, retrievalUnit, userOf } from './retrieval-unit.ts';
+import { storedChunks } from './stored-chunks.ts';
+
+const asked = (knowledgeBaseIds: number[], more: Partial<RetrieveRequest> = {}): RetrieveRequest => ({
+  knowledgeBaseIds,
+  query: 'Where does the falcon nest?',
+  topK: 5,
+  mode: RetrievalMode.RETRIEVAL_MODE_UNSPECIFIED,
+  callId: 'call',
+  ...more,
+});
+
+test('Retrieve finds the best passages of several bases together, and passes over those that are gone or foreign', async (t) => {
+  const { rpc, database, ledger } = await retrievalUnit(t);
+  const mine = storedChunks(database, 1);
+  const [one, two, gone] = [await mine.base(), await mine.base(), await mine.base()];
+  const foreign = await storedChunks(database, 2).base();
+  await mine.document(one, ['The falcon nests on the tower', 'Bees make honey'], 'one.md');
+  const document = await mine.document(two, ['Where the falcon nests: on the cliff', 'Otters swim'], 'two.md');
+  await mine.document(gone, ['The falcon nests in a deleted base']);
+  await storedChunks(database, 2).document(foreign, ['The falcon nests with another tenant']);
+  await mine.deleteBase(gone);
+  const caller = userOf(1);
+  for (const mode of [
+    RetrievalMode.RETRIEVAL_MODE_UNSPECIFIED,
+    RetrievalMode.RETRIEVAL_MODE_COSINE,
+    RetrievalMode.RETRIEVAL_MODE_HYBRID,
+  ]) {
+    const request = asked([one, two, gone, foreign, 999_999], { mode, topK: 2, agentId: 4, sessionId: 5 });
+    const { passages } = await rpc.retrieve(request, { caller });
+    t.deepEqual(
+      passages.map(({ content }) => content),
+      ['Where the falcon nests: on the cliff', 'The falcon nests on the tower'],
+    );
+    t.like(passages[0], { documentId: document, documentName: 'two.md', chunkIndex: 0, heading: '', page: undefined });
+    t.true((passages[0]?.score ?? 0) > 0.2);
+  }
+  // One embedding for all bases of a model.
+  t.is(ledger.reserved.length, 3);
+  t.like(ledger.reserved[0], { call: { callId: 'call', agentId: 4, sessionId: 5, operation: 'embed' } });
+});
+
+test('Retrieve refuses a blank query, no base or more than five, and a topK outside 1 to 20', async (t) => {
+  const { rpc, database } = await retrievalUnit(t);
+  const base = await storedChunks(database, 1).base();
+  const refused = async (request: RetrieveRequest) => {
+    const error = await t.throwsAsync(rpc.retrieve(request, { caller: keyOf(1), expectedErrors: ['invalid'] }));
+    t.like(error, { kind: 'invalid' });
+  };
+  await refused(asked([base], { query: ' \n' }));
+  await refused(asked([]));
+  await refused(asked([1, 2, 3, 4, 5, 6]));
+  await refused(asked([base], { topK: 0 }));
+  await refused(asked([base], { topK: 21 }));
+  const long = await rpc.retrieve(asked([base], { query: 'word '.repeat(20_000) }), { caller: keyOf(1) });
+  t.deepEqual(long, { passages: [] });
+});
