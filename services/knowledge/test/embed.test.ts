@@ -1,4 +1,5 @@
 import test from 'ava';
+import { operation } from '../src/embeddings/metered-embedder.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { keyOf, retrievalUnit, userOf } from './retrieval-unit.ts';
@@ -10,11 +11,13 @@ interface Embedded {
   usage: { inputTokens: number; outputTokens: number; costUsd: number };
 }
 
+const embedded = (data: unknown) => (data as { embed: Embedded }).embed;
+
 test('vectors come in the order of the texts, of 768 numbers and of length 1, with what it took', async (t) => {
   const { graph } = await retrievalUnit(t);
   const texts = Array.from({ length: 100 }, (_, at) => `text number ${at}`);
   const { data } = await graph(keyOf(1), query, { texts });
-  const { vectors, usage } = data?.['embed'] as Embedded;
+  const { vectors, usage } = embedded(data);
   t.is(vectors.length, 100);
   for (const [at, vector] of vectors.entries()) {
     t.deepEqual(Float32Array.from(vector), embedOffline(texts[at] ?? ''));
@@ -27,8 +30,8 @@ test('with an endpoint its model embeds, at its price', async (t) => {
   const server = await startEmbeddings(t);
   const { graph, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   const { data } = await graph(keyOf(1), query, { texts: ['one', 'two'] });
-  t.deepEqual((data?.['embed'] as Embedded).usage, { inputTokens: 6, outputTokens: 0, costUsd: 1.2e-7 });
-  t.like(ledger.reserved, [{ call: { operation: 'embed', apiKeyId: 9, modelId: 'text-embedding-3-small' } }]);
+  t.deepEqual(embedded(data).usage, { inputTokens: 6, outputTokens: 0, costUsd: 1.2e-7 });
+  t.like(ledger.reserved, [{ call: { operation, apiKeyId: 9, modelId: 'text-embedding-3-small' } }]);
 });
 
 test('1 to 100 texts of at most 32,000 characters are taken, none of them blank', async (t) => {

@@ -77,7 +77,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.is(await modelOf(database, base), earlier);
     t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, earlier)), { right: 10, all: 10 });
     const before = await graph(userOf(1), query, { id: base, query: 'falcon' });
-    t.is((before.data?.['retrieveChunks'] as unknown[]).length, 10);
+    t.is((before.data as { retrieveChunks: unknown[] }).retrieveChunks.length, 10);
     t.is(server.requests.at(-1)?.model, earlier);
 
     gate.open();

@@ -1,5 +1,6 @@
 import { onEveryDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
+import { operation } from '../src/embeddings/metered-embedder.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
@@ -168,7 +169,7 @@ onEveryDatabase(({ test, testSchema }) => {
     const { graph, ledger } = await retrievalUnit(t, { database });
     const base = await storedChunks(database, 1).base();
     await graph(userOf(1), query, { id: base, query: 'otter' });
-    t.like(ledger.reserved, [{ call: { operation: 'embed', modelId: 'offline-embedding-1', providerId: 'OFFLINE' } }]);
+    t.like(ledger.reserved, [{ call: { operation, modelId: 'offline-embedding-1', providerId: 'OFFLINE' } }]);
     ledger.atCap = true;
     const { errors } = await graph(userOf(1), query, { id: base, query: 'otter' });
     t.like(errors?.[0]?.extensions, { code: 'BAD_REQUEST', reason: 'SPEND_CAP_REACHED' });

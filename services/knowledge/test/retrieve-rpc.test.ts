@@ -1,5 +1,6 @@
 import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import test from 'ava';
+import { operation } from '../src/embeddings/metered-embedder.ts';
 import { keyOf, retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
 
@@ -39,7 +40,7 @@ test('Retrieve finds the best passages of several bases together, and passes ove
   }
   // One embedding for all bases of a model.
   t.is(ledger.reserved.length, 3);
-  t.like(ledger.reserved[0], { call: { callId: 'call', agentId: 4, sessionId: 5, operation: 'embed' } });
+  t.like(ledger.reserved[0], { call: { callId: 'call', agentId: 4, sessionId: 5, operation } });
 });
 
 test('Retrieve refuses a blank query, no base or more than five, and a topK outside 1 to 20', async (t) => {

@@ -4,7 +4,7 @@ import type { CallAccount } from '@parley/metering/spend-meter';
 import { shippedPrices } from '@parley/prices/prices';
 import test, { type ExecutionContext } from 'ava';
 import { startEmbeddings } from '../../test/embeddings-server.ts';
-import { meteredEmbedder } from './metered-embedder.ts';
+import { meteredEmbedder, operation } from './metered-embedder.ts';
 
 const caller: TenantCaller = { kind: 'apiKey', tenantId: 7, apiKeyId: 3, requestId: 'r' };
 const model = 'text-embedding-3-small';
@@ -49,7 +49,7 @@ test('it embeds in batches of at most 100 texts, in their order, and settles wha
   );
   t.is(tokensIn, 250 * server.tokensOfText);
   t.is(spent.length, 1);
-  t.like(spent[0]?.account, { tenantId: 7, apiKeyId: 3, callId: 'c', operation: 'embed', agentId: 5 });
+  t.like(spent[0]?.account, { tenantId: 7, apiKeyId: 3, callId: 'c', operation, agentId: 5 });
   t.like(spent[0]?.settled, [{ modelId: model, tokensIn, costUsdE8, estimated: false, served: true }]);
   // 2e-8 USD per token
   t.is(costUsdE8, BigInt(tokensIn * 2));

@@ -38,6 +38,7 @@ interface Answer {
   tokensIn: number | undefined;
 }
 
+export const operation = 'embed'; // names embed: what the ledger calls it
 const mostTexts = 100;
 const mostTokens = 200_000;
 /** UTF-16 units; the closer bound of a longer text would take too long. */
@@ -78,7 +79,7 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
         return { providerId, modelId: wanted, ...tokens, costUsdE8: price ? costUsdE8(tokens, price) : 0n };
       };
       const { tenantId, requestId, apiKeyId } = caller;
-      const metered = meter.open({ tenantId, requestId, callId, operation: 'embed', apiKeyId, agentId, sessionId });
+      const metered = meter.open({ tenantId, requestId, callId, operation, apiKeyId, agentId, sessionId });
       const batches = batchesOf(texts);
       await metered.reserve(spentOf(batches.reduce((sum, { tokenBound }) => sum + tokenBound, 0)), true);
 
