@@ -75,3 +75,11 @@ test('an abort ends a long embedding', async (t) => {
   const texts = Array.from({ length: 500 }, (_, at) => `${at} words of a long text `.repeat(200));
   await t.throwsAsync(embedAllOffline(texts, aborted), { message: 'left' });
 });
+
+test('the vectors of offline-embedding-1 never change, because stored ones are compared with new ones', (t) => {
+  const largest = [...embedOffline('A refund, 退款').entries()].toSorted(([, a], [, b]) => Math.abs(b) - Math.abs(a));
+  t.deepEqual(
+    largest.slice(0, 6).map(([place, value]) => `${place} ${Math.abs(value).toFixed(3)}`),
+    ['44 0.583', '385 0.583', '342 0.350', '338 0.233', '532 0.233', '169 0.075'],
+  );
+});

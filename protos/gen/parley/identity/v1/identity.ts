@@ -116,7 +116,7 @@ export interface TenantQuotas {
 export interface SpendCall {
   /** Unique among the tenant's calls, and the same when a request about it is repeated; at most 200 characters. */
   callId: string;
-  /** What it is for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `test`. */
+  /** What it is for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `embed`, `test`. */
   operation: string;
   /** The provider, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`. */
   providerId: string;
