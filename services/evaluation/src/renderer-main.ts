@@ -1,5 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { createContext, Script } from 'node:vm';
+import { performTasks } from '@parley/kernel/perform-tasks';
 import { plainTextForm, templateEngine } from '@parley/text/template-engine';
 import type { RendererResponse, Rendering } from './renderer-process.ts';
 import type { TranscriptLine } from './transcript.ts';
@@ -51,10 +52,6 @@ function isLine(value: unknown): value is TranscriptLine {
   return typeof value === 'object' && value !== null && 'role' in value && 'text' in value;
 }
 
-// A terminal signals all processes of a command. This one must live until its service closes the channel.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-process.on('disconnect', () => process.exit());
-process.on('message', (task: Rendering) => process.send?.(respondTo(task)));
 // The first rendering of a process is several times slower, and must not count against a template.
 respondTo({
   template: '{% for each in list %}{{ each }}{% endfor %}',
@@ -62,4 +59,4 @@ respondTo({
   timeoutMs: 10_000,
   maxCharacters: 10,
 });
-process.send?.('ready');
+performTasks(respondTo);

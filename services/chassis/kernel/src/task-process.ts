@@ -1,0 +1,123 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface TaskProcessOptions {
+  /** Sends `ready` once, then one answer to each message. */
+  module: URL;
+  /** In errors: `that renders templates`. */
+  purpose: string;
+  /** Node's own arguments. It gets none of the service's, such as loaders or an inspector. */
+  execArgv: string[];
+  /** `advanced` for tasks or answers with bytes. Default `json`. */
+  serialization?: 'json' | 'advanced' | undefined;
+  /** The process is killed if it has not started by then. Default 60,000. */
+  startTimeoutMs?: number | undefined;
+}
+
+export interface PerformOptions {
+  /** The process is killed when the task takes longer, not counting its start. */
+  timeoutMs: number;
+  onTimeout: () => Error;
+}
+
+/** The process has ended in a task, by itself or by another's signal. */
+export class TaskProcessDied extends Error {
+  override name = 'TaskProcessDied';
+  /** `SIGABRT`, as when its heap was full, or `exit code 1`. */
+  readonly how: string;
+
+  constructor(purpose: string, how: string) {
+    super(`The process ${purpose} was ended by ${how}`);
+    this.how = how;
+  }
+}
+
+/**
+ * Performs tasks in a process that can be killed, one at a time. It has none of the service's environment, which holds secrets. Not a
+ * thread: one allocation beyond its heap limit would abort the whole process. Its priority is normal, because timeouts are wall-clock
+ * time.
+ */
+export function startTaskProcess<Task extends object, Answer extends object>(options: TaskProcessOptions) {
+  const { module, purpose, execArgv, serialization = 'json', startTimeoutMs = 60_000 } = options;
+  const { NODE_COMPILE_CACHE } = process.env;
+  const child = fork(fileURLToPath(module), [], {
+    execArgv,
+    serialization,
+    env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
+  });
+  const ready = Promise.withResolvers<void>();
+  const exited = Promise.withResolvers<void>();
+  ready.promise.catch(() => undefined); // reported by the next `perform`
+  let waiting: PromiseWithResolvers<Answer> | undefined;
+  let isBusy = false;
+  let ended = false;
+  let ending: Error | undefined;
+
+  const kill = (why: Error): void => {
+    ending ??= why;
+    child.kill('SIGKILL');
+  };
+  const onEnd = (how: string, cause?: unknown): void => {
+    ended = true;
+    clearTimeout(starting);
+    ready.reject(ending ?? new Error(`The process ${purpose} did not start: ${how}`, { cause }));
+    waiting?.reject(ending ?? new TaskProcessDied(purpose, how));
+    exited.resolve();
+  };
+  child.on('message', (message: Answer | 'ready') => {
+    if (message === 'ready') {
+      clearTimeout(starting);
+      ready.resolve();
+    } else waiting?.resolve(message);
+  });
+  child.on('error', (error) => {
+    if (child.pid === undefined) onEnd(error.message, error);
+    else kill(error); // unusable without its channel
+  });
+  child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
+  const onStartTimeout = () => kill(new Error(`The process ${purpose} did not start within ${startTimeoutMs} ms`));
+  const starting = setTimeout(onStartTimeout, startTimeoutMs).unref();
+  setRef(child, false);
+
+  return {
+    pid: child.pid,
+    get ended() {
+      return ended || ending !== undefined;
+    },
+    /** Kills it at once: the task under way is rejected with `why`. */
+    kill,
+    /** @throws TaskProcessDied; the error of `onTimeout` or `kill`; Error if the process did not start or was ended. */
+    async perform(task: Task, { timeoutMs, onTimeout }: PerformOptions): Promise<Answer> {
+      if (this.ended || isBusy) throw new Error(`The process ${purpose} takes no task now`);
+      isBusy = true;
+      setRef(child, true);
+      let timer: NodeJS.Timeout | undefined;
+      try {
+        await ready.promise; // the start does not count against the task
+        waiting = Promise.withResolvers();
+        timer = setTimeout(() => kill(onTimeout()), timeoutMs);
+        child.send(task);
+        return await waiting.promise;
+      } finally {
+        clearTimeout(timer);
+        waiting = undefined;
+        isBusy = false;
+        if (!ending) setRef(child, false);
+      }
+    },
+    async end(): Promise<void> {
+      if (ended) return;
+      setRef(child, true);
+      kill(new Error(`The process ${purpose} has been ended`));
+      await exited.promise;
+    },
+  };
+}
+
+/** Only a task keeps the service's process alive. */
+function setRef(child: ChildProcess, isRef: boolean): void {
+  const how = isRef ? 'ref' : 'unref';
+  child[how]();
+  child.channel?.[how]();
+}
