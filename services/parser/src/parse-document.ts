@@ -1,24 +1,139 @@
-import { unavailable } from '@parley/kernel/errors';
+import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
+import { readObject } from '@parley/objects/object-store';
+import { tenantObjects } from '@parley/objects/tenant-objects';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import type { BeginDocumentResponse } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { ParserConfig } from './config.ts';
+import { endedItsReaders, FileProblem, maxFileBytes, reasonOf } from './file-problem.ts';
+import { type FileType, fileTypeOf } from './file-types.ts';
+import type { ReadText } from './markdown.ts';
 import type { Ports } from './ports.ts';
+import { textParts } from './text-parts.ts';
 
 export interface ParseDocumentJob {
   documentId: number;
   version: number;
+  /** How often it has waited for knowledge or the object store. */
+  waits?: number;
 }
 
 export const parseKind = 'parser.parse';
 
-// STUB: replaced by the part that builds it
-export function parseJob(_ports: Ports, { concurrency, perTenant, leaseMs }: ParserConfig): JobDeclaration {
+/** A file that ends its reader, or this process, so often is FAILED. */
+const maxAttempts = 5;
+const longestWaitMs = 30_000;
+const completeTimeoutMs = 60_000;
+
+export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
+  const { concurrency, perTenant, leaseMs } = config;
   return job<ParseDocumentJob>({
     kind: parseKind,
+    gauge: { name: 'parley_parser_documents_running', help: 'Documents that this process parses' },
     concurrency,
     perTenantLimit: perTenant,
     leaseMs,
-    handler: async () => {
-      throw unavailable('not built yet');
+    maxAttempts,
+    handler: async (run) => {
+      try {
+        await parseDocument(ports, config, run);
+      } catch (error) {
+        if (isDomainError(error, 'notFound')) return; // nobody waits for this version any more
+        if (!isDomainError(error, 'unavailable')) throw error;
+        await waitAndRetry(ports, run, error);
+      }
     },
+    beforeExhausted: (failed) => failExhausted(ports, failed),
+    onExhausted: async () => undefined,
   });
+}
+
+/** @throws DomainError `notFound` where nobody waits for the document; `unavailable` where knowledge or the store does not answer. */
+async function parseDocument(ports: Ports, config: ParserConfig, run: JobRun<ParseDocumentJob>): Promise<void> {
+  const { documentId, version } = run.data;
+  const { knowledge, metrics } = ports;
+  const call = { ...callOf(run), signal: run.signal };
+  const document = await knowledge.beginDocument({ documentId, version }, call);
+  const type = fileTypeOf(document.mimeType);
+  const read = await readDocument(ports, run, document, type);
+  if (read instanceof FileProblem) {
+    await knowledge.failDocument({ documentId, version, reason: reasonOf(read, type, config) }, call);
+    metrics.outcome(type, read.problem);
+    ports.log.info({ documentId, type, problem: read.problem, err: read.cause }, 'document cannot be read');
+    return;
+  }
+  await knowledge.completeDocument(partsOf(run.data, read), { ...call, timeoutMs: completeTimeoutMs });
+  metrics.outcome(type, 'parsed');
+}
+
+/** The document's text, or what is wrong with its file. */
+async function readDocument(
+  { objects, reader, metrics }: Ports,
+  { tenantId, signal }: JobRun<ParseDocumentJob>,
+  { objectKey, objectEtag }: BeginDocumentResponse,
+  type: FileType,
+): Promise<ReadText | FileProblem> {
+  try {
+    const bytes = await readConfirmed();
+    const ended = metrics.read(type);
+    try {
+      return await reader.read({ type, bytes }, { tenantId, signal });
+    } finally {
+      ended();
+    }
+  } catch (error) {
+    if (error instanceof FileProblem) return error;
+    throw error;
+  }
+
+  async function readConfirmed(): Promise<Buffer> {
+    const options = { ifMatch: objectEtag, maxBytes: maxFileBytes };
+    try {
+      return (await readObject(tenantObjects(objects, tenantId), objectKey, options)).bytes;
+    } catch (error) {
+      if (isDomainError(error, 'notFound')) throw new FileProblem('gone');
+      if (isDomainError(error) && error.reason === 'OBJECT_CHANGED') throw new FileProblem('replaced');
+      if (isDomainError(error) && error.reason === 'OBJECT_TOO_LARGE') throw new FileProblem('tooLarge');
+      throw error;
+    }
+  }
+}
+
+async function* partsOf({ documentId, version }: ParseDocumentJob, { text, pageStarts }: ReadText) {
+  let first = true;
+  for (const part of textParts(text)) {
+    yield { documentId, version, text: part, pageStarts: first ? pageStarts : [] };
+    first = false;
+  }
+}
+
+/** Another job instead of another attempt: an outage is no fault of the document. */
+async function waitAndRetry(ports: Ports, run: JobRun<ParseDocumentJob>, error: Error): Promise<void> {
+  const { key, tenantId, lease } = run;
+  const waits = (run.data.waits ?? 0) + 1;
+  const delayMs = Math.round(Math.min(longestWaitMs, 500 * 2 ** waits) * (0.5 + Math.random() / 2));
+  ports.log.warn({ documentId: run.data.documentId, delayMs, err: error }, 'document not parsed yet; will retry');
+  await ports.database.transact(tenantId, async (db) => {
+    await jobs(db).append<ParseDocumentJob>({ kind: parseKind, key, data: { ...run.data, waits }, delayMs });
+    await lease.complete(db);
+  });
+}
+
+/** Each attempt has ended this process or its reader. While knowledge does not answer, the failure is recorded later. */
+async function failExhausted({ knowledge, metrics }: Ports, failed: TenantJob<ParseDocumentJob>): Promise<undefined> {
+  const { documentId, version } = failed.data;
+  try {
+    await knowledge.failDocument({ documentId, version, reason: endedItsReaders }, callOf(failed));
+    metrics.endedItsReaders();
+  } catch (error) {
+    if (!isDomainError(error, 'notFound')) throw error;
+  }
+  return undefined;
+}
+
+function callOf({ tenantId, data }: TenantJob<ParseDocumentJob>) {
+  const caller = serviceCaller('parser', tenantId, `parse-${data.documentId}`) as TenantCaller;
+  return { caller, expectedErrors: ['notFound' as const] };
 }

@@ -3,11 +3,15 @@ import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { RpcClient } from '@parley/rpc/client';
+import type { DocumentReader } from './document-reader.ts';
+import type { ParseMetrics } from './parse-metrics.ts';
 
 export interface Ports {
   database: Database;
   /** Of all tenants; use `tenantObjects`. */
   objects: ObjectStore;
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'beginDocument' | 'completeDocument' | 'failDocument'>;
+  reader: DocumentReader;
+  metrics: ParseMetrics;
   log: Logger;
 }

@@ -1,0 +1,36 @@
+import type { FileType } from './file-types.ts';
+
+/** What a file's bytes are, whatever it is called. */
+export type ContentKind = FileType | 'pptx' | 'zip' | 'oldOffice' | 'image' | 'text' | 'binary';
+
+const images = ['89504e470d0a1a0a', 'ffd8ff', '474946383761', '474946383961', '49492a00', '4d4d002a'];
+const archives = ['504b0304', '504b0506', '504b0708'];
+const otherBinaries = ['1f8b', '377abcaf271c', '526172211a07', '7f454c46', '425a68'];
+const compoundFile = 'd0cf11e0a1b11ae1';
+
+/** PDF allows some bytes before its header. */
+const pdfHeaderWithin = 1_024;
+
+/** By the first bytes. An archive is told apart by its parts (`archiveKindOf`), and text by its bytes. */
+export function contentKindOf(bytes: Buffer): ContentKind {
+  const start = bytes.toString('hex', 0, 8);
+  const startsWith = (magic: string) => start.startsWith(magic);
+  if (archives.some(startsWith)) return 'zip';
+  if (startsWith(compoundFile)) return 'oldOffice';
+  if (images.some(startsWith)) return 'image';
+  if (bytes.subarray(0, pdfHeaderWithin).includes('%PDF-')) return 'pdf';
+  if (otherBinaries.some(startsWith)) return 'binary';
+  return 'text';
+}
+
+export function archiveKindOf(names: ReadonlySet<string>): ContentKind {
+  if (names.has('xl/workbook.xml')) return 'xlsx';
+  if (names.has('ppt/presentation.xml')) return 'pptx';
+  if ([...names].some((name) => /^word\/document\d*\.xml$/u.test(name))) return 'docx';
+  return 'zip';
+}
+
+/** Office encrypts a document into a compound file with a stream of this name, in UTF-16. */
+export function isEncryptedOffice(bytes: Buffer): boolean {
+  return bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'));
+}

@@ -1,0 +1,87 @@
+import { FileProblem } from './file-problem.ts';
+
+/** What the reader makes of a file. */
+export interface ReadText {
+  /** Markdown. */
+  text: string;
+  /** Where each page begins, in UTF-16 code units; empty for a file without pages. */
+  pageStarts: number[];
+}
+
+export type MarkdownWriter = ReturnType<typeof markdownWriter>;
+
+/** Joins a text and stops with `tooLong` soon after its limit, so that an endless file does not fill memory. */
+export function markdownWriter(maxCharacters: number) {
+  const parts: string[] = [];
+  let length = 0;
+  return {
+    /** In UTF-16 code units. */
+    get length() {
+      return length;
+    },
+    append(text: string): void {
+      const clean = storable(text);
+      length += clean.length;
+      // A character has at most two code units.
+      if (length > 2 * maxCharacters) throw new FileProblem('tooLong');
+      parts.push(clean);
+    },
+    /** @throws FileProblem `tooLong`. */
+    text(): string {
+      const text = parts.join('');
+      if (text.length > maxCharacters && charactersOf(text) > maxCharacters) throw new FileProblem('tooLong');
+      return text;
+    },
+  };
+}
+
+/** Without control characters and halves of surrogate pairs, which no stored text may have. */
+function storable(text: string): string {
+  return (controls.test(text) ? text.replaceAll(allControls, '') : text).toWellFormed();
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it removes
+const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/u;
+const allControls = new RegExp(controls, 'gu');
+
+/** Unicode code points. */
+function charactersOf(text: string): number {
+  let characters = 0;
+  for (const _ of text) characters += 1;
+  return characters;
+}
+
+export function heading(level: number, text: string): string {
+  return `${'#'.repeat(Math.min(6, level))} ${oneLine(text)}\n\n`;
+}
+
+/** The first row is the header. Rows are padded to its width. */
+export function table(rows: readonly string[][]): string {
+  return `${tableHead(rows[0] ?? [])}${rows.slice(1).map(tableRow).join('')}\n`;
+}
+
+export function tableHead(cells: string[]): string {
+  return `${tableRow(cells)}|${' --- |'.repeat(cells.length)}\n`;
+}
+
+export function tableRow(cells: string[]): string {
+  return plainRow(cells.map(cellText));
+}
+
+/** Of cells that hold neither a pipe nor a line break. */
+export function plainRow(cells: string[]): string {
+  return `| ${cells.join(' | ')} |\n`;
+}
+
+function cellText(text: string): string {
+  return /[|\r\n]/u.test(text) ? oneLine(text).replaceAll('|', '\\|') : text;
+}
+
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s*[\r\n]+\s*/gu, ' ').trim();
+}
+
+/** A paragraph that no reader of Markdown takes for a heading or a row of a table. */
+export function plainText(text: string): string {
+  return text.replaceAll(/^([ \t]{0,3})(#{1,6}(?=[ \t]|$)|\|)/gmu, '$1\\$2');
+}

@@ -1,0 +1,169 @@
+import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
+import { archiveKindOf, contentKindOf, isEncryptedOffice } from './content-kind.ts';
+import { FileProblem, type ReadLimits } from './file-problem.ts';
+
+/** More than any office document has. */
+const maxEntries = 10_000;
+
+const localHeaderBytes = 30;
+const entityDefinitions = '<!DOCTYPE';
+
+export type OfficeArchive = Awaited<ReturnType<typeof openOfficeArchive>>;
+
+/**
+ * An office document, whose parts are unpacked within limits. Libraries that read archives get one that is made from these parts
+ * (`storedArchive`), never the original, which they may understand differently.
+ * @throws FileProblem also before anything is unpacked: for too many entries, declared sizes over the limit, entries that overlap.
+ */
+export async function openOfficeArchive(
+  bytes: Buffer,
+  type: 'docx' | 'xlsx',
+  { maxInflatedBytes }: Pick<ReadLimits, 'maxInflatedBytes'>,
+) {
+  checkKind(bytes);
+  const zip = await promisify(fromBuffer as never as OpenZip)(bytes, { lazyEntries: true }).catch(damaged);
+  const entries = await readEntries(zip);
+  checkEntries(entries, bytes.length, maxInflatedBytes);
+  const byName = new Map(entries.map((entry) => [entry.fileName, entry]));
+  const kind = archiveKindOf(new Set(byName.keys()));
+  if (kind !== type) throw new FileProblem('mislabelled', { found: kind });
+  const openStream = promisify(zip.openReadStream.bind(zip) as OpenStream);
+  let inflated = 0;
+
+  async function* chunksOf(entry: Entry): AsyncGenerator<Buffer> {
+    let end: Buffer = Buffer.alloc(0);
+    try {
+      for await (const chunk of (await openStream(entry)) as AsyncIterable<Buffer>) {
+        inflated += chunk.length;
+        if (inflated > maxInflatedBytes) throw new FileProblem('tooLargeUnpacked');
+        if (
+          chunk.includes(entityDefinitions) ||
+          Buffer.concat([end, chunk.subarray(0, 16)]).includes(entityDefinitions)
+        ) {
+          throw new FileProblem('forbiddenXml');
+        }
+        end = chunk.subarray(-(entityDefinitions.length - 1));
+        yield chunk;
+      }
+    } catch (error) {
+      if (error instanceof FileProblem) throw error;
+      const problem = isSizeError(error) ? 'invalidArchive' : 'damaged';
+      throw new FileProblem(problem, { cause: error });
+    }
+  }
+
+  return {
+    names: [...byName.keys()],
+    has: (name: string) => byName.has(name),
+    /** A part, as large as it declares to be. @throws FileProblem. */
+    part(name: string): Part {
+      const entry = byName.get(name);
+      if (!entry) throw new FileProblem('damaged');
+      return { name, size: entry.uncompressedSize, chunks: chunksOf(entry) };
+    },
+    async read(name: string): Promise<Buffer> {
+      return joined(this.part(name).chunks);
+    },
+  };
+}
+
+type OpenZip = (bytes: Buffer, options: object, callback: (error: Error | null, zip: ZipFile) => void) => void;
+type OpenStream = (entry: Entry, callback: (error: Error | null, stream: NodeJS.ReadableStream) => void) => void;
+
+export interface Part {
+  name: string;
+  /** In bytes. */
+  size: number;
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
+}
+
+/** A part that is not in the archive. */
+export function partOf(name: string, content: Buffer | string): Part {
+  const bytes = Buffer.from(content);
+  return { name, size: bytes.length, chunks: [bytes] };
+}
+
+export async function joined(chunks: Part['chunks']): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
+
+function checkKind(bytes: Buffer): void {
+  if (bytes.length === 0) throw new FileProblem('empty');
+  const kind = contentKindOf(bytes);
+  if (kind === 'oldOffice' && isEncryptedOffice(bytes)) throw new FileProblem('password');
+  if (kind !== 'zip') throw new FileProblem('mislabelled', { found: kind });
+}
+
+function readEntries(zip: ZipFile): Promise<Entry[]> {
+  if (zip.entryCount > maxEntries) throw new FileProblem('tooManyEntries');
+  const { promise, resolve, reject } = Promise.withResolvers<Entry[]>();
+  const entries: Entry[] = [];
+  zip.on('entry', (entry: Entry) => {
+    entries.push(entry);
+    zip.readEntry();
+  });
+  zip.on('end', () => resolve(entries));
+  zip.on('error', reject);
+  zip.readEntry();
+  return promise.catch(damaged);
+}
+
+function checkEntries(entries: Entry[], archiveBytes: number, maxInflatedBytes: number): void {
+  if (entries.some(({ generalPurposeBitFlag }) => generalPurposeBitFlag & 1)) throw new FileProblem('password');
+  let declared = 0;
+  for (const { uncompressedSize } of entries) declared += uncompressedSize;
+  if (declared > maxInflatedBytes) throw new FileProblem('tooLargeUnpacked');
+  let end = 0;
+  for (const entry of entries.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader)) {
+    if (entry.relativeOffsetOfLocalHeader < end) throw new FileProblem('invalidArchive');
+    end = entry.relativeOffsetOfLocalHeader + localHeaderBytes + entry.fileNameLength + entry.compressedSize;
+  }
+  if (end > archiveBytes) throw new FileProblem('invalidArchive');
+  const names = new Set(entries.map(({ fileName }) => fileName));
+  if (names.size < entries.length) throw new FileProblem('invalidArchive');
+}
+
+/** yauzl has no codes. */
+function isSizeError(error: unknown): boolean {
+  return error instanceof Error && /(?:too many|not enough) bytes in the stream/u.test(error.message);
+}
+
+function damaged(cause: unknown): never {
+  throw new FileProblem('damaged', { cause });
+}
+
+/** An archive of parts as they are, not compressed. */
+export async function* storedArchive(parts: Iterable<Part> | AsyncIterable<Part>): AsyncGenerator<Buffer> {
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for await (const { name, size, chunks } of parts) {
+    const nameBytes = Buffer.from(name);
+    // Readers of a stream do not know a sum that follows the content, and need none.
+    const sum = Array.isArray(chunks) ? chunks.reduce((before: number, chunk: Buffer) => crc32(chunk, before), 0) : 0;
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0); // version needed
+    common.writeUInt16LE(0x800, 2); // names in UTF-8
+    common.writeUInt32LE(sum, 10);
+    common.writeUInt32LE(size, 14);
+    common.writeUInt32LE(size, 18);
+    common.writeUInt16LE(nameBytes.length, 22);
+    yield Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), common, nameBytes]);
+    yield* chunks;
+    const rest = Buffer.alloc(14);
+    rest.writeUInt32LE(offset, 10);
+    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, rest, nameBytes]));
+    offset += localHeaderBytes + nameBytes.length + size;
+  }
+  const listed = Buffer.concat(directory);
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(directory.length, 4);
+  end.writeUInt16LE(directory.length, 6);
+  end.writeUInt32LE(listed.length, 8);
+  end.writeUInt32LE(offset, 12);
+  yield listed;
+  yield Buffer.concat([Buffer.from('PK\x05\x06', 'latin1'), end]);
+}

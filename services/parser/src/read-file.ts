@@ -1,0 +1,37 @@
+import { FileProblem, type ReadLimits } from './file-problem.ts';
+import type { FileType } from './file-types.ts';
+import type { ReadText } from './markdown.ts';
+
+export interface FileToRead {
+  type: FileType;
+  bytes: Uint8Array;
+}
+
+type Read = (bytes: Buffer, limits: ReadLimits) => ReadText | Promise<ReadText>;
+
+/** Each library is loaded with the first file of its type. */
+const readers: Record<FileType, () => Promise<Read>> = {
+  pdf: async () => (await import('./read-pdf.ts')).readPdf,
+  docx: async () => (await import('./read-docx.ts')).readDocx,
+  xlsx: async () => (await import('./read-xlsx.ts')).readXlsx,
+  csv: async () => (await import('./read-csv.ts')).readCsv,
+  markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
+};
+
+/** @throws FileProblem where the file cannot be read, whatever its library throws. */
+export async function readFile({ type, bytes }: FileToRead, limits: ReadLimits): Promise<ReadText> {
+  const read = await readers[type]();
+  try {
+    return await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits);
+  } catch (error) {
+    throw error instanceof FileProblem ? error : new FileProblem(problemOf(error), { cause: error });
+  }
+}
+
+function problemOf(error: unknown) {
+  if (!(error instanceof RangeError)) return 'damaged';
+  if (error.message === 'Maximum call stack size exceeded') return 'tooDeep';
+  return /allocation failed|Invalid (?:string|array|typed array) length/u.test(error.message)
+    ? 'tooMuchMemory'
+    : 'damaged';
+}

@@ -1,0 +1,20 @@
+import { performTasks } from '@parley/kernel/perform-tasks';
+import { FileProblem } from './file-problem.ts';
+import { closeNetwork } from './no-network.ts';
+import { readFile } from './read-file.ts';
+import type { ReaderAnswer, ReaderTask } from './reader-process.ts';
+
+// Runs in the process that `reader-process.ts` starts.
+
+closeNetwork();
+
+performTasks(async ({ file, limits }: ReaderTask): Promise<ReaderAnswer> => {
+  try {
+    return await readFile(file, limits);
+  } catch (error) {
+    if (!(error instanceof FileProblem)) throw error;
+    const { problem, found, cause } = error;
+    // Its message may quote the file.
+    return { problem, found, errorName: cause instanceof Error ? cause.name : undefined };
+  }
+});

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startTaskProcess, TaskProcessDied } from '@parley/kernel/task-process';
+import type { ContentKind } from './content-kind.ts';
+import { FileProblem, type Problem, type ReadLimits } from './file-problem.ts';
+import type { ReadText } from './markdown.ts';
+import type { FileToRead } from './read-file.ts';
+
+export interface ReaderTask {
+  file: FileToRead;
+  limits: ReadLimits;
+}
+
+export type ReaderAnswer =
+  | ReadText
+  | { problem: Problem; found: ContentKind | undefined; errorName: string | undefined };
+
+/** The error of a library that ended a reading, by name: the message may quote the file. */
+export interface LibraryError {
+  name: string;
+}
+
+export type ReaderProcess = ReturnType<typeof startReaderProcess>;
+
+/** Of the memory limit, what V8's heap may have: buffers are outside of it. */
+const heapShare = 0.75;
+const watchIntervalMs = 50;
+
+/**
+ * A process that reads one file at a time, without access to the network and to files other than its own code, and with no right to
+ * write, to start processes or threads, or to make code from text.
+ */
+export function startReaderProcess(limits: ReadLimits) {
+  const process = startTaskProcess<ReaderTask, ReaderAnswer>({
+    module: new URL('./reader-main.ts', import.meta.url),
+    purpose: 'that reads files',
+    serialization: 'advanced',
+    execArgv: [
+      '--permission',
+      ...codeFolders().map((folder) => `--allow-fs-read=${folder}/`),
+      '--disallow-code-generation-from-strings',
+      `--max-old-space-size=${Math.floor(limits.maxMemoryMb * heapShare)}`,
+    ],
+  });
+
+  /** The kernel shows the memory of another process at once, also while that is busy. Elsewhere the limit of the heap must do. */
+  function residentMb(): number | undefined {
+    try {
+      const status = readFileSync(`/proc/${process.pid}/status`, 'latin1');
+      return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(status)?.[1] ?? Number.NaN) / 1_024;
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    pid: process.pid,
+    get ended() {
+      return process.ended;
+    },
+    residentMb,
+    /** One at a time. @throws FileProblem; the signal's reason; Error if the process did not start, ended, or was ended. */
+    async read(file: FileToRead, signal: AbortSignal): Promise<ReadText> {
+      signal.throwIfAborted();
+      const stop = () => process.kill(signal.reason);
+      signal.addEventListener('abort', stop, { once: true });
+      const watch = setInterval(() => {
+        if ((residentMb() ?? 0) > limits.maxMemoryMb) process.kill(new FileProblem('tooMuchMemory'));
+      }, watchIntervalMs);
+      try {
+        const onTimeout = () => new FileProblem('tooSlow');
+        const answer = await process.perform({ file, limits }, { timeoutMs: limits.timeoutMs, onTimeout });
+        if (!('problem' in answer)) return answer;
+        const { problem, found, errorName } = answer;
+        throw new FileProblem(problem, { ...(found && { found }), cause: errorName && { name: errorName } });
+      } catch (error) {
+        if (error instanceof TaskProcessDied && error.how === 'SIGABRT') throw new FileProblem('tooMuchMemory');
+        throw error;
+      } finally {
+        clearInterval(watch);
+        signal.removeEventListener('abort', stop);
+      }
+    },
+    end: () => process.end(),
+  };
+}
+
+/** Where its code and its packages are. */
+function codeFolders(): string[] {
+  const packages = ['csv-parse', 'exceljs', 'mammoth', 'unpdf', 'yauzl'].map((name) => {
+    const path = fileURLToPath(import.meta.resolve(name));
+    return path.slice(0, path.lastIndexOf('/node_modules/') + '/node_modules'.length);
+  });
+  const kernel = dirname(fileURLToPath(import.meta.resolve('@parley/kernel/perform-tasks')));
+  return [...new Set([...packages, dirname(kernel), dirname(import.meta.dirname)])];
+}

@@ -1,0 +1,16 @@
+/** At most three bytes each in UTF-8, so that a part is below 1 MB. */
+const partCodeUnits = 256 * 1_024;
+
+/** A text in parts that can be sent one by one: none ends within a surrogate pair. */
+export function* textParts(text: string, size = partCodeUnits): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    let end = start + size;
+    if (end < text.length && isLowSurrogate(text.charCodeAt(end))) end -= 1;
+    yield text.slice(start, end);
+    start = end;
+  }
+}
+
+function isLowSurrogate(codeUnit: number): boolean {
+  return codeUnit >= 0xdc00 && codeUnit <= 0xdfff;
+}

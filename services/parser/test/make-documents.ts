@@ -1,0 +1,173 @@
+import { deflateSync } from 'node:zlib';
+import { makeZip, type ZipEntry } from './make-zip.ts';
+
+const packageTypes = 'http://schemas.openxmlformats.org/package/2006';
+const officeTypes = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+
+export const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const relations = (targets: [type: string, target: string][]) =>
+  `${declaration}<Relationships xmlns="${packageTypes}/relationships">${targets
+    .map(([type, target], index) => `<Relationship Id="rId${index + 1}" Type="${officeTypes}/${type}" Target="${target}"/>`)
+    .join('')}</Relationships>`;
+
+const contentTypes = `${declaration}<Types xmlns="${packageTypes}/content-types"><Default Extension="xml" ContentType="application/xml"/><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>`;
+
+// --- DOCX
+
+export const paragraph = (text: string, properties = '') =>
+  `<w:p>${properties && `<w:pPr>${properties}</w:pPr>`}<w:r><w:t xml:space="preserve">${escapeXml(text)}</w:t></w:r></w:p>`;
+export const headingOf = (level: number, text: string) => paragraph(text, `<w:pStyle w:val="Heading${level}"/>`);
+export const listItem = (text: string, { level = 0, list = 1 } = {}) =>
+  paragraph(text, `<w:numPr><w:ilvl w:val="${level}"/><w:numId w:val="${list}"/></w:numPr>`);
+export const tableOf = (rows: string[][]) =>
+  `<w:tbl>${rows
+    .map((row) => `<w:tr>${row.map((cell) => `<w:tc>${cell.startsWith('<w:') ? cell : paragraph(cell)}</w:tc>`).join('')}</w:tr>`)
+    .join('')}</w:tbl>`;
+
+const wordNames =
+  'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
+const styles = `${declaration}<w:styles ${wordNames}>${[1, 2, 3, 4, 5, 6]
+  .map((level) => `<w:style w:type="paragraph" w:styleId="Heading${level}"><w:name w:val="heading ${level}"/></w:style>`)
+  .join('')}</w:styles>`;
+const levels = (format: string) =>
+  [0, 1, 2].map((level) => `<w:lvl w:ilvl="${level}"><w:numFmt w:val="${format}"/></w:lvl>`).join('');
+/** List 1 has bullets, list 2 has numbers. */
+const numbering = `${declaration}<w:numbering ${wordNames}><w:abstractNum w:abstractNumId="1">${levels('bullet')}</w:abstractNum><w:abstractNum w:abstractNumId="2">${levels('decimal')}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="2"/></w:num></w:numbering>`;
+
+/** @param footnotes XML of `w:footnote` elements */
+export function docxEntries(body: string, { footnotes = '', prolog = '' } = {}): ZipEntry[] {
+  const documents: [string, string][] = [['styles', 'styles.xml'], ['numbering', 'numbering.xml']];
+  if (footnotes) documents.push(['footnotes', 'footnotes.xml']);
+  return [
+    { name: '[Content_Types].xml', content: contentTypes },
+    { name: '_rels/.rels', content: relations([['officeDocument', 'word/document.xml']]) },
+    { name: 'word/_rels/document.xml.rels', content: relations(documents) },
+    { name: 'word/styles.xml', content: styles },
+    { name: 'word/numbering.xml', content: numbering },
+    ...(footnotes
+      ? [{ name: 'word/footnotes.xml', content: `${declaration}<w:footnotes ${wordNames}>${footnotes}</w:footnotes>` }]
+      : []),
+    {
+      name: 'word/document.xml',
+      content: `${declaration}${prolog}<w:document ${wordNames}><w:body>${body}</w:body></w:document>`,
+    },
+  ];
+}
+
+export const makeDocx = (body: string, options: Parameters<typeof docxEntries>[1] = {}) =>
+  makeZip(docxEntries(body, options));
+
+// --- XLSX
+
+const sheetNames =
+  'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
+
+/** @param sheets the name of each and the XML of its rows */
+export function xlsxEntries(sheets: [name: string, rows: string][], { prolog = '' } = {}): ZipEntry[] {
+  const listed = sheets.map(([name], index) => `<sheet name="${escapeXml(name)}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`);
+  return [
+    { name: '[Content_Types].xml', content: contentTypes },
+    { name: '_rels/.rels', content: relations([['officeDocument', 'xl/workbook.xml']]) },
+    {
+      name: 'xl/workbook.xml',
+      content: `${declaration}<workbook ${sheetNames}><workbookPr/><sheets>${listed.join('')}</sheets></workbook>`,
+    },
+    {
+      name: 'xl/_rels/workbook.xml.rels',
+      content: relations(sheets.map((_, index) => ['worksheet', `worksheets/sheet${index + 1}.xml`])),
+    },
+    ...sheets.map(([, rows], index) => ({
+      name: `xl/worksheets/sheet${index + 1}.xml`,
+      content: `${declaration}${prolog}<worksheet ${sheetNames}><sheetData>${rows}</sheetData></worksheet>`,
+    })),
+  ];
+}
+
+export const makeXlsx = (sheets: [name: string, rows: string][], options: { prolog?: string } = {}) =>
+  makeZip(xlsxEntries(sheets, options));
+
+export const textCell = (reference: string, text: string) =>
+  `<c r="${reference}" t="inlineStr"><is><t>${escapeXml(text)}</t></is></c>`;
+
+// --- PDF
+
+export interface PdfLine {
+  text: string;
+  size?: number;
+  y?: number;
+}
+
+export const streamOf = (content: Buffer | string, dictionary = '') => {
+  const bytes = Buffer.from(content);
+  return Buffer.concat([
+    Buffer.from(`<< /Length ${bytes.length} ${dictionary} >>\nstream\n`),
+    bytes,
+    Buffer.from('\nendstream'),
+  ]);
+};
+
+/** A PDF of these objects, the first with number 1, with its table of places. */
+export function pdfOf(objects: (Buffer | string)[], { trailer = '' } = {}): Buffer {
+  const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')];
+  const places: number[] = [];
+  let length = parts[0]?.length ?? 0;
+  for (const [index, object] of objects.entries()) {
+    places.push(length);
+    const part = Buffer.concat([Buffer.from(`${index + 1} 0 obj\n`), Buffer.from(object), Buffer.from('\nendobj\n')]);
+    parts.push(part);
+    length += part.length;
+  }
+  const listed = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('');
+  const size = objects.length + 1;
+  const end = `xref\n0 ${size}\n0000000000 65535 f \n${listed}trailer\n<< /Size ${size} /Root 1 0 R ${trailer} >>\nstartxref\n${length}\n%%EOF\n`;
+  return Buffer.concat([...parts, Buffer.from(end)]);
+}
+
+const hex = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('hex');
+
+/** Maps each code to the character with that UTF-16 code unit, as a subset font's own map does. */
+const toUnicode = `/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /U def /CMapType 2 def
+1 begincodespacerange <0000> <ffff> endcodespacerange
+100 beginbfrange
+${Array.from({ length: 100 }, (_, index) => index).map((row) => bfRange(row)).join('\n')}
+endbfrange
+100 beginbfrange
+${Array.from({ length: 100 }, (_, index) => index + 100).map((row) => bfRange(row)).join('\n')}
+endbfrange
+56 beginbfrange
+${Array.from({ length: 56 }, (_, index) => index + 200).map((row) => bfRange(row)).join('\n')}
+endbfrange
+endcmap CMapName currentdict /CMap defineresource pop end end`;
+
+function bfRange(row: number): string {
+  const high = row.toString(16).padStart(2, '0');
+  return `<${high}00> <${high}ff> <${high}00>`;
+}
+
+/** Text in any script, one array of lines for each page; a page without lines is blank, as a scan is. */
+export function makePdf(pages: PdfLine[][]): Buffer {
+  const firstPage = 7;
+  const kids = pages.map((_, index) => `${firstPage + 2 * index} 0 R`);
+  const objects: (Buffer | string)[] = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Kids [${kids.join(' ')}] /Count ${pages.length} >>`,
+    '<< /Type /Font /Subtype /Type0 /BaseFont /Parley /Encoding /Identity-H /DescendantFonts [4 0 R] /ToUnicode 5 0 R >>',
+    '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Parley /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 500 /FontDescriptor 6 0 R >>',
+    streamOf(deflateSync(toUnicode), '/Filter /FlateDecode'),
+    '<< /Type /FontDescriptor /FontName /Parley /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>',
+  ];
+  for (const [index, lines] of pages.entries()) {
+    let y = 780;
+    const shown = lines.map(({ text, size = 11, y: own }) => {
+      y = own ?? y - size * 1.3;
+      return `BT /F1 ${size} Tf 1 0 0 1 50 ${y.toFixed(2)} Tm <${hex(text)}> Tj ET`;
+    });
+    objects.push(
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${firstPage + 2 * index + 1} 0 R >>`,
+      streamOf(deflateSync(shown.join('\n')), '/Filter /FlateDecode'),
+    );
+  }
+  return pdfOf(objects);
+}
