@@ -48,7 +48,14 @@ export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText 
 function sniffed(text: string): { text: string; delimiter: string } {
   const named = /^sep=(.)\r?\n/u.exec(text);
   if (named?.[1]) return { text: text.slice(named[0].length), delimiter: named[1] };
-  return { text, delimiter: delimiterOf(text.slice(0, sampleCharacters)) };
+  return { text, delimiter: delimiterOf(sampleOf(text)) };
+}
+
+/** Whole lines, unless the first one is longer than that. */
+function sampleOf(text: string): string {
+  if (text.length <= sampleCharacters) return text;
+  const sample = text.slice(0, sampleCharacters);
+  return sample.slice(0, sample.lastIndexOf('\n') + 1) || sample;
 }
 
 /** The delimiter that is in most lines equally often; a comma where none is. */
@@ -57,10 +64,9 @@ export function delimiterOf(sample: string): string {
     .replaceAll(/"(?:[^"]|"")*"/gu, '')
     .split(/\r\n|\n|\r/u)
     .filter((line) => line !== '');
-  const whole = lines.length > 1 ? lines.slice(0, -1) : lines; // the sample may end within the last one
   const scores = delimiters.map((delimiter) => {
     const counts = new Map<number, number>();
-    for (const line of whole) {
+    for (const line of lines) {
       const times = line.split(delimiter).length - 1;
       if (times > 0) counts.set(times, (counts.get(times) ?? 0) + 1);
     }

@@ -5,11 +5,15 @@ const packageTypes = 'http://schemas.openxmlformats.org/package/2006';
 const officeTypes = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
-export const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+export const escapeXml = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const relations = (targets: [type: string, target: string][]) =>
   `${declaration}<Relationships xmlns="${packageTypes}/relationships">${targets
-    .map(([type, target], index) => `<Relationship Id="rId${index + 1}" Type="${officeTypes}/${type}" Target="${target}"/>`)
+    .map(
+      ([type, target], index) =>
+        `<Relationship Id="rId${index + 1}" Type="${officeTypes}/${type}" Target="${target}"/>`,
+    )
     .join('')}</Relationships>`;
 
 const contentTypes = `${declaration}<Types xmlns="${packageTypes}/content-types"><Default Extension="xml" ContentType="application/xml"/><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>`;
@@ -23,13 +27,18 @@ export const listItem = (text: string, { level = 0, list = 1 } = {}) =>
   paragraph(text, `<w:numPr><w:ilvl w:val="${level}"/><w:numId w:val="${list}"/></w:numPr>`);
 export const tableOf = (rows: string[][]) =>
   `<w:tbl>${rows
-    .map((row) => `<w:tr>${row.map((cell) => `<w:tc>${cell.startsWith('<w:') ? cell : paragraph(cell)}</w:tc>`).join('')}</w:tr>`)
+    .map(
+      (row) =>
+        `<w:tr>${row.map((cell) => `<w:tc>${cell.startsWith('<w:') ? cell : paragraph(cell)}</w:tc>`).join('')}</w:tr>`,
+    )
     .join('')}</w:tbl>`;
 
 const wordNames =
   'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
 const styles = `${declaration}<w:styles ${wordNames}>${[1, 2, 3, 4, 5, 6]
-  .map((level) => `<w:style w:type="paragraph" w:styleId="Heading${level}"><w:name w:val="heading ${level}"/></w:style>`)
+  .map(
+    (level) => `<w:style w:type="paragraph" w:styleId="Heading${level}"><w:name w:val="heading ${level}"/></w:style>`,
+  )
   .join('')}</w:styles>`;
 const levels = (format: string) =>
   [0, 1, 2].map((level) => `<w:lvl w:ilvl="${level}"><w:numFmt w:val="${format}"/></w:lvl>`).join('');
@@ -38,7 +47,10 @@ const numbering = `${declaration}<w:numbering ${wordNames}><w:abstractNum w:abst
 
 /** @param footnotes XML of `w:footnote` elements */
 export function docxEntries(body: string, { footnotes = '', prolog = '' } = {}): ZipEntry[] {
-  const documents: [string, string][] = [['styles', 'styles.xml'], ['numbering', 'numbering.xml']];
+  const documents: [string, string][] = [
+    ['styles', 'styles.xml'],
+    ['numbering', 'numbering.xml'],
+  ];
   if (footnotes) documents.push(['footnotes', 'footnotes.xml']);
   return [
     { name: '[Content_Types].xml', content: contentTypes },
@@ -66,7 +78,9 @@ const sheetNames =
 
 /** @param sheets the name of each and the XML of its rows */
 export function xlsxEntries(sheets: [name: string, rows: string][], { prolog = '' } = {}): ZipEntry[] {
-  const listed = sheets.map(([name], index) => `<sheet name="${escapeXml(name)}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`);
+  const listed = sheets.map(
+    ([name], index) => `<sheet name="${escapeXml(name)}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`,
+  );
   return [
     { name: '[Content_Types].xml', content: contentTypes },
     { name: '_rels/.rels', content: relations([['officeDocument', 'xl/workbook.xml']]) },
@@ -125,20 +139,29 @@ export function pdfOf(objects: (Buffer | string)[], { trailer = '' } = {}): Buff
   return Buffer.concat([...parts, Buffer.from(end)]);
 }
 
-const hex = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('hex');
+/** A font has one code for each glyph: 👍, which is two code units, has that of a private character. */
+const thumbsUp = '\ue000';
+const hex = (text: string) => Buffer.from(text.replaceAll('👍', thumbsUp), 'utf16le').swap16().toString('hex');
 
 /** Maps each code to the character with that UTF-16 code unit, as a subset font's own map does. */
 const toUnicode = `/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /U def /CMapType 2 def
 1 begincodespacerange <0000> <ffff> endcodespacerange
 100 beginbfrange
-${Array.from({ length: 100 }, (_, index) => index).map((row) => bfRange(row)).join('\n')}
+${Array.from({ length: 100 }, (_, index) => index)
+  .map((row) => bfRange(row))
+  .join('\n')}
 endbfrange
 100 beginbfrange
-${Array.from({ length: 100 }, (_, index) => index + 100).map((row) => bfRange(row)).join('\n')}
+${Array.from({ length: 100 }, (_, index) => index + 100)
+  .map((row) => bfRange(row))
+  .join('\n')}
 endbfrange
 56 beginbfrange
-${Array.from({ length: 56 }, (_, index) => index + 200).map((row) => bfRange(row)).join('\n')}
+${Array.from({ length: 56 }, (_, index) => index + 200)
+  .map((row) => bfRange(row))
+  .join('\n')}
 endbfrange
+1 beginbfchar <e000> <d83ddc4d> endbfchar
 endcmap CMapName currentdict /CMap defineresource pop end end`;
 
 function bfRange(row: number): string {

@@ -1,0 +1,289 @@
+import { deflateSync } from 'node:zlib';
+import type { Problem, ReadLimits } from '../src/file-problem.ts';
+import type { FileType } from '../src/file-types.ts';
+import {
+  docxEntries,
+  makeDocx,
+  makePdf,
+  makeXlsx,
+  paragraph,
+  pdfOf,
+  streamOf,
+  textCell,
+  xlsxEntries,
+} from './make-documents.ts';
+import { makeZip, type ZipEntry } from './make-zip.ts';
+
+/** A file that means harm, or is broken. */
+export interface Bomb {
+  what: string;
+  type: FileType;
+  make: () => Buffer;
+  problem: Problem;
+  /** Lower limits, so that the test is quick. */
+  limits?: Partial<ReadLimits>;
+}
+
+const megabyte = 2 ** 20;
+
+/** The document's part is replaced. */
+const docxWith = (part: Omit<ZipEntry, 'name'>, more: ZipEntry[] = []) =>
+  makeZip([
+    ...docxEntries('').filter(({ name }) => name !== 'word/document.xml'),
+    { name: 'word/document.xml', ...part },
+    ...more,
+  ]);
+
+const laughs = `<!DOCTYPE x [<!ENTITY a "${'ha'.repeat(50)}">${'bcdefghij'
+  .split('')
+  .map((name, index) => `<!ENTITY ${name} "${`&${'abcdefghij'[index]};`.repeat(10)}">`)
+  .join('')}]>`;
+const reads = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>';
+
+const page = (content: Buffer | string, rest = '') =>
+  pdfOf([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R ${rest} >>`,
+    content,
+  ]);
+const manyZeros = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * megabyte, ' '));
+
+export const bombs: Bomb[] = [
+  {
+    what: 'a workbook that declares to be larger than the limit',
+    type: 'xlsx',
+    make: () => makeXlsx([['a', ' '.repeat(20 * megabyte)]]),
+    problem: 'tooLargeUnpacked',
+    limits: { maxInflatedBytes: 10 * megabyte },
+  },
+  {
+    what: 'parts that together are larger than the limit',
+    type: 'docx',
+    make: () =>
+      makeZip([
+        ...docxEntries(paragraph('a')),
+        ...[1, 2, 3].map((n) => ({ name: `word/header${n}.xml`, content: ' '.repeat(4 * megabyte) })),
+      ]),
+    problem: 'tooLargeUnpacked',
+    limits: { maxInflatedBytes: 10 * megabyte },
+  },
+  {
+    what: 'a part that is larger than it declares',
+    type: 'docx',
+    make: () => docxWith({ content: ' '.repeat(200 * megabyte), declaredSize: 1_000 }),
+    problem: 'invalidArchive',
+  },
+  {
+    what: 'a part that is smaller than it declares',
+    type: 'xlsx',
+    make: () =>
+      makeZip(
+        xlsxEntries([['a', '']]).map((entry) =>
+          entry.name.includes('sheet1') ? { ...entry, declaredSize: 10 * megabyte } : entry,
+        ),
+      ),
+    problem: 'invalidArchive',
+  },
+  {
+    what: 'parts that overlap',
+    type: 'docx',
+    make: () => {
+      const more = Array.from({ length: 50 }, (_, n) => ({
+        name: `word/header${n}.xml`,
+        content: ' '.repeat(megabyte),
+        dataOf: 'word/document.xml',
+      }));
+      return docxWith({ content: ' '.repeat(megabyte) }, more);
+    },
+    problem: 'invalidArchive',
+  },
+  {
+    what: 'a part that reaches beyond the end of the archive',
+    type: 'xlsx',
+    make: () =>
+      makeZip([...xlsxEntries([['a', '']]), { name: 'xl/x.xml', content: 'a', declaredCompressedSize: 5 * megabyte }]),
+    problem: 'invalidArchive',
+  },
+  {
+    what: 'two parts of one name',
+    type: 'docx',
+    make: () => docxWith({ content: '<a/>' }, [{ name: 'word/document.xml', content: '<b/>' }]),
+    problem: 'invalidArchive',
+  },
+  {
+    what: 'more parts than any document has',
+    type: 'xlsx',
+    make: () =>
+      makeZip([
+        ...xlsxEntries([['a', '']]),
+        ...Array.from({ length: 12_000 }, (_, n) => ({ name: `xl/${n}.xml`, content: '' })),
+      ]),
+    problem: 'tooManyEntries',
+  },
+  {
+    what: 'sizes in a ZIP64 record that is not there',
+    type: 'xlsx',
+    make: () => {
+      const bytes = makeZip(xlsxEntries([['a', '']]));
+      bytes.fill(0xff, bytes.length - 14, bytes.length - 2);
+      return bytes;
+    },
+    problem: 'tooManyEntries',
+  },
+  {
+    what: 'entities of entities in a Word document',
+    type: 'docx',
+    make: () => makeDocx('<w:p><w:r><w:t>&j;</w:t></w:r></w:p>', { prolog: laughs }),
+    problem: 'forbiddenXml',
+  },
+  {
+    what: 'entities of entities in a workbook',
+    type: 'xlsx',
+    make: () => makeXlsx([['a', '<row r="1"><c r="A1"><v>&j;</v></c></row>']], { prolog: laughs }),
+    problem: 'forbiddenXml',
+  },
+  {
+    what: 'an entity from another file',
+    type: 'docx',
+    make: () => makeDocx('<w:p><w:r><w:t>&a;</w:t></w:r></w:p>', { prolog: reads }),
+    problem: 'forbiddenXml',
+  },
+  {
+    what: 'a Word document of deep elements',
+    type: 'docx',
+    make: () => makeDocx(`${'<w:sdt><w:sdtContent>'.repeat(50_000)}${'</w:sdtContent></w:sdt>'.repeat(50_000)}`),
+    problem: 'tooDeep',
+  },
+  {
+    what: 'a Word document whose model does not fit into memory',
+    type: 'docx',
+    make: () => makeDocx('<w:p/>'.repeat(10_000_000)),
+    problem: 'tooMuchMemory',
+    limits: { maxMemoryMb: 256 },
+  },
+  {
+    what: 'a workbook of endless rows',
+    type: 'xlsx',
+    make: () =>
+      makeXlsx([
+        [
+          'a',
+          Array.from(
+            { length: 200_000 },
+            (_, n) => `<row r="${n + 1}"><c r="A${n + 1}"><v>123456789</v></c></row>`,
+          ).join(''),
+        ],
+      ]),
+    problem: 'tooLong',
+    limits: { maxCharacters: 100_000 },
+  },
+  {
+    what: 'ten million empty cells',
+    type: 'xlsx',
+    make: () => makeXlsx([['a', `<row r="1">${'<c r="A1"/>'.repeat(10_000_000)}</row>`]]),
+    problem: 'tooSlow',
+    limits: { timeoutMs: 2_000 },
+  },
+  {
+    what: 'a cell of 20 MB',
+    type: 'xlsx',
+    make: () => makeXlsx([['a', `<row r="1">${textCell('A1', 'a'.repeat(20 * megabyte))}</row>`]]),
+    problem: 'tooLong',
+  },
+  {
+    what: 'a workbook of columns without end',
+    type: 'xlsx',
+    make: () =>
+      makeZip(
+        xlsxEntries([['a', '']]).map((entry) => ({
+          ...entry,
+          content: String(entry.content).replace(
+            '<sheetData>',
+            '<cols><col min="1" max="2000000000"/></cols><sheetData>',
+          ),
+        })),
+      ),
+    problem: 'empty',
+  },
+  {
+    what: 'a tree of pages that holds itself',
+    type: 'pdf',
+    make: () => pdfOf(['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [2 0 R] /Count 1 >>']),
+    problem: 'damaged',
+  },
+  {
+    what: 'a PDF of a billion pages',
+    type: 'pdf',
+    make: () =>
+      pdfOf([
+        '<< /Type /Catalog /Pages 2 0 R >>',
+        '<< /Type /Pages /Kids [3 0 R] /Count 1000000000 >>',
+        '<< /Type /Page /Parent 2 0 R >>',
+      ]),
+    problem: 'noText',
+  },
+  {
+    what: 'a PDF of more pages than the limit',
+    type: 'pdf',
+    make: () => makePdf(Array.from({ length: 101 }, () => [{ text: 'a' }])),
+    problem: 'tooManyPages',
+    limits: { maxPages: 100 },
+  },
+  {
+    what: 'a PDF of deep arrays',
+    type: 'pdf',
+    make: () =>
+      pdfOf([
+        '<< /Type /Catalog /Pages 2 0 R >>',
+        `<< /Type /Pages /Kids ${'['.repeat(500_000)}${']'.repeat(500_000)} /Count 1 >>`,
+      ]),
+    problem: 'damaged',
+  },
+  {
+    what: 'a page of packed blanks',
+    type: 'pdf',
+    make: () => page(streamOf(deflateSync(manyZeros(2_000)), '/Filter [/FlateDecode /FlateDecode]')),
+    problem: 'tooMuchMemory',
+    limits: { maxMemoryMb: 256 },
+  },
+  {
+    what: 'a form that draws itself',
+    type: 'pdf',
+    make: () =>
+      page(
+        streamOf(
+          '/F Do /F Do',
+          '/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /F 4 0 R >> >>',
+        ),
+        '/Resources << /XObject << /F 4 0 R >> >>',
+      ),
+    problem: 'noText',
+  },
+  { what: 'a CSV file of one cell', type: 'csv', make: () => Buffer.alloc(20 * megabyte, 'a'), problem: 'tooLong' },
+  {
+    what: 'a CSV file of endless rows',
+    type: 'csv',
+    make: () => Buffer.alloc(20 * megabyte, 'a,b\n'),
+    problem: 'tooLong',
+  },
+  {
+    what: 'a CSV file of empty cells',
+    type: 'csv',
+    make: () => Buffer.alloc(20 * megabyte, ','),
+    problem: 'tooMuchMemory',
+    limits: { maxMemoryMb: 256 },
+  },
+  {
+    what: 'a CSV file with a quote that is never closed',
+    type: 'csv',
+    make: () => Buffer.from(`a,b\n"1,${'2\n'.repeat(1_000)}`),
+    problem: 'unclosedQuote',
+  },
+  {
+    what: 'a Markdown file that is too long',
+    type: 'markdown',
+    make: () => Buffer.alloc(20 * megabyte, '#'),
+    problem: 'tooLong',
+  },
+];

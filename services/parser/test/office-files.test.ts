@@ -1,0 +1,198 @@
+import { PassThrough } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import test from 'ava';
+import exceljs from 'exceljs';
+import {
+  docxEntries,
+  headingOf,
+  listItem,
+  makeDocx,
+  makeXlsx,
+  paragraph,
+  tableOf,
+  textCell,
+  xlsxEntries,
+} from './make-documents.ts';
+import { makeZip } from './make-zip.ts';
+import { read, reasonFor, textOf } from './read.ts';
+
+const compoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+
+test('headings, lists and tables of a Word document are kept', async (t) => {
+  const body = [
+    headingOf(1, 'Guide'),
+    paragraph('First.\u00a0Then # more'),
+    paragraph('# no heading'),
+    headingOf(2, 'Steps'),
+    listItem('one', { list: 2 }),
+    listItem('two', { list: 2 }),
+    listItem('inner', { level: 1 }),
+    listItem('three', { list: 2 }),
+    listItem('a point'),
+    tableOf([
+      ['Key', 'Value'],
+      ['a|b', `${paragraph('x')}${paragraph('y')}`],
+    ]),
+    paragraph('End 日本語 العربية'),
+  ].join('');
+  t.is(
+    await textOf('docx', makeDocx(body)),
+    `# Guide\n\nFirst.\u00a0Then # more\n\n\\# no heading\n\n## Steps\n\n1. one\n2. two\n  - inner\n3. three\n- a point\n\n` +
+      `| Key | Value |\n| --- | --- |\n| a\\|b | x y |\n\nEnd 日本語 العربية\n\n`,
+  );
+});
+
+test('merged cells of a Word table leave the others in their columns', async (t) => {
+  const cell = (text: string, properties = '') => `<w:tc><w:tcPr>${properties}</w:tcPr>${paragraph(text)}</w:tc>`;
+  const body = `<w:tbl><w:tr>${cell('tall', '<w:vMerge w:val="restart"/>')}${cell('wide', '<w:gridSpan w:val="2"/>')}</w:tr><w:tr>${cell('', '<w:vMerge/>')}${cell('b')}${cell('c')}</w:tr></w:tbl>`;
+  t.is(await textOf('docx', makeDocx(body)), '| tall | wide |  |\n| --- | --- | --- |\n|  | b | c |\n\n');
+});
+
+test('notes follow the text of a Word document', async (t) => {
+  const body = `<w:p><w:r><w:t>Text</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r></w:p>`;
+  const footnotes = `<w:footnote w:id="2">${paragraph('the note')}</w:footnote>`;
+  t.is(await textOf('docx', makeDocx(body, { footnotes })), 'Text[^1]\n\n[^1]: the note\n\n');
+});
+
+test('macros, pictures and nested archives in a document are not opened', async (t) => {
+  const nested = makeZip([{ name: 'a', content: ' '.repeat(50_000_000) }]);
+  const entries = [
+    ...docxEntries(paragraph('text')),
+    { name: 'word/vbaProject.bin', content: compoundFile },
+    { name: 'word/media/image1.png', content: '<!DOCTYPE' },
+    { name: 'word/embeddings/inner.zip', content: nested },
+  ];
+  t.is(await textOf('docx', makeZip(entries)), 'text\n\n');
+});
+
+test('each sheet of a workbook is a section with a table, and hidden ones are left out', async (t) => {
+  const book = new exceljs.Workbook();
+  const people = book.addWorksheet('People & places');
+  people.addRow(['Name', null, 'Born', 'Score', 'Sum', 'Rich', 'Link', 'Yes']);
+  people.addRow([
+    'Ann|a\nb',
+    null,
+    new Date('2026-01-31T00:00:00Z'),
+    0.1 + 0.2,
+    { formula: 'D2*2', result: 0.6 },
+    { richText: [{ text: 'bo', font: { bold: true } }, { text: 'ld' }] },
+    { text: 'site', hyperlink: 'https://example.com' },
+    true,
+  ]);
+  people.addRow(['Bob', null, new Date('2026-01-31T13:45:10Z'), 12, { formula: 'A3', result: 'Bob' }]);
+  book.addWorksheet('Secret', { state: 'hidden' }).addRow(['hidden']);
+  book.addWorksheet('Empty');
+  book.addWorksheet('الأرقام').addRow([1, 2]);
+  const bytes = Buffer.from(await book.xlsx.writeBuffer());
+  const expected =
+    '## People & places\n\n| Name | Born | Score | Sum | Rich | Link | Yes |\n| --- | --- | --- | --- | --- | --- | --- |\n' +
+    '| Ann\\|a b | 2026-01-31 | 0.3 | 0.6 | bold | site | TRUE |\n| Bob | 2026-01-31T13:45:10 | 12 | Bob |  |  |  |\n\n' +
+    '## الأرقام\n\n| 1 | 2 |\n| --- | --- |\n\n';
+  t.is(await textOf('xlsx', bytes), expected);
+});
+
+test('a workbook that was written as a stream is read alike', async (t) => {
+  const stream = new PassThrough();
+  const written = buffer(stream);
+  const book = new exceljs.stream.xlsx.WorkbookWriter({ stream, useSharedStrings: true, useStyles: true });
+  const sheet = book.addWorksheet('Rows');
+  for (let row = 1; row <= 300; row += 1) sheet.addRow([`text ${row}`, row]).commit();
+  await book.commit();
+  const text = await textOf('xlsx', await written);
+  t.is(text.split('\n').length, 300 + 5);
+  t.true(text.endsWith('| text 299 | 299 |\n| text 300 | 300 |\n\n'));
+});
+
+test('dates that a formula computes are ISO, in both epochs of workbooks', async (t) => {
+  const styles = `<styleSheet><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="164" applyNumberFormat="1"/></cellXfs></styleSheet>`;
+  const row = '<row r="1"><c r="A1" s="1"><f>TODAY()</f><v>46053</v></c><c r="B1" s="1"><v>46053.5</v></c></row>';
+  const entries = xlsxEntries([['a', row]]).map((entry) =>
+    entry.name === 'xl/_rels/workbook.xml.rels'
+      ? {
+          ...entry,
+          content: String(entry.content).replace(
+            '</Relationships>',
+            '<Relationship Id="s" Type="x/styles" Target="/xl/styles.xml"/></Relationships>',
+          ),
+        }
+      : entry,
+  );
+  const book = [...entries, { name: 'xl/styles.xml', content: styles }];
+  t.regex(await textOf('xlsx', makeZip(book)), /\| 2026-01-31 \| 2026-01-31T12:00:00 \|/);
+  const in1904 = book.map((entry) => ({
+    ...entry,
+    content: String(entry.content).replace('<workbookPr/>', '<workbookPr date1904="1"/>'),
+  }));
+  t.regex(await textOf('xlsx', makeZip(in1904)), /\| 2030-02-01 \| 2030-02-01T12:00:00 \|/);
+});
+
+test('a value in the last column makes no table of sixteen thousand columns', async (t) => {
+  t.is(
+    await textOf('xlsx', makeXlsx([['a', `<row r="9">${textCell('A9', 'first')}${textCell('XFD9', 'last')}</row>`]])),
+    '## a\n\n| first | last |\n| --- | --- |\n\n',
+  );
+});
+
+test('a document with a password is told to have one', async (t) => {
+  const reason = 'The file is protected by a password. Remove the password and upload it again.';
+  const encrypted = Buffer.concat([compoundFile, Buffer.alloc(504), Buffer.from('EncryptedPackage', 'utf16le')]);
+  for (const type of ['docx', 'xlsx'] as const) t.is(await reasonFor(type, encrypted), reason);
+  const entries = docxEntries(paragraph('a')).map((entry) => ({ ...entry, flags: 1 }));
+  t.is(await reasonFor('docx', makeZip(entries)), reason);
+});
+
+test('a document of another type is told what it is', async (t) => {
+  const docx = makeDocx(paragraph('a'));
+  const xlsx = makeXlsx([['a', '']]);
+  const asWord = 'The file was uploaded as a Word document (.docx), but its content is';
+  t.is(await reasonFor('docx', xlsx), `${asWord} an Excel workbook (.xlsx).`);
+  t.is(await reasonFor('docx', '%PDF-1.4'), `${asWord} a PDF document.`);
+  t.is(await reasonFor('docx', 'plain'), `${asWord} plain text.`);
+  t.is(
+    await reasonFor('docx', Buffer.concat([compoundFile, Buffer.alloc(504)])),
+    `${asWord} a document of an old Office format (such as .doc or .xls).`,
+  );
+  t.is(
+    await reasonFor('docx', makeZip([{ name: 'ppt/presentation.xml', content: '' }])),
+    `${asWord} a PowerPoint presentation.`,
+  );
+  t.is(await reasonFor('docx', makeZip([{ name: 'a.txt', content: 'a' }])), `${asWord} a ZIP archive.`);
+  t.is(
+    await reasonFor('xlsx', docx),
+    'The file was uploaded as an Excel workbook (.xlsx), but its content is a Word document (.docx).',
+  );
+});
+
+test('a truncated document is told to be damaged, wherever it was cut', async (t) => {
+  const files = {
+    docx: makeDocx(paragraph('text '.repeat(1_000))),
+    xlsx: makeXlsx([['a', `<row r="1">${textCell('A1', 'x')}</row>`]]),
+  };
+  for (const [type, bytes] of Object.entries(files) as ['docx' | 'xlsx', Buffer][]) {
+    for (const share of [0.1, 0.5, 0.9, 0.999]) {
+      t.regex(
+        await reasonFor(type, bytes.subarray(0, bytes.length * share)),
+        /^The file is damaged or incomplete: it cannot be read as an? (?:Word|Excel)/,
+      );
+    }
+  }
+});
+
+test('a document without text is told to be empty', async (t) => {
+  t.is(await reasonFor('docx', makeDocx(paragraph(' '))), 'The file is empty: it has no text.');
+  t.is(
+    await reasonFor('xlsx', makeXlsx([['a', '<row r="1"><c r="A1"/></row>']])),
+    'The file is empty: it has no text.',
+  );
+});
+
+test('broken XML and missing parts are told to be damage', async (t) => {
+  const damaged = /^The file is damaged or incomplete/;
+  t.regex(await reasonFor('docx', makeDocx('<w:p>')), damaged);
+  t.regex(await reasonFor('xlsx', makeXlsx([['a', '<row r="1"><c r="A1">']])), damaged);
+  t.regex(await reasonFor('docx', makeZip([{ name: 'word/document.xml', content: '' }])), damaged);
+});
+
+test('only pages of a PDF are places in a text', async (t) => {
+  t.deepEqual((await read('docx', makeDocx(paragraph('a')))).pageStarts, []);
+});

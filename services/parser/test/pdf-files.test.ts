@@ -1,0 +1,79 @@
+import test from 'ava';
+import { makePdf, pdfOf } from './make-documents.ts';
+import { read, reasonFor, textOf } from './read.ts';
+
+const lorem = 'The body of this document is in one size, and its lines are most of its text.';
+
+test('the text of a PDF keeps its pages, with headings, paragraphs and lists', async (t) => {
+  const { text, pageStarts } = await read(
+    'pdf',
+    makePdf([
+      [
+        { text: 'Manual', size: 24 },
+        { text: lorem },
+        { text: lorem },
+        { text: 'Care', size: 16 },
+        { text: '• Keep it dry.' },
+      ],
+      [],
+      [{ text: lorem }, { text: 'After a gap.', y: 300 }],
+    ]),
+  );
+  t.is(text, `# Manual\n\n${lorem}\n${lorem}\n\n## Care\n\n- Keep it dry.\n\n\n${lorem}\n\nAfter a gap.\n\n`);
+  t.deepEqual(
+    pageStarts.map((start) => text.slice(start, start + 5)),
+    ['# Man', `\n${lorem.slice(0, 4)}`, lorem.slice(0, 5)],
+  );
+});
+
+test('a PDF in many scripts is read', async (t) => {
+  const words = ['Ελληνικά', 'Кириллица', '日本語の文章', '한국어', 'हिन्दी', 'ไทย', 'Türkçe ğ', '👍 astral'];
+  const text = await textOf('pdf', makePdf([words.map((word) => ({ text: word }))]));
+  for (const word of words) t.true(text.includes(word), word);
+  const rightToLeft = 'עברית';
+  t.true((await textOf('pdf', makePdf([[{ text: [...rightToLeft].toReversed().join('') }]]))).includes(rightToLeft));
+});
+
+test('page starts are places in the whole text, also of characters beyond the BMP', async (t) => {
+  const pages = Array.from({ length: 20 }, (_, index) => [{ text: `👍 page ${index + 1}` }]);
+  const { text, pageStarts } = await read('pdf', makePdf(pages));
+  t.is(pageStarts.length, 20);
+  for (const [index, start] of pageStarts.entries()) t.true(text.slice(start).startsWith(`👍 page ${index + 1}\n`));
+});
+
+test('a PDF of pictures is told to look like a scan', async (t) => {
+  t.is(
+    await reasonFor('pdf', makePdf([[], []])),
+    'The file has pages but no text: it looks like a scan. Upload a version with recognised text (OCR).',
+  );
+});
+
+test('a PDF with a password is told to have one', async (t) => {
+  const encrypted = pdfOf(
+    [
+      '<< /Type /Catalog /Pages 2 0 R >>',
+      '<< /Type /Pages /Kids [] /Count 0 >>',
+      `<< /Filter /Standard /V 2 /R 3 /Length 128 /P -44 /O <${'ab'.repeat(32)}> /U <${'cd'.repeat(32)}> >>`,
+    ],
+    { trailer: '/Encrypt 3 0 R /ID [<00> <00>]' },
+  );
+  t.is(
+    await reasonFor('pdf', encrypted),
+    'The file is protected by a password. Remove the password and upload it again.',
+  );
+});
+
+test('a truncated PDF is told to be damaged, wherever it was cut', async (t) => {
+  const bytes = makePdf(Array.from({ length: 5 }, () => [{ text: lorem }]));
+  for (const share of [0.05, 0.3, 0.6, 0.95]) {
+    t.is(
+      await reasonFor('pdf', bytes.subarray(0, bytes.length * share)),
+      'The file is damaged or incomplete: it cannot be read as a PDF document.',
+      `${share}`,
+    );
+  }
+});
+
+test('what is no PDF is told to be mislabelled', async (t) => {
+  t.is(await reasonFor('pdf', 'text'), 'The file was uploaded as a PDF document, but its content is plain text.');
+});

@@ -1,0 +1,34 @@
+import type { ReadLimits } from '../src/file-problem.ts';
+import { FileProblem, reasonOf } from '../src/file-problem.ts';
+import type { FileType } from '../src/file-types.ts';
+import type { ReadText } from '../src/markdown.ts';
+import { readFile } from '../src/read-file.ts';
+
+/** Those of the settings' defaults. */
+export const usualLimits: ReadLimits = {
+  timeoutMs: 60_000,
+  maxMemoryMb: 512,
+  maxCharacters: 5_000_000,
+  maxInflatedBytes: 256 * 2 ** 20,
+  maxPages: 5_000,
+};
+
+/** In this process. */
+export function read(type: FileType, bytes: Uint8Array | string, limits: Partial<ReadLimits> = {}): Promise<ReadText> {
+  return readFile({ type, bytes: Buffer.from(bytes) }, { ...usualLimits, ...limits });
+}
+
+export async function textOf(...file: Parameters<typeof read>): Promise<string> {
+  return (await read(...file)).text;
+}
+
+/** Why a file cannot be read, as the tenant sees it. */
+export async function reasonFor(...[type, bytes, limits]: Parameters<typeof read>): Promise<string> {
+  try {
+    await read(type, bytes, limits);
+  } catch (error) {
+    if (error instanceof FileProblem) return reasonOf(error, type, { ...usualLimits, ...limits });
+    throw error;
+  }
+  throw new Error('the file was read');
+}

@@ -1,0 +1,91 @@
+import test from 'ava';
+import { delimiterOf } from '../src/read-csv.ts';
+import { textParts } from '../src/text-parts.ts';
+import { reasonFor, textOf } from './read.ts';
+
+test('a CSV file is one table with its first record as header, whatever its delimiter', async (t) => {
+  const table = '| name | price |\n| --- | --- |\n| tea | 3,5 |\n| a;b | 4 |\n';
+  t.is(await textOf('csv', 'name,price\ntea,"3,5"\na;b,4\n'), table);
+  t.is(await textOf('csv', 'name;price\r\ntea;3,5\r\n"a;b";4'), table);
+  t.is(await textOf('csv', 'name\tprice\rtea\t3,5\ra;b\t4'), table);
+  t.is(await textOf('csv', 'sep=|\nname|price\ntea|3,5\na;b|4\n'), table);
+  t.is(delimiterOf('a sentence, with a comma\nx;y\nz;1\n'), ';');
+});
+
+test('pipes and line breaks in cells are escaped, so that each record is one row', async (t) => {
+  t.is(
+    await textOf('csv', 'a,b\n"one|two","line 1\r\nline 2"\n"he said ""no""",5" pipe\n'),
+    '| a | b |\n| --- | --- |\n| one\\|two | line 1 line 2 |\n| he said "no" | 5" pipe |\n',
+  );
+});
+
+test('blank records are left out, and short ones are as wide as the header', async (t) => {
+  t.is(
+    await textOf('csv', '\n,,\na,b,c\n,,\n1\n\n1,2,3,4\n'),
+    '| a | b | c |\n| --- | --- | --- |\n| 1 |  |  |\n| 1 | 2 | 3 | 4 |\n',
+  );
+});
+
+test('text in UTF-8, UTF-16 and Windows-1252 is decoded, with and without a byte order mark', async (t) => {
+  const text = 'Grüße,€\n“x”,1\n';
+  const table = '| Grüße | € |\n| --- | --- |\n| “x” | 1 |\n';
+  const utf16 = Buffer.from(text, 'utf16le');
+  const swapped = Buffer.from(utf16).swap16();
+  const windows1252 = Buffer.from('Gr\xfc\xdfe,\x80\n\x93x\x94,1\n', 'latin1');
+  const files = [
+    Buffer.from(text),
+    Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(text)]),
+    Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]),
+    Buffer.concat([Buffer.from([0xfe, 0xff]), swapped]),
+    windows1252,
+  ];
+  for (const file of files) t.is(await textOf('csv', file), table);
+  const ascii = Buffer.from('a,b\n1,2\n', 'utf16le');
+  t.is(await textOf('csv', ascii), await textOf('csv', 'a,b\n1,2\n'));
+  t.is(await textOf('csv', ascii.swap16()), await textOf('csv', 'a,b\n1,2\n'));
+});
+
+test('Markdown is kept as it is, without what no stored text may have', async (t) => {
+  const text = '# Heading\n\n- item\n\n| a | b |\n| --- | --- |\n\n日本語 العربية 👩‍👩‍👧\n';
+  t.is(await textOf('markdown', text), text);
+  t.is(await textOf('markdown', 'a\r\nb\rc\u0007\u001bd'), 'a\nb\ncd');
+});
+
+test('an empty file, and one of blanks, is told to be empty', async (t) => {
+  const reason = 'The file is empty: it has no text.';
+  for (const type of ['csv', 'markdown'] as const) {
+    for (const text of ['', ' \n\t\r\n ', '\ufeff']) t.is(await reasonFor(type, text), reason);
+  }
+  t.is(await reasonFor('csv', ',,\n,,\n'), reason);
+  for (const type of ['pdf', 'docx', 'xlsx'] as const) t.is(await reasonFor(type, ''), reason);
+});
+
+test('what is no text is told to be mislabelled', async (t) => {
+  t.is(await reasonFor('csv', '%PDF-1.7\n'), 'The file was uploaded as CSV text, but its content is a PDF document.');
+  const png = Buffer.from('89504e470d0a1a0a0000', 'hex');
+  t.is(await reasonFor('markdown', png), 'The file was uploaded as Markdown text, but its content is an image.');
+  const other = Buffer.from('text\0text');
+  t.is(
+    await reasonFor('markdown', other),
+    'The file was uploaded as Markdown text, but its content is something else.',
+  );
+});
+
+test('a text is as long as the limit or too long, counted in characters', async (t) => {
+  const reason = 'The text of the file is longer than 1,000 characters.';
+  const limits = { maxCharacters: 1_000 };
+  t.is(await textOf('markdown', '👍'.repeat(1_000), limits), '👍'.repeat(1_000));
+  t.is(await reasonFor('markdown', '👍'.repeat(1_001), limits), reason);
+  t.is(await reasonFor('markdown', 'a'.repeat(1_001), limits), reason);
+});
+
+test('a text is cut into parts below 1 MB, none within a character', (t) => {
+  const text = `a${'👍'.repeat(300_000)}${'ह'.repeat(300_000)}`;
+  const parts = [...textParts(text)];
+  t.is(parts.join(''), text);
+  for (const part of parts) {
+    t.true(Buffer.byteLength(part) < 1_000_000);
+    t.true(part.isWellFormed());
+  }
+  t.deepEqual([...textParts('ab👍', 3)], ['ab', '👍']);
+});
