@@ -29,7 +29,10 @@ interface Idle {
  * A process takes the next file of the same tenant, because its start may take longer than a file. After any problem, and with half of its
  * memory in use, it ends: the next file gets a new one, and no tenant's file ever meets what another's has left.
  */
-export function documentReader({ maxProcesses, idleMs = 30_000, ...limits }: DocumentReaderOptions): DocumentReader {
+export function documentReader(
+  { maxProcesses, idleMs = 30_000, ...limits }: DocumentReaderOptions,
+  start = startReaderProcess,
+): DocumentReader {
   const processes = new Set<ReaderProcess>();
   let idle: Idle[] = [];
   let stopped = false;
@@ -42,7 +45,7 @@ export function documentReader({ maxProcesses, idleMs = 30_000, ...limits }: Doc
       return own.reader;
     }
     if (processes.size >= maxProcesses && idle[0]) retire(idle[0]);
-    const reader = startReaderProcess(limits);
+    const reader = start(limits);
     processes.add(reader);
     return reader;
   }

@@ -24,6 +24,8 @@ export const parseKind = 'parser.parse';
 
 /** A file that ends its reader, or this process, so often is FAILED. */
 const maxAttempts = 5;
+/** Most documents are read by then; another process starts anew with the others. */
+const stopGraceMs = 5_000;
 const longestWaitMs = 30_000;
 const completeTimeoutMs = 60_000;
 
@@ -36,6 +38,7 @@ export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
     perTenantLimit: perTenant,
     leaseMs,
     maxAttempts,
+    stopGraceMs,
     handler: async (run) => {
       try {
         await parseDocument(ports, config, run);

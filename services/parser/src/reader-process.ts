@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startTaskProcess, TaskProcessDied } from '@parley/kernel/task-process';
+import { unavailable } from '@parley/kernel/errors';
+import { startTaskProcess, TaskProcessDied, TaskProcessNotStarted } from '@parley/kernel/task-process';
 import type { ContentKind } from './content-kind.ts';
 import { FileProblem, type Problem, type ReadLimits } from './file-problem.ts';
 import type { ReadText } from './markdown.ts';
@@ -36,12 +37,7 @@ export function startReaderProcess(limits: ReadLimits) {
     module: new URL('./reader-main.ts', import.meta.url),
     purpose: 'that reads files',
     serialization: 'advanced',
-    execArgv: [
-      '--permission',
-      ...codeFolders().map((folder) => `--allow-fs-read=${folder}/`),
-      '--disallow-code-generation-from-strings',
-      `--max-old-space-size=${Math.floor(limits.maxMemoryMb * heapShare)}`,
-    ],
+    execArgv: readerArguments(limits),
   });
 
   /** The kernel shows the memory of another process at once, also while that is busy. Elsewhere the limit of the heap must do. */
@@ -60,7 +56,7 @@ export function startReaderProcess(limits: ReadLimits) {
       return process.ended;
     },
     residentMb,
-    /** One at a time. @throws FileProblem; the signal's reason; Error if the process did not start, ended, or was ended. */
+    /** One at a time. @throws FileProblem; the signal's reason; DomainError `unavailable` if it did not start; Error if it ended. */
     async read(file: FileToRead, signal: AbortSignal): Promise<ReadText> {
       signal.throwIfAborted();
       const stop = () => process.kill(signal.reason);
@@ -76,6 +72,7 @@ export function startReaderProcess(limits: ReadLimits) {
         throw new FileProblem(problem, { ...(found && { found }), cause: errorName && { name: errorName } });
       } catch (error) {
         if (error instanceof TaskProcessDied && error.how === 'SIGABRT') throw new FileProblem('tooMuchMemory');
+        if (error instanceof TaskProcessNotStarted) throw unavailable(error.message, error);
         throw error;
       } finally {
         clearInterval(watch);
@@ -84,6 +81,16 @@ export function startReaderProcess(limits: ReadLimits) {
     },
     end: () => process.end(),
   };
+}
+
+/** Node's arguments that take these rights away. */
+export function readerArguments({ maxMemoryMb }: Pick<ReadLimits, 'maxMemoryMb'>): string[] {
+  return [
+    '--permission',
+    ...codeFolders().map((folder) => `--allow-fs-read=${folder}/`),
+    '--disallow-code-generation-from-strings',
+    `--max-old-space-size=${Math.floor(maxMemoryMb * heapShare)}`,
+  ];
 }
 
 /** Where its code and its packages are. */

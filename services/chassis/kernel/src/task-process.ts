@@ -32,6 +32,15 @@ export class TaskProcessDied extends Error {
   }
 }
 
+/** No task has begun, so this says nothing about one. */
+export class TaskProcessNotStarted extends Error {
+  override name = 'TaskProcessNotStarted';
+
+  constructor(purpose: string, how: string, cause?: unknown) {
+    super(`The process ${purpose} did not start${how}`, { cause });
+  }
+}
+
 /**
  * Performs tasks in a process that can be killed, one at a time. It has none of the service's environment, which holds secrets. Not a
  * thread: one allocation beyond its heap limit would abort the whole process. Its priority is normal, because timeouts are wall-clock
@@ -61,7 +70,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   const onEnd = (how: string, cause?: unknown): void => {
     ended = true;
     clearTimeout(starting);
-    ready.reject(ending ?? new Error(`The process ${purpose} did not start: ${how}`, { cause }));
+    ready.reject(ending ?? new TaskProcessNotStarted(purpose, `: ${how}`, cause));
     waiting?.reject(ending ?? new TaskProcessDied(purpose, how));
     exited.resolve();
   };
@@ -76,7 +85,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     else kill(error); // unusable without its channel
   });
   child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
-  const onStartTimeout = () => kill(new Error(`The process ${purpose} did not start within ${startTimeoutMs} ms`));
+  const onStartTimeout = () => kill(new TaskProcessNotStarted(purpose, ` within ${startTimeoutMs} ms`));
   const starting = setTimeout(onStartTimeout, startTimeoutMs).unref();
   setRef(child, false);
 
@@ -87,7 +96,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     },
     /** Kills it at once: the task under way is rejected with `why`. */
     kill,
-    /** @throws TaskProcessDied; the error of `onTimeout` or `kill`; Error if the process did not start or was ended. */
+    /** @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout` or `kill`; Error if the process was ended. */
     async perform(task: Task, { timeoutMs, onTimeout }: PerformOptions): Promise<Answer> {
       if (this.ended || isBusy) throw new Error(`The process ${purpose} takes no task now`);
       isBusy = true;

@@ -1,0 +1,73 @@
+import test, { type ExecutionContext } from 'ava';
+import { documentReader } from '../src/document-reader.ts';
+import { FileProblem, type ReadLimits } from '../src/file-problem.ts';
+import { bombs } from './make-bombs.ts';
+import { headingOf, makeDocx, paragraph } from './make-documents.ts';
+import { usualLimits } from './read.ts';
+
+const signal = new AbortController().signal;
+const goodFile = { type: 'docx', bytes: makeDocx(headingOf(1, 'Good') + paragraph('text')) } as const;
+const goodText = { text: '# Good\n\ntext\n\n', pageStarts: [] };
+
+function readerOf(t: ExecutionContext, limits: Partial<ReadLimits> = {}, maxProcesses = 2) {
+  const reader = documentReader({ ...usualLimits, ...limits, maxProcesses });
+  t.teardown(() => reader.stop());
+  return reader;
+}
+
+for (const { what, type, make, problem, limits } of bombs) {
+  test.serial(`${what} is ${problem}, and the next document of the tenant is read`, async (t) => {
+    const reader = readerOf(t, limits);
+    const of = { tenantId: 1, signal };
+    const error = await t.throwsAsync(reader.read({ type, bytes: make() }, of), { instanceOf: FileProblem });
+    t.is(error.problem, problem);
+    t.deepEqual(await reader.read(goodFile, of), goodText);
+  });
+}
+
+const eight = [
+  'a page of packed blanks',
+  'a Word document whose model does not fit into memory',
+  'a CSV file of empty cells',
+  'a CSV file of endless rows',
+  'entities of entities in a workbook',
+  'a part that is larger than it declares',
+  'parts that overlap',
+  'a Markdown file that is too long',
+];
+
+test.serial(
+  'eight bombs at once each have their problem, good documents beside them are read, and the event loop responds',
+  async (t) => {
+    const reader = readerOf(t, { maxMemoryMb: 256 }, 10);
+    const files = eight.map((what) => {
+      const bomb = bombs.find((each) => each.what === what);
+      if (!bomb) throw new Error(`no bomb: ${what}`);
+      return { ...bomb, bytes: bomb.make() };
+    });
+    let last = performance.now();
+    let longestGap = 0;
+    const timer = setInterval(() => {
+      longestGap = Math.max(longestGap, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    t.teardown(() => clearInterval(timer));
+    const begun = performance.now();
+    const problems = files.map(async ({ type, bytes }) => {
+      const error = await t.throwsAsync(reader.read({ type, bytes }, { tenantId: 1, signal }), {
+        instanceOf: FileProblem,
+      });
+      return error.problem;
+    });
+    const good = [2, 3].map((tenantId) => reader.read(goodFile, { tenantId, signal }));
+    for (const read of await Promise.all(good)) t.deepEqual(read, goodText);
+    t.deepEqual(
+      await Promise.all(problems),
+      files.map(({ problem }) => problem),
+    );
+    const took = performance.now() - begun;
+    clearInterval(timer);
+    // Read in this process, they would block it for nearly all of the time.
+    t.true(longestGap < took / 4, `a gap of ${longestGap} ms in ${took} ms`);
+  },
+);

@@ -1,0 +1,53 @@
+// Serial, because each counts the processes of this one.
+import { readFileSync } from 'node:fs';
+import { eventually } from '@parley/testing/eventually';
+import test from 'ava';
+import { makeDocx } from './make-documents.ts';
+import { parserMesh } from './parser-mesh.ts';
+
+test.serial('a parser that stops kills the reader, and the document is left to the next one', async (t) => {
+  const mesh = await parserMesh(t, { PARSER_MAX_MEMORY_MB: '4096', PARSER_TIMEOUT_MS: '600000' });
+  const first = await mesh.replica();
+  const document = await mesh.upload(1, 'docx', makeDocx('<w:p/>'.repeat(10_000_000)));
+  await first.eventBus.publish([mesh.uploaded(1)]);
+  await eventually('it reads', () => readers().some((pid) => residentMb(pid) > 150));
+  await first.unit.stop();
+  t.deepEqual(readers(), []);
+  t.deepEqual([document.text, document.reason], [undefined, undefined]);
+  t.is((await mesh.jobs()).length, 1);
+});
+
+test.serial('a document that ends each process that reads it is FAILED at last', async (t) => {
+  const mesh = await parserMesh(t, { PARSER_MAX_MEMORY_MB: '4096' });
+  const { eventBus } = await mesh.replica();
+  const document = await mesh.upload(1, 'docx', makeDocx('<w:p/>'.repeat(3_000_000)));
+  await eventBus.publish([mesh.uploaded(1)]);
+  const killer = setInterval(() => {
+    for (const pid of readers()) if (residentMb(pid) > 150) process.kill(pid, 'SIGKILL'); // it reads
+  }, 20);
+  t.teardown(() => clearInterval(killer));
+  t.is((await mesh.ended(1)).reason, 'The file could not be read: each attempt to read it ended unexpectedly.');
+  t.is(document.begun, 5);
+  await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
+});
+
+/** The processes that this one has started to read files. */
+function readers(): number[] {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
+  return children
+    .split(' ')
+    .filter((pid) => pid !== '' && fileOf(pid, 'cmdline').includes('reader-main'))
+    .map(Number);
+}
+
+function residentMb(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(fileOf(pid, 'status'))?.[1] ?? 0) / 1_024;
+}
+
+function fileOf(pid: number | string, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return ''; // it has ended
+  }
+}

@@ -1,0 +1,173 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Envelope } from '@parley/events/envelope';
+import { inProcessEventBus } from '@parley/events/in-process-event-bus';
+import { createAddresses } from '@parley/kernel/addresses';
+import { createCallers } from '@parley/kernel/caller';
+import { type DomainError, notFound } from '@parley/kernel/errors';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import type { Part } from '@parley/kernel/unit';
+import type { ObjectStore } from '@parley/objects/object-store';
+import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
+import {
+  KnowledgeServiceDefinition,
+  type KnowledgeServiceImplementation,
+} from '@parley/protos/parley/knowledge/v1/knowledge';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { eventually } from '@parley/testing/eventually';
+import { storageOf } from '@parley/testing/object-stores';
+import { startService } from '@parley/testing/service-harness';
+import { stubRpc } from '@parley/testing/stub-rpc';
+import { replicaOf, testSchema } from '@parley/testing/test-schema';
+import type { ExecutionContext } from 'ava';
+import { type FileType, fileTypes } from '../src/file-types.ts';
+import { parserSchema } from '../src/parser-schema.ts';
+import { parser } from '../src/service.ts';
+
+/** A document as the stub of knowledge has it. */
+export interface StubDocument {
+  tenantId: number;
+  objectKey: string;
+  objectEtag: string;
+  mimeType: string;
+  /** How often a parser has begun with it. */
+  begun: number;
+  text?: string;
+  pageStarts?: number[];
+  largestPartBytes?: number;
+  reason?: string;
+}
+
+const mimeTypeOf = (type: FileType) =>
+  Object.entries(fileTypes).find(([, each]) => each === type)?.[0] ?? 'application/octet-stream';
+
+/** Parser with an object store of files, and a stub of knowledge over gRPC. */
+export async function parserMesh(t: ExecutionContext, env: Record<string, string> = {}) {
+  const database = await testSchema(t, parserSchema);
+  const { store } = await storageOf(t);
+  const addresses = createAddresses({});
+  const callers = createCallers(randomBytes(32));
+  const documents = new Map<number, StubDocument>();
+  /** Thrown by a call instead of its answer. */
+  const failures: Partial<Record<'begin' | 'complete' | 'fail', DomainError>> = {};
+
+  function own(id: number, tenantId: number | null): StubDocument {
+    const document = documents.get(id);
+    if (!document || document.tenantId !== tenantId) throw notFound('Document', id);
+    return document;
+  }
+
+  const rpc = stubRpc<KnowledgeServiceImplementation<MeshContext>>(KnowledgeServiceDefinition, {
+    async beginDocument({ documentId }, { caller }) {
+      const { objectKey, objectEtag, mimeType } = own(documentId, caller.tenantId);
+      own(documentId, caller.tenantId).begun += 1;
+      if (failures.begin) throw failures.begin;
+      return { objectKey, objectEtag, mimeType, sizeBytes: 1n, fileName: 'a file' };
+    },
+    async completeDocument(parts, { caller }) {
+      let document: StubDocument | undefined;
+      let text = '';
+      const pageStarts: number[] = [];
+      let largestPartBytes = 0;
+      for await (const part of parts) {
+        document ??= own(part.documentId, caller.tenantId);
+        text += part.text;
+        pageStarts.push(...part.pageStarts);
+        largestPartBytes = Math.max(largestPartBytes, Buffer.byteLength(part.text));
+      }
+      if (failures.complete) throw failures.complete;
+      if (document) Object.assign(document, { text, pageStarts, largestPartBytes });
+      return {};
+    },
+    async failDocument({ documentId, reason }, { caller }) {
+      if (failures.fail) throw failures.fail;
+      Object.assign(own(documentId, caller.tenantId), { reason });
+      return {};
+    },
+  });
+
+  const serverOn = (port: number): Part =>
+    rpcServer({
+      unit: 'knowledge',
+      port,
+      callers,
+      log: createLogger('knowledge', { LOG_LEVEL: 'fatal' }),
+      metrics: createMetrics('knowledge'),
+      drainTimeoutMs: 200,
+      services: (server) => server.add(KnowledgeServiceDefinition, rpc),
+      onListening: (address) => addresses.announce('knowledge', 'rpc', address),
+    });
+  let server = serverOn(0);
+  await server.start();
+  t.teardown(() => server.stop());
+
+  /** Another process of parser. `store`: in place of the mesh's. */
+  async function replica(objectStore: ObjectStore = store) {
+    const own = await replicaOf(t, database, parserSchema);
+    const eventBus = inProcessEventBus({
+      deadLetters: { append: () => Promise.reject(new Error('none is expected')) },
+    });
+    const { unit } = await startService(t, parser, {
+      env,
+      database: own,
+      dependencies: { addresses, callers, eventBus, objectStore },
+    });
+    return {
+      unit,
+      eventBus,
+      /** Closes its database, as if it had died. */
+      kill: () => own.close(),
+    };
+  }
+
+  return {
+    store,
+    documents,
+    failures,
+    replica,
+    /** Stores a file of tenant 1, and a document that waits for a parser. */
+    async upload(id: number, type: FileType, bytes: Uint8Array | string): Promise<StubDocument> {
+      const objectKey = `tenants/1/uploads/${randomUUID()}/file`;
+      const mimeType = mimeTypeOf(type);
+      const { etag } = await store.put(objectKey, Buffer.from(bytes), { contentType: mimeType });
+      const document = { tenantId: 1, objectKey, objectEtag: etag, mimeType, begun: 0 };
+      documents.set(id, document);
+      return document;
+    },
+    uploaded: (documentId: number, version = 1): Envelope => ({
+      id: randomUUID(),
+      topic: 'document-uploaded',
+      type: 'document.uploaded.v1',
+      source: 'knowledge',
+      key: String(documentId),
+      tenantId: 1,
+      time: new Date(),
+      data: DocumentUploaded.encode({ documentId, knowledgeBaseId: 1, version }).finish(),
+    }),
+    /** The document once its text is there, or the reason why not. */
+    ended: (id: number) =>
+      eventually(
+        'the document has ended',
+        () => {
+          const document = documents.get(id);
+          return document?.text !== undefined || document?.reason !== undefined ? document : undefined;
+        },
+        { timeoutMs: 60_000 },
+      ),
+    async jobs(): Promise<{ attempt: number; payload: { waits?: number }; state: string }[]> {
+      const { rows } = await database.transactShared(({ knex }) =>
+        knex.raw('select attempt, payload, state from jobs'),
+      );
+      return rows;
+    },
+    /** The result starts it again on the same address. */
+    async stopKnowledge() {
+      const port = Number(addresses.of('knowledge', 'rpc').split(':')[1]);
+      await server.stop();
+      return async () => {
+        server = serverOn(port);
+        await server.start();
+      };
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { conflict, notFound, unavailable } from '@parley/kernel/errors';
+import { absentObjectStore } from '@parley/objects/object-store';
+import { eventually } from '@parley/testing/eventually';
+import test from 'ava';
+import { makeDocx, makePdf, makeXlsx, paragraph, textCell } from './make-documents.ts';
+import { parserMesh } from './parser-mesh.ts';
+
+test('each kind of file is parsed, and its text and pages are handed to knowledge', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  await mesh.upload(1, 'pdf', makePdf([[{ text: 'page one' }], [{ text: 'page two' }]]));
+  await mesh.upload(2, 'docx', makeDocx(paragraph('word')));
+  await mesh.upload(3, 'xlsx', makeXlsx([['Sheet', `<row r="1">${textCell('A1', 'cell')}</row>`]]));
+  await mesh.upload(4, 'csv', 'a,b\n1,2\n');
+  await mesh.upload(5, 'markdown', '# Heading\n');
+  await eventBus.publish([1, 2, 3, 4, 5].map((id) => mesh.uploaded(id)));
+  const texts = await Promise.all([1, 2, 3, 4, 5].map(async (id) => (await mesh.ended(id)).text));
+  t.deepEqual(texts, [
+    'page one\n\npage two\n\n',
+    'word\n\n',
+    '## Sheet\n\n| cell |\n| --- |\n\n',
+    '| a | b |\n| --- | --- |\n| 1 | 2 |\n',
+    '# Heading\n',
+  ]);
+  t.deepEqual(mesh.documents.get(1)?.pageStarts, [0, 10]);
+  await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
+});
+
+test('a file that cannot be read is FAILED with its reason', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  await mesh.upload(1, 'pdf', 'no PDF');
+  await eventBus.publish([mesh.uploaded(1)]);
+  t.is((await mesh.ended(1)).reason, 'The file was uploaded as a PDF document, but its content is plain text.');
+});
+
+test('a long text reaches knowledge whole, in parts below 1 MB', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  const text = 'Ένα μεγάλο κείμενο 👍\n'.repeat(120_000);
+  await mesh.upload(1, 'markdown', text);
+  await eventBus.publish([mesh.uploaded(1)]);
+  const { text: received, largestPartBytes = 0 } = await mesh.ended(1);
+  t.true(received === text);
+  t.true(largestPartBytes < 1_000_000);
+});
+
+test('only the confirmed version is parsed: a file that was replaced or removed is FAILED', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  const replaced = await mesh.upload(1, 'markdown', 'confirmed');
+  await mesh.store.put(replaced.objectKey, Buffer.from('other'), { contentType: 'text/markdown' });
+  const gone = await mesh.upload(2, 'markdown', 'confirmed');
+  await mesh.store.delete(gone.objectKey);
+  await mesh.upload(3, 'markdown', Buffer.alloc(20 * 2 ** 20 + 1, 'a'));
+  const foreign = await mesh.upload(4, 'markdown', 'of tenant 1');
+  foreign.objectKey = foreign.objectKey.replace('tenants/1/', 'tenants/2/');
+  await mesh.store.put(foreign.objectKey, Buffer.from('of tenant 1'), { contentType: 'text/markdown' });
+  await eventBus.publish([1, 2, 3, 4].map((id) => mesh.uploaded(id)));
+  t.is((await mesh.ended(1)).reason, 'The file was replaced after its upload was confirmed. Upload it again.');
+  t.is((await mesh.ended(2)).reason, 'The uploaded file is not there any more. Upload it again.');
+  t.is((await mesh.ended(3)).reason, 'The file is larger than 20 MB.');
+  t.is((await mesh.ended(4)).reason, 'The uploaded file is not there any more. Upload it again.');
+});
+
+test('an event that is delivered repeatedly begins one parse', async (t) => {
+  const mesh = await parserMesh(t);
+  const first = await mesh.replica();
+  const second = await mesh.replica();
+  await mesh.upload(1, 'markdown', 'text');
+  const event = mesh.uploaded(1);
+  await Promise.all([first, second].map(({ eventBus }) => eventBus.publish([event, event])));
+  await mesh.ended(1);
+  await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
+  t.is(mesh.documents.get(1)?.begun, 1);
+});
+
+test('a document that nobody waits for any more ends its job silently', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  await eventBus.publish([mesh.uploaded(404)]);
+  await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
+
+  await mesh.upload(1, 'markdown', 'text');
+  mesh.failures.complete = notFound('Document', 1);
+  await eventBus.publish([mesh.uploaded(1)]);
+  await eventually(
+    'no job is left',
+    async () => (await mesh.jobs()).length === 0 && mesh.documents.get(1)?.begun === 1,
+  );
+  t.is(mesh.documents.get(1)?.reason, undefined);
+});
+
+test('while the object store is away a document waits without using up its attempts', async (t) => {
+  const mesh = await parserMesh(t);
+  const away = await mesh.replica(absentObjectStore());
+  const document = await mesh.upload(1, 'markdown', 'text');
+  await away.eventBus.publish([mesh.uploaded(1)]);
+  await eventually('it has waited twice', async () => (await mesh.jobs())[0]?.payload.waits === 2);
+  t.deepEqual([document.text, document.reason], [undefined, undefined]);
+  t.true((await mesh.jobs()).every(({ attempt }) => attempt <= 1));
+  await away.unit.stop();
+  await mesh.replica();
+  t.is((await mesh.ended(1)).text, 'text');
+});
+
+test('while knowledge is away a document waits without using up its attempts', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  await mesh.upload(1, 'markdown', 'text');
+  const restart = await mesh.stopKnowledge();
+  await eventBus.publish([mesh.uploaded(1)]);
+  await eventually('it has waited', async () => ((await mesh.jobs())[0]?.payload.waits ?? 0) >= 1);
+  t.true((await mesh.jobs()).every(({ attempt }) => attempt <= 1));
+  await restart();
+  t.is((await mesh.ended(1)).text, 'text');
+});
+
+test('a text that knowledge could not take is parsed again', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  const document = await mesh.upload(1, 'markdown', 'text');
+  mesh.failures.complete = unavailable('away');
+  await eventBus.publish([mesh.uploaded(1)]);
+  await eventually('it was begun', () => document.begun === 1);
+  await eventually('it waits', async () => (await mesh.jobs())[0]?.payload.waits === 1);
+  delete mesh.failures.complete;
+  t.is((await mesh.ended(1)).text, 'text');
+});
+
+test('the document of a parser that died is parsed by the next one', async (t) => {
+  const mesh = await parserMesh(t, { PARSER_LEASE_MS: '1500', PARSER_MAX_MEMORY_MB: '4096' });
+  const first = await mesh.replica();
+  const document = await mesh.upload(1, 'docx', makeDocx('<w:p/>'.repeat(3_000_000)));
+  await first.eventBus.publish([mesh.uploaded(1)]);
+  await eventually('it was begun', () => document.begun === 1);
+  await first.kill();
+  const bytes = Buffer.from(makeDocx(paragraph('small')));
+  document.objectEtag = (await mesh.store.put(document.objectKey, bytes, { contentType: document.mimeType })).etag;
+  await mesh.replica();
+  t.is((await mesh.ended(1)).text, 'small\n\n');
+  t.true(document.begun >= 2);
+});
+
+test('another error of knowledge is retried, and never shown to the tenant', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  const document = await mesh.upload(1, 'markdown', 'text');
+  mesh.failures.complete = conflict('a detail of knowledge');
+  await eventBus.publish([mesh.uploaded(1)]);
+  await eventually('it was retried', () => document.begun === 2);
+  delete mesh.failures.complete;
+  t.is((await mesh.ended(1)).text, 'text');
+});
