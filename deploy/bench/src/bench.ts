@@ -3,6 +3,7 @@ import { localFigures } from './local.ts';
 import { loginsFigures } from './logins.ts';
 import { meshFigures } from './mesh.ts';
 import { modelsFigures } from './models.ts';
+import { parserFigures } from './parser.ts';
 
 /** The benchmarks. Each returns its figures, or the reason why this machine cannot run it. */
 export const parts = {
@@ -11,4 +12,5 @@ export const parts = {
   gateway: gatewayFigures,
   mesh: meshFigures,
   models: modelsFigures,
+  parser: parserFigures,
 };

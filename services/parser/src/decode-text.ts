@@ -2,18 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import { contentKindOf } from './content-kind.ts';
 import { FileProblem } from './file-problem.ts';
 
+const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
+
 /**
- * The text of a file in UTF-8, UTF-16 or, as old programs write, Windows-1252, without its byte order mark.
+ * The text of a file in UTF-8, UTF-16 or, as old programs write, Windows-1252, as UTF-8 without a byte order mark.
  * @throws FileProblem `mislabelled` where the bytes are no text; `empty` for none.
  */
-export function decodeText(bytes: Buffer): string {
+export function utf8Of(bytes: Buffer): Buffer {
   if (bytes.length === 0) throw new FileProblem('empty');
   const kind = contentKindOf(bytes);
   if (kind !== 'text') throw new FileProblem('mislabelled', { found: kind });
-  const text = new TextDecoder(encodingOf(bytes)).decode(bytes);
-  if (text.includes('\0')) throw new FileProblem('mislabelled', { found: 'binary' });
-  if (text.trim() === '') throw new FileProblem('empty');
-  return text;
+  const encoding = encodingOf(bytes);
+  const utf8 = encoding === 'utf-8' ? bytes : Buffer.from(new TextDecoder(encoding).decode(bytes));
+  if (utf8.includes(0)) throw new FileProblem('mislabelled', { found: 'binary' });
+  return utf8.subarray(0, utf8Mark.length).equals(utf8Mark) ? utf8.subarray(utf8Mark.length) : utf8;
 }
 
 function encodingOf(bytes: Buffer): string {

@@ -1,15 +1,20 @@
 import type { Part } from '@parley/kernel/unit';
-import type { ReadLimits } from './file-problem.ts';
+import { FileProblem, type ReadLimits } from './file-problem.ts';
 import type { ReadText } from './markdown.ts';
 import type { FileToRead } from './read-file.ts';
 import { type ReaderProcess, startReaderProcess } from './reader-process.ts';
+
+export interface ReadFor {
+  tenantId: number;
+  signal: AbortSignal;
+}
 
 export interface DocumentReader extends Part {
   /**
    * Reads a file in a process of its own.
    * @throws FileProblem; the signal's reason; any other Error where the process ended in another way, which may succeed the next time.
    */
-  read(file: FileToRead, of: { tenantId: number; signal: AbortSignal }): Promise<ReadText>;
+  read(file: FileToRead, of: ReadFor): Promise<ReadText>;
 }
 
 export interface DocumentReaderOptions extends ReadLimits {
@@ -25,9 +30,13 @@ interface Idle {
   timer: NodeJS.Timeout;
 }
 
+/** With more than this share of its memory in use, a process takes no other file. */
+const reusableBelow = 0.75;
+
 /**
- * A process takes the next file of the same tenant, because its start may take longer than a file. After any problem, and with half of its
- * memory in use, it ends: the next file gets a new one, and no tenant's file ever meets what another's has left.
+ * A process takes the next file of the same tenant, because its start may take longer than a file. After any problem it ends, so that no
+ * tenant's file ever meets what another's has left. A file that exhausts a process that was used before is read again in a new one: what
+ * the earlier files left must not count against it.
  */
 export function documentReader(
   { maxProcesses, idleMs = 30_000, ...limits }: DocumentReaderOptions,
@@ -37,13 +46,15 @@ export function documentReader(
   let idle: Idle[] = [];
   let stopped = false;
 
-  function acquire(tenantId: number): ReaderProcess {
+  function idleOf(tenantId: number): ReaderProcess | undefined {
     const own = idle.findLast((each) => each.tenantId === tenantId && !each.reader.ended);
-    if (own) {
-      clearTimeout(own.timer);
-      idle = idle.filter((each) => each !== own);
-      return own.reader;
-    }
+    if (!own) return undefined;
+    clearTimeout(own.timer);
+    idle = idle.filter((each) => each !== own);
+    return own.reader;
+  }
+
+  function startNew(): ReaderProcess {
     if (processes.size >= maxProcesses && idle[0]) retire(idle[0]);
     const reader = start(limits);
     processes.add(reader);
@@ -52,12 +63,16 @@ export function documentReader(
 
   function keep(reader: ReaderProcess, tenantId: number): void {
     const { ended } = reader;
-    if (ended || stopped || processes.size > maxProcesses || !((reader.residentMb() ?? 0) < limits.maxMemoryMb / 2)) {
+    if (ended || stopped || processes.size > maxProcesses || isFull(reader)) {
       void end(reader);
       return;
     }
     const kept: Idle = { reader, tenantId, timer: setTimeout(() => retire(kept), idleMs).unref() };
     idle.push(kept);
+  }
+
+  function isFull(reader: ReaderProcess): boolean {
+    return (reader.residentMb() ?? 0) > reusableBelow * limits.maxMemoryMb;
   }
 
   function retire(kept: Idle): void {
@@ -71,6 +86,17 @@ export function documentReader(
     await reader.end();
   }
 
+  async function readIn(reader: ReaderProcess, file: FileToRead, of: ReadFor): Promise<ReadText> {
+    try {
+      const text = await reader.read(file, of.signal);
+      keep(reader, of.tenantId);
+      return text;
+    } catch (error) {
+      void end(reader);
+      throw error;
+    }
+  }
+
   return {
     name: 'document reader',
     async start() {
@@ -78,15 +104,15 @@ export function documentReader(
     },
     async read(file, { tenantId, signal }) {
       if (stopped) throw new Error('No files are read any more');
-      const reader = acquire(tenantId);
-      try {
-        const text = await reader.read(file, signal);
-        keep(reader, tenantId);
-        return text;
-      } catch (error) {
-        void end(reader);
-        throw error;
+      const used = idleOf(tenantId);
+      if (used) {
+        try {
+          return await readIn(used, file, { tenantId, signal });
+        } catch (error) {
+          if (!(error instanceof FileProblem && error.problem === 'tooMuchMemory')) throw error;
+        }
       }
+      return readIn(startNew(), file, { tenantId, signal });
     },
     async stop() {
       stopped = true;

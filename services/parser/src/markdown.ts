@@ -65,12 +65,7 @@ export function tableHead(cells: string[]): string {
 }
 
 export function tableRow(cells: string[]): string {
-  return plainRow(cells.map(cellText));
-}
-
-/** Of cells that hold neither a pipe nor a line break. */
-export function plainRow(cells: string[]): string {
-  return `| ${cells.join(' | ')} |\n`;
+  return `| ${cells.map(cellText).join(' | ')} |\n`;
 }
 
 function cellText(text: string): string {

@@ -1,12 +1,13 @@
 import { CsvError, parse } from 'csv-parse/sync';
-import { decodeText } from './decode-text.ts';
+import { utf8Of } from './decode-text.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import { markdownWriter, plainRow, type ReadText, tableHead, tableRow } from './markdown.ts';
+import { markdownWriter, type ReadText, tableHead, tableRow } from './markdown.ts';
+import { scanCsv } from './scan-csv.ts';
 
 const delimiters = [',', ';', '\t', '|'];
 
 const lenient = {
-  record_delimiter: ['\r\n', '\n', '\r'],
+  record_delimiter: '\n',
   relax_column_count: true,
   relax_quotes: true,
   skip_empty_lines: true,
@@ -14,55 +15,72 @@ const lenient = {
 
 /** So many characters show which delimiter a file has. */
 const sampleCharacters = 65_536;
+/** Rows are written so many characters at a time, since each text that is written is checked. */
+const batchCharacters = 65_536;
 
 /** One table, with the first record as its header. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
-  const { text, delimiter } = sniffed(decodeText(bytes));
-  const writer = markdownWriter(maxCharacters);
-  const row = /["|]/u.test(text) ? tableRow : plainRow;
-  let width = 0;
-  const write = (record: string[]): null => {
-    if (record.every((cell) => cell === '')) return null;
-    if (width === 0) {
-      width = record.length;
-      writer.append(tableHead(record));
-    } else {
-      while (record.length < width) record.push('');
-      writer.append(row(record));
-    }
-    return null;
-  };
+  const { text, delimiter } = sniffed(utf8Of(bytes).toString().replaceAll(/\r\n?/gu, '\n'));
+  const scanned = tableWriter(maxCharacters);
+  const table = scanCsv(text, delimiter, scanned.write) ? scanned : parsed(text, delimiter, tableWriter(maxCharacters));
+  return { text: table.text(), pageStarts: [] };
+}
+
+function parsed(text: string, delimiter: string, table: TableWriter): TableWriter {
   try {
-    parse(text, { delimiter, on_record: write, ...lenient });
+    parse(text, { delimiter, ...lenient, on_record: (record: string[]) => table.write(record) ?? null });
+    return table;
   } catch (error) {
     if (error instanceof CsvError && error.code === 'CSV_QUOTE_NOT_CLOSED') {
       throw new FileProblem('unclosedQuote', { cause: error });
     }
     throw error;
   }
-  if (width === 0) throw new FileProblem('empty');
-  return { text: writer.text(), pageStarts: [] };
+}
+
+type TableWriter = ReturnType<typeof tableWriter>;
+
+function tableWriter(maxCharacters: number) {
+  const writer = markdownWriter(maxCharacters);
+  let width = 0;
+  let batch = '';
+  return {
+    write(record: string[]): void {
+      if (isBlank(record[0] ?? '') && record.every(isBlank)) return;
+      while (record.length < width) record.push('');
+      batch += width === 0 ? tableHead(record) : tableRow(record);
+      width ||= record.length;
+      if (batch.length < batchCharacters) return;
+      writer.append(batch);
+      batch = '';
+    },
+    text(): string {
+      if (width === 0) throw new FileProblem('empty');
+      writer.append(batch);
+      return writer.text();
+    },
+  };
+}
+
+function isBlank(cell: string): boolean {
+  return cell === '' || cell.trim() === '';
 }
 
 /** A first line `sep=;`, which Excel understands, names the delimiter. */
 function sniffed(text: string): { text: string; delimiter: string } {
-  const named = /^sep=(.)\r?\n/u.exec(text);
+  const named = /^sep=([\x20-\x7e\t])\n/u.exec(text);
   if (named?.[1]) return { text: text.slice(named[0].length), delimiter: named[1] };
-  return { text, delimiter: delimiterOf(sampleOf(text)) };
-}
-
-/** Whole lines, unless the first one is longer than that. */
-function sampleOf(text: string): string {
-  if (text.length <= sampleCharacters) return text;
   const sample = text.slice(0, sampleCharacters);
-  return sample.slice(0, sample.lastIndexOf('\n') + 1) || sample;
+  // Whole lines, unless the first one is longer than the sample.
+  const cut = text.length > sampleCharacters ? sample.lastIndexOf('\n') + 1 : sample.length;
+  return { text, delimiter: delimiterOf(sample.slice(0, cut) || sample) };
 }
 
 /** The delimiter that is in most lines equally often; a comma where none is. */
 export function delimiterOf(sample: string): string {
   const lines = sample
     .replaceAll(/"(?:[^"]|"")*"/gu, '')
-    .split(/\r\n|\n|\r/u)
+    .split('\n')
     .filter((line) => line !== '');
   const scores = delimiters.map((delimiter) => {
     const counts = new Map<number, number>();

@@ -29,7 +29,7 @@ const eight = [
   'a page of packed blanks',
   'a Word document whose model does not fit into memory',
   'a CSV file of empty cells',
-  'a CSV file of endless rows',
+  'entities of entities in a Word document',
   'entities of entities in a workbook',
   'a part that is larger than it declares',
   'parts that overlap',

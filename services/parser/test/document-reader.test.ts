@@ -39,6 +39,16 @@ test('a process reads the next file of the same tenant, never one of another', a
   );
 });
 
+test('a file that exhausts a process that was used before is read again in a new one', async (t) => {
+  const reader = readerOf(t, { maxMemoryMb: 256 });
+  await reader.of(1);
+  const error = await t.throwsAsync(reader.read(endless, { tenantId: 1, signal }), { instanceOf: FileProblem });
+  t.is(error.problem, 'tooMuchMemory');
+  t.is(reader.started.length, 2);
+  await t.throwsAsync(reader.read(endless, { tenantId: 1, signal }), { message: 'tooMuchMemory' });
+  t.is(reader.started.length, 3); // that was a new one
+});
+
 test('after a problem the process is ended', async (t) => {
   const reader = readerOf(t);
   await t.throwsAsync(reader.of(1, { ...markdown, bytes: Buffer.from('') }), { message: 'empty' });

@@ -1,5 +1,7 @@
 import test from 'ava';
+import { parse } from 'csv-parse/sync';
 import { delimiterOf } from '../src/read-csv.ts';
+import { scanCsv } from '../src/scan-csv.ts';
 import { textParts } from '../src/text-parts.ts';
 import { reasonFor, textOf } from './read.ts';
 
@@ -24,6 +26,46 @@ test('blank records are left out, and short ones are as wide as the header', asy
     await textOf('csv', '\n,,\na,b,c\n,,\n1\n\n1,2,3,4\n'),
     '| a | b | c |\n| --- | --- | --- |\n| 1 |  |  |\n| 1 | 2 | 3 | 4 |\n',
   );
+});
+
+test('regular CSV is scanned as csv-parse reads it, and irregular CSV is left to it', (t) => {
+  const options = { relax_column_count: true, relax_quotes: true, record_delimiter: '\n' };
+  const pieces = [
+    'a',
+    'b c',
+    '"x"',
+    '"y,z"',
+    '"p""q"',
+    '"l\nm"',
+    '""',
+    '',
+    ',',
+    ',',
+    ',',
+    '\n',
+    '\n',
+    '5" pipe',
+    'ü👍',
+  ];
+  let seed = 7;
+  const random = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed;
+  };
+  let regular = 0;
+  for (let round = 0; round < 3_000; round += 1) {
+    const text = Array.from({ length: random() % 12 }, () => pieces[random() % pieces.length]).join('');
+    const records: string[][] = [];
+    if (!scanCsv(text, ',', (record) => records.push(record))) continue;
+    regular += 1;
+    const filled = (all: string[][]) => all.filter(([first, ...rest]) => first !== '' || rest.length > 0);
+    t.deepEqual(filled(records), filled(parse(text, options)), JSON.stringify(text));
+  }
+  t.true(regular > 1_000);
+});
+
+test('text after a quoted cell is kept, as csv-parse keeps it', async (t) => {
+  t.is(await textOf('csv', 'a,b\n"x" y,"2"\n'), '| a | b |\n| --- | --- |\n| "x" y | 2 |\n');
 });
 
 test('text in UTF-8, UTF-16 and Windows-1252 is decoded, with and without a byte order mark', async (t) => {

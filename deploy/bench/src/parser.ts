@@ -1,0 +1,118 @@
+import { Readable } from 'node:stream';
+import { type DocumentReader, documentReader } from '@parley/parser/document-reader';
+import type { FileToRead } from '@parley/parser/read-file';
+import { sampleCsv, sampleDocx, samplePdf, sampleXlsx } from '@parley/parser/samples';
+import { parse } from 'csv-parse/sync';
+import exceljs from 'exceljs';
+import { convertToHtml } from 'mammoth';
+import { extractText, getDocumentProxy } from 'unpdf';
+import { type Figure, figure, median, medianOf, oneByOne, tookMs } from './figures.ts';
+import type { BenchOptions } from './processes.ts';
+
+/** Those of the settings' defaults. */
+const limits = {
+  timeoutMs: 60_000,
+  maxMemoryMb: 512,
+  maxCharacters: 5_000_000,
+  maxInflatedBytes: 256 * 2 ** 20,
+  maxPages: 5_000,
+};
+
+interface Case {
+  name: string;
+  /** What is counted, and how many of them the file has. */
+  counted: string;
+  count: number;
+  file: FileToRead;
+  /** The library alone, in this process. */
+  bare: () => Promise<unknown>;
+}
+
+/** Documents read in a process of their own, limited and as Markdown, beside the library alone. */
+export async function parserFigures(options: BenchOptions): Promise<Figure[]> {
+  const cases = await casesOf(options);
+  const figures: Figure[] = [];
+  for (const each of cases) {
+    const reader = documentReader({ ...limits, maxProcesses: 1 });
+    try {
+      figures.push(...(await caseFigures(each, reader, options)));
+    } finally {
+      await reader.stop();
+    }
+  }
+  return figures;
+}
+
+async function caseFigures(
+  each: Case,
+  reader: DocumentReader,
+  { rounds, short, say }: BenchOptions,
+): Promise<Figure[]> {
+  const { name, counted, count, file, bare } = each;
+  say(`${name}, ${rounds} rounds`);
+  const { signal } = new AbortController();
+  const ours = () => reader.read(file, { tenantId: 1, signal });
+  const firstMs = await tookMs(ours);
+  for (let n = 0; n < (short ? 1 : 3); n += 1) {
+    await bare();
+    await ours();
+  }
+  const times = await oneByOne(rounds, async () => ({ bareMs: await tookMs(bare), oursMs: await tookMs(ours) }));
+  const rate = (count * 1_000) / medianOf(times, ({ oursMs }) => oursMs);
+  const ratio = median(times.map(({ bareMs, oursMs }) => bareMs / oursMs));
+  return [
+    figure(`${name}, ${counted}`, rate, '/s'),
+    figure(`${name}, rate beside the library alone`, ratio, '×', { atLeast: 0.9 }),
+    figure(`${name}, the first document of a process`, firstMs, 'ms'),
+  ];
+}
+
+async function casesOf({ short }: BenchOptions): Promise<Case[]> {
+  const many = (count: number) => (short ? Math.ceil(count / 100) : count);
+  const pages = many(300);
+  const rows = many(20_000);
+  const paragraphs = many(20_000);
+  const pdf = samplePdf(pages);
+  const xlsx = await sampleXlsx(rows);
+  const docx = sampleDocx(paragraphs);
+  const csv = sampleCsv(many(40_000));
+  return [
+    {
+      name: 'PDF',
+      counted: 'pages',
+      count: pages,
+      file: { type: 'pdf', bytes: pdf },
+      bare: async () => extractText(await getDocumentProxy(new Uint8Array(pdf)), { mergePages: false }),
+    },
+    {
+      name: 'XLSX',
+      counted: 'rows',
+      count: rows,
+      file: { type: 'xlsx', bytes: xlsx },
+      bare: () => readRows(xlsx),
+    },
+    {
+      name: 'DOCX',
+      counted: 'paragraphs',
+      count: paragraphs,
+      file: { type: 'docx', bytes: docx },
+      bare: () => convertToHtml({ buffer: docx }),
+    },
+    {
+      name: 'CSV',
+      counted: 'MB',
+      count: csv.length / 2 ** 20,
+      file: { type: 'csv', bytes: csv },
+      bare: async () => parse(csv),
+    },
+  ];
+}
+
+async function readRows(bytes: Buffer): Promise<unknown[]> {
+  const values: unknown[] = [];
+  const options = { worksheets: 'emit', sharedStrings: 'cache', styles: 'cache', hyperlinks: 'ignore' } as const;
+  for await (const sheet of new exceljs.stream.xlsx.WorkbookReader(Readable.from([bytes]) as never, options as never)) {
+    for await (const row of sheet) values.push(row.values);
+  }
+  return values;
+}
