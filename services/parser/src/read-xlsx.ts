@@ -22,24 +22,17 @@ export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
     const options = { worksheets: 'emit', sharedStrings: 'cache', styles: 'cache', hyperlinks: 'ignore' } as const;
     let index = 0;
     for await (const sheet of new exceljs.stream.xlsx.WorkbookReader(input as never, options as never)) {
-      const rows: SheetRow[] = [];
-      let characters = 0;
+      const cells = sheetCells();
       for await (const row of sheet) {
-        const cells: SheetRow = [];
-        row.eachCell((cell, column) => {
-          const text = textOf(cell.value, cell, book.is1904).trim();
-          if (text === '') return;
-          cells.push([column, text]);
-          characters += text.length;
-        });
-        if (cells.length > 0) rows.push(cells);
-        if (characters > 2 * limits.maxCharacters) throw new FileProblem('tooLong');
+        row.eachCell((cell, column) => cells.add(column, textOf(cell.value, cell, book.is1904).trim()));
+        cells.endRow();
+        if (cells.characters > 2 * limits.maxCharacters) throw new FileProblem('tooLong');
       }
       const name = book.sheets[index]?.name ?? '';
       index += 1;
-      if (rows.length === 0) continue;
+      if (cells.characters === 0) continue;
       writer.append(heading(2, name));
-      writeTable(rows, (text) => writer.append(text));
+      cells.writeTable((text) => writer.append(text));
     }
   }
 
@@ -49,22 +42,41 @@ export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
   return { text, pageStarts: [] };
 }
 
-type SheetRow = [column: number, text: string][];
-
-/** Only of columns that have a value anywhere. Row by row, so that a sparse sheet ends at the limit of its text. */
-function writeTable(rows: SheetRow[], append: (text: string) => void): void {
-  const columns = [...new Set(rows.flatMap((row) => row.map(([column]) => column)))].toSorted((a, b) => a - b);
-  const places = new Map(columns.map((column, place) => [column, place]));
-  const cellsOf = (row: SheetRow): string[] => {
-    const cells: string[] = new Array(columns.length).fill('');
-    for (const [column, text] of row) cells[places.get(column) ?? 0] = text;
-    return cells;
+/** The values of a sheet, in few large arrays: an object for each would cost more than reading it. */
+function sheetCells() {
+  const texts: string[] = [];
+  const columns: number[] = [];
+  const rowEnds: number[] = [];
+  const used = new Set<number>();
+  let characters = 0;
+  return {
+    get characters() {
+      return characters;
+    },
+    add(column: number, text: string): void {
+      if (text === '') return;
+      texts.push(text);
+      columns.push(column);
+      used.add(column);
+      characters += text.length;
+    },
+    endRow(): void {
+      if (texts.length > (rowEnds.at(-1) ?? 0)) rowEnds.push(texts.length);
+    },
+    /** Only of columns that have a value. Row by row, so that a sparse sheet ends at the limit of its text. */
+    writeTable(append: (text: string) => void): void {
+      const shown = [...used].toSorted((a, b) => a - b);
+      const places = new Map(shown.map((column, place) => [column, place]));
+      let at = 0;
+      for (const end of rowEnds) {
+        const row: string[] = new Array(shown.length).fill('');
+        const isHead = at === 0;
+        for (; at < end; at += 1) row[places.get(columns[at] ?? 0) ?? 0] = texts[at] ?? '';
+        append(isHead ? tableHead(row) : tableRow(row));
+      }
+      append('\n');
+    },
   };
-  for (const [index, row] of rows.entries()) {
-    const cells = cellsOf(row);
-    append(index === 0 ? tableHead(cells) : tableRow(cells));
-  }
-  append('\n');
 }
 
 interface Book {
@@ -158,6 +170,7 @@ function textOf(value: CellValue | undefined, cell: Cell, is1904: boolean): stri
 
 /** As a person sees it: 0.1 + 0.2 is 0.3. */
 function numberText(value: number): string {
+  if (Number.isInteger(value)) return String(value);
   return Number.isFinite(value) ? String(Number(value.toPrecision(15))) : '';
 }
 
@@ -171,10 +184,11 @@ function dateOf(days: number, is1904: boolean): Date {
 
 /** `2026-01-31`, with a time where it has one; a time alone, which is less than a day, as such. */
 function dateText(date: Date): string {
-  if (Number.isNaN(date.getTime())) return '';
-  const [day = '', time = ''] = new Date(Math.round(date.getTime() / 1_000) * 1_000).toISOString().split(/[T.]/u);
-  if (date.getTime() < (1 - daysTo1970) * dayMs) return time;
-  return time === '00:00:00' ? day : `${day}T${time}`;
+  const ms = Math.round(date.getTime() / 1_000) * 1_000;
+  if (Number.isNaN(ms)) return '';
+  const iso = new Date(ms).toISOString();
+  if (ms < (1 - daysTo1970) * dayMs) return iso.slice(11, 19);
+  return ms % dayMs === 0 ? iso.slice(0, -'T00:00:00.000Z'.length) : iso.slice(0, -'.000Z'.length);
 }
 
 function isDateFormat(format: string | undefined): boolean {
