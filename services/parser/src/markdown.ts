@@ -40,8 +40,7 @@ function storable(text: string): string {
   return (controls.test(text) ? text.replaceAll(allControls, '') : text).toWellFormed();
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it removes
-const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/u;
+const controls = /(?![\t\n])[\p{Cc}\ufffe\uffff]/u;
 const allControls = new RegExp(controls, 'gu');
 
 /** Unicode code points. */

@@ -21,7 +21,7 @@ export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
   async function readSheets(): Promise<void> {
     const options = { worksheets: 'emit', sharedStrings: 'cache', styles: 'cache', hyperlinks: 'ignore' } as const;
     let index = 0;
-    for await (const sheet of new exceljs.stream.xlsx.WorkbookReader(input as never, options as never)) {
+    for await (const sheet of new exceljs.stream.xlsx.WorkbookReader(input, options)) {
       const cells = sheetCells();
       for await (const row of sheet) {
         row.eachCell((cell, column) => cells.add(column, textOf(cell.value, cell, book.is1904).trim()));
@@ -69,7 +69,7 @@ function sheetCells() {
       const places = new Map(shown.map((column, place) => [column, place]));
       let at = 0;
       for (const end of rowEnds) {
-        const row: string[] = new Array(shown.length).fill('');
+        const row = shown.map(() => '');
         const isHead = at === 0;
         for (; at < end; at += 1) row[places.get(columns[at] ?? 0) ?? 0] = texts[at] ?? '';
         append(isHead ? tableHead(row) : tableRow(row));
@@ -162,9 +162,9 @@ function textOf(value: CellValue | undefined, cell: Cell, is1904: boolean): stri
   if ('result' in value || 'formula' in value) {
     const { result } = value;
     if (typeof result === 'number' && isDateFormat(cell.numFmt)) return dateText(dateOf(result, is1904));
-    return textOf(result as CellValue, cell, is1904);
+    return textOf(result, cell, is1904);
   }
-  if ('text' in value) return textOf(value.text as CellValue, cell, is1904);
+  if ('text' in value) return textOf(value.text, cell, is1904);
   return '';
 }
 

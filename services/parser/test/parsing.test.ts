@@ -1,7 +1,9 @@
 import { conflict, notFound, unavailable } from '@parley/kernel/errors';
+import { createMetrics } from '@parley/kernel/metrics';
 import { absentObjectStore } from '@parley/objects/object-store';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
+import { parseMetrics } from '../src/parse-metrics.ts';
 import { makeDocx, makePdf, makeXlsx, paragraph, textCell } from './make-documents.ts';
 import { parserMesh } from './parser-mesh.ts';
 
@@ -152,3 +154,45 @@ test('another error of knowledge is retried, and never shown to the tenant', asy
   delete mesh.failures.complete;
   t.is((await mesh.ended(1)).text, 'text');
 });
+
+test('what a file says is in no log and no metric, also where its library quotes it', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus, unit } = await mesh.replica();
+  const logged: unknown[] = [];
+  for (const level of ['info', 'warn', 'error'] as const) {
+    Object.assign(unit.deps.log, { [level]: (...line: unknown[]) => void logged.push(line) });
+  }
+  await mesh.upload(1, 'csv', 'a,b\n"canary,1\n');
+  await mesh.upload(2, 'docx', makeDocx('<w:p><canary></w:p>'));
+  await mesh.upload(3, 'pdf', 'canary');
+  await mesh.upload(4, 'markdown', 'canary');
+  await eventBus.publish([1, 2, 3, 4].map((id) => mesh.uploaded(id)));
+  for (const id of [1, 2, 3]) t.false((await mesh.ended(id)).reason?.includes('canary'));
+  await mesh.ended(4);
+  await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
+  t.is(logged.length, 3);
+  t.notRegex(JSON.stringify(logged, errorsToo), /canary|uploads/u);
+});
+
+test('documents are counted by type and outcome, and their reading is timed', async (t) => {
+  const metrics = createMetrics('parser');
+  const parse = parseMetrics(metrics);
+  parse.outcome('pdf', 'password');
+  parse.outcome('pdf', 'parsed');
+  parse.read('csv')();
+  parse.endedItsReaders();
+  const text = await metrics.registry.metrics();
+  for (const line of [
+    'parley_parser_documents_total{type="pdf",outcome="password",unit="parser"} 1',
+    'parley_parser_documents_total{type="pdf",outcome="parsed",unit="parser"} 1',
+    'parley_parser_documents_total{type="unknown",outcome="endedItsReaders",unit="parser"} 1',
+    'parley_parser_read_seconds_count{unit="parser",type="csv"} 1',
+  ]) {
+    t.true(text.includes(line), line);
+  }
+});
+
+/** Errors have no enumerable fields of their own. */
+function errorsToo(_key: string, value: unknown): unknown {
+  return value instanceof Error ? { ...value, message: value.message, cause: value.cause, stack: value.stack } : value;
+}
