@@ -158,7 +158,7 @@ export const bombs: Bomb[] = [
   {
     what: 'a Word document whose model does not fit into memory',
     type: 'docx',
-    make: () => makeDocx('<w:p/>'.repeat(10_000_000)),
+    make: () => makeDocx('<w:p/>'.repeat(5_000_000)),
     problem: 'tooMuchMemory',
     limits: { maxMemoryMb: 256 },
   },
@@ -243,7 +243,7 @@ export const bombs: Bomb[] = [
   {
     what: 'a page of packed blanks',
     type: 'pdf',
-    make: () => page(streamOf(deflateSync(manyBlanks(800)), '/Filter [/FlateDecode /FlateDecode]')),
+    make: () => page(streamOf(deflateSync(manyBlanks(400)), '/Filter [/FlateDecode /FlateDecode]')),
     problem: 'tooMuchMemory',
     limits: { maxMemoryMb: 256 },
   },
