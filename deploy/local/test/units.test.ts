@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { addressSettings } from '@parley/unit/address-settings';
 import test from 'ava';
 import { groupsOf, loadUnits, misfits } from '../src/load-units.ts';
@@ -7,14 +7,14 @@ import { settingsOfUnit } from '../src/settings.ts';
 import { units } from '../src/units.ts';
 
 const root = join(import.meta.dirname, '../../..');
-/** Workspaces that have this file. */
+/** Workspaces that have this file, or one like it. */
 const workspacesWith = (file: string) =>
-  globSync(`{gateway,services/*}/src/${file}`, { cwd: root }).map((path) => path.slice(0, -`/src/${file}`.length));
+  globSync(`{gateway,services/*}/src/${file}`, { cwd: root }).map((path) => dirname(dirname(path)));
 
 test('every workspace that can run as a process is in the list of units, with its schema and its subgraph', (t) => {
   const folders = (listed: { folder: string }[]) => listed.map(({ folder }) => folder).toSorted();
   t.deepEqual(folders([...units]), workspacesWith('main.ts').toSorted());
-  t.deepEqual(folders(units.filter(({ schema }) => schema)), workspacesWith('migrations').toSorted());
+  t.deepEqual(folders(units.filter(({ schema }) => schema)), workspacesWith('*-schema.ts').toSorted());
   t.deepEqual(
     folders(units.filter(({ serves }) => serves.includes('graph'))),
     workspacesWith('schema.graphql').toSorted(),

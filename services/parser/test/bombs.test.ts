@@ -60,6 +60,6 @@ test.serial(
     );
     // The share of the time in which the loop was not free: 1 if the files were read in this process.
     const { utilization } = performance.eventLoopUtilization(before);
-  t.true(utilization < 0.6, `${utilization}`);
+    t.true(utilization < 0.6, `${utilization}`);
   },
 );
