@@ -58,6 +58,14 @@ export const bombs: Bomb[] = [
     limits: { maxInflatedBytes: 10 * megabyte },
   },
   {
+    what: 'a picture that declares to be larger than the limit',
+    type: 'docx',
+    make: () =>
+      makeZip([...docxEntries(paragraph('a')), { name: 'word/media/a.png', content: ' '.repeat(20 * megabyte) }]),
+    problem: 'tooLargeUnpacked',
+    limits: { maxInflatedBytes: 10 * megabyte },
+  },
+  {
     what: 'parts that together are larger than the limit',
     type: 'docx',
     make: () =>
