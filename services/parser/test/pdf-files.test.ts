@@ -75,6 +75,14 @@ test('a truncated PDF is told to be damaged, wherever it was cut', async (t) => 
   }
 });
 
+test('a PDF whose last change was cut off is told to be damaged, not read as it was before', async (t) => {
+  const changed = Buffer.concat([
+    makePdf([[{ text: lorem }]]),
+    Buffer.from('9 0 obj\n<< >>\nendobj\n10 0 obj\n<< /Len'),
+  ]);
+  t.regex(await reasonFor('pdf', changed), /^The file is damaged or incomplete/);
+});
+
 test('what is no PDF is told to be mislabelled', async (t) => {
   t.is(await reasonFor('pdf', 'text'), 'The file was uploaded as a PDF document, but its content is plain text.');
 });
