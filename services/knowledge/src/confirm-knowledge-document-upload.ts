@@ -1,13 +1,95 @@
-import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { badRequest, isDomainError, notFound } from '@parley/kernel/errors';
+import { anyText, parseInput, text } from '@parley/kernel/input';
+import type { ObjectFacts } from '@parley/objects/object-store';
+import { tenantObjects } from '@parley/objects/tenant-objects';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { z } from 'zod';
+import { baseStore } from './base-store.ts';
+import { documentStore } from './document-store.ts';
 import type { ConfirmKnowledgeDocumentUploadInput, ConfirmKnowledgeDocumentUploadResult } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
+import { queueParsing } from './queue-parsing.ts';
+import { fileNameLength, maxUploadBytes, uploadType } from './upload-rules.ts';
+import { type Upload, uploadStore } from './upload-store.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
 
-// STUB: replaced by the part that builds it
+const uploaded = z.object({
+  knowledgeBaseId: z.number(),
+  fileName: text(fileNameLength),
+  mimeType: uploadType(),
+  objectStorageKey: anyText(),
+});
+
+/**
+ * Makes a document of an uploaded file, which the parser takes over from `document-uploaded`. The stored object counts, not what was
+ * declared; bytes that are put later have another ETag and are never parsed.
+ * @throws DomainError `invalid`, `notFound`, `unavailable`
+ */
 export async function confirmKnowledgeDocumentUpload(
-  _ports: Ports,
-  _caller: Caller,
-  _input: ConfirmKnowledgeDocumentUploadInput,
+  { database, objects, quotas: quotasOf, parseWaitMs }: Ports,
+  given: Caller,
+  input: ConfirmKnowledgeDocumentUploadInput,
 ): Promise<ConfirmKnowledgeDocumentUploadResult> {
-  throw unavailable('not built yet');
+  const caller = inTenant(given);
+  const { tenantId } = caller;
+  const { knowledgeBaseId, fileName, mimeType, objectStorageKey } = parseInput(uploaded, input);
+
+  const unused = async (db: TenantDb) => {
+    await baseStore(db).lockShared(knowledgeBaseId);
+    const upload = await uploadStore(db).lock(knowledgeBaseId, objectStorageKey);
+    if (!upload) throw notFound('Upload', objectStorageKey);
+    if (upload.documentId !== null) throw badRequest('This upload has been confirmed before', 'UPLOAD_USED');
+    return upload;
+  };
+  const offered = await database.transact(tenantId, unused, { turn: usageTurn(tenantId) });
+  const stored = await storedObject(tenantObjects(objects, tenantId), objectStorageKey);
+  checkStored(stored, offered, mimeType);
+  const quotas = await quotasOf(caller);
+
+  const documentId = await database.transact(
+    tenantId,
+    async (db) => {
+      const upload = await unused(db);
+      const { sizeBytes, etag } = stored;
+      const document = await documentStore(db).insert({
+        knowledgeBaseId,
+        origin: 'UPLOAD',
+        fileName,
+        mimeType,
+        fileSizeBytes: sizeBytes,
+        storedBytes: sizeBytes,
+        parseStatus: 'PENDING',
+        objectKey: objectStorageKey,
+        objectEtag: etag,
+      });
+      await uploadStore(db).confirm(upload.id, document.id);
+      await queueParsing(db, document, parseWaitMs);
+      await usageStore(db).change({ storedBytes: sizeBytes }, quotas);
+      return document.id;
+    },
+    { turn: usageTurn(tenantId) },
+  );
+  return { documentId, parseStatus: 'PENDING' };
+}
+
+async function storedObject(files: Pick<Ports['objects'], 'head'>, key: string): Promise<ObjectFacts> {
+  try {
+    return await files.head(key);
+  } catch (error) {
+    if (!isDomainError(error, 'notFound')) throw error;
+    throw badRequest('Nothing has been uploaded to this key', 'UPLOAD_MISSING');
+  }
+}
+
+function checkStored({ sizeBytes, contentType }: ObjectFacts, offered: Upload, mimeType: string): void {
+  if (sizeBytes === 0) throw badRequest('The uploaded file is empty', 'UPLOAD_EMPTY');
+  if (sizeBytes > maxUploadBytes) {
+    const message = `The uploaded file is too large: ${sizeBytes} bytes, and at most ${maxUploadBytes} are allowed`;
+    throw badRequest(message, 'UPLOAD_TOO_LARGE');
+  }
+  if (contentType !== offered.mimeType || mimeType !== offered.mimeType) {
+    const message = `The uploaded file is of another type than requested, which was ${offered.mimeType}`;
+    throw badRequest(message, 'UPLOAD_TYPE_DIFFERS');
+  }
 }

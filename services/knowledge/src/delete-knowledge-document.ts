@@ -2,6 +2,7 @@ import { type Caller, inTenant } from '@parley/kernel/caller';
 import { documentStore } from './document-store.ts';
 import { generationStore } from './generation-store.ts';
 import type { Ports } from './ports.ts';
+import { endParsing } from './queue-parsing.ts';
 import { removeObjectLater } from './remove-object.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
@@ -15,6 +16,7 @@ export async function deleteKnowledgeDocument({ database }: Ports, caller: Calle
       await documentStore(db).markDeleted(id);
       await generationStore(db).release(id, document.generation);
       await generationStore(db).release(id, document.preparedGeneration);
+      await endParsing(db, { documentId: id, version: document.version });
       if (objectKey !== null) await removeObjectLater(db, objectKey);
       await usageStore(db).change({ chunks: -chunkCount, storedBytes: -storedBytes });
     },

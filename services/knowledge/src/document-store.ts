@@ -26,6 +26,7 @@ export type DocumentFields = Partial<
     | 'parseStatus'
     | 'parseError'
     | 'version'
+    | 'parsedVersion'
     | 'generation'
     | 'preparedGeneration'
     | 'chunkCount'

@@ -2,6 +2,7 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { knowledge } from './migrations/001-knowledge.ts';
 import { unsearchedGenerations } from './migrations/002-unsearched-generations.ts';
 import { retrieval } from './migrations/003-retrieval.ts';
+import { uploads } from './migrations/004-uploads.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -15,5 +16,5 @@ export const knowledgeSchema: SchemaDeclaration = {
     knowledge_base_models: 'internal',
     knowledge_model_in_use: 'internal',
   },
-  migrations: [knowledge, unsearchedGenerations, retrieval],
+  migrations: [knowledge, unsearchedGenerations, retrieval, uploads],
 };

@@ -31,6 +31,8 @@ export const knowledgeDocuments = table('knowledge_documents', {
   objectEtag: column<string | null>(),
   /** Grows each time the file is queued for parsing. */
   version: column<number>(),
+  /** The version whose text is stored; 0: none yet. */
+  parsedVersion: column<number>(),
   /** The generation of chunks that is searched; 0: none yet. */
   generation: column<number>(),
   /** Built for another embedding model, and waits for the base's other documents. */

@@ -17,5 +17,9 @@ export interface Ports {
   exactLimit: number;
   quotas: TenantQuotas;
   pages: PageReader;
+  /** After how long in ms an uploaded document that is not parsed is queued again. */
+  parseWaitMs: number;
+  /** Uploads of a tenant that may wait to be confirmed. */
+  openUploads: number;
   log: Logger;
 }

@@ -1,13 +1,12 @@
 import { type Caller, inTenant, type TenantCaller } from '@parley/kernel/caller';
 import { badRequest, isDomainError } from '@parley/kernel/errors';
 import { tenantObjects } from '@parley/objects/tenant-objects';
-import { outbox } from '@parley/postgres/outbox/outbox';
 import { refuseWhileParsing } from './document-state.ts';
 import { documentStore } from './document-store.ts';
-import { documentUploaded } from './document-uploaded.ts';
 import { buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
 import type { KnowledgeDocument } from './knowledge.ts';
 import type { Ports } from './ports.ts';
+import { queueParsing } from './queue-parsing.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
 /** Queues a FAILED upload for parsing again, or chunks and embeds a READY document anew from its text. */
@@ -36,7 +35,7 @@ async function parseAgain(ports: Ports, caller: TenantCaller, { id, ...failed }:
     if (document.parseStatus === 'READY') return; // its text has just been replaced
     const version = document.version + 1;
     await documentStore(db).update(id, { parseStatus: 'PENDING', parseError: null, version });
-    await outbox(db).append(documentUploaded({ ...document, version }));
+    await queueParsing(db, { ...document, version }, ports.parseWaitMs);
   });
 }
 

@@ -1,17 +1,15 @@
 import { inTenant } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
 import { withoutNulls } from '@parley/kernel/input';
 import { type KnowledgeServiceImplementation, Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { MeshContext } from '@parley/rpc/server';
+import { beginDocument } from './begin-document.ts';
 import { checkKnowledgeBases } from './check-knowledge-bases.ts';
+import { completeDocument } from './complete-document.ts';
+import { failDocument } from './fail-document.ts';
 import type { Ports } from './ports.ts';
 import { retrievePassages } from './retrieve-passages.ts';
 
-// STUB: each method is built by its part
 export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshContext> {
-  const notBuilt = async () => {
-    throw unavailable('not built yet');
-  };
   return {
     checkKnowledgeBases: async ({ knowledgeBaseIds }, { caller }) => {
       await checkKnowledgeBases(ports, inTenant(caller), knowledgeBaseIds);
@@ -22,8 +20,18 @@ export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshC
         Passage.fromPartial(withoutNulls(found)),
       ),
     }),
-    beginDocument: notBuilt,
-    completeDocument: notBuilt,
-    failDocument: notBuilt,
+    beginDocument: async (parse, { caller }) => {
+      const { objectKey, objectEtag, mimeType, fileSizeBytes, fileName } = await beginDocument(ports, caller, parse);
+      const object = { objectKey: objectKey ?? '', objectEtag: objectEtag ?? '' };
+      return { ...object, mimeType, sizeBytes: BigInt(fileSizeBytes), fileName };
+    },
+    completeDocument: async (parts, { caller }) => {
+      await completeDocument(ports, caller, parts);
+      return {};
+    },
+    failDocument: async (failure, { caller }) => {
+      await failDocument(ports, caller, failure);
+      return {};
+    },
   };
 }

@@ -11,13 +11,16 @@ import { knowledgeDeclaration } from './declaration.ts';
 import { meteredEmbedder } from './embeddings/metered-embedder.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
+import { indexJob } from './index-document.ts';
 import { modelChange, moveBaseJob } from './move-base.ts';
 import { pageReader } from './pages/page-reader.ts';
 import type { Ports } from './ports.ts';
 import { tenantQuotas } from './quotas.ts';
 import { removeObjectJob } from './remove-object.ts';
 import { knowledgeRpc } from './rpc.ts';
+import { settleJob } from './settle-upload.ts';
 import { generationSweep } from './sweep-generations.ts';
+import { watchJob } from './watch-parsing.ts';
 
 type Dependencies = Ports & { embedder: Part; meter: SpendMeter };
 
@@ -35,6 +38,8 @@ export const knowledge = service(knowledgeDeclaration, {
       exactLimit: config.exactLimit,
       quotas: tenantQuotas(calls.identity),
       pages: pageReader(outbound({ ...config.outbound, log })),
+      parseWaitMs: config.parseWaitMs,
+      openUploads: config.openUploads,
       log,
     };
   },
@@ -44,7 +49,7 @@ export const knowledge = service(knowledgeDeclaration, {
     generationSweep(ports),
     modelChange({ embedder, ...ports }),
   ],
-  jobs: [(ports) => removeObjectJob(ports), (ports) => moveBaseJob(ports)],
+  jobs: [(ports) => removeObjectJob(ports), (ports) => moveBaseJob(ports), settleJob, watchJob, indexJob],
   files: s3Files,
   onTenantEnd: { nothingBecause: 'bases are read and written by callers of their tenant only, and those are refused' },
   rpc: { definition: KnowledgeServiceDefinition, implementation: (ports) => knowledgeRpc(ports) },

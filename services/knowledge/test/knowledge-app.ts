@@ -1,18 +1,26 @@
 import type { TenantCaller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
+import type { ObjectStore } from '@parley/objects/object-store';
 import { outbound } from '@parley/outbound/outbound';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
+import { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
 import { type Bound, bound } from '@parley/testing/bound';
 import { connectStorage } from '@parley/testing/object-stores';
 import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
+import { beginDocument } from '../src/begin-document.ts';
+import { completeDocument } from '../src/complete-document.ts';
+import { confirmKnowledgeDocumentUpload } from '../src/confirm-knowledge-document-upload.ts';
 import { createKnowledgeBase } from '../src/create-knowledge-base.ts';
 import { knowledgeDeclaration } from '../src/declaration.ts';
 import { deleteKnowledgeBase } from '../src/delete-knowledge-base.ts';
 import { deleteKnowledgeDocument } from '../src/delete-knowledge-document.ts';
 import { documentStore } from '../src/document-store.ts';
 import { dimensions, type Embedder } from '../src/embedder.ts';
+import { failDocument } from '../src/fail-document.ts';
+import { indexJob } from '../src/index-document.ts';
 import { ingestDocument } from '../src/ingest-document.ts';
 import { ingestDocumentFromUrl } from '../src/ingest-document-from-url.ts';
 import type { KnowledgeDocument } from '../src/knowledge.ts';
@@ -23,10 +31,13 @@ import type { Ports } from '../src/ports.ts';
 import { bytesPerMb, type Quotas } from '../src/quotas.ts';
 import { getKnowledgeDocument, listKnowledgeDocuments } from '../src/read-documents.ts';
 import { removeObjectJob } from '../src/remove-object.ts';
+import { requestKnowledgeDocumentUpload } from '../src/request-knowledge-document-upload.ts';
 import { resyncKnowledgeDocument } from '../src/resync-knowledge-document.ts';
+import { settleJob } from '../src/settle-upload.ts';
 import { sweepGenerations } from '../src/sweep-generations.ts';
 import { updateKnowledgeDocumentText } from '../src/update-knowledge-document-text.ts';
 import { type Usage, usageStore } from '../src/usage-store.ts';
+import { watchJob } from '../src/watch-parsing.ts';
 
 const useCases = {
   createKnowledgeBase,
@@ -39,6 +50,11 @@ const useCases = {
   ingestDocumentFromUrl,
   updateKnowledgeDocumentText,
   resyncKnowledgeDocument,
+  requestKnowledgeDocumentUpload,
+  confirmKnowledgeDocumentUpload,
+  beginDocument,
+  completeDocument,
+  failDocument,
 };
 
 /** An embedder that a test holds up or lets fail. */
@@ -56,6 +72,8 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   embedder: ScriptedEmbedder;
   /** Of every tenant. */
   quotas: Quotas;
+  /** Every tenant, as identity answers; undefined: there is none. */
+  identity: { tenant: GetTenantResponse | undefined };
   /** Moves the database's clock by so many ms. */
   clock: { offsetMs: number };
   sweep(): Promise<void>;
@@ -87,28 +105,41 @@ export function textOf(chunks: number, subject = 'subject'): string {
 }
 
 /** The use cases of knowledge on a schema of the test's own, with files, and an embedder and quotas of the test's. */
-export async function knowledgeApp(t: ExecutionContext): Promise<KnowledgeApp> {
-  const clock = { offsetMs: 0 };
+export async function knowledgeApp(
+  t: ExecutionContext,
+  options: { objects?: ObjectStore; clock?: KnowledgeApp['clock'] } = {},
+): Promise<KnowledgeApp> {
+  const clock = options.clock ?? { offsetMs: 0 };
   const database = await testSchema(t, knowledgeSchema, { clockOffsetMs: () => clock.offsetMs });
   for (const { name, types } of knowledgeDeclaration.publishes ?? []) database.registry.topics.set(name, types);
   const storage = await connectStorage();
   t.teardown(() => storage.close());
   const quotas: Quotas = { knowledgeBases: 3, chunks: 5_000, storageBytes: 100 * bytesPerMb };
+  const identity: KnowledgeApp['identity'] = { tenant: GetTenantResponse.fromPartial({ tenantId: 1, plan: 'DEV' }) };
   const embedder = scriptedEmbedder();
   const log = createLogger('knowledge', { LOG_LEVEL: 'silent' });
   const ports: Ports = {
     database: wholeRowsDatabase(database),
-    objects: storage.store,
-    identity: { getTenant: () => Promise.reject(new Error('quotas are the test’s')) },
+    objects: options.objects ?? storage.store,
+    identity: {
+      async getTenant() {
+        return identity.tenant ?? missing('Tenant');
+      },
+    },
     embedder,
     quotas: async () => ({ ...quotas }),
     exactLimit: 20_000,
     pages: pageReader(outbound({ allowlist: ['localhost'], ports: ['1-65535'], log })),
+    parseWaitMs: 900_000,
+    openUploads: 100,
     log,
   };
-  const runner = removeObjectJob(ports).runner({ database, log });
-  await runner.start();
-  t.teardown(() => runner.stop());
+  const config = knowledgeDeclaration.readConfig({});
+  for (const { runner } of [removeObjectJob(ports), settleJob(ports), watchJob(ports), indexJob(ports, config)]) {
+    const running = runner({ database, log });
+    await running.start();
+    t.teardown(() => running.stop());
+  }
 
   const calls = bound(useCases, ports);
   const me = inTenant(1);
@@ -119,6 +150,7 @@ export async function knowledgeApp(t: ExecutionContext): Promise<KnowledgeApp> {
     database,
     embedder,
     quotas,
+    identity,
     clock,
     sweep: () => sweepGenerations(ports),
     usage: (tenantId = 1) => database.transact(tenantId, (db) => usageStore(db).read()),
@@ -162,6 +194,10 @@ export async function knowledgeApp(t: ExecutionContext): Promise<KnowledgeApp> {
     count: (table) =>
       mine(async ({ knex }) => Number((await knex(table).where({ tenantId: 1 }).count('* as n').first())?.n)),
   };
+}
+
+function missing(what: string): never {
+  throw notFound(what, 1);
 }
 
 function scriptedEmbedder(): ScriptedEmbedder {

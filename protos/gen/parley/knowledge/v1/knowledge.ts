@@ -1407,7 +1407,8 @@ export const KnowledgeServiceDefinition = {
     },
     /**
      * The parser begins with a document: it is PARSING from now on. Repeated by the next parser where one died. NOT_FOUND when nobody
-     * waits for this version any more: deleted, parsed by another one, or uploaded again.
+     * waits for this version any more: deleted, parsed by another one, or queued again. PERMISSION_DENIED, as in the other two, for callers
+     * other than the parser.
      */
     beginDocument: {
       name: "BeginDocument",
@@ -1455,7 +1456,8 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
   retrieve(request: RetrieveRequest, context: CallContext & CallContextExt): Promise<DeepPartial<RetrieveResponse>>;
   /**
    * The parser begins with a document: it is PARSING from now on. Repeated by the next parser where one died. NOT_FOUND when nobody
-   * waits for this version any more: deleted, parsed by another one, or uploaded again.
+   * waits for this version any more: deleted, parsed by another one, or queued again. PERMISSION_DENIED, as in the other two, for callers
+   * other than the parser.
    */
   beginDocument(
     request: BeginDocumentRequest,
@@ -1490,7 +1492,8 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
   retrieve(request: DeepPartial<RetrieveRequest>, options?: CallOptions & CallOptionsExt): Promise<RetrieveResponse>;
   /**
    * The parser begins with a document: it is PARSING from now on. Repeated by the next parser where one died. NOT_FOUND when nobody
-   * waits for this version any more: deleted, parsed by another one, or uploaded again.
+   * waits for this version any more: deleted, parsed by another one, or queued again. PERMISSION_DENIED, as in the other two, for callers
+   * other than the parser.
    */
   beginDocument(
     request: DeepPartial<BeginDocumentRequest>,

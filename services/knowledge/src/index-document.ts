@@ -1,0 +1,129 @@
+import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
+import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import type { JobRun } from '@parley/postgres/jobs/job-types';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { baseStore } from './base-store.ts';
+import type { KnowledgeConfig } from './config.ts';
+import { documentStore } from './document-store.ts';
+import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
+import { failParse, isParsed, lockWaiting, type Parse, waits } from './parsing.ts';
+import type { Ports } from './ports.ts';
+import { endParsing } from './queue-parsing.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
+
+export const indexKind = 'knowledge.index';
+
+const suspendedRetryMs = 10_000;
+/** Of a failure that is no outage, and so a defect of ours. */
+const mostAttempts = 3;
+const ourFault = 'The text could not be indexed because something went wrong on our side. Try again later.';
+
+interface IndexRun extends JobRun<Parse> {
+  caller: TenantCaller;
+}
+
+export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: KnowledgeConfig): JobDeclaration {
+  return job<Parse>({
+    kind: indexKind,
+    gauge: { name: 'parley_knowledge_indexing', help: 'Parsed documents being chunked and embedded' },
+    concurrency: indexConcurrency,
+    perTenantLimit: indexPerTenant,
+    // An outage of the embeddings endpoint is no reason to give up.
+    maxAttempts: 1_000_000,
+    // Nobody waits for the result, and another process can start again.
+    stopGraceMs: 1_000,
+    handler: (run) =>
+      indexDocument(ports, {
+        ...run,
+        caller: serviceCaller('knowledge', run.tenantId, `index-${run.data.documentId}`) as TenantCaller,
+      }),
+  });
+}
+
+/** Chunks and embeds the text of a parsed document and makes it READY, or FAILED with a reason; waits while its tenant is suspended. */
+async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
+  const tenant = await findTenant(ports, run);
+  if (!tenant || tenant.deleted) return end(ports, run, 'The workspace was deleted.');
+  if (tenant.suspended) return later(ports, run);
+  let built: BuiltGeneration | undefined;
+  try {
+    built = await build(ports, run);
+    if (built === undefined) return;
+    await publish(ports, run, built);
+  } catch (error) {
+    if (built) await discardGeneration(ports, run.caller, run.data.documentId, built.generation);
+    const reason = reasonOf(error, run);
+    if (reason === undefined) throw error;
+    await end(ports, run, reason);
+  }
+}
+
+/** Undefined when nobody waits for it any more. */
+async function build(ports: Ports, { data, tenantId, caller, signal }: IndexRun): Promise<BuiltGeneration | undefined> {
+  const { documentId } = data;
+  const parsed = await ports.database.transact(tenantId, async (db) => {
+    const document = await documentStore(db).find(documentId);
+    if (!document || !waits(document, data) || !isParsed(document)) return undefined;
+    const { id: knowledgeBaseId, embeddingModel: model } = await baseStore(db).get(document.knowledgeBaseId);
+    return { knowledgeBaseId, model, ...(await documentStore(db).readText(documentId)) };
+  });
+  if (!parsed) return undefined;
+  const { rawText, ...about } = parsed;
+  const quotas = await ports.quotas(caller);
+  const quota = (chunks: number) => ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks }, quotas));
+  return buildGeneration(ports, caller, { ...about, documentId, text: rawText }, { signal, quota });
+}
+
+async function publish(
+  { database, ...ports }: Ports,
+  { data, tenantId, caller, lease }: IndexRun,
+  built: BuiltGeneration,
+): Promise<void> {
+  const quotas = await ports.quotas(caller);
+  await database.transact(
+    tenantId,
+    async (db) => {
+      const { document } = await documentStore(db).lockInBase(data.documentId);
+      if (waits(document, data)) {
+        await switchGeneration(db, document, built, quotas);
+        await documentStore(db).update(document.id, { parseStatus: 'READY' });
+        await endParsing(db, data);
+      }
+      await lease.complete(db);
+    },
+    { turn: usageTurn(tenantId) },
+  );
+}
+
+/** Suspension and its end are noticed within seconds. */
+async function later({ database }: Ports, { data, key, tenantId, lease }: IndexRun): Promise<void> {
+  await database.transact(tenantId, async (db) => {
+    await jobs(db).append<Parse>({ kind: indexKind, key, data, delayMs: suspendedRetryMs });
+    await lease.complete(db);
+  });
+}
+
+async function end({ database }: Ports, { data, tenantId, lease }: IndexRun, reason: string): Promise<void> {
+  await database.transact(tenantId, async (db) => {
+    if (await lockWaiting(db, data)) await failParse(db, data, reason);
+    await lease.complete(db);
+  });
+}
+
+/** Undefined where it is tried again. */
+function reasonOf(error: unknown, { signal, attempt }: IndexRun): string | undefined {
+  if (signal.aborted || isDomainError(error, 'unavailable')) return undefined;
+  if (isDomainError(error, 'invalid')) return error.message;
+  if (isDomainError(error, 'notFound')) return 'The knowledge base was deleted.';
+  return attempt < mostAttempts ? undefined : ourFault;
+}
+
+async function findTenant({ identity }: Ports, { tenantId, caller, signal }: IndexRun) {
+  try {
+    return await identity.getTenant({ tenantId }, { caller, signal, expectedErrors: ['notFound'] });
+  } catch (error) {
+    if (isDomainError(error, 'notFound')) return undefined;
+    throw error;
+  }
+}
