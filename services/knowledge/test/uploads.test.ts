@@ -1,0 +1,465 @@
+import { unavailable } from '@parley/kernel/errors';
+import { type ObjectStore, readObject } from '@parley/objects/object-store';
+import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
+import { eventually } from '@parley/testing/eventually';
+import { onDatabaseServer } from '@parley/testing/every-database';
+import { createGate } from '@parley/testing/gate';
+import type { ConnectedStores } from '@parley/testing/object-store-contract';
+import { connectS3, connectStorage, s3Tests } from '@parley/testing/object-stores';
+import test, { type ExecutionContext } from 'ava';
+import { maxUploadBytes, uploadTypes } from '../src/upload-rules.ts';
+import { inTenant, type KnowledgeApp, knowledgeApp } from './knowledge-app.ts';
+
+const me = inTenant(1);
+const stranger = inTenant(2);
+const pdf = 'application/pdf';
+const hour = 60 * 60_000;
+const bytesOf = (text: string) => Buffer.from(text);
+
+interface Files {
+  app: KnowledgeApp;
+  store: ObjectStore;
+  base: number;
+}
+
+/** A key is opaque to clients; whose bytes are put by a real HTTP client. */
+async function put(url: string, body: Uint8Array, contentType = pdf): Promise<number> {
+  const { status } = await fetch(url, {
+    method: 'PUT',
+    body: Buffer.from(body),
+    headers: { 'content-type': contentType },
+  });
+  return status;
+}
+
+function asked(
+  knowledgeBaseId: number,
+  fields: Partial<{ fileName: string; mimeType: string; declaredSizeBytes: number }> = {},
+) {
+  return { knowledgeBaseId, fileName: 'returns.pdf', mimeType: pdf, declaredSizeBytes: 9, ...fields };
+}
+
+function confirmed(knowledgeBaseId: number, objectStorageKey: string, mimeType = pdf) {
+  return { knowledgeBaseId, objectStorageKey, mimeType, fileName: 'returns.pdf' };
+}
+
+/** Requests an upload and puts these bytes. */
+async function uploaded({ app, base }: Files, body = bytesOf('the bytes'), mimeType = pdf): Promise<string> {
+  const { uploadUrl, objectStorageKey } = await app.requestKnowledgeDocumentUpload(me, asked(base, { mimeType }));
+  if ((await put(uploadUrl, body, mimeType)) !== 200) throw new Error('the PUT was refused');
+  return objectStorageKey;
+}
+
+async function isThere(store: ObjectStore, key: string): Promise<boolean> {
+  return store.head(key).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Moves the clock, and lets the jobs that are due by it run. */
+async function pass(app: KnowledgeApp, ms: number): Promise<void> {
+  app.clock.offsetMs += ms;
+}
+
+async function published(app: KnowledgeApp): Promise<DocumentUploaded[]> {
+  const rows = await app.database.transactShared(({ knex }) => knex('outbox').select('data').orderBy('id'));
+  return rows.map(({ data }) => DocumentUploaded.decode(data));
+}
+
+function uploadTests(name: string, connect: () => Promise<ConnectedStores>): void {
+  const storeTest = (title: string, run: (t: ExecutionContext, files: Files) => Promise<void>) =>
+    test(`${name}: ${title}`, async (t) => {
+      const { store, close } = await connect();
+      t.teardown(close);
+      const app = await knowledgeApp(t, { objects: store });
+      await run(t, { app, store, base: await app.base() });
+    });
+
+  storeTest(
+    'a file that was put is confirmed: PENDING, its storage counted, and document-uploaded in the same commit',
+    async (t, files) => {
+      const { app, store, base } = files;
+      const key = await uploaded(files);
+      t.regex(key, /^tenants\/1\/uploads\/[\da-f-]{36}\/returns\.pdf$/u);
+      t.like(await app.usage(), { storedBytes: 0 }, 'an upload that is not confirmed counts nothing');
+      const { documentId, parseStatus } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+      t.is(parseStatus, 'PENDING');
+      t.like(await app.getKnowledgeDocument(me, documentId), {
+        parseStatus: 'PENDING',
+        rawText: '',
+        fileName: 'returns.pdf',
+        mimeType: pdf,
+        fileSizeBytes: 9,
+        objectEtag: (await store.head(key)).etag,
+      });
+      t.like(await app.usage(), { storedBytes: 9 });
+      t.deepEqual(await published(app), [{ documentId, knowledgeBaseId: base, version: 1 }]);
+    },
+  );
+
+  storeTest(
+    'each of the five types is taken, and a PUT of another type than the signed one is refused',
+    async (t, files) => {
+      const { app, base } = files;
+      for (const mimeType of uploadTypes) {
+        const key = await uploaded(files, bytesOf('x'), mimeType);
+        const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key, mimeType));
+        t.is((await app.getKnowledgeDocument(me, documentId)).mimeType, mimeType);
+      }
+      const { uploadUrl, objectStorageKey } = await app.requestKnowledgeDocumentUpload(me, asked(base));
+      t.is(await put(uploadUrl, bytesOf('<b>'), 'text/html'), 403);
+      const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, objectStorageKey)));
+      t.like(error, { kind: 'invalid', reason: 'UPLOAD_MISSING' });
+    },
+  );
+
+  storeTest(
+    'the stored type rules: another one in the store, or in the confirm, than requested is refused',
+    async (t, { app, store, base }) => {
+      const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base));
+      await store.put(key, bytesOf('a,b'), { contentType: 'text/csv' });
+      for (const mimeType of [pdf, 'text/csv']) {
+        const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key, mimeType)));
+        t.like(error, { kind: 'invalid', reason: 'UPLOAD_TYPE_DIFFERS' }, mimeType);
+      }
+      t.is(await app.count('knowledge_documents'), 0);
+      t.like(await app.usage(), { storedBytes: 0 });
+    },
+  );
+
+  storeTest(
+    'the stored size rules, not the declared one: 20 MB pass, a byte more and an empty file do not',
+    async (t, { app, store, base }) => {
+      const sizes: [number, string | undefined][] = [
+        [0, 'UPLOAD_EMPTY'],
+        [maxUploadBytes + 1, 'UPLOAD_TOO_LARGE'],
+        [maxUploadBytes, undefined],
+      ];
+      for (const [size, reason] of sizes) {
+        const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(
+          me,
+          asked(base, { declaredSizeBytes: 1 }),
+        );
+        await store.put(key, Buffer.alloc(size), { contentType: pdf });
+        const confirm = app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+        if (reason === undefined) t.is((await confirm).parseStatus, 'PENDING');
+        else t.like(await t.throwsAsync(confirm), { kind: 'invalid', reason });
+      }
+      t.like(await app.usage(), { storedBytes: maxUploadBytes });
+    },
+  );
+
+  storeTest(
+    'bytes put after the confirm are not the confirmed version, and what replaced it is removed within a day',
+    async (t, files) => {
+      const { app, store, base } = files;
+      const { uploadUrl, objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base));
+      await put(uploadUrl, bytesOf('confirmed'));
+      const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+      t.is(await put(uploadUrl, bytesOf('something else')), 200);
+      const { objectEtag } = await app.getKnowledgeDocument(me, documentId);
+      const read = readObject(store, key, { maxBytes: maxUploadBytes, ifMatch: objectEtag ?? '' });
+      t.like(await t.throwsAsync(read), { reason: 'OBJECT_CHANGED' });
+      const again = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key)));
+      t.like(again, { kind: 'invalid', reason: 'UPLOAD_USED' });
+      t.like(await app.usage(), { storedBytes: 9 });
+      await pass(app, 25 * hour);
+      await eventually('the other bytes are removed', async () => !(await isThere(store, key)));
+    },
+  );
+
+  storeTest(
+    'an upload that nobody confirms is removed after 24 hours with its object, and not before',
+    async (t, files) => {
+      const { app, store, base } = files;
+      const [left, used] = [await uploaded(files), await uploaded(files)];
+      const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, used));
+      await pass(app, 23 * hour);
+      t.is(await app.count('knowledge_uploads'), 2);
+      await pass(app, 2 * hour);
+      await eventually('it is removed', async () => !(await isThere(store, left)) && (await app.count('jobs')) <= 1);
+      t.is(await app.count('knowledge_uploads'), 1);
+      t.true(await isThere(store, used), 'a document still needs it');
+      const late = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, left)));
+      t.like(late, { kind: 'notFound' });
+      t.is((await app.getKnowledgeDocument(me, documentId)).fileSizeBytes, 9);
+    },
+  );
+
+  storeTest('the object of a deleted document is removed, also when it is put once more', async (t, files) => {
+    const { app, store, base } = files;
+    const { uploadUrl, objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base));
+    await put(uploadUrl, bytesOf('the bytes'));
+    const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+    await app.deleteKnowledgeDocument(me, documentId);
+    await eventually('the object is removed', async () => !(await isThere(store, key)));
+    t.like(await app.usage(), { storedBytes: 0 });
+    await put(uploadUrl, bytesOf('once more'));
+    const again = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key)));
+    t.like(again, { reason: 'UPLOAD_USED' });
+    await pass(app, 25 * hour);
+    await eventually('it is removed again', async () => !(await isThere(store, key)));
+    t.is(await app.count('jobs'), 0);
+  });
+
+  storeTest(
+    'file names of any script, and those that lead out of a folder, become one safe segment of the key',
+    async (t, files) => {
+      const { app, base } = files;
+      for (const fileName of [
+        '../../etc/passwd',
+        'जीवन बीमा.pdf',
+        '報告 100%.pdf',
+        'a\u202e\r\nb.pdf',
+        '..',
+        `${'長'.repeat(250)}.pdf`,
+      ]) {
+        const { uploadUrl, objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(
+          me,
+          asked(base, { fileName }),
+        );
+        t.regex(key, /^tenants\/1\/uploads\/[\da-f-]{36}\/[\p{L}\p{M}\p{N}._-]+$/u);
+        t.is(await put(uploadUrl, bytesOf('x')), 200, fileName);
+        const { documentId } = await app.confirmKnowledgeDocumentUpload(me, { ...confirmed(base, key), fileName });
+        t.is((await app.getKnowledgeDocument(me, documentId)).fileName, fileName);
+      }
+    },
+  );
+}
+
+uploadTests('file store', connectStorage);
+s3Tests('uploads to S3', () => {
+  uploadTests('S3', connectS3);
+
+  test('S3: a PUT of more than 20 MB is refused when it is confirmed', async (t) => {
+    const { store, close } = await connectS3();
+    t.teardown(close);
+    const app = await knowledgeApp(t, { objects: store });
+    const files = { app, store, base: await app.base() };
+    const key = await uploaded(files, Buffer.alloc(maxUploadBytes + 1));
+    const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(files.base, key)));
+    t.like(error, { reason: 'UPLOAD_TOO_LARGE' });
+  });
+});
+
+async function fileApp(t: ExecutionContext): Promise<Files> {
+  const { store, close } = await connectStorage();
+  t.teardown(close);
+  const app = await knowledgeApp(t, { objects: store });
+  return { app, store, base: await app.base() };
+}
+
+test('file store: a PUT of more than 20 MB is refused', async (t) => {
+  const { app, base } = await fileApp(t);
+  const { uploadUrl } = await app.requestKnowledgeDocumentUpload(me, asked(base));
+  t.is(await put(uploadUrl, Buffer.alloc(maxUploadBytes + 1)), 413);
+});
+
+test('an upload URL is valid for 15 minutes', async (t) => {
+  const { store, close } = await connectStorage();
+  t.teardown(close);
+  const signed: number[] = [];
+  const objects: ObjectStore = {
+    ...store,
+    presignPut: (options) => {
+      signed.push(options.expiresInMs);
+      return store.presignPut(options);
+    },
+  };
+  const app = await knowledgeApp(t, { objects });
+  await app.requestKnowledgeDocumentUpload(me, asked(await app.base()));
+  t.deepEqual(signed, [15 * 60_000]);
+});
+
+test('what a request declares is checked: five types, 1 byte to 20 MB, a name', async (t) => {
+  const { app, base } = await fileApp(t);
+  const refused = async (fields: Parameters<typeof asked>[1], path: string) => {
+    const error = await t.throwsAsync(app.requestKnowledgeDocumentUpload(me, asked(base, fields)));
+    t.like(error, { kind: 'invalid', fields: [{ path }] }, JSON.stringify(fields).slice(0, 60));
+  };
+  for (const mimeType of ['text/html', 'APPLICATION/PDF', 'text/plain', 'application/pdf; charset=utf-8', '']) {
+    await refused({ mimeType }, 'input.mimeType');
+  }
+  for (const declaredSizeBytes of [0, -1, maxUploadBytes + 1])
+    await refused({ declaredSizeBytes }, 'input.declaredSizeBytes');
+  for (const fileName of ['', ' ', 'x'.repeat(256), 'a\0b', 'a\ud800']) await refused({ fileName }, 'input.fileName');
+  t.is(await app.count('knowledge_uploads'), 0);
+  await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: maxUploadBytes })));
+});
+
+test('a base that is foreign, deleted or absent is not found, in the request and in the confirm', async (t) => {
+  const files = await fileApp(t);
+  const { app, base } = files;
+  const deleted = await app.base();
+  await app.deleteKnowledgeBase(me, deleted);
+  const { id: foreign } = await app.createKnowledgeBase(stranger, { name: 'Theirs' });
+  const key = await uploaded(files);
+  for (const id of [deleted, foreign, 999_999, 0, -1, 99_999_999_999]) {
+    t.like(await t.throwsAsync(app.requestKnowledgeDocumentUpload(me, asked(id))), { kind: 'notFound' }, String(id));
+    t.like(await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(id, key))), { kind: 'notFound' });
+  }
+  t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))).parseStatus, 'PENDING');
+});
+
+test('a key of another tenant or base, and one that was never issued, are not found', async (t) => {
+  const files = await fileApp(t);
+  const { app, store, base } = files;
+  const other = await app.base();
+  const { id: theirs } = await app.createKnowledgeBase(stranger, { name: 'Theirs' });
+  const key = await uploaded(files);
+  const forged = 'tenants/1/uploads/0d9f0a52-8b7e-4c0e-9d0c-1f2f6a6c3c11/returns.pdf';
+  await store.put(forged, bytesOf('x'), { contentType: pdf });
+  const refusals = [
+    () => app.confirmKnowledgeDocumentUpload(stranger, confirmed(theirs, key)),
+    () => app.confirmKnowledgeDocumentUpload(stranger, confirmed(base, key)),
+    () => app.confirmKnowledgeDocumentUpload(me, confirmed(other, key)),
+    ...[forged, '', `${key}/`, key.toUpperCase(), key.replace('returns', '../returns'), `${key}/../returns.pdf`].map(
+      (each) => () => app.confirmKnowledgeDocumentUpload(me, confirmed(base, each)),
+    ),
+  ];
+  for (const [n, refusal] of refusals.entries()) t.like(await t.throwsAsync(refusal), { kind: 'notFound' }, String(n));
+  t.is(await app.count('knowledge_documents'), 0);
+});
+
+test('of 20 confirms at once one makes the document, and storage counts once', async (t) => {
+  const files = await fileApp(t);
+  const { app, base } = files;
+  const key = await uploaded(files);
+  const all = await Promise.allSettled(
+    Array.from({ length: 20 }, () => app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))),
+  );
+  const errors = all.flatMap((each) => (each.status === 'rejected' ? [each.reason.reason] : []));
+  t.deepEqual(
+    errors,
+    Array.from({ length: 19 }, () => 'UPLOAD_USED'),
+  );
+  t.is(await app.count('knowledge_documents'), 1);
+  t.like(await app.usage(), { storedBytes: 9 });
+  t.is((await published(app)).length, 1);
+});
+
+test('a file larger than the storage that is left is refused: softly by its declared size, exactly by its stored one', async (t) => {
+  const files = await fileApp(t);
+  const { app, base } = files;
+  app.quotas.storageBytes = 20;
+  const error = await t.throwsAsync(app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 21 })));
+  t.like(error, { kind: 'invalid', reason: 'QUOTA_EXCEEDED' });
+  t.is(await app.count('knowledge_uploads'), 0);
+
+  const keys = [await uploaded(files), await uploaded(files), await uploaded(files)];
+  const all = await Promise.allSettled(keys.map((key) => app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))));
+  t.deepEqual(all.map(({ status }) => status).toSorted(), ['fulfilled', 'fulfilled', 'rejected']);
+  t.like(await app.usage(), { storedBytes: 18 });
+  t.is(await app.count('knowledge_documents'), 2);
+
+  app.quotas.storageBytes = 27;
+  const refused = keys[all.findIndex(({ status }) => status === 'rejected')] ?? '';
+  t.is(
+    (await app.confirmKnowledgeDocumentUpload(me, confirmed(base, refused))).parseStatus,
+    'PENDING',
+    'it can be confirmed later',
+  );
+});
+
+test('a tenant has a bounded number of open uploads, requests at once included; a confirmed one makes room', async (t) => {
+  const files = await fileApp(t);
+  const { app, base } = files;
+  app.ports.openUploads = 3;
+  const { id: theirs } = await app.createKnowledgeBase(stranger, { name: 'Theirs' });
+  const key = await uploaded(files);
+  const all = await Promise.allSettled(
+    Array.from({ length: 6 }, () => app.requestKnowledgeDocumentUpload(me, asked(base))),
+  );
+  t.is(all.filter(({ status }) => status === 'fulfilled').length, 2);
+  const refusal = all.find((each) => each.status === 'rejected')?.reason;
+  t.like(refusal, { kind: 'tooManyRequests' });
+  await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(stranger, asked(theirs)), 'another tenant is not affected');
+  await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+  await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base)));
+});
+
+test('without the object store a confirm is unavailable: no row, no event, and the quota unchanged', async (t) => {
+  const files = await fileApp(t);
+  const { app, base, store } = files;
+  const key = await uploaded(files);
+  app.ports.objects = { ...store, head: () => Promise.reject(unavailable('the object store is away')) };
+  const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key)));
+  t.like(error, { kind: 'unavailable' });
+  t.is(await app.count('knowledge_documents'), 0);
+  t.like(await app.usage(), { storedBytes: 0 });
+  t.deepEqual(await published(app), []);
+  app.ports.objects = store;
+  t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))).parseStatus, 'PENDING');
+});
+
+test('without the object store old uploads are removed once it is back', async (t) => {
+  const files = await fileApp(t);
+  const { app, store } = files;
+  const key = await uploaded(files);
+  let refusals = 0;
+  app.ports.objects = {
+    ...store,
+    delete: () => {
+      refusals += 1;
+      return Promise.reject(unavailable('the object store is away'));
+    },
+  };
+  await pass(app, 25 * hour);
+  await eventually('the job has tried', () => refusals > 0);
+  t.true(await isThere(store, key));
+  app.ports.objects = store;
+  await pass(app, hour);
+  await eventually('the object is removed', async () => !(await isThere(store, key)));
+});
+
+test('a base that is deleted while its upload is confirmed gets no document', async (t) => {
+  const files = await fileApp(t);
+  const { app, base, store } = files;
+  const key = await uploaded(files);
+  const [asks, goes] = [createGate(), createGate()];
+  app.ports.objects = {
+    ...store,
+    head: async (name) => {
+      asks.release();
+      await goes.pass();
+      return store.head(name);
+    },
+  };
+  const confirm = app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+  await asks.pass();
+  await app.deleteKnowledgeBase(me, base);
+  goes.open();
+  t.like(await t.throwsAsync(confirm), { kind: 'notFound' });
+  t.is(await app.count('knowledge_documents'), 0);
+});
+
+test('users without a tenant are refused', async (t) => {
+  const { app, base } = await fileApp(t);
+  const nobody = { ...me, tenantId: null };
+  t.like(await t.throwsAsync(app.requestKnowledgeDocumentUpload(nobody, asked(base))), { reason: 'NO_TENANT' });
+  t.like(await t.throwsAsync(app.confirmKnowledgeDocumentUpload(nobody, confirmed(base, 'x'))), {
+    reason: 'NO_TENANT',
+  });
+});
+
+onDatabaseServer(({ test: serverTest }) => {
+  serverTest('an upload is either confirmed or removed, whichever comes first', async (t) => {
+    const files = await fileApp(t);
+    const { app, base, store } = files;
+    const keys = await Promise.all(Array.from({ length: 8 }, () => uploaded(files)));
+    app.clock.offsetMs += 25 * hour;
+    const all = await Promise.allSettled(
+      keys.map((key) => app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))),
+    );
+    await eventually(
+      'no upload is open',
+      async () => (await app.count('knowledge_uploads')) === (await app.count('knowledge_documents')),
+    );
+    for (const [n, { status }] of all.entries()) {
+      if (status === 'rejected')
+        await eventually('its object is gone', async () => !(await isThere(store, keys[n] ?? '')));
+    }
+    t.is(await app.count('knowledge_documents'), all.filter(({ status }) => status === 'fulfilled').length);
+  });
+});
