@@ -1,0 +1,362 @@
+import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { badRequest, unavailable } from '@parley/kernel/errors';
+import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
+import { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
+import test, { type ExecutionContext } from 'ava';
+import type { KnowledgeDocument } from '../src/knowledge.ts';
+import type { Parse } from '../src/parsing.ts';
+import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
+
+const me = inTenant(1);
+const parser = serviceCaller('parser', 1, 'parse-1') as TenantCaller;
+const minute = 60_000;
+
+interface Uploaded {
+  app: KnowledgeApp;
+  base: number;
+  id: number;
+  parse: Parse;
+}
+
+/** A FAILED upload that is queued again, so that it waits for its version 2 with all that belongs to that. */
+async function queuedUpload(t: ExecutionContext, app?: KnowledgeApp): Promise<Uploaded> {
+  const running = app ?? (await knowledgeApp(t));
+  const base = await running.base();
+  const { id } = await running.upload(base, 'FAILED');
+  await running.resyncKnowledgeDocument(me, id, new AbortController().signal);
+  return { app: running, base, id, parse: { documentId: id, version: 2 } };
+}
+
+async function* partsOf(parse: Parse, texts: string[], pageStarts: number[] = []) {
+  for (const [n, text] of texts.entries()) {
+    const about = n === 0 ? { ...parse, pageStarts } : {};
+    yield CompleteDocumentRequest.fromPartial({ ...about, text });
+  }
+}
+
+function complete({ app, parse }: Uploaded, text: string | string[], pageStarts?: number[]): Promise<void> {
+  return app.completeDocument(parser, partsOf(parse, [text].flat(), pageStarts));
+}
+
+const shown = ({ app, id }: Uploaded) => app.getKnowledgeDocument(me, id);
+const reaches = (uploaded: Uploaded, status: KnowledgeDocument['parseStatus']) =>
+  eventually(`the document is ${status}`, async () => (await shown(uploaded)).parseStatus === status);
+
+async function published(app: KnowledgeApp): Promise<DocumentUploaded[]> {
+  const rows = await app.database.transactShared(({ knex }) => knex('outbox').select('data').orderBy('id'));
+  return rows.map(({ data }) => DocumentUploaded.decode(data));
+}
+
+/** Jobs that watch that a parse ends. */
+async function watches(app: KnowledgeApp): Promise<number> {
+  const { rows } = await app.database.transactShared(({ knex }) =>
+    knex.raw(`SELECT id FROM jobs WHERE kind = 'knowledge.watch-parsing'`),
+  );
+  return rows.length;
+}
+
+test('a parse that starts is PARSING, with the confirmed version of the file; one that succeeds is READY and searched', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, base, id, parse } = uploaded;
+  t.is((await shown(uploaded)).parseStatus, 'PENDING');
+  const begun = await app.beginDocument(parser, parse);
+  const { objectKey, objectEtag, mimeType } = await shown(uploaded);
+  t.like(begun, { objectKey, objectEtag, mimeType, fileName: 'a.pdf', fileSizeBytes: 5 });
+  t.like(await shown(uploaded), { parseStatus: 'PARSING', parseError: null, rawText: '' });
+
+  const held = createGate();
+  app.embedder.before = () => held.pass();
+  const text = textOf(3);
+  await complete(uploaded, [text.slice(0, 100), text.slice(100)]);
+  t.like(await shown(uploaded), { parseStatus: 'PARSING', rawText: '' }, 'its text is stored and not shown yet');
+  t.deepEqual(await app.searched(base), []);
+  held.open();
+  await reaches(uploaded, 'READY');
+  t.like(await shown(uploaded), { rawText: text, parseError: null, chunkCount: 3 });
+  t.is((await app.searched(base)).length, 3);
+  t.deepEqual(await app.usage(), { knowledgeBases: 1, chunks: 3, storedBytes: 5 });
+  t.is(await watches(app), 0, 'nothing watches it any more');
+  t.is(id, begun.id);
+});
+
+test('where pages begin is kept with the chunks', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app } = uploaded;
+  const pages = [1, 2, 3].map((n) => `# Part ${n}\n\n${`This stands on page ${n}. `.repeat(150)}\n\n`);
+  const starts = pages.map((_, n) => pages.slice(0, n).join('').length);
+  await complete(uploaded, pages, starts);
+  await reaches(uploaded, 'READY');
+  const rows: { page: number; content: string }[] = await app.database.transact(1, ({ knex }) =>
+    knex('knowledge_chunks').select('page', 'content').orderBy('chunkIndex'),
+  );
+  t.deepEqual([...new Set(rows.map(({ page }) => page))], [1, 2, 3]);
+  for (const { page, content } of rows) t.true(content.includes(`on page ${page}.`));
+});
+
+test('a file that cannot be parsed is FAILED with its plain reason, and can be queued again', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, parse } = uploaded;
+  await app.beginDocument(parser, parse);
+  await app.failDocument(parser, { ...parse, reason: `The file is protected by a password.\0${'x'.repeat(600)}` });
+  const { parseStatus, parseError } = await shown(uploaded);
+  t.is(parseStatus, 'FAILED');
+  t.regex(parseError ?? '', /^The file is protected by a password\. x+$/u);
+  t.is(parseError?.length, 500);
+  t.like(await app.usage(), { storedBytes: 5 }, 'its file still counts');
+  t.is(await watches(app), 0);
+  t.true(await app.resyncKnowledgeDocument(me, uploaded.id, new AbortController().signal));
+  t.like(await shown(uploaded), { parseStatus: 'PENDING', parseError: null, version: 3 });
+});
+
+test('a parse that died is begun again, and of two parsers the first result counts', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, base, parse } = uploaded;
+  const [first, second] = await Promise.all([app.beginDocument(parser, parse), app.beginDocument(parser, parse)]);
+  t.is(first.objectEtag, second.objectEtag);
+  const results = await Promise.allSettled([
+    complete(uploaded, 'The text of one parser.'),
+    complete(uploaded, 'The text of another one.'),
+    app.failDocument(parser, { ...parse, reason: 'It was too slow.' }),
+  ]);
+  const lost = results.flatMap((each) => (each.status === 'rejected' ? [each.reason.kind] : []));
+  t.deepEqual(lost, ['notFound', 'notFound']);
+  if (results[2]?.status === 'rejected') {
+    await reaches(uploaded, 'READY');
+    t.is((await app.searched(base)).length, 1);
+  } else await reaches(uploaded, 'FAILED');
+});
+
+test('nobody waits for a parse that has ended, for an older version, or for a deleted, absent or foreign document', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, id, parse } = uploaded;
+  const refused = async (of: Parse, caller = parser, what = JSON.stringify(of)) => {
+    const calls = [
+      () => app.beginDocument(caller, of),
+      () => app.completeDocument(caller, partsOf(of, ['A text.'])),
+      () => app.failDocument(caller, { ...of, reason: 'broken' }),
+    ];
+    for (const call of calls) t.like(await t.throwsAsync(call), { kind: 'notFound' }, what);
+  };
+  for (const version of [1, 3]) await refused({ documentId: id, version });
+  for (const documentId of [0, -1, 999_999, 2_147_483_647]) await refused({ documentId, version: 1 });
+  await refused(parse, serviceCaller('parser', 2, 'parse') as TenantCaller, 'another tenant');
+  await complete(uploaded, 'A text.');
+  await refused(parse, parser, 'its text is stored');
+  await reaches(uploaded, 'READY');
+  await refused(parse, parser, 'it is READY');
+  const other = await queuedUpload(t, app);
+  await app.deleteKnowledgeDocument(me, other.id);
+  await refused(other.parse, parser, 'it was deleted');
+  t.is(await watches(app), 0);
+});
+
+test('only the parser begins, completes and fails documents', async (t) => {
+  const { app, parse } = await queuedUpload(t);
+  const others = [me, serviceCaller('agent', 1, 'r') as TenantCaller, { ...parser, kind: 'apiKey' } as TenantCaller];
+  for (const caller of others) {
+    t.like(await t.throwsAsync(app.beginDocument(caller, parse)), { kind: 'forbidden' });
+    t.like(await t.throwsAsync(app.completeDocument(caller, partsOf(parse, ['x']))), { kind: 'forbidden' });
+    t.like(await t.throwsAsync(app.failDocument(caller, { ...parse, reason: 'x' })), { kind: 'forbidden' });
+  }
+});
+
+test('a text of 5,000,000 characters is taken, one more, a blank one and misplaced pages are not', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, parse } = uploaded;
+  const refused = async (texts: string[], path: string, pageStarts?: number[]) =>
+    t.like(await t.throwsAsync(complete(uploaded, texts, pageStarts)), { kind: 'invalid', fields: [{ path }] });
+  await refused([], 'text');
+  await refused([' ', '\n\t\0'], 'text');
+  await refused(['x'.repeat(3_000_000), 'x'.repeat(2_000_001)], 'text');
+  for (const starts of [[0, 5, 4], [-1], [0, 7]]) await refused(['A text'], 'page_starts', starts);
+  t.is((await shown(uploaded)).parseStatus, 'PENDING');
+  app.embedder.before = () => Promise.reject(badRequest('enough seen', 'SPEND_CAP_REACHED'));
+  await complete(
+    uploaded,
+    Array.from({ length: 5 }, () => '\u{1f600}'.repeat(999_999).concat(' ')),
+  );
+  await reaches(uploaded, 'FAILED');
+  t.is(
+    (await app.database.transact(1, ({ knex }) => knex('knowledge_documents').first('parsedVersion'))).parsedVersion,
+    parse.version,
+  );
+});
+
+test('a text that does not fit into the chunks of the plan, or at the spend cap, is FAILED with a plain reason', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, base } = uploaded;
+  app.quotas.chunks = 2;
+  await complete(uploaded, textOf(3));
+  await reaches(uploaded, 'FAILED');
+  const full = await shown(uploaded);
+  t.like(full, { rawText: '', chunkCount: 0 });
+  t.regex(full.parseError ?? '', /quota of chunks is used up: limit 2/u);
+  t.deepEqual(app.embedder.embedded, [], 'nothing was embedded for it');
+
+  const second = await queuedUpload(t, app);
+  app.embedder.before = () => {
+    throw badRequest('The monthly cap of 10 USD is reached', 'SPEND_CAP_REACHED');
+  };
+  await complete(second, textOf(1));
+  await reaches(second, 'FAILED');
+  t.is((await shown(second)).parseError, 'The monthly cap of 10 USD is reached');
+  t.deepEqual(await app.searched(base), []);
+  t.like(await app.usage(), { chunks: 0 });
+});
+
+test('while the embeddings endpoint is away a parsed text waits, and is READY once it is back', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app } = uploaded;
+  let refusals = 0;
+  app.embedder.before = () => {
+    refusals += 1;
+    throw unavailable('the endpoint is away');
+  };
+  await complete(uploaded, textOf(1));
+  for (let n = 1; n <= 5; n++) {
+    await eventually(`attempt ${n}`, () => refusals >= n);
+    app.clock.offsetMs += 2 * minute;
+  }
+  t.is((await shown(uploaded)).parseStatus, 'PARSING');
+  app.embedder.before = () => undefined;
+  app.clock.offsetMs += 2 * minute;
+  await reaches(uploaded, 'READY');
+});
+
+test('a defect while indexing is tried three times and then FAILED, without what went wrong', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app } = uploaded;
+  let attempts = 0;
+  app.embedder.before = () => {
+    attempts += 1;
+    throw new TypeError('secret of the process');
+  };
+  await complete(uploaded, textOf(1));
+  for (let n = 1; n < 3; n++) {
+    await eventually(`attempt ${n}`, () => attempts >= n);
+    app.clock.offsetMs += 2 * minute;
+  }
+  await reaches(uploaded, 'FAILED');
+  t.is(attempts, 3);
+  t.regex((await shown(uploaded)).parseError ?? '', /went wrong on our side/u);
+});
+
+test('a parsed text of a suspended tenant waits until that is lifted, one of a deleted tenant is FAILED', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app } = uploaded;
+  const tenant = app.identity.tenant;
+  if (!tenant) throw new Error('no tenant');
+  app.identity.tenant = { ...tenant, suspended: true };
+  await complete(uploaded, textOf(1));
+  await eventually('it waits', async () => {
+    const { rows } = await app.database.transactShared(({ knex }) =>
+      knex.raw(`SELECT 1 FROM jobs WHERE kind = 'knowledge.index' AND state = 'queued'`),
+    );
+    return rows.length === 1;
+  });
+  t.is((await shown(uploaded)).parseStatus, 'PARSING');
+  t.deepEqual(app.embedder.embedded, []);
+  app.identity.tenant = tenant;
+  app.clock.offsetMs += minute;
+  await reaches(uploaded, 'READY');
+
+  for (const end of [{ ...tenant, deleted: true }, undefined]) {
+    app.identity.tenant = tenant;
+    const other = await queuedUpload(t, app);
+    app.identity.tenant = end;
+    await complete(other, textOf(1));
+    await reaches(other, 'FAILED');
+  }
+});
+
+test('a document or base that is deleted while its text is indexed: no chunk counts or is searched', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, base } = uploaded;
+  const [embeds, goes] = [createGate(), createGate()];
+  app.embedder.before = async () => {
+    embeds.release();
+    await goes.pass();
+  };
+  await complete(uploaded, textOf(1));
+  await embeds.pass();
+  await app.deleteKnowledgeDocument(me, uploaded.id);
+  goes.release();
+  await eventually('the job ends', async () => (await app.count('jobs')) === 0);
+
+  const other = await queuedUpload(t, app);
+  await complete(other, textOf(1));
+  await embeds.pass();
+  await app.deleteKnowledgeBase(me, other.base);
+  goes.open();
+  await eventually('the job ends', async () => (await app.count('jobs')) === 0);
+  const row = await app.database.transact(1, ({ knex }) => knex('knowledge_documents').where({ id: other.id }).first());
+  t.like(row, { parseStatus: 'FAILED', parseError: 'The knowledge base was deleted.', rawText: '' });
+  t.like(await app.usage(), { chunks: 0 });
+  t.deepEqual(await app.searched(base), []);
+});
+
+test('a text whose base changes its model meanwhile is embedded again, with the new one', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, base } = uploaded;
+  const [embeds, goes] = [createGate(), createGate()];
+  app.embedder.before = async () => {
+    embeds.release();
+    await goes.pass();
+  };
+  await complete(uploaded, textOf(1));
+  await embeds.pass();
+  await app.database.transact(1, ({ knex }) =>
+    knex('knowledge_bases').where({ id: base }).update({ embeddingModel: 'another' }),
+  );
+  goes.open();
+  await eventually('it is tried again', () => {
+    app.clock.offsetMs += minute;
+    return app.embedder.embedded.length === 2;
+  });
+  await reaches(uploaded, 'READY');
+  t.is((await app.searched(base)).length, 1);
+});
+
+test('a document that nobody parses is offered again at waits that double, and FAILED in the end', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, parse } = uploaded;
+  const { knowledgeBaseId, id: documentId } = await shown(uploaded);
+  await app.beginDocument(parser, parse);
+  for (let n = 1; n < 6; n++) {
+    t.is((await published(app)).length, n);
+    app.clock.offsetMs += 15 * minute * 2 ** (n - 1);
+    await eventually(`it is published ${n + 1} times`, async () => (await published(app)).length === n + 1);
+  }
+  t.deepEqual((await published(app)).at(-1), { documentId, knowledgeBaseId, version: 2 });
+  t.is((await shown(uploaded)).parseStatus, 'PARSING');
+  app.clock.offsetMs += 15 * minute * 2 ** 5;
+  await reaches(uploaded, 'FAILED');
+  t.regex((await shown(uploaded)).parseError ?? '', /could not be parsed in time/u);
+  t.is(await watches(app), 0);
+  t.is((await published(app)).length, 6);
+});
+
+test('a document whose parse ended is not offered again', async (t) => {
+  const app = await knowledgeApp(t);
+  const [ready, failed, deleted] = [await queuedUpload(t, app), await queuedUpload(t, app), await queuedUpload(t, app)];
+  await complete(ready, textOf(1));
+  await reaches(ready, 'READY');
+  await app.failDocument(parser, { ...failed.parse, reason: 'The file is empty.' });
+  await app.deleteKnowledgeDocument(me, deleted.id);
+  t.is(await watches(app), 0);
+});
+
+test('a text that waits to be indexed is not offered to a parser again', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app } = uploaded;
+  const goes = createGate();
+  app.embedder.before = () => goes.pass();
+  await complete(uploaded, textOf(1));
+  app.clock.offsetMs += 16 * minute;
+  await eventually('it is not watched any more', async () => (await app.count('jobs')) === 1);
+  t.is((await published(app)).length, 1);
+  goes.open();
+  await reaches(uploaded, 'READY');
+});
