@@ -1,7 +1,7 @@
 import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
-/** This job exists as long as its session: it ends the session once that is idle. */
-const expiry = 'session.expiry';
+/** Jobs that wait for a time: until a session is idle, and until no upload to a URL can be under way. */
+const waitForTime = new Set(['session.expiry', 'knowledge.settle-upload']);
 
 /** Every outbox is empty, every call of a model settled, no request holds its key, and the only jobs left are those of suspended tenants. */
 export function nothingIsLeftToDo({
@@ -17,7 +17,7 @@ export function nothingIsLeftToDo({
     ...reservations.map(({ tenantId, callId }) => `call ${callId} of tenant ${tenantId} is not settled`),
     ...heldKeys.map(({ id }) => `a request still holds its Idempotency-Key ${id}`),
     ...jobs
-      .filter(({ kind, tenantId }) => kind !== expiry && !waits.has(tenantId))
+      .filter(({ kind, tenantId }) => !waitForTime.has(kind) && !waits.has(tenantId))
       .map(({ service, kind, key, state }) => `${service} has a ${state} job ${kind} of ${key}`),
   ];
 }
