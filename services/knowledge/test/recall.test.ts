@@ -15,7 +15,7 @@ import { storedChunks } from './stored-chunks.ts';
 
 const topK = 20;
 const perDocument = 100;
-const live = 4_000;
+const live = 10_000;
 const others = 4_000;
 const queries = 40;
 
@@ -57,6 +57,7 @@ onDatabaseServer(({ test, testSchema }) => {
   }
 
   test('recall@20 of the index is at least 0.98, beside other tenants and between deleted and synced documents', async (t) => {
+    t.timeout(300_000); // the index takes some milliseconds for each chunk
     const database = await testSchema(t, knowledgeSchema);
     const { base, search } = await filledBase(database);
     t.is(base.chunks, live);
