@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
 import type { Client } from '@parley/stories/client';
@@ -109,6 +112,22 @@ story('without an agent named, the newest one is talked to', async (t, mesh) => 
   const ada = await mesh.person();
   for (const name of ['Eve', 'Ada']) await createAgent(ada, { name, openingGreeting: `${name} here.` });
   t.regex(await whole(mesh, await account(ada), '/end\n'), /^Connected to Ada\.[^]*\n\nAda here\.\n/u);
+});
+
+story('an agent answers from the files that it is given, which stand below its reply', async (t, mesh) => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-talk-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const files = ['returns.md', 'prices.txt'].map((name) => join(folder, name));
+  for (const file of files) writeFileSync(file, 'Our lamps can be returned within 30 days.');
+  const options = await scripted(mesh);
+  const child = startChild(t, 'talk', {
+    args: ['--url', mesh.url, '--agent', String(options.agent), '--knowledge', ...files],
+    env: { PARLEY_EMAIL: options.email ?? '', PARLEY_PASSWORD: options.password ?? '' },
+  });
+  child.write('Within how many days can lamps be returned?\n/end\n');
+  t.is(await child.ended, 0, child.stderr);
+  t.regex(child.stdout, /^Read returns\.md: 1 passage\.\nRead prices\.txt: 1 passage\.\nConnected to Robin\./u);
+  t.regex(child.stdout, /Hello from the model server\.\n— from (?:returns\.md|prices\.txt)\n— test-model\n/u);
 });
 
 story('wrong credentials and an unknown agent are reported', async (t, mesh) => {
