@@ -115,6 +115,25 @@ test('a parse that died is begun again, and of two parsers the first result coun
   const { app, base, parse } = uploaded;
   const [first, second] = await Promise.all([app.beginDocument(parser, parse), app.beginDocument(parser, parse)]);
   t.is(first.objectEtag, second.objectEtag);
+  const goes = createGate();
+  app.embedder.before = () => goes.pass();
+  await complete(uploaded, 'The text of one parser.');
+  const late = [
+    () => complete(uploaded, 'The text of another one.'),
+    () => app.failDocument(parser, { ...parse, reason: 'It was too slow.' }),
+    () => app.beginDocument(parser, parse),
+  ];
+  for (const call of late) t.like(await t.throwsAsync(call), { kind: 'notFound' });
+  goes.open();
+  await reaches(uploaded, 'READY');
+  t.deepEqual(await app.searched(base), ['The text of one parser.']);
+});
+
+test('of results at once for one parse one counts', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, parse } = uploaded;
+  const goes = createGate();
+  app.embedder.before = () => goes.pass();
   const results = await Promise.allSettled([
     complete(uploaded, 'The text of one parser.'),
     complete(uploaded, 'The text of another one.'),
@@ -122,10 +141,8 @@ test('a parse that died is begun again, and of two parsers the first result coun
   ]);
   const lost = results.flatMap((each) => (each.status === 'rejected' ? [each.reason.kind] : []));
   t.deepEqual(lost, ['notFound', 'notFound']);
-  if (results[2]?.status === 'rejected') {
-    await reaches(uploaded, 'READY');
-    t.is((await app.searched(base)).length, 1);
-  } else await reaches(uploaded, 'FAILED');
+  goes.open();
+  await reaches(uploaded, results[2]?.status === 'fulfilled' ? 'FAILED' : 'READY');
 });
 
 test('nobody waits for a parse that has ended, for an older version, or for a deleted, absent or foreign document', async (t) => {
