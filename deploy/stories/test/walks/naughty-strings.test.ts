@@ -1,8 +1,11 @@
+import { createServer } from 'node:http';
+import { listen } from '@parley/kernel/listen';
 import test from 'ava';
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { type Answer, type Client, newAccount } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { createKnowledgeBase, ingestText } from '../../src/knowledge.ts';
+import { pagesHost } from '../../src/mesh.ts';
 import { isText, type Operation, type Place, servedOperations } from '../../src/operations.ts';
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
@@ -116,6 +119,9 @@ story(
   async (t, mesh) => {
     t.timeout(300_000); // thousands of requests: a busy machine may be busy for long
     const { person, visitor } = mesh;
+    const pages = createServer((_, response) => response.setHeader('content-type', 'text/plain').end('Hello.'));
+    const page = { 'input.url': `http://${await listen(pages, 0, pagesHost)}/` };
+    t.teardown(() => pages.close());
     const workers = await Promise.all(Array.from({ length: atOnce }, async () => newWorker(await person())));
     const operations = servedOperations().filter(({ kind }) => kind !== 'subscription');
     const reads = readers(operations);
@@ -192,7 +198,7 @@ story(
       const isLimited = ['createTenant', 'createKnowledgeBase'].includes(name);
       const member = isLimited ? await person() : throttle ? elsewhere(worker.client) : worker.client;
       const client = by.length === 0 ? visitor() : member;
-      const given: Record<string, unknown> = { ...goodValues(), [path]: value };
+      const given: Record<string, unknown> = { ...goodValues(), ...page, [path]: value };
       const steps = path.split('.');
       // Where one of two is to be given, the other one would be refused.
       // names login: it takes an email or a phone number. names generateOTP: so does it. names createAgent: a URL or its absence.
@@ -415,6 +421,11 @@ const nothingOffered = {
 };
 const nothingBound = { why: 'no secret is bound', said: /^No second factor is bound to this account$/ };
 
+const noUploadType = {
+  why: 'no file may have such a type',
+  said: /^input\.mimeType must be one of application\/pdf, /,
+};
+
 /** The few places where none of the texts is ever taken: why, and the one thing that is said of each that can be stored. */
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'CreateAgentInput.externalSyncSecretRef': noSecretYet,
@@ -451,6 +462,17 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
     why: 'nobody was sent the code beside it',
     said: /^(The code or link is not valid|input\.newPassword (must have at (least|most) \d+ characters|is one of the most common passwords))$/,
   },
+  'RequestKnowledgeDocumentUploadInput.mimeType': noUploadType,
+  'ConfirmKnowledgeDocumentUploadInput.mimeType': noUploadType,
+  'ConfirmKnowledgeDocumentUploadInput.fileName': {
+    why: 'no upload has the key beside it',
+    said: /^(Upload .* not found|input\.fileName must (not be blank|have at most 255 characters))$/,
+  },
+  'ConfirmKnowledgeDocumentUploadInput.objectStorageKey': {
+    why: 'no upload has such a key',
+    said: /^Upload .* not found$/s,
+  },
+  'IngestDocumentFromUrlInput.url': { why: 'no URL', said: /^input\.url / },
   'ValidateSecuredTokenInput.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
 
@@ -471,5 +493,8 @@ function goodValues(): Record<string, unknown> {
     'input.clientExternalId': 'customer-1',
     'input.text': 'Hello.',
     'input.prompt': 'Say hello.',
+    'input.mimeType': 'application/pdf',
+    'input.declaredSizeBytes': 1,
+    'input.objectStorageKey': 'tenants/1/uploads/none/none.pdf',
   };
 }
