@@ -3,6 +3,7 @@ import { units } from '@parley/local/units';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
 import { SignJWT } from 'jose';
@@ -73,6 +74,8 @@ story('no gRPC port answers a call without a mesh credential of its own', async 
     identity: (channel, metadata) =>
       createClient(IdentityServiceDefinition, channel).getTenant({ tenantId: 1 }, { metadata }),
     agent: (channel, metadata) => createClient(AgentServiceDefinition, channel).getAgent({ agentId: 1 }, { metadata }),
+    knowledge: (channel, metadata) =>
+      createClient(KnowledgeServiceDefinition, channel).checkKnowledgeBases({ knowledgeBaseIds: [1] }, { metadata }),
     session: (channel, metadata) =>
       createClient(SessionServiceDefinition, channel).resolveSessions({ sessionIds: [1] }, { metadata }),
     evaluation: (channel, metadata) =>

