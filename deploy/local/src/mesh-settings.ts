@@ -12,6 +12,12 @@ export function unitSettings(env: Environment): Readers {
   return Object.fromEntries(units.map(({ name, readConfig }) => [name, () => readConfig(env)])) as Readers;
 }
 
+/** What turns texts into vectors. */
+export function embeddingsOf(env: Environment): string {
+  const { endpoint } = unitSettings(env).knowledge().embeddings;
+  return endpoint ? `${endpoint.model} of ${new URL(endpoint.url).host}` : 'built in (offline-embedding-1)';
+}
+
 /**
  * Reads the settings of all units, for commands that start each unit as a process of its own. Reports all problems at once, before any
  * process starts.

@@ -5,7 +5,7 @@ import { type Environment, readSettings } from '@parley/kernel/config';
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { publishAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
-import { readMeshSettings } from '@parley/local/mesh-settings';
+import { embeddingsOf, readMeshSettings } from '@parley/local/mesh-settings';
 import { publicPortSetting } from '@parley/local/settings';
 import { schemas, topics } from '@parley/local/units';
 import { Logs, shortLine } from '@parley/mesh/logs';
@@ -78,6 +78,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
     ['gateways', `${gateways.map((each) => `http://127.0.0.1:${each}/graphql`).join('  ')}   (each alone)`],
     ...servers.shown,
     ['connections', `at most ${withSchema * poolSize} to PostgreSQL: ${withSchema} processes, ${poolSize} each`],
+    ['embeddings', embeddingsOf(given)],
     ['processes', mesh.processes.map(({ name }) => name).join(' ')],
     ['data', shown(dataFolder)],
     ['logs', `${shown(logs.folder)}/<process>.log`],

@@ -3,6 +3,7 @@ import { createLogger } from '@parley/kernel/log';
 import { run } from '@parley/kernel/run';
 import { telemetry } from '@parley/kernel/telemetry';
 import { localMesh } from '@parley/local';
+import { embeddingsOf } from '@parley/local/mesh-settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 
@@ -29,6 +30,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
       const rows: [string, string][] = [
         ['keys of tokens', `${url}/.well-known/jwks.json`],
         ...Object.entries(mesh.engines()),
+        ['embeddings', embeddingsOf(env)],
         ['data', shown(dataFolder)],
         ['log', shown(logFile)],
         ...unknownRow(mesh.unknownSettings()),
