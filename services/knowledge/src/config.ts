@@ -33,7 +33,7 @@ export const knowledgeSettings = {
   ),
   indexPerTenant: setting(
     'KNOWLEDGE_INDEX_PER_TENANT',
-    positiveInt.default(2),
+    positiveInt.default(1),
     'Parsed documents of one tenant chunked and embedded at once, over all replicas; its others wait.',
   ),
   outbound: outboundSettings,

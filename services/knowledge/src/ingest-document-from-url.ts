@@ -36,7 +36,7 @@ export async function ingestDocumentFromUrl(
     text: page.text,
     origin: 'URL' as const,
   };
-  return storeText(ports, caller, document, gone);
+  return ports.turns.storeText(caller, gone, () => storeText(ports, caller, document, gone));
 }
 
 function titleOf(title: string | undefined): string | undefined {

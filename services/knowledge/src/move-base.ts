@@ -113,6 +113,9 @@ async function prepare(
   const of = { knowledgeBaseId, documentId: id, generation: begun.generation, model };
   const built = await fillGeneration(ports, caller, of, begun.chunks, signal);
   const isPrepared = await database.transact(tenantId, async (db) => {
+    // Another process may have taken this job over, and prepares the base for another model.
+    const base = await baseMoveStore(db, knowledgeBaseId).lock();
+    if (base?.preparedModel !== model) return false;
     const current = await documentStore(db).find(id);
     if (!current) return false;
     const locked = await documentStore(db).lock(id);

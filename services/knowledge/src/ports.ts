@@ -6,6 +6,7 @@ import type { RpcClient } from '@parley/rpc/client';
 import type { Embedder } from './embedder.ts';
 import type { PageReader } from './pages/page-reader.ts';
 import type { TenantQuotas } from './quotas.ts';
+import type { WorkTurns } from './work-turns.ts';
 
 export interface Ports {
   database: Database;
@@ -16,6 +17,7 @@ export interface Ports {
   /** Up to so many chunks of a base all are compared with a query. */
   exactLimit: number;
   quotas: TenantQuotas;
+  turns: WorkTurns;
   pages: PageReader;
   /** After how long in ms an uploaded document that is not parsed is queued again. */
   parseWaitMs: number;

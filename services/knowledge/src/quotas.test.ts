@@ -55,3 +55,8 @@ test('an identity that does not know of quotas yet makes them unavailable', asyn
   const { quotas } = identity(() => ({}));
   t.like(await t.throwsAsync(quotas(caller(1))), { kind: 'unavailable' });
 });
+
+test('a tenant that was suspended since it was let in has no quotas, so that nothing more is stored', async (t) => {
+  const { quotas } = identity(() => ({ suspended: true, quotas: { knowledgeBases: 1, chunks: 1, storageMb: 1 } }));
+  t.like(await t.throwsAsync(quotas(caller(1))), { kind: 'forbidden', reason: 'TENANT_SUSPENDED' });
+});

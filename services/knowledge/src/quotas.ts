@@ -1,5 +1,5 @@
 import type { TenantCaller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { forbidden, unavailable } from '@parley/kernel/errors';
 import { gradualSweep } from '@parley/kernel/gradual-sweep';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
@@ -11,7 +11,7 @@ export interface Quotas {
   storageBytes: number;
 }
 
-/** @throws DomainError `unavailable` when identity does not answer: no plan is assumed. */
+/** @throws DomainError `unavailable` when identity does not answer: no plan is assumed; `TENANT_SUSPENDED` */
 export type TenantQuotas = (caller: TenantCaller) => Promise<Quotas>;
 
 interface CacheEntry {
@@ -35,7 +35,8 @@ export function tenantQuotas(
 
   async function ask(caller: TenantCaller): Promise<Quotas> {
     const { tenantId } = caller;
-    const { quotas } = await identity.getTenant({ tenantId }, { caller, timeoutMs: identityTimeoutMs });
+    const { quotas, suspended } = await identity.getTenant({ tenantId }, { caller, timeoutMs: identityTimeoutMs });
+    if (suspended) throw forbidden('The tenant is suspended', 'TENANT_SUSPENDED');
     if (!quotas) throw unavailable("The tenant's quotas are not known yet");
     const { knowledgeBases, chunks, storageMb } = quotas;
     return { knowledgeBases, chunks, storageBytes: storageMb * bytesPerMb };

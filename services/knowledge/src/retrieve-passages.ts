@@ -33,7 +33,13 @@ export async function retrievePassages(
     sessionId,
     signal,
   });
-  const found: FoundChunk[] = [];
-  for (const id of ids) found.push(...((await search(id)) ?? []));
-  return found.toSorted((a, b) => b.rank - a.rank || b.score - a.score || a.chunkId - b.chunkId).slice(0, topK);
+  const bases: FoundChunk[][] = [];
+  for (const id of ids) bases.push((await search(id)) ?? []);
+  const found = bases.filter(({ length }) => length > 0);
+  // A rank by words counts within its base only, so several bases are compared by similarity.
+  if (found.length === 1) return found.flat();
+  return found
+    .flat()
+    .toSorted((a, b) => b.score - a.score || a.chunkId - b.chunkId)
+    .slice(0, topK);
 }

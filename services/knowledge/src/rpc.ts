@@ -16,9 +16,9 @@ export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshC
       return {};
     },
     retrieve: async (request, { caller, signal }) => ({
-      passages: (await retrievePassages(ports, inTenant(caller), request, signal)).map((found) =>
-        Passage.fromPartial(withoutNulls(found)),
-      ),
+      passages: (
+        await ports.turns.search(caller, signal, () => retrievePassages(ports, inTenant(caller), request, signal))
+      ).map((found) => Passage.fromPartial(withoutNulls(found))),
     }),
     beginDocument: async (parse, { caller }) => {
       const { objectKey, objectEtag, mimeType, fileSizeBytes, fileName } = await beginDocument(ports, caller, parse);

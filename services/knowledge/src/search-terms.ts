@@ -1,5 +1,5 @@
 import { commonWords } from './embeddings/common-words.ts';
-import { plainForm, stemOf } from './embeddings/text-features.ts';
+import { plainForm, stemOf, withoutMarkRuns } from './embeddings/text-features.ts';
 
 /** The bits of an integer. */
 const maxTerms = 30;
@@ -11,9 +11,13 @@ const maxLetters = 100;
  * are no others. It has letters and digits alone, so no query is a syntax error.
  */
 export function searchTerms(query: string): string[] {
-  const words = [...new Set(query.normalize('NFC').match(/[\p{L}\p{N}\p{M}]+/gu))].map((word) =>
-    word.slice(0, maxLetters).toWellFormed(),
-  );
+  const words = [
+    ...new Set(
+      withoutMarkRuns(query)
+        .normalize('NFC')
+        .match(/[\p{L}\p{N}\p{M}]+/gu),
+    ),
+  ].map((word) => word.slice(0, maxLetters).toWellFormed());
   const telling = words.filter((word) => !commonWords.has(plainForm(word)));
   return (telling.length > 0 ? telling : words).slice(0, maxTerms).map((word) =>
     formsOf(word)

@@ -21,6 +21,7 @@ import { knowledgeRpc } from './rpc.ts';
 import { settleJob } from './settle-upload.ts';
 import { generationSweep } from './sweep-generations.ts';
 import { watchJob } from './watch-parsing.ts';
+import { workTurns } from './work-turns.ts';
 
 type Dependencies = Ports & { embedder: Part; meter: SpendMeter };
 
@@ -37,6 +38,7 @@ export const knowledge = service(knowledgeDeclaration, {
       meter,
       exactLimit: config.exactLimit,
       quotas: tenantQuotas(calls.identity),
+      turns: workTurns(),
       pages: pageReader(outbound({ ...config.outbound, log })),
       parseWaitMs: config.parseWaitMs,
       openUploads: config.openUploads,

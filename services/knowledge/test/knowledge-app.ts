@@ -38,6 +38,7 @@ import { sweepGenerations } from '../src/sweep-generations.ts';
 import { updateKnowledgeDocumentText } from '../src/update-knowledge-document-text.ts';
 import { type Usage, usageStore } from '../src/usage-store.ts';
 import { watchJob } from '../src/watch-parsing.ts';
+import { workTurns } from '../src/work-turns.ts';
 
 const useCases = {
   createKnowledgeBase,
@@ -128,6 +129,7 @@ export async function knowledgeApp(
     },
     embedder,
     quotas: async () => ({ ...quotas }),
+    turns: workTurns(),
     exactLimit: 20_000,
     pages: pageReader(outbound({ allowlist: ['localhost'], ports: ['1-65535'], log })),
     parseWaitMs: 900_000,

@@ -1,11 +1,16 @@
+import { createLogger } from '@parley/kernel/log';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Database } from '@parley/postgres/database/types';
 import { eventually } from '@parley/testing/eventually';
 import { onOneDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import { baseModelStore } from '../src/base-model-store.ts';
+import { baseMoveStore } from '../src/base-move-store.ts';
+import type { Embedder, Embedding } from '../src/embedder.ts';
 import { halfvec } from '../src/embeddings/halfvec.ts';
+import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { modelChange, moveBaseJob } from '../src/move-base.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
@@ -151,5 +156,43 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     gate.open();
     await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
     t.is((await graph(userOf(1), query, { id: base, query: 'falcon' })).errors, undefined);
+  });
+
+  test('a document that was embedded for a model which is no longer wanted is embedded again', async (t) => {
+    const database = await testSchema(t, knowledgeSchema);
+    const mine = storedChunks(database, 1);
+    const base = await mine.base(earlier);
+    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier));
+    for (const subject of subjects) await mine.document(base, [`The ${subject}`]);
+    const vectors: Record<string, Embedding> = { stale: embedOffline('one'), [later]: embedOffline('two') };
+    const log = createLogger('knowledge', { LOG_LEVEL: 'silent' });
+    let isFirst = true;
+    const embedder: Embedder = {
+      model: 'stale',
+      async embed(texts, { model }) {
+        if (isFirst) {
+          isFirst = false;
+          // As by another process, which has taken the job over.
+          await database.transactShared((db) => baseModelStore(db).setModelInUse(later));
+          await database.transact(1, (db) => baseMoveStore(db, base).prepareFor(later));
+        }
+        return { vectors: texts.map(() => vectors[model] as Embedding), tokensIn: 0, costUsdE8: 0n };
+      },
+    };
+    const ports = { database, embedder, log };
+    for (const part of [moveBaseJob(ports).runner({ database, log }), modelChange(ports)]) {
+      await part.start();
+      t.teardown(() => part.stop());
+    }
+    await eventually('the base has moved', async () => (await modelOf(database, base)) === later);
+    const distances = await database.transact(1, ({ knex }) =>
+      rowsBy(knex)<{ distance: number }>(
+        `SELECT embedding <=> cast(:vector AS halfvec) AS distance FROM knowledge_chunks c
+           JOIN knowledge_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id AND d.generation = c.generation`,
+        { vector: halfvec(vectors[later] as Embedding) },
+      ),
+    );
+    t.is(distances.length, subjects.length);
+    for (const { distance } of distances) t.true(Math.abs(distance) < 0.01, `${distance}`);
   });
 });

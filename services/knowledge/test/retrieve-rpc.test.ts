@@ -58,3 +58,19 @@ test('Retrieve refuses a blank query, no base or more than five, and a topK outs
   const long = await rpc.retrieve(asked([base], { query: 'word '.repeat(20_000) }), { caller: keyOf(1) });
   t.deepEqual(long, { passages: [] });
 });
+
+test('of several bases all good passages come before the best one of a base that has nothing to say', async (t) => {
+  const { rpc, database } = await retrievalUnit(t);
+  const mine = storedChunks(database, 1);
+  const [falcons, bees] = [await mine.base(), await mine.base()];
+  const good = ['The falcon nests on the tower', 'The falcon nests on the cliff', 'Where the falcon nests, in spring'];
+  await mine.document(falcons, good, 'falcons.md');
+  await mine.document(bees, ['Where bees make honey, the meadow blooms'], 'bees.md');
+  for (const mode of [RetrievalMode.RETRIEVAL_MODE_COSINE, RetrievalMode.RETRIEVAL_MODE_HYBRID]) {
+    const { passages } = await rpc.retrieve(asked([bees, falcons], { mode, topK: 4 }), { caller: userOf(1) });
+    t.deepEqual(
+      passages.map(({ documentName }) => documentName),
+      ['falcons.md', 'falcons.md', 'falcons.md', 'bees.md'],
+    );
+  }
+});

@@ -6,7 +6,7 @@ export const parserSettings = {
   concurrency: setting('PARSER_CONCURRENCY', positiveInt.default(2), 'Documents parsed at once in this process.'),
   perTenant: setting(
     'PARSER_PER_TENANT',
-    positiveInt.default(2),
+    positiveInt.default(1),
     'Documents of one tenant parsed at once, over all replicas; its others wait.',
   ),
   leaseMs: setting(

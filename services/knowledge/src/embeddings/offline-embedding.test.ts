@@ -1,6 +1,7 @@
 import test from 'ava';
 import { dimensions, type Embedding } from '../embedder.ts';
 import { embedAllOffline, embedOffline } from './offline-embedding.ts';
+import { withoutMarkRuns } from './text-features.ts';
 
 const cosine = (one: Embedding, other: Embedding) => one.reduce((sum, each, at) => sum + each * (other[at] ?? 0), 0);
 const near = (one: string, other: string) => cosine(embedOffline(one), embedOffline(other));
@@ -82,4 +83,11 @@ test('the vectors of offline-embedding-1 never change, because stored ones are c
     largest.slice(0, 6).map(([place, value]) => `${place} ${Math.abs(value).toFixed(3)}`),
     ['44 0.583', '385 0.583', '342 0.350', '338 0.233', '532 0.233', '169 0.075'],
   );
+});
+
+test('a run of combining marks takes as many steps as it has marks, and those beyond 30 say nothing', (t) => {
+  const marks = (count: number) => `a${'\u0345\u0315\u0300\u0323\u0334'.repeat(count / 5)}`;
+  t.is(withoutMarkRuns(`${marks(100)} b`), `${marks(30)} b`);
+  t.is(withoutMarkRuns('\u0e17\u0e35\u0e48 cafe\u0301'), '\u0e17\u0e35\u0e48 cafe\u0301');
+  t.deepEqual(embedOffline(marks(30_000)), embedOffline(marks(30)));
 });

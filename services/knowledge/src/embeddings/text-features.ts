@@ -23,11 +23,16 @@ const runs =
 
 /** Small letters in one form of Unicode, without accents. */
 export function plainForm(text: string): string {
-  const lower = text.slice(0, maxUnits).normalize('NFKC').toLowerCase();
+  const lower = withoutMarkRuns(text.slice(0, maxUnits)).normalize('NFKC').toLowerCase();
   return lower
     .normalize('NFD')
     .replaceAll(/[\u0300-\u036f]/gu, '')
     .normalize('NFC');
+}
+
+/** Normalizing a run of combining marks takes time by its square; no language has 30 (Unicode's stream-safe form, UAX #15). */
+export function withoutMarkRuns(text: string): string {
+  return text.replaceAll(/(\p{M}{30})\p{M}+/gu, '$1');
 }
 
 export function featuresOf(text: string): Features {

@@ -20,22 +20,26 @@ export const resolvers: Resolvers = {
       listKnowledgeDocuments(answer.reading(ports, info), caller, knowledgeBaseId),
     knowledgeDocument: (_, { id }, { ports, caller, answer }, info) =>
       getKnowledgeDocument(answer.reading(ports, info), caller, id),
-    retrieveChunks: (_, query, { ports, caller, gone }) => retrieveChunks(ports, caller, query, gone),
-    embed: (_, { texts }, { ports, caller, gone }) => embed(ports, caller, texts, gone),
+    retrieveChunks: (_, query, { ports, caller, gone }) =>
+      ports.turns.search(caller, gone, () => retrieveChunks(ports, caller, query, gone)),
+    embed: (_, { texts }, { ports, caller, gone }) =>
+      ports.turns.embed(caller, gone, () => embed(ports, caller, texts, gone)),
   },
 
   Mutation: {
     createKnowledgeBase: (_, { input }, { ports, caller }) => createKnowledgeBase(ports, caller, input),
     deleteKnowledgeBase: (_, { id }, { ports, caller }) => deleteKnowledgeBase(ports, caller, id),
-    ingestDocument: (_, { input }, { ports, caller, gone }) => ingestDocument(ports, caller, input, gone),
+    ingestDocument: (_, { input }, { ports, caller, gone }) =>
+      ports.turns.storeText(caller, gone, () => ingestDocument(ports, caller, input, gone)),
     requestKnowledgeDocumentUpload: (_, { input }, { ports, caller }) =>
       requestKnowledgeDocumentUpload(ports, caller, input),
     confirmKnowledgeDocumentUpload: (_, { input }, { ports, caller }) =>
       confirmKnowledgeDocumentUpload(ports, caller, input),
     deleteKnowledgeDocument: (_, { id }, { ports, caller }) => deleteKnowledgeDocument(ports, caller, id),
-    resyncKnowledgeDocument: (_, { id }, { ports, caller, gone }) => resyncKnowledgeDocument(ports, caller, id, gone),
+    resyncKnowledgeDocument: (_, { id }, { ports, caller, gone }) =>
+      ports.turns.storeText(caller, gone, () => resyncKnowledgeDocument(ports, caller, id, gone)),
     updateKnowledgeDocumentText: (_, input, { ports, caller, gone }) =>
-      updateKnowledgeDocumentText(ports, caller, input, gone),
+      ports.turns.storeText(caller, gone, () => updateKnowledgeDocumentText(ports, caller, input, gone)),
     ingestDocumentFromUrl: (_, { input }, { ports, caller, gone }) => ingestDocumentFromUrl(ports, caller, input, gone),
   },
 };

@@ -1,0 +1,57 @@
+import type { Caller } from '@parley/kernel/caller';
+import { createGate } from '@parley/testing/gate';
+import test from 'ava';
+import { workTurns } from './work-turns.ts';
+
+const caller = (tenantId: number): Caller => ({ kind: 'user', tenantId, userId: 1, requestId: 'test' });
+const here = new AbortController().signal;
+
+for (const kind of ['search', 'storeText', 'embed'] as const) {
+  test(`${kind}: work of a tenant with much of it leaves places to others, and waits in turn`, async (t) => {
+    const turns = workTurns();
+    const gate = createGate();
+    let running = 0;
+    const held = async () => {
+      running += 1;
+      await gate.pass();
+      running -= 1;
+    };
+    const flood = Array.from({ length: 10 }, () => turns[kind](caller(1), here, held));
+    t.is(await turns[kind](caller(2), here, async () => 'served'), 'served');
+    t.true(running <= 2);
+    gate.open();
+    await Promise.all(flood);
+    t.is(running, 0);
+  });
+
+  test(`${kind}: a tenant with too much waiting is refused, and another one is not`, async (t) => {
+    const turns = workTurns();
+    const gate = createGate();
+    const flood = Array.from({ length: 300 }, () => turns[kind](caller(1), here, () => gate.pass()));
+    const settled = Promise.allSettled(flood);
+    t.is(await turns[kind](caller(2), here, async () => 'served'), 'served');
+    gate.open();
+    const refused = (await settled).filter(({ status }) => status === 'rejected');
+    t.true(refused.length > 200);
+    for (const each of refused) t.like(each, { reason: { kind: 'tooManyRequests' } });
+  });
+}
+
+test('whoever leaves while waiting does no work, and one that fails gives its place back', async (t) => {
+  const turns = workTurns();
+  const gate = createGate();
+  const first = turns.storeText(caller(1), here, () => gate.pass());
+  const leaving = new AbortController();
+  const waiting = turns.storeText(caller(1), leaving.signal, async () => t.fail('it has left'));
+  leaving.abort(new Error('left'));
+  await t.throwsAsync(waiting, { message: 'left' });
+  gate.open();
+  await first;
+  await t.throwsAsync(
+    turns.storeText(caller(1), here, () => Promise.reject(new Error('failed'))),
+    {
+      message: 'failed',
+    },
+  );
+  t.is(await turns.storeText(caller(1), here, async () => 'served'), 'served');
+});

@@ -1,0 +1,39 @@
+import type { Caller } from '@parley/kernel/caller';
+import { fairQueue } from '@parley/kernel/fair-queue';
+
+type Turn = <T>(caller: Caller, gone: AbortSignal, work: () => Promise<T>) => Promise<T>;
+
+/**
+ * What tenants wait for in turn, in one process. Fewer calls at once than it has connections, and fewer of one tenant: the others keep
+ * some. Beyond `waiting` calls of a tenant are refused (`tooManyRequests`).
+ */
+export interface WorkTurns {
+  search: Turn;
+  /** Chunking, embedding and storing a text. */
+  storeText: Turn;
+  embed: Turn;
+}
+
+export function workTurns(): WorkTurns {
+  return {
+    search: turns({ inFlight: 3, perTenant: 2, waiting: 50 }),
+    storeText: turns({ inFlight: 3, perTenant: 1, waiting: 20 }),
+    embed: turns({ inFlight: 2, perTenant: 1, waiting: 20 }),
+  };
+}
+
+function turns({ inFlight, perTenant, waiting }: { inFlight: number; perTenant: number; waiting: number }): Turn {
+  const queue = fairQueue({
+    inFlight,
+    waiting: 500,
+    shares: { tenant: { inFlight: perTenant, waiting, label: 'of this tenant' } },
+  });
+  return async (caller, gone, work) => {
+    const release = await queue.enter({ tenant: caller.tenantId }, () => gone);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  };
+}
