@@ -65,7 +65,7 @@ test('of several bases all good passages come before the best one of a base that
   const [falcons, bees] = [await mine.base(), await mine.base()];
   const good = ['The falcon nests on the tower', 'The falcon nests on the cliff', 'Where the falcon nests, in spring'];
   await mine.document(falcons, good, 'falcons.md');
-  await mine.document(bees, ['Where bees make honey, the meadow blooms'], 'bees.md');
+  await mine.document(bees, ['Bees have their nest in a hollow tree'], 'bees.md');
   for (const mode of [RetrievalMode.RETRIEVAL_MODE_COSINE, RetrievalMode.RETRIEVAL_MODE_HYBRID]) {
     const { passages } = await rpc.retrieve(asked([bees, falcons], { mode, topK: 4 }), { caller: userOf(1) });
     t.deepEqual(
