@@ -6,7 +6,7 @@ import { workTurns } from './work-turns.ts';
 const caller = (tenantId: number): Caller => ({ kind: 'user', tenantId, userId: 1, requestId: 'test' });
 const here = new AbortController().signal;
 
-for (const kind of ['search', 'storeText', 'embed'] as const) {
+for (const kind of ['search', 'storeText', 'vectorize'] as const) {
   test(`${kind}: work of a tenant with much of it leaves places to others, and waits in turn`, async (t) => {
     const turns = workTurns();
     const gate = createGate();

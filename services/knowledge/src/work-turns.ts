@@ -11,14 +11,14 @@ export interface WorkTurns {
   search: Turn;
   /** Chunking, embedding and storing a text. */
   storeText: Turn;
-  embed: Turn;
+  vectorize: Turn;
 }
 
 export function workTurns(): WorkTurns {
   return {
     search: turns({ inFlight: 3, perTenant: 2, waiting: 50 }),
     storeText: turns({ inFlight: 3, perTenant: 1, waiting: 20 }),
-    embed: turns({ inFlight: 2, perTenant: 1, waiting: 20 }),
+    vectorize: turns({ inFlight: 2, perTenant: 1, waiting: 20 }),
   };
 }
 

@@ -23,7 +23,7 @@ export const resolvers: Resolvers = {
     retrieveChunks: (_, query, { ports, caller, gone }) =>
       ports.turns.search(caller, gone, () => retrieveChunks(ports, caller, query, gone)),
     embed: (_, { texts }, { ports, caller, gone }) =>
-      ports.turns.embed(caller, gone, () => embed(ports, caller, texts, gone)),
+      ports.turns.vectorize(caller, gone, () => embed(ports, caller, texts, gone)),
   },
 
   Mutation: {
