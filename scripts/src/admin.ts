@@ -17,7 +17,7 @@ is 1 where identity refuses, 2 where nothing could be asked.
 
 const narrowing = Object.fromEntries(filters.map((name) => [name, { type: 'string' as const }]));
 const options = { as: { type: 'string' }, json: { type: 'boolean' }, ...narrowing } as const;
-const { positionals, as, json = false, ...given } = readOptions(usage, options, 3);
+const { positionals, as, json = false, ...given } = readOptions(usage, options, 4);
 
 const enough = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());
