@@ -1,0 +1,33 @@
+import test, { type ExecutionContext } from 'ava';
+import { startTaskThread, TaskThreadEnded } from './task-thread.ts';
+
+const answers = new URL('answer-tasks.ts', import.meta.url).href;
+
+/** A thread with this body of its `perform`. */
+function threadOf(t: ExecutionContext, body: string) {
+  const code = `import { answerTasks } from '${answers}'; answerTasks((task) => { ${body} });`;
+  const module = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+  const thread = startTaskThread<number, number>({ module, name: 'test', purpose: 'that computes' });
+  t.teardown(() => thread.end());
+  return thread;
+}
+
+test('a thread answers one task at a time', async (t) => {
+  const thread = threadOf(t, 'return task + 1');
+  const first = thread.run(1);
+  await t.throwsAsync(thread.run(2), { message: 'The thread that computes takes no task now' });
+  t.is(await first, 2);
+  t.is(await thread.run(2), 3);
+});
+
+test('a task that throws is rejected with its message, and the thread goes on', async (t) => {
+  const thread = threadOf(t, `if (task === 1) throw new TypeError('odd'); return task`);
+  await t.throwsAsync(thread.run(1), { message: 'odd' });
+  t.is(await thread.run(2), 2);
+});
+
+test('where the thread dies, its task is rejected and it has ended', async (t) => {
+  const thread = threadOf(t, 'process.exit(3)');
+  await t.throwsAsync(thread.run(1), { instanceOf: TaskThreadEnded, message: 'The thread that computes has ended' });
+  t.true(thread.ended);
+});

@@ -1,0 +1,62 @@
+import { Worker } from 'node:worker_threads';
+
+export interface TaskThreadOptions {
+  /** Calls `answerTasks`. */
+  module: URL;
+  /** Of the thread, in debuggers and lists of threads. */
+  name: string;
+  /** In errors: `that hashes passwords`. */
+  purpose: string;
+}
+
+export type TaskResult<Answer> = { value: Answer } | { error: string };
+
+/** The thread is gone, in a task or before. */
+export class TaskThreadEnded extends Error {
+  override name = 'TaskThreadEnded';
+}
+
+/**
+ * Performs CPU-bound tasks off the event loop, one at a time. Not Node's own thread pool, which four tasks would fill: they would
+ * block file access, DNS lookups and signatures.
+ */
+export function startTaskThread<Task, Answer>({ module, name, purpose }: TaskThreadOptions) {
+  // Does not inherit the options of the process, such as a test runner's loaders or the inspector.
+  const worker = new Worker(module, { name, execArgv: [] });
+  worker.unref(); // only a pending task keeps the process alive
+  let pending: PromiseWithResolvers<Answer> | undefined;
+  let ended = false;
+  let cause: unknown;
+
+  worker.on('message', (result: TaskResult<Answer>) => {
+    worker.unref();
+    if ('value' in result) pending?.resolve(result.value);
+    else pending?.reject(new Error(result.error));
+    pending = undefined;
+  });
+  worker.on('error', (error) => {
+    cause = error;
+  });
+  worker.on('exit', () => {
+    ended = true;
+    pending?.reject(new TaskThreadEnded(`The thread ${purpose} has ended`, { cause }));
+    pending = undefined;
+  });
+
+  return {
+    get ended() {
+      return ended;
+    },
+    /** @throws TaskThreadEnded; Error with the message of what the task threw, or while another task is under way. */
+    run(task: Task): Promise<Answer> {
+      if (ended || pending) return Promise.reject(new Error(`The thread ${purpose} takes no task now`));
+      pending = Promise.withResolvers();
+      worker.ref();
+      worker.postMessage(task);
+      return pending.promise;
+    },
+    async end(): Promise<void> {
+      await worker.terminate();
+    },
+  };
+}
