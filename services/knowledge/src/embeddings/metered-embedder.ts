@@ -10,7 +10,8 @@ import { estimateTokens } from '@parley/text/token-estimate';
 import type { Embedded, Embedder, Embedding } from '../embedder.ts';
 import type { embeddingSettings } from './embedding-settings.ts';
 import { type EmbeddingsEndpoint, embeddingsEndpoint } from './embeddings-endpoint.ts';
-import { embedAllOffline, offlineEmbeddingModel } from './offline-embedding.ts';
+import { offlineEmbedder } from './offline-embedder.ts';
+import { offlineEmbeddingModel } from './offline-embedding.ts';
 
 export type EmbeddingSettings = ValuesOf<typeof embeddingSettings>;
 
@@ -49,6 +50,11 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
   const { prices } = settings;
   const endpoint = settings.endpoint && embeddingsEndpoint(settings.endpoint, log);
   const model = settings.endpoint?.model ?? offlineEmbeddingModel;
+  const built = offlineEmbedder();
+  const offline: Source = {
+    providerId: 'OFFLINE',
+    embed: async (...asked) => ({ vectors: await built.embed(...asked), tokensIn: undefined }),
+  };
   const remote = endpoint && settings.endpoint && remoteSource(endpoint, settings.endpoint.callsAtOnce);
 
   function sourceOf(wanted: string): Source {
@@ -67,7 +73,7 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
     },
 
     async stop() {
-      await endpoint?.close();
+      await Promise.all([endpoint?.close(), built.close()]);
     },
 
     async embed(texts, { caller, model: wanted, callId, agentId, sessionId, signal }): Promise<Embedded> {
@@ -109,11 +115,6 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
     },
   };
 }
-
-const offline: Source = {
-  providerId: 'OFFLINE',
-  embed: async (texts, _tenantId, signal) => ({ vectors: await embedAllOffline(texts, signal), tokensIn: undefined }),
-};
 
 function remoteSource(endpoint: EmbeddingsEndpoint, callsAtOnce: number) {
   const queue: FairQueue<'tenant'> = fairQueue({

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { dimensions, type Embedding } from '../embedder.ts';
-import { embedAllOffline, embedOffline } from './offline-embedding.ts';
+import { embedOffline } from './offline-embedding.ts';
 import { withoutMarkRuns } from './text-features.ts';
 
 const cosine = (one: Embedding, other: Embedding) => one.reduce((sum, each, at) => sum + each * (other[at] ?? 0), 0);
@@ -22,13 +22,6 @@ test('every text has a unit vector of 768 finite numbers', (t) => {
     t.is(vector.length, dimensions);
     t.true(Math.abs(cosine(vector, vector) - 1) < 1e-5, text.slice(0, 20));
   }
-});
-
-test('a text always has the same vector, whatever is embedded beside it', async (t) => {
-  const texts = ['one text', 'another one', 'one text'];
-  const together = await embedAllOffline(texts);
-  t.deepEqual(together, texts.map(embedOffline));
-  t.deepEqual(together[0], together[2]);
 });
 
 for (const [language, question, answer, other] of [
@@ -69,12 +62,6 @@ test('words that say little weigh little', (t) => {
 
 test('a word that stands there often does not drown the others', (t) => {
   t.true(near(`${'invoice '.repeat(200)}refund`, 'refund') > 0.1);
-});
-
-test('an abort ends a long embedding', async (t) => {
-  const aborted = AbortSignal.abort(new Error('left'));
-  const texts = Array.from({ length: 500 }, (_, at) => `${at} words of a long text `.repeat(200));
-  await t.throwsAsync(embedAllOffline(texts, aborted), { message: 'left' });
 });
 
 test('the vectors of offline-embedding-1 never change, because stored ones are compared with new ones', (t) => {

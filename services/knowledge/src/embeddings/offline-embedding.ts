@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dimensions, type Embedding } from '../embedder.ts';
 import { emptyHash, hashOf, hashStep, mixed } from './hash.ts';
 import { featuresOf, plainForm, stemOf } from './text-features.ts';
@@ -10,7 +9,6 @@ export const offlineEmbeddingModel = 'offline-embedding-1';
 const weights = { word: 0.6, stem: 1, grams: 0.5 };
 const shortestGram = 3;
 const longestGram = 5;
-const longestTurnMs = 4;
 
 /** Words, stems and n-grams of characters, hashed into a unit vector; texts that share many are near to each other. */
 export function embedOffline(text: string): Embedding {
@@ -24,20 +22,6 @@ export function embedOffline(text: string): Embedding {
   }
   if (vector.every((value) => value === 0)) add(vector, hashOf(`t${plainForm(text)}`), 1);
   return unitOf(vector);
-}
-
-/** One after the other, giving way to other work. */
-export async function embedAllOffline(texts: readonly string[], signal?: AbortSignal): Promise<Embedding[]> {
-  const vectors: Embedding[] = [];
-  let begun = performance.now();
-  for (const text of texts) {
-    vectors.push(embedOffline(text));
-    if (performance.now() - begun < longestTurnMs) continue;
-    await nextTurn();
-    signal?.throwIfAborted();
-    begun = performance.now();
-  }
-  return vectors;
 }
 
 function addGrams(vector: Float64Array, word: string, weight: number): void {

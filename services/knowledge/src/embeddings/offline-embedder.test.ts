@@ -1,0 +1,88 @@
+import { startTaskThread } from '@parley/kernel/task-thread';
+import test, { type ExecutionContext } from 'ava';
+import type { Embedding } from '../embedder.ts';
+import { offlineEmbedder, startEmbeddingThread } from './offline-embedder.ts';
+import { embedOffline } from './offline-embedding.ts';
+
+function embedderOf(t: ExecutionContext, start = startEmbeddingThread) {
+  let started = 0;
+  const embedder = offlineEmbedder(() => {
+    started += 1;
+    return start();
+  });
+  t.teardown(() => embedder.close());
+  return { started: () => started, embed: (...texts: string[]) => embedder.embed(texts, 1, undefined) };
+}
+
+/** Characters that all differ, the text that takes longest. */
+const longText = Array.from({ length: 20_000 }, (_, at) => String.fromCodePoint(0x4e00 + at))
+  .join('')
+  .repeat(3);
+
+test('a text has the vector that it always has, wherever it is embedded, in the order given', async (t) => {
+  const { embed, started } = embedderOf(t);
+  const short = ['one text', 'another one', 'one text'];
+  t.deepEqual(await embed(...short), short.map(embedOffline));
+  t.is(started(), 0, 'no thread for short texts');
+  const long = [...short, 'word '.repeat(5_000), '退款 '.repeat(2_000), ...short];
+  t.deepEqual(await embed(...long), long.map(embedOffline));
+  t.is(started(), 1);
+});
+
+test('the event loop is free while a long text is embedded', async (t) => {
+  const { embed } = embedderOf(t);
+  await embed(longText);
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  t.teardown(() => clearImmediate(next));
+  await embed(longText);
+  t.true(turns > 20, `${turns} turns of the event loop`);
+});
+
+test('a short text is not held up by long ones', async (t) => {
+  const { embed } = embedderOf(t);
+  const ended: string[] = [];
+  const long = embed(...Array.from({ length: 3 }, () => longText)).then(() => ended.push('long'));
+  await embed('a question').then(() => ended.push('short'));
+  await long;
+  t.deepEqual(ended, ['short', 'long']);
+});
+
+test('tenants take turns: one text is embedded before all of another tenant', async (t) => {
+  const embedder = offlineEmbedder();
+  t.teardown(() => embedder.close());
+  const ended: number[] = [];
+  const many = Array.from({ length: 20 }, () => 'word '.repeat(2_000));
+  await Promise.all([
+    embedder.embed(many, 1, undefined).then(() => ended.push(1)),
+    embedder.embed(many.slice(0, 2), 2, undefined).then(() => ended.push(2)),
+  ]);
+  t.deepEqual(ended, [2, 1]);
+});
+
+test('a thread that dies is UNAVAILABLE for its texts and replaced for the next', async (t) => {
+  const dying = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', () => process.exit(1));
+  `)}`,
+  );
+  const threads = [
+    () => startTaskThread<string[], Embedding[]>({ module: dying, name: 'dies', purpose: 'that embeds texts' }),
+    startEmbeddingThread,
+  ];
+  const { embed } = embedderOf(t, () => (threads.shift() as typeof startEmbeddingThread)());
+  t.like(await t.throwsAsync(embed(longText)), { kind: 'unavailable' });
+  t.deepEqual(await embed(longText), [embedOffline(longText)]);
+});
+
+test('an abort ends a long embedding', async (t) => {
+  const embedder = offlineEmbedder();
+  t.teardown(() => embedder.close());
+  const left = AbortSignal.abort(new Error('left'));
+  await t.throwsAsync(embedder.embed([longText], 1, left), { message: 'left' });
+});

@@ -1,0 +1,64 @@
+import { unavailable } from '@parley/kernel/errors';
+import { fairQueue } from '@parley/kernel/fair-queue';
+import { startTaskThread, TaskThreadEnded } from '@parley/kernel/task-thread';
+import { workerPool } from '@parley/kernel/worker-pool';
+import type { Embedding } from '../embedder.ts';
+import { embedOffline } from './offline-embedding.ts';
+
+/** In UTF-16 units: a question, which takes a millisecond or two, is not worth starting a thread. */
+const shortTexts = 2_000;
+/** Of one task: others wait for its end. */
+const taskLength = 10_000;
+
+export function startEmbeddingThread() {
+  return startTaskThread<string[], Embedding[]>({
+    module: new URL('./offline-worker.ts', import.meta.url),
+    name: 'embeddings',
+    purpose: 'that embeds texts',
+  });
+}
+
+/** The offline embedding in a thread, which starts with the first long text and serves tenants in turn. */
+export function offlineEmbedder(start = startEmbeddingThread) {
+  const threads = workerPool(start);
+  const queue = fairQueue({ inFlight: 1, shares: { tenant: {} } });
+
+  async function onThread(texts: string[], tenantId: number, signal: AbortSignal | undefined): Promise<Embedding[]> {
+    using _turn = { [Symbol.dispose]: await queue.enter({ tenant: tenantId }, () => signal) };
+    signal?.throwIfAborted();
+    try {
+      return await threads.use((thread) => thread.run(texts));
+    } catch (error) {
+      throw error instanceof TaskThreadEnded ? unavailable('The embedding was interrupted; try again', error) : error;
+    }
+  }
+
+  return {
+    /** @throws DomainError `unavailable` where the thread dies; the next call starts another one. */
+    async embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined): Promise<Embedding[]> {
+      if (lengthOf(texts) <= shortTexts) return texts.map(embedOffline);
+      const vectors: Embedding[] = [];
+      for (const some of tasksOf(texts)) vectors.push(...(await onThread(some, tenantId, signal)));
+      return vectors;
+    },
+    close: () => threads.close(),
+  };
+}
+
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
+}
+
+function tasksOf(texts: readonly string[]): string[][] {
+  const tasks: string[][] = [];
+  let length = taskLength;
+  for (const text of texts) {
+    length += text.length;
+    if (length > taskLength) {
+      tasks.push([]);
+      length = text.length;
+    }
+    tasks.at(-1)?.push(text);
+  }
+  return tasks;
+}
