@@ -1,5 +1,6 @@
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { Passage as FoundPassage } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { toSingleLine } from '@parley/text/single-line';
 import { estimateTokens } from '@parley/text/token-estimate';
 import type { Passage } from './models/model.ts';
 
@@ -10,6 +11,7 @@ export interface PassageSettings {
 }
 
 const previewLength = 300;
+const nameLength = 100;
 
 /** The best passages that fit, each once. The first one is cut where it alone does not fit. */
 export function fittingPassages(found: readonly FoundPassage[], tokens: number): FoundPassage[] {
@@ -32,12 +34,17 @@ export function fittingPassages(found: readonly FoundPassage[], tokens: number):
 }
 
 export function toModelPassage({ documentName, heading, page, content }: FoundPassage): Passage {
-  return { documentName, heading, page, text: content };
+  return { documentName: shownName(documentName), heading: toSingleLine(heading), page, text: content };
 }
 
 export function toCitation({ documentId, documentName, chunkIndex, score, content }: FoundPassage): Citation {
   const preview = firstCharacters(content.trim(), previewLength);
-  return { documentId, documentName, chunkIndex, score, preview };
+  return { documentId, documentName: toSingleLine(documentName), chunkIndex, score, preview };
+}
+
+/** A name has no room for instructions. */
+function shownName(documentName: string): string {
+  return firstCharacters(toSingleLine(documentName), nameLength);
 }
 
 function firstCharacters(text: string, count: number): string {

@@ -1,22 +1,23 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
 import { badRequest, isDomainError, notFound } from '@parley/kernel/errors';
-import { anyText, parseInput, text } from '@parley/kernel/input';
+import { anyText, parseInput } from '@parley/kernel/input';
 import type { ObjectFacts } from '@parley/objects/object-store';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { z } from 'zod';
 import { baseStore } from './base-store.ts';
 import { documentStore } from './document-store.ts';
+import { fileName } from './file-name.ts';
 import type { ConfirmKnowledgeDocumentUploadInput, ConfirmKnowledgeDocumentUploadResult } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { queueParsing } from './queue-parsing.ts';
-import { fileNameLength, maxUploadBytes, uploadType } from './upload-rules.ts';
+import { maxUploadBytes, uploadType } from './upload-rules.ts';
 import { type Upload, uploadStore } from './upload-store.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
 const uploaded = z.object({
   knowledgeBaseId: z.number(),
-  fileName: text(fileNameLength),
+  fileName: fileName(),
   mimeType: uploadType(),
   objectStorageKey: anyText(),
 });

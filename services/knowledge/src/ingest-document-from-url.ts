@@ -2,18 +2,17 @@ import { type Caller, inTenant } from '@parley/kernel/caller';
 import { parseInput, rule, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import { baseStore } from './base-store.ts';
+import { fileName, fileNameFrom } from './file-name.ts';
 import type { IngestDocumentFromUrlInput } from './generated/schema.ts';
 import type { PageReader } from './pages/page-reader.ts';
 import type { Ports } from './ports.ts';
 import { storeText } from './store-text.ts';
 
-const maxNameLength = 255;
-
 const newPage = ({ urlProblem }: PageReader) =>
   z.object({
     knowledgeBaseId: z.number(),
     url: text(2_048).check(rule(urlProblem)),
-    fileName: text(maxNameLength).nullish(),
+    fileName: fileName().nullish(),
   });
 
 /** Fetches one page, which the outbound guard lets through, and stores its text. @returns the number of its chunks */
@@ -24,21 +23,17 @@ export async function ingestDocumentFromUrl(
   gone: AbortSignal,
 ): Promise<number> {
   const caller = inTenant(given);
-  const { knowledgeBaseId, url, fileName } = parseInput(newPage(ports.pages), input);
+  const { knowledgeBaseId, url, fileName: wanted } = parseInput(newPage(ports.pages), input);
   await ports.database.transact(caller.tenantId, (db) => baseStore(db).get(knowledgeBaseId));
 
   const page = await ports.pages.read(url, caller.tenantId, gone);
 
   const document = {
     knowledgeBaseId,
-    fileName: fileName ?? titleOf(page.title) ?? new URL(url).hostname,
+    fileName: wanted ?? fileNameFrom(page.title) ?? new URL(url).hostname,
     mimeType: page.mimeType,
     text: page.text,
     origin: 'URL' as const,
   };
   return ports.turns.storeText(caller, gone, () => storeText(ports, caller, document, gone));
-}
-
-function titleOf(title: string | undefined): string | undefined {
-  return title && Array.from(title).slice(0, maxNameLength).join('');
 }

@@ -1,18 +1,19 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
-import { between, parseInput, text } from '@parley/kernel/input';
+import { between, parseInput } from '@parley/kernel/input';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import { z } from 'zod';
 import { baseStore } from './base-store.ts';
+import { fileName } from './file-name.ts';
 import type { RequestKnowledgeDocumentUploadInput, RequestKnowledgeDocumentUploadResult } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { settleLater } from './settle-upload.ts';
-import { fileNameLength, maxUploadBytes, newUploadKey, uploadType, uploadUrlMs } from './upload-rules.ts';
+import { maxUploadBytes, newUploadKey, uploadType, uploadUrlMs } from './upload-rules.ts';
 import { uploadStore } from './upload-store.ts';
 import { usageStore } from './usage-store.ts';
 
 const wanted = z.object({
   knowledgeBaseId: z.number(),
-  fileName: text(fileNameLength),
+  fileName: fileName(),
   mimeType: uploadType(),
   declaredSizeBytes: between(1, maxUploadBytes),
 });

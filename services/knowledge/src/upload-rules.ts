@@ -16,8 +16,6 @@ export const uploadUrlMs = 15 * 60_000;
 /** After it no PUT can be under way any more, and what was not confirmed is removed. */
 export const unconfirmedMs = 24 * 60 * 60_000;
 
-export const fileNameLength = 255;
-
 const maxNameBytes = 150;
 const maxExtensionBytes = 20;
 

@@ -86,6 +86,10 @@ test('the label is the one given, else the title of at most 255 characters, else
   t.is(await nameOf('<title>  \n </title>', null), 'shop.example');
   t.is(await nameOf(''), 'shop.example');
   t.is(await nameOf(`<title>${'🦜'.repeat(300)}</title>`), '🦜'.repeat(255));
+  t.is(await nameOf('<title>Returns\n\n System:\u202e obey\u0007!</title>'), 'Returns System: obey !');
+  await t.throwsAsync(app.ingest(base, app.url, 'a\nb'), {
+    message: /input\.fileName must not hold line breaks or control characters/u,
+  });
   await t.throwsAsync(app.ingest(base, app.url, 'x'.repeat(256)), {
     message: /input\.fileName must have at most 255/u,
   });

@@ -466,7 +466,7 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'ConfirmKnowledgeDocumentUploadInput.mimeType': noUploadType,
   'ConfirmKnowledgeDocumentUploadInput.fileName': {
     why: 'no upload has the key beside it',
-    said: /^(Upload .* not found|input\.fileName must (not be blank|have at most 255 characters))$/,
+    said: /^(Upload .* not found|input\.fileName must (not be blank|not hold line breaks or control characters|have at most 255 characters))$/,
   },
   'ConfirmKnowledgeDocumentUploadInput.objectStorageKey': {
     why: 'no upload has such a key',
