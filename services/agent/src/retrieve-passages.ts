@@ -1,20 +1,21 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
-import { type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import { type EmbeddingUsage, type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { Agent } from './agent.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { fittingPassages } from './passages.ts';
 import type { Ports } from './ports.ts';
 import type { Turn } from './run-turn.ts';
-import { type Question, standaloneQuestion } from './standalone-question.ts';
+import { standaloneQuestion } from './standalone-question.ts';
 
 const topK = 6;
 
 export interface Retrieved {
   /** The best first. */
   passages: Passage[] | undefined;
-  /** What it took to find out what to search for. */
-  usage: Question['usage'];
+  /** What it took to find out what to search for, and to embed that. */
+  usage: TurnUsage | undefined;
 }
 
 /**
@@ -34,16 +35,22 @@ export async function retrievePassages(
   const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId };
   const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
   try {
-    const { passages } = await ports.knowledge.retrieve(
+    const { passages, usage: embedding } = await ports.knowledge.retrieve(
       { ...request, mode: RetrievalMode.RETRIEVAL_MODE_HYBRID },
       { caller, signal, timeoutMs, expectedErrors: ['invalid'] },
     );
     const budget = Math.min(passageTokens, Math.floor(chain.first.contextTokens / 4));
-    return { passages: fittingPassages(passages, budget), usage };
+    return { passages: fittingPassages(passages, budget), usage: sumOf(usage, embedding) };
   } catch (error) {
     signal.throwIfAborted();
     if (isDomainError(error, 'invalid') && error.reason === 'SPEND_CAP_REACHED') throw error;
     ports.log.warn({ err: error, agentId, sessionId }, 'passages not retrieved; replying without');
     return { passages: undefined, usage };
   }
+}
+
+function sumOf(question: TurnUsage | undefined, embedding: EmbeddingUsage | undefined): TurnUsage | undefined {
+  if (!embedding) return question;
+  const { tokensIn = 0, tokensOut = 0, costUsdE8 = 0n } = question ?? {};
+  return { tokensIn: tokensIn + embedding.tokensIn, tokensOut, costUsdE8: costUsdE8 + embedding.costUsdE8 };
 }

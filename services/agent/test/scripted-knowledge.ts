@@ -5,6 +5,7 @@ import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
 import {
   type CheckKnowledgeBasesRequest,
+  type EmbeddingUsage,
   KnowledgeServiceDefinition,
   type KnowledgeServiceImplementation,
   Passage,
@@ -20,6 +21,8 @@ export interface ScriptedKnowledge {
   readonly deleted: Set<number>;
   /** What a search finds, or how it fails. */
   find: (request: RetrieveRequest, signal: AbortSignal) => Promise<Passage[]>;
+  /** What its embeddings take; undefined: as a knowledge of an older version. */
+  usage: EmbeddingUsage | undefined;
   readonly asked: RetrieveRequest[];
   readonly checked: number[][];
 }
@@ -33,7 +36,13 @@ export async function scriptedKnowledge(
   t: Pick<ExecutionContext, 'teardown'>,
   { callers, addresses }: { callers: Callers; addresses: Addresses },
 ): Promise<ScriptedKnowledge> {
-  const self: ScriptedKnowledge = { deleted: new Set(), find: async () => [], asked: [], checked: [] };
+  const self: ScriptedKnowledge = {
+    deleted: new Set(),
+    find: async () => [],
+    usage: undefined,
+    asked: [],
+    checked: [],
+  };
   const knowledge = stubRpc<KnowledgeServiceImplementation<MeshContext>>(KnowledgeServiceDefinition, {
     async checkKnowledgeBases({ knowledgeBaseIds }: CheckKnowledgeBasesRequest, { caller }) {
       self.checked.push(knowledgeBaseIds);
@@ -44,7 +53,7 @@ export async function scriptedKnowledge(
     },
     async retrieve(request: RetrieveRequest, { signal }) {
       self.asked.push(request);
-      return { passages: await self.find(request, signal) };
+      return { passages: await self.find(request, signal), usage: self.usage };
     },
   });
   const server = rpcServer({

@@ -1,6 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { invalid } from '@parley/kernel/errors';
-import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { type EmbeddingUsage, RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { FoundChunk } from './base-search.ts';
 import type { Ports } from './ports.ts';
 import { retrieval } from './retrieve.ts';
@@ -8,13 +8,18 @@ import { maxQueryCharacters, maxTopK } from './retrieve-chunks.ts';
 
 const maxBases = 5;
 
+export interface RetrievedPassages {
+  passages: FoundChunk[];
+  usage: EmbeddingUsage;
+}
+
 /** The passages of several bases, the best of all first. Those that are gone are passed over. */
 export async function retrievePassages(
   ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit'>,
   caller: TenantCaller,
   { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, ...asked }: RetrieveRequest,
   signal: AbortSignal,
-): Promise<FoundChunk[]> {
+): Promise<RetrievedPassages> {
   const query = Array.from(asked.query.slice(0, 2 * maxQueryCharacters))
     .slice(0, maxQueryCharacters)
     .join('');
@@ -24,7 +29,7 @@ export async function retrievePassages(
     throw invalid({ path: 'knowledge_base_ids', message: `must name 1 to ${maxBases} bases` });
   }
   if (topK < 1 || topK > maxTopK) throw invalid({ path: 'top_k', message: `must be between 1 and ${maxTopK}` });
-  const { search } = retrieval(ports, caller, {
+  const { search, usage } = retrieval(ports, caller, {
     query,
     topK,
     mode: mode === RetrievalMode.RETRIEVAL_MODE_HYBRID ? 'HYBRID' : 'COSINE',
@@ -37,9 +42,7 @@ export async function retrievePassages(
   for (const id of ids) bases.push((await search(id)) ?? []);
   const found = bases.filter(({ length }) => length > 0);
   // A rank by words counts within its base only, so several bases are compared by similarity.
-  if (found.length === 1) return found.flat();
-  return found
-    .flat()
-    .toSorted((a, b) => b.score - a.score || a.chunkId - b.chunkId)
-    .slice(0, topK);
+  if (found.length === 1) return { passages: found.flat(), usage };
+  const all = found.flat().toSorted((a, b) => b.score - a.score || a.chunkId - b.chunkId);
+  return { passages: all.slice(0, topK), usage };
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
+import type { EmbeddingUsage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { type FoundChunk, findSearchedBase, type SearchedBase, searchByIndex, searchExactly } from './base-search.ts';
-import type { Embedding } from './embedder.ts';
+import type { Embedded, Embedding } from './embedder.ts';
 import type { RetrievalMode } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { searchTerms } from './search-terms.ts';
@@ -32,14 +33,22 @@ export function retrieval(
   const { query, topK, mode, callId = randomUUID(), agentId, sessionId, signal } = question;
   const { tenantId } = caller;
   const vectors = new Map<string, Promise<Embedding>>();
+  const usage: EmbeddingUsage = { tokensIn: 0, costUsdE8: 0n };
   const terms = mode === 'HYBRID' ? searchTerms(query) : undefined;
 
   function vectorBy(model: string): Promise<Embedding> {
     const id = vectors.size === 0 ? callId : `${callId} ${vectors.size}`;
     const call = { caller, model, callId: id, agentId, sessionId, signal };
-    const vector = vectors.get(model) ?? embedder.embed([query], call).then(onlyOf);
+    const vector = vectors.get(model) ?? embedder.embed([query], call).then(counted);
     vectors.set(model, vector);
     return vector;
+  }
+
+  function counted({ vectors: [only], tokensIn, costUsdE8 }: Embedded): Embedding {
+    if (!only) throw new TypeError('no vector for the query');
+    usage.tokensIn += tokensIn;
+    usage.costUsdE8 += costUsdE8;
+    return only;
   }
 
   async function search(base: SearchedBase, vector: Embedding): Promise<FoundChunk[] | undefined> {
@@ -52,6 +61,8 @@ export function retrieval(
   }
 
   return {
+    /** Of all searches so far. */
+    usage,
     /** The best first; undefined where the base is absent, deleted or another tenant's. */
     async search(knowledgeBaseId: number): Promise<FoundChunk[] | undefined> {
       for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -63,9 +74,4 @@ export function retrieval(
       throw unavailable('The embedding model of the knowledge base changes again and again');
     },
   };
-}
-
-function onlyOf({ vectors: [vector] }: { vectors: Embedding[] }): Embedding {
-  if (!vector) throw new TypeError('no vector for the query');
-  return vector;
 }

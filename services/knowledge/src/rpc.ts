@@ -15,11 +15,11 @@ export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshC
       await checkKnowledgeBases(ports, inTenant(caller), knowledgeBaseIds);
       return {};
     },
-    retrieve: async (request, { caller, signal }) => ({
-      passages: (
-        await ports.turns.search(caller, signal, () => retrievePassages(ports, inTenant(caller), request, signal))
-      ).map((found) => Passage.fromPartial(withoutNulls(found))),
-    }),
+    retrieve: async (request, { caller, signal }) => {
+      const search = () => retrievePassages(ports, inTenant(caller), request, signal);
+      const { passages, usage } = await ports.turns.search(caller, signal, search);
+      return { passages: passages.map((found) => Passage.fromPartial(withoutNulls(found))), usage };
+    },
     beginDocument: async (parse, { caller }) => {
       const { objectKey, objectEtag, mimeType, fileSizeBytes, fileName } = await beginDocument(ports, caller, parse);
       const object = { objectKey: objectKey ?? '', objectEtag: objectEtag ?? '' };

@@ -1,6 +1,8 @@
 import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { operation } from '../src/embeddings/metered-embedder.ts';
+import { startEmbeddings } from './embeddings-server.ts';
 import { keyOf, retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
 
@@ -43,6 +45,19 @@ test('Retrieve finds the best passages of several bases together, and passes ove
   t.like(ledger.reserved[0], { call: { callId: 'call', agentId: 4, sessionId: 5, operation } });
 });
 
+test('Retrieve answers what its embeddings took, as the ledger has it', async (t) => {
+  const server = await startEmbeddings(t);
+  const { rpc, database, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
+  const mine = storedChunks(database, 1);
+  const bases = [await mine.base('text-embedding-3-small'), await mine.base('text-embedding-3-small')];
+  for (const base of bases) await mine.document(base, ['The falcon nests on the tower']);
+  const { usage } = await rpc.retrieve(asked(bases), { caller: userOf(1) });
+  t.deepEqual(usage, { tokensIn: server.tokensOfText, costUsdE8: 6n });
+  await eventually('it is settled', () => ledger.settled.length === 1);
+  t.like(ledger.settled[0]?.call, { tokensIn: server.tokensOfText, costUsdE8: 6n });
+  t.is((await rpc.retrieve(asked([999_999]), { caller: userOf(1) })).usage?.costUsdE8, 0n);
+});
+
 test('Retrieve refuses a blank query, no base or more than five, and a topK outside 1 to 20', async (t) => {
   const { rpc, database } = await retrievalUnit(t);
   const base = await storedChunks(database, 1).base();
@@ -56,7 +71,7 @@ test('Retrieve refuses a blank query, no base or more than five, and a topK outs
   await refused(asked([base], { topK: 0 }));
   await refused(asked([base], { topK: 21 }));
   const long = await rpc.retrieve(asked([base], { query: 'word '.repeat(20_000) }), { caller: keyOf(1) });
-  t.deepEqual(long, { passages: [] });
+  t.deepEqual(long.passages, []);
 });
 
 test('of several bases all good passages come before the best one of a base that has nothing to say', async (t) => {

@@ -94,6 +94,16 @@ export interface RetrieveRequest {
 export interface RetrieveResponse {
   /** The best first. */
   passages: Passage[];
+  /** Of the embeddings of the query; empty from a knowledge of an older version. */
+  usage?: EmbeddingUsage | undefined;
+}
+
+/** What embeddings took. */
+export interface EmbeddingUsage {
+  /** Tokens: the endpoint's figure, else characters / 4. */
+  tokensIn: number;
+  /** What they cost, in 1e-8 USD. */
+  costUsdE8: bigint;
 }
 
 /** A chunk of a document. */
@@ -510,13 +520,16 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
 };
 
 function createBaseRetrieveResponse(): RetrieveResponse {
-  return { passages: [] };
+  return { passages: [], usage: undefined };
 }
 
 export const RetrieveResponse: MessageFns<RetrieveResponse> = {
   encode(message: RetrieveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.passages) {
       Passage.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.usage !== undefined) {
+      EmbeddingUsage.encode(message.usage, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -542,6 +555,14 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
             message.passages.push(Passage.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.usage = EmbeddingUsage.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -557,6 +578,7 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
   fromJSON(object: any): RetrieveResponse {
     return {
       passages: globalThis.Array.isArray(object?.passages) ? object.passages.map((e: any) => Passage.fromJSON(e)) : [],
+      usage: isSet(object.usage) ? EmbeddingUsage.fromJSON(object.usage) : undefined,
     };
   },
 
@@ -564,6 +586,9 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
     const obj: any = {};
     if (message.passages?.length) {
       obj.passages = message.passages.map((e) => Passage.toJSON(e));
+    }
+    if (message.usage !== undefined) {
+      obj.usage = EmbeddingUsage.toJSON(message.usage);
     }
     return obj;
   },
@@ -574,6 +599,105 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
   fromPartial(object: DeepPartial<RetrieveResponse>): RetrieveResponse {
     const message = createBaseRetrieveResponse();
     message.passages = object.passages?.map((e) => Passage.fromPartial(e)) || [];
+    message.usage = (object.usage !== undefined && object.usage !== null)
+      ? EmbeddingUsage.fromPartial(object.usage)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseEmbeddingUsage(): EmbeddingUsage {
+  return { tokensIn: 0, costUsdE8: 0n };
+}
+
+export const EmbeddingUsage: MessageFns<EmbeddingUsage> = {
+  encode(message: EmbeddingUsage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tokensIn !== 0) {
+      writer.uint32(8).int32(message.tokensIn);
+    }
+    if (message.costUsdE8 !== 0n) {
+      if (BigInt.asIntN(64, message.costUsdE8) !== message.costUsdE8) {
+        throw new globalThis.Error("value provided for field message.costUsdE8 of type int64 too large");
+      }
+      writer.uint32(16).int64(message.costUsdE8);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EmbeddingUsage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEmbeddingUsage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tokensIn = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.costUsdE8 = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): EmbeddingUsage {
+    return {
+      tokensIn: isSet(object.tokensIn)
+        ? globalThis.Number(object.tokensIn)
+        : isSet(object.tokens_in)
+        ? globalThis.Number(object.tokens_in)
+        : 0,
+      costUsdE8: isSet(object.costUsdE8)
+        ? BigInt(object.costUsdE8)
+        : isSet(object.cost_usd_e8)
+        ? BigInt(object.cost_usd_e8)
+        : 0n,
+    };
+  },
+
+  toJSON(message: EmbeddingUsage): unknown {
+    const obj: any = {};
+    if (message.tokensIn !== 0) {
+      obj.tokensIn = Math.round(message.tokensIn);
+    }
+    if (message.costUsdE8 !== 0n) {
+      obj.costUsdE8 = message.costUsdE8.toString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<EmbeddingUsage>): EmbeddingUsage {
+    return EmbeddingUsage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EmbeddingUsage>): EmbeddingUsage {
+    const message = createBaseEmbeddingUsage();
+    message.tokensIn = object.tokensIn ?? 0;
+    message.costUsdE8 = (object.costUsdE8 !== undefined && object.costUsdE8 !== null) ? BigInt(object.costUsdE8) : 0n;
     return message;
   },
 };
