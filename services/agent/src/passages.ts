@@ -33,8 +33,8 @@ export function fittingPassages(found: readonly FoundPassage[], tokens: number):
   return fitting;
 }
 
-export function toModelPassage({ documentName, heading, page, content }: FoundPassage): Passage {
-  return { documentName: shownName(documentName), heading: toSingleLine(heading), page, text: content };
+export function toModelPassage({ documentName, heading, page, score, content }: FoundPassage): Passage {
+  return { documentName: shownName(documentName), heading: toSingleLine(heading), page, score, text: content };
 }
 
 export function toCitation({ documentId, documentName, chunkIndex, score, content }: FoundPassage): Citation {

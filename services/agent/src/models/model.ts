@@ -9,6 +9,8 @@ export interface Passage {
   /** The headings that it stands under; empty without any. */
   heading: string;
   page?: number | undefined;
+  /** How near the search found it to the question: cosine similarity, at most 1. */
+  score?: number;
   text: string;
 }
 

@@ -87,3 +87,56 @@ test('the same request is always answered alike', (t) => {
   const ask = () => reply('How many days do I have to return lamps?', [prices, returns]);
   t.is(ask(), ask());
 });
+
+/** Plain questions, and what a shop's passages say to them in other words. */
+const plain: [question: string, answer: string][] = [
+  ['How long can I return an order?', 'You can return anything within 30 days.'],
+  ['When do you open on Saturdays?', 'On Saturday we are open from nine to one.'],
+  ['How fast is express delivery?', 'Express parcels are delivered the next morning.'],
+  ['Can I cancel my subscription?', 'A cancellation takes effect at the end of the month.'],
+  ['How do I pay?', 'Payments are taken by card or invoice.'],
+  ['What does the warranty cover?', 'The warranties hold in all countries.'],
+  ['Do you ship to Norway?', 'Shipping to Norway costs twelve euros.'],
+  ['What happens if my lamp is damaged?', 'We replace a damaged lamp at once.'],
+  ['How often should I clean the filter?', 'Filters want cleaning twice a year.'],
+  ['I need to change my address', 'Addresses are changed in the profile.'],
+];
+const shop: Passage[] = plain.map(([, text], n) => ({ documentName: `${n}.md`, heading: '', text }));
+
+for (const [n, [question, answer]] of plain.entries()) {
+  test(`a plain question is answered from the passage that has the answer, and from no other: ${question}`, (t) => {
+    t.true(reply(question, shop).startsWith(`“${n}.md” says: ${answer} `), reply(question, shop));
+    const others = shop.filter((each) => each !== shop[n]);
+    t.is(reply(question, others), reply(question, []));
+  });
+}
+
+test('a question about something else gets the ordinary reply, however near the search found a passage', (t) => {
+  for (const question of [
+    'Who invented the telephone?',
+    'What is the capital of France?',
+    'Tell me a joke',
+    'How long is the Nile?',
+    'How many planets are there?',
+    'Can I need it?',
+    'What is possible?',
+    'Do you like music?',
+  ]) {
+    const near = shop.map((each) => ({ ...each, score: 0.9 }));
+    t.is(reply(question, near), reply(question, []), question);
+  }
+});
+
+test('of a passage that the search found near, a sentence with fewer of the asked words is an answer', (t) => {
+  const warranty = { documentName: 'w.md', heading: '', text: 'Damage by water is excluded. Falls are too.' };
+  const question = 'Does the guarantee cover water?';
+  t.is(reply(question, [{ ...warranty, score: 0.1 }]), reply(question, []));
+  t.regex(reply(question, [{ ...warranty, score: 0.3 }]), /^“w\.md” says: Damage by water is excluded\. /u);
+});
+
+test('where one asks how long, how many or when, a sentence with a figure is preferred', (t) => {
+  const text = 'Orders can be returned free of charge. You may return an opened order within 30 days.';
+  const passage = { documentName: 'r.md', heading: '', text };
+  t.regex(reply('How long can I return an order?', [passage]), /^“r\.md” says: You may return an opened order/u);
+  t.regex(reply('Can I return an order?', [passage]), /^“r\.md” says: Orders can be returned free of charge\./u);
+});

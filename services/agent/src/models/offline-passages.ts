@@ -6,6 +6,15 @@ const maxSentenceLength = 400;
 const contextWeight = 0.6;
 /** The share of the question's keywords that a sentence and what it stands under must have. */
 const closeCoverage = 0.5;
+/** The same in a passage that is near to the question, by the search or as a whole: it says the rest elsewhere, or in other words. */
+const nearCoverage = 0.3;
+const nearScore = 0.2;
+const nearWhole = 0.6;
+const amountWeight = 1.3;
+const asksAmount =
+  /\bhow (?:early|far|fast|late|long|many|much|often|old|soon)\b|\bwhen\b|\bwhat time\b|\b(?:price|cost)s?\b/iu;
+const amount =
+  /\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|fifteen|twenty|thirty|sixty|hundred|thousand|half|daily|weekly|monthly)\b/iu;
 
 interface Statement {
   documentName: string;
@@ -13,6 +22,7 @@ interface Statement {
   terms: string[];
   /** Of the headings and the question that it stands under. */
   context: string[];
+  isNear: boolean;
 }
 
 /** The largest share of the asked terms that one of these has. */
@@ -21,25 +31,34 @@ export function coverageOf(asked: readonly string[], candidates: readonly { term
   return Math.max(0, ...matched) / Math.max(1, asked.length);
 }
 
+interface Asked {
+  question: string;
+  terms: readonly string[];
+}
+
 /** A sentence of a document. */
 export interface Quote {
   documentName: string;
   text: string;
 }
 
-/** At most two sentences of passages that have most of the asked terms; none where no sentence has half of them. @param least of them */
-export function quotesFor(asked: readonly string[], passages: readonly Passage[], least = 0): Quote[] {
-  const statements = passages.flatMap(statementsOf);
+/** At most two sentences of passages that have most of the asked terms; none where no sentence has enough of them. @param least of them */
+export function quotesFor({ question, terms: asked }: Asked, passages: readonly Passage[], least = 0): Quote[] {
+  const statements = passages.flatMap((passage) => statementsOf(passage, asked));
+  const wanted = asksAmount.test(question) ? amount : undefined;
   const rarity = inverseDocumentFrequency(statements);
   const weigh = (terms: readonly string[]) => terms.reduce((sum, term) => sum + rarity(term), 0);
   const [best, second] = statements
-    .map(({ documentName, text, terms, context }) => {
+    .map(({ documentName, text, terms, context, isNear }) => {
       const direct = asked.filter((term) => terms.includes(term));
       const around = asked.filter((term) => !terms.includes(term) && context.includes(term));
       const score = (weigh(direct) + contextWeight * weigh(around)) / Math.log2(8 + terms.length);
-      return { documentName, text, score, coverage: (direct.length + around.length) / asked.length };
+      const coverage = (direct.length + around.length) / asked.length;
+      const isEnough = coverage >= Math.max(isNear ? nearCoverage : closeCoverage, least);
+      const weight = isEnough ? (wanted?.test(text) ? amountWeight : 1) : 0;
+      return { documentName, text, score: score * weight };
     })
-    .filter(({ score, coverage }) => score > 0 && coverage >= Math.max(closeCoverage, least))
+    .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
   if (!best) return [];
   const both = second && second.score >= best.score * 0.6 && second.text !== best.text;
@@ -47,7 +66,8 @@ export function quotesFor(asked: readonly string[], passages: readonly Passage[]
 }
 
 /** A question in a passage, as in a list of them, is context of the sentence after it. */
-function statementsOf({ documentName, heading, text }: Passage): Statement[] {
+function statementsOf({ documentName, heading, text, score = 0 }: Passage, asked: readonly string[]): Statement[] {
+  const isNear = score >= nearScore || coverageOf(asked, [{ terms: termsOf(`${heading} ${text}`) }]) >= nearWhole;
   const statements: Statement[] = [];
   let headings = termsOf(heading);
   let question: string[] = [];
@@ -64,7 +84,7 @@ function statementsOf({ documentName, heading, text }: Passage): Statement[] {
       }
       const terms = termsOf(sentence);
       const context = [...headings, ...question];
-      statements.push({ documentName, text: truncated(sentence, maxSentenceLength), terms, context });
+      statements.push({ documentName, text: truncated(sentence, maxSentenceLength), terms, context, isNear });
       question = [];
     }
   }

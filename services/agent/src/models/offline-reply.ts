@@ -15,6 +15,8 @@ const THANKS = /^\W*(?:thanks|thank you|thx|cheers|merci|danke|gracias)(?![\p{L}
 const FAREWELL = /^\W*(?:bye|goodbye|good night|see you|farewell|that(?:'s| is) all)(?![\p{L}\p{M}])/iu;
 const ABOUT_ITSELF =
   /\b(?:who|what) are you\b|\byour name\b|\bintroduce yourself\b|\babout yourself\b|\bwhat (?:can|do) you do\b|\bcan you help\b/iu;
+const HOW_IT_ASKS =
+  /\bhow (?:big|early|far|fast|high|large|late|long|old|often|quick(?:ly)?|soon)\b|\b(?:able|allowed|find|happens?|know|need|needed|possible|want)\b/giu;
 const ASKS_MEANING = /^\W*(?:what|who)(?:'s|’s| is| are| does)\b/iu;
 
 interface Found {
@@ -47,11 +49,11 @@ export function composeReply(system: string, messages: ModelMessage[], passages:
     return [introduction, more, followUp].filter(Boolean).join(' ');
   }
 
-  const asked = uniqueTerms(keywordsOf(question));
+  const asked = askedOf(question);
   // A follow-up without keywords is about the previous message.
-  const about = asked.length > 0 ? asked : uniqueTerms(keywordsOf(users.at(-2) ?? ''));
+  const about = asked.length > 0 ? asked : askedOf(users.at(-2) ?? '');
   const terms = about.map(({ term }) => term);
-  const quotes = quotesFor(terms, passages.slice(0, MAX_PASSAGES), coverageOf(terms, persona.facts));
+  const quotes = quotesFor({ question, terms }, passages.slice(0, MAX_PASSAGES), coverageOf(terms, persona.facts));
   if (quotes.length > 0) return quoteReply(quotes, question, followUp);
 
   const found = answerTo(question, users.slice(0, -1), persona, said);
@@ -61,6 +63,13 @@ export function composeReply(system: string, messages: ModelMessage[], passages:
   }
   if (found) return `${leadIn(found, ASKED.test(question), turn)}${found.sentences.join(' ')} ${followUp}`;
   return [noMatchPhrase(question), nextFact(persona, said, turn), followUp].filter(Boolean).join(' ');
+}
+
+/** What it is about: how it asks, as in `how long do I need`, stands in no answer. */
+function askedOf(question: string): Word[] {
+  const subject = question.replaceAll(HOW_IT_ASKS, ' ');
+  const words = uniqueTerms(keywordsOf(subject));
+  return words.length > 0 ? words : uniqueTerms(keywordsOf(question));
 }
 
 function quoteReply(quotes: Quote[], question: string, followUp: string): string {

@@ -24,6 +24,10 @@ test('forms of a word have one stem', (t) => {
   t.deepEqual(terms('evaluation evaluations'), terms('evaluated evaluate'));
   t.deepEqual(terms('queues queue'), terms('queue queues'));
   t.deepEqual(terms('policies'), terms('policy'));
+  t.deepEqual(terms('returned returning returns'), terms('return return return'));
+  t.deepEqual(terms('payments paying shipping shipped'), terms('pay pay ship ship'));
+  t.deepEqual(terms('cancellation cancelled closed delivery'), terms('cancel cancel close deliver'));
+  t.deepEqual(terms('selling dangerous speed spring'), [...terms('sell danger'), 'speed', 'spring']);
   t.deepEqual(terms('Node.js C++ CI/CD'), ['node.js', 'c++', 'ci/cd']);
 });
 

@@ -69,8 +69,17 @@ function termOf(word: string): string {
     .toLowerCase()
     .replace(/['’]s$/u, '');
   if (!/^[a-z]{4,}$/u.test(lower)) return lower;
-  const singular = lower.replace(/ies$/u, 'y').replace(/([^s])s$/u, '$1');
-  return singular.length > 5 ? singular.replace(/(?:ion|ing|ed|e)$/u, '') : singular;
+  const singular = lower.replace(/(?<=..)ies$/u, 'y').replace(/([^s])s$/u, '$1');
+  return withoutEnding(singular)
+    .replace(/(?<=\w{3})[ey]$/u, '')
+    .replace(/([^aeiou])\1$/u, '$1');
+}
+
+const ENDING = /(?<=^\w*[aeiouy]\w*(?<!e))(?<=^\w{3,})(?:at(?:ions?|ed?|ing)|ments?|able|ing|ion|ous?|ed|ly)$/u;
+
+/** `return` of `returned`, `pay` of `payment`, `cancell` of `cancellation`. */
+function withoutEnding(word: string): string {
+  return word.replace(ENDING, '');
 }
 
 export function truncated(text: string, characters: number): string {
