@@ -1,13 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { startTaskThread, TaskThreadEnded } from './task-thread.ts';
 
 const answers = new URL('answer-tasks.ts', import.meta.url).href;
 
 /** A thread with this body of its `perform`. */
-function threadOf(t: ExecutionContext, body: string) {
+function threadOf<Task = number>(t: ExecutionContext, body: string) {
   const code = `import { answerTasks } from '${answers}'; answerTasks((task) => { ${body} });`;
   const module = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
-  const thread = startTaskThread<number, number>({ module, name: 'test', purpose: 'that computes' });
+  const thread = startTaskThread<Task, number>({ module, name: 'test', purpose: 'that computes' });
   t.teardown(() => thread.end());
   return thread;
 }
@@ -30,4 +31,14 @@ test('where the thread dies, its task is rejected and it has ended', async (t) =
   const thread = threadOf(t, 'process.exit(3)');
   await t.throwsAsync(thread.run(1), { instanceOf: TaskThreadEnded, message: 'The thread that computes has ended' });
   t.true(thread.ended);
+});
+
+test('the event loop is free while a task is under way', async (t) => {
+  const thread = threadOf<Int32Array>(t, 'Atomics.wait(task, 0, 0); return task[0];');
+  const goes = new Int32Array(new SharedArrayBuffer(4));
+  const answer = thread.run(goes);
+  await nextTurn();
+  Atomics.store(goes, 0, 1);
+  Atomics.notify(goes, 0);
+  t.is(await answer, 1);
 });
