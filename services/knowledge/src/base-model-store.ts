@@ -22,7 +22,7 @@ export function baseModelStore({ knex }: Transaction) {
       return inUse?.embeddingModel;
     },
 
-    /** Bases of other models, and only while `model` is the one in use, without those that a job of this kind works on. */
+    /** Bases of other models, and only while `model` is the one in use, without those that a job of this kind works on, or has failed on. */
     basesToMove(
       _db: SharedDb,
       { model, jobKind, limit }: { model: string; jobKind: string; limit: number },
@@ -35,6 +35,11 @@ export function baseModelStore({ knex }: Transaction) {
           ORDER BY tenant_id, knowledge_base_id LIMIT cast(:limit AS integer)`,
         { model, jobKind, limit },
       );
+    },
+
+    /** Whose bases are looked for anew. */
+    async forgetFailedMoves(_db: SharedDb, jobKind: string): Promise<void> {
+      await rows(`DELETE FROM jobs WHERE kind = :jobKind AND state = 'failed' RETURNING id`, { jobKind });
     },
 
     async register({ tenantId }: TenantDb, knowledgeBaseId: number, model: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { TenantCaller } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
 
 export const dimensions = 768;
 
@@ -34,4 +35,13 @@ export interface Embedder {
    * @throws DomainError `invalid` (`SPEND_CAP_REACHED`); `unavailable`: the endpoint does not answer, or no longer serves this model
    */
   embed(texts: readonly string[], call: EmbedCall): Promise<Embedded>;
+}
+
+/** The cause of an `unavailable` that the operator has to end: a refused key, or an address or model that gives no such vectors. */
+export class EmbeddingsMisconfigured extends Error {
+  override name = 'EmbeddingsMisconfigured';
+}
+
+export function isMisconfigured(error: unknown): boolean {
+  return isDomainError(error, 'unavailable') && error.cause instanceof EmbeddingsMisconfigured;
 }

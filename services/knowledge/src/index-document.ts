@@ -6,6 +6,8 @@ import { jobs } from '@parley/postgres/jobs/jobs';
 import { baseStore } from './base-store.ts';
 import type { KnowledgeConfig } from './config.ts';
 import { documentStore } from './document-store.ts';
+import { isMisconfigured } from './embedder.ts';
+import { findTenant } from './find-tenant.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
 import { failParse, isParsed, lockWaiting, type Parse, waits } from './parsing.ts';
 import type { Ports } from './ports.ts';
@@ -15,9 +17,21 @@ import { usageStore, usageTurn } from './usage-store.ts';
 export const indexKind = 'knowledge.index';
 
 const suspendedRetryMs = 10_000;
-/** Of a failure that is no outage, and so a defect of ours. */
-const mostAttempts = 3;
-const ourFault = 'The text could not be indexed because something went wrong on our side. Try again later.';
+/** With pauses that double up to a minute: about a day, and more where the endpoint is slow to fail. */
+const outage = {
+  attempts: 1_500,
+  reason: 'The text could not be indexed because a service that is needed for it was away for too long. Try again.',
+};
+/** Minutes, in which an operator may correct it. */
+const misconfiguration = {
+  attempts: 10,
+  reason:
+    'The text could not be indexed because the embeddings of this installation are not set up correctly. Ask its operator, then try again.',
+};
+const defect = {
+  attempts: 3,
+  reason: 'The text could not be indexed because something went wrong on our side. Try again later.',
+};
 
 interface IndexRun extends JobRun<Parse> {
   caller: TenantCaller;
@@ -29,7 +43,7 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
     gauge: { name: 'parley_knowledge_indexing', help: 'Parsed documents being chunked and embedded' },
     concurrency: indexConcurrency,
     perTenantLimit: indexPerTenant,
-    // An outage of the embeddings endpoint is no reason to give up.
+    // `reasonOf` gives up before, with a reason.
     maxAttempts: 1_000_000,
     // Nobody waits for the result, and another process can start again.
     stopGraceMs: 1_000,
@@ -43,8 +57,8 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
 
 /** Chunks and embeds the text of a parsed document and makes it READY, or FAILED with a reason; waits while its tenant is suspended. */
 async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
-  const tenant = await findTenant(ports, run);
-  if (!tenant || tenant.deleted) return end(ports, run, 'The workspace was deleted.');
+  const tenant = await findTenant(ports, run.caller, run.signal);
+  if (!tenant) return end(ports, run, 'The workspace was deleted.');
   if (tenant.suspended) return later(ports, run);
   let built: BuiltGeneration | undefined;
   try {
@@ -55,6 +69,10 @@ async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
     if (built) await discardGeneration(ports, run.caller, run.data.documentId, built.generation);
     const reason = reasonOf(error, run);
     if (reason === undefined) throw error;
+    if (!isDomainError(error) || isDomainError(error, 'unavailable')) {
+      const { tenantId, attempt, data } = run;
+      ports.log.error({ err: error, tenantId, attempt, documentId: data.documentId }, 'document not indexed; given up');
+    }
     await end(ports, run, reason);
   }
 }
@@ -113,17 +131,14 @@ async function end({ database }: Ports, { data, tenantId, lease }: IndexRun, rea
 
 /** Undefined where it is tried again. */
 function reasonOf(error: unknown, { signal, attempt }: IndexRun): string | undefined {
-  if (signal.aborted || isDomainError(error, 'unavailable')) return undefined;
+  if (signal.aborted) return undefined;
   if (isDomainError(error, 'invalid')) return error.message;
   if (isDomainError(error, 'notFound')) return 'The knowledge base was deleted.';
-  return attempt < mostAttempts ? undefined : ourFault;
+  const { attempts, reason } = patienceWith(error);
+  return attempt < attempts ? undefined : reason;
 }
 
-async function findTenant({ identity }: Ports, { tenantId, caller, signal }: IndexRun) {
-  try {
-    return await identity.getTenant({ tenantId }, { caller, signal, expectedErrors: ['notFound'] });
-  } catch (error) {
-    if (isDomainError(error, 'notFound')) return undefined;
-    throw error;
-  }
+function patienceWith(error: unknown): typeof outage {
+  if (isMisconfigured(error)) return misconfiguration;
+  return isDomainError(error, 'unavailable') ? outage : defect;
 }

@@ -1,13 +1,17 @@
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
+import type { Metrics } from '@parley/kernel/metrics';
 import { repeated } from '@parley/kernel/repeated';
 import type { Part } from '@parley/kernel/unit';
-import type { TenantDb } from '@parley/postgres/database/types';
+import type { SharedDb, TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, Lease } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { baseModelStore } from './base-model-store.ts';
 import { baseMoveStore } from './base-move-store.ts';
 import { documentStore } from './document-store.ts';
+import { isMisconfigured } from './embedder.ts';
+import { findTenant } from './find-tenant.ts';
 import { generationStore } from './generation-store.ts';
 import { discardGeneration, fillGeneration } from './index-text.ts';
 import type { Ports } from './ports.ts';
@@ -21,10 +25,24 @@ interface Move extends MoveBase {
   model: string;
 }
 
-type MovePorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
+type MovePorts = Pick<Ports, 'database' | 'embedder' | 'identity' | 'log'> & {
+  failedMoves: Pick<ReturnType<Metrics['counter']>, 'add'>;
+};
 
 const moveBaseKind = 'knowledge.move-base';
 const basesAtOnce = 100;
+const attemptsWithRefusedText = 3;
+/** Of a refused key, say: the operator may correct that within minutes. */
+const attemptsWithFault = 10;
+
+/** The base keeps its model until the next start. */
+class MoveGivenUp extends Error {
+  override name = 'MoveGivenUp';
+}
+
+export function failedMoves(metrics: Metrics): MovePorts['failedMoves'] {
+  return metrics.counter('parley_knowledge_moves_failed_total', 'Bases that could not be embedded with another model');
+}
 
 /** Has all bases of an earlier model embedded with the one that the settings of the process that started last name. */
 export function modelChange(ports: MovePorts): Part {
@@ -32,8 +50,13 @@ export function modelChange(ports: MovePorts): Part {
   const { model } = embedder;
   let isAnnounced = false;
 
+  async function announce(db: SharedDb): Promise<void> {
+    await baseModelStore(db).setModelInUse(model);
+    await baseModelStore(db).forgetFailedMoves(db, moveBaseKind);
+  }
+
   async function work(): Promise<void> {
-    if (!isAnnounced) await database.transactShared((db) => baseModelStore(db).setModelInUse(model));
+    if (!isAnnounced) await database.transactShared(announce);
     isAnnounced = true;
     await database.transactShared(async (db) => {
       const asked = { model, jobKind: moveBaseKind, limit: basesAtOnce };
@@ -56,6 +79,7 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
     perTenantLimit: 1,
     // The endpoint may be away, or the tenant at its cap, for long.
     maxAttempts: 1_000_000,
+    retryable: (error) => !(error instanceof MoveGivenUp),
     stopGraceMs: 1_000,
     handler: (run) => moveBase(ports, run),
   });
@@ -65,18 +89,50 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
  * Embeds the chunks of a base's documents beside those that are searched, one document after the other, and then switches the whole
  * base. What was prepared stays where the process dies. Documents that change meanwhile are prepared again.
  */
-async function moveBase(ports: MovePorts, { data, tenantId, signal, lease }: JobRun<MoveBase>): Promise<void> {
+async function moveBase(ports: MovePorts, run: JobRun<MoveBase>): Promise<void> {
+  const { data, tenantId, signal, lease } = run;
   const { knowledgeBaseId } = data;
   const caller = serviceCaller('knowledge', tenantId, `move-base-${knowledgeBaseId}`) as TenantCaller;
+  const tenant = await findTenant(ports, caller, signal);
+  if (!tenant) return endMove(ports, run);
   for (;;) {
     signal.throwIfAborted();
     const model = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));
     if (model === undefined) return;
     const move = { knowledgeBaseId, model };
     const document = await ports.database.transact(tenantId, (db) => baseMoveStore(db, knowledgeBaseId).nextDocument());
-    if (document) await prepare(ports, caller, move, document, signal);
-    else await switchBase(ports, tenantId, move);
+    if (document) {
+      await prepare(ports, caller, move, document, signal).catch((error) => failed(ports, run, document.id, error));
+    } else await switchBase(ports, tenantId, move);
   }
+}
+
+/** The tenant is gone. */
+async function endMove({ database }: MovePorts, { data, tenantId, lease }: JobRun<MoveBase>): Promise<void> {
+  await database.transact(tenantId, async (db) => {
+    await baseModelStore(db).forget(db, data.knowledgeBaseId);
+    await lease.complete(db);
+  });
+}
+
+/** @throws MoveGivenUp where this has happened often enough, else the error. */
+function failed(
+  { log, failedMoves: failures }: MovePorts,
+  { data, tenantId, attempt, signal }: JobRun<MoveBase>,
+  documentId: number,
+  error: unknown,
+): never {
+  if (signal.aborted || attempt < mostAttempts(error)) throw error;
+  failures.add();
+  const where = { tenantId, ...data, documentId };
+  log.error({ err: error, ...where }, 'base not embedded with another model; tried again at the next start');
+  throw new MoveGivenUp('The base keeps its embedding model', { cause: error });
+}
+
+/** Outages, the spend cap and documents that are deleted meanwhile end some time. */
+function mostAttempts(error: unknown): number {
+  if (!isDomainError(error) || isMisconfigured(error)) return attemptsWithFault;
+  return error.reason === 'EMBEDDING_REFUSED' ? attemptsWithRefusedText : Number.POSITIVE_INFINITY;
 }
 
 /** The model that the base's documents are prepared for; undefined where the job is done. */

@@ -12,7 +12,7 @@ import { meteredEmbedder } from './embeddings/metered-embedder.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import { indexJob } from './index-document.ts';
-import { modelChange, moveBaseJob } from './move-base.ts';
+import { failedMoves, modelChange, moveBaseJob } from './move-base.ts';
 import { pageReader } from './pages/page-reader.ts';
 import type { Ports } from './ports.ts';
 import { tenantQuotas } from './quotas.ts';
@@ -23,11 +23,11 @@ import { generationSweep } from './sweep-generations.ts';
 import { watchJob } from './watch-parsing.ts';
 import { workTurns } from './work-turns.ts';
 
-type Dependencies = Ports & { embedder: Part; meter: SpendMeter };
+type Dependencies = Ports & { embedder: Part; meter: SpendMeter; failedMoves: ReturnType<typeof failedMoves> };
 
 export const knowledge = service(knowledgeDeclaration, {
   calls: { identity: IdentityServiceDefinition },
-  dependencies({ config, database, objectStore, calls, development, log }): Dependencies {
+  dependencies({ config, database, objectStore, calls, development, log, metrics }): Dependencies {
     const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, isUnimplemented, log });
     const embedder = meteredEmbedder({ settings: config.embeddings, meter, development, log });
     return {
@@ -36,6 +36,7 @@ export const knowledge = service(knowledgeDeclaration, {
       ...calls,
       embedder,
       meter,
+      failedMoves: failedMoves(metrics),
       exactLimit: config.exactLimit,
       quotas: tenantQuotas(calls.identity),
       turns: workTurns(),

@@ -1,18 +1,21 @@
+import { badRequest, notFound, unavailable } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Database } from '@parley/postgres/database/types';
+import { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
 import { eventually } from '@parley/testing/eventually';
 import { onOneDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import { baseModelStore } from '../src/base-model-store.ts';
 import { baseMoveStore } from '../src/base-move-store.ts';
-import type { Embedder, Embedding } from '../src/embedder.ts';
+import { type Embedder, type Embedding, EmbeddingsMisconfigured } from '../src/embedder.ts';
 import { halfvec } from '../src/embeddings/halfvec.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { modelChange, moveBaseJob } from '../src/move-base.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
+import { skipAttempts } from './skip-attempts.ts';
 import { storedChunks } from './stored-chunks.ts';
 
 const earlier = 'an-earlier-model';
@@ -165,7 +168,6 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier));
     for (const subject of subjects) await mine.document(base, [`The ${subject}`]);
     const vectors: Record<string, Embedding> = { stale: embedOffline('one'), [later]: embedOffline('two') };
-    const log = createLogger('knowledge', { LOG_LEVEL: 'silent' });
     let isFirst = true;
     const embedder: Embedder = {
       model: 'stale',
@@ -179,11 +181,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
         return { vectors: texts.map(() => vectors[model] as Embedding), tokensIn: 0, costUsdE8: 0n };
       },
     };
-    const ports = { database, embedder, log };
-    for (const part of [moveBaseJob(ports).runner({ database, log }), modelChange(ports)]) {
-      await part.start();
-      t.teardown(() => part.stop());
-    }
+    await startMoving(t, { database, embedder });
     await eventually('the base has moved', async () => (await modelOf(database, base)) === later);
     const distances = await database.transact(1, ({ knex }) =>
       rowsBy(knex)<{ distance: number }>(
@@ -195,4 +193,94 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.is(distances.length, subjects.length);
     for (const { distance } of distances) t.true(Math.abs(distance) < 0.01, `${distance}`);
   });
+
+  /** A base with three documents, moved by an embedder that a test scripts. */
+  async function scripted(t: ExecutionContext, embed: (texts: readonly string[]) => void | Promise<void>) {
+    const database = await testSchema(t, knowledgeSchema);
+    const mine = storedChunks(database, 1);
+    const base = await mine.base(earlier);
+    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier));
+    for (const subject of ['otter', 'falcon', 'bee']) await mine.document(base, [`The ${subject}`]);
+    const embedder: Embedder = {
+      model: later,
+      async embed(texts) {
+        await embed(texts);
+        return { vectors: texts.map(embedOffline), tokensIn: 0, costUsdE8: 0n };
+      },
+    };
+    const jobsOf = () =>
+      database.transactShared(async ({ knex }): Promise<{ state: string }[]> => knex('jobs').select('state'));
+    const registered = () => database.transact(1, ({ knex }) => knex('knowledge_base_models').pluck('embeddingModel'));
+    return { database, mine, base, embedder, jobsOf, registered };
+  }
+
+  for (const [what, error, attempts] of [
+    ['a text that the endpoint refuses', badRequest('too long', 'EMBEDDING_REFUSED'), 3],
+    ['a key that it refuses', unavailable('away', new EmbeddingsMisconfigured('status 401')), 10],
+  ] as const) {
+    test(`with ${what} a base keeps its model after ${attempts} attempts, and is tried again at the next start`, async (t) => {
+      let refused = 0;
+      let refuses = true;
+      const { database, base, embedder, jobsOf, registered } = await scripted(t, ([text]) => {
+        if (!refuses || !text?.includes('falcon')) return;
+        refused += 1;
+        throw error;
+      });
+      const { failures, stop } = await startMoving(t, { database, embedder });
+      await eventually('it waits', () => skipAttempts(database, 'knowledge.move-base', attempts - 1));
+      await eventually('it has failed', async () => (await jobsOf()).every(({ state }) => state === 'failed'));
+      t.is(refused, 2);
+      t.is(failures(), 1);
+      t.is(await modelOf(database, base), earlier);
+      t.deepEqual(await registered(), [earlier]);
+      await stop();
+
+      refuses = false;
+      await startMoving(t, { database, embedder });
+      await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+      t.deepEqual(await searchedBy(database, embedOffline), { right: 3, all: 3 });
+    });
+  }
+
+  test('where the base is deleted in the middle, its move ends', async (t) => {
+    const { database, mine, base, embedder, jobsOf, registered } = await scripted(t, async () => {
+      await mine.deleteBase(base);
+    });
+    await startMoving(t, { database, embedder });
+    await eventually('the job ends', async () => (await registered()).length === 0 && (await jobsOf()).length === 0);
+    t.is(await modelOf(database, base), earlier);
+  });
+
+  test('where the tenant is deleted in the middle, its moves end', async (t) => {
+    let isThere = true;
+    const { database, base, embedder, jobsOf, registered } = await scripted(t, () => {
+      isThere = false;
+      throw notFound('Tenant', 1);
+    });
+    await startMoving(t, { database, embedder, isThere: () => isThere });
+    await eventually('the job ends', async () => (await registered()).length === 0 && (await jobsOf()).length === 0);
+    t.is(await modelOf(database, base), earlier);
+  });
 });
+
+/** As the unit does. */
+async function startMoving(
+  t: ExecutionContext,
+  { isThere = () => true, ...given }: { database: Database; embedder: Embedder; isThere?: () => boolean },
+) {
+  let failures = 0;
+  const log = createLogger('knowledge', { LOG_LEVEL: 'silent' });
+  const ports = {
+    ...given,
+    log,
+    failedMoves: { add: () => void (failures += 1) },
+    identity: { getTenant: async () => GetTenantResponse.fromPartial({ tenantId: 1, deleted: !isThere() }) },
+  };
+  const parts = [moveBaseJob(ports).runner(ports), modelChange(ports)];
+  const stop = async () => {
+    for (const part of parts.toReversed()) await part.stop();
+  };
+  t.teardown(stop);
+  for (const part of parts) await part.start();
+  return { failures: () => failures, stop };
+}

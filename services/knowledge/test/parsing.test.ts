@@ -5,9 +5,11 @@ import { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/know
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
+import { EmbeddingsMisconfigured } from '../src/embedder.ts';
 import type { KnowledgeDocument } from '../src/knowledge.ts';
 import type { Parse } from '../src/parsing.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
+import { skipAttempts } from './skip-attempts.ts';
 
 const me = inTenant(1);
 const parser = serviceCaller('parser', 1, 'parse-1') as TenantCaller;
@@ -241,6 +243,36 @@ test('while the embeddings endpoint is away a parsed text waits, and is READY on
   app.clock.offsetMs += 2 * minute;
   await reaches(uploaded, 'READY');
 });
+
+for (const [what, cause, attempts, reason] of [
+  ['that refuses the key of the operator', new EmbeddingsMisconfigured('status 401'), 10, /not set up correctly/u],
+  ['that stays away', undefined, 1_500, /was away for too long/u],
+] as const) {
+  test(`a text waits for an embeddings endpoint ${what} until it is FAILED, with a reason that does not show the endpoint`, async (t) => {
+    const uploaded = await queuedUpload(t);
+    const { app } = uploaded;
+    let asked = 0;
+    const last = createGate();
+    app.embedder.before = async () => {
+      asked += 1;
+      if (asked > 1) await last.pass();
+      throw unavailable('http://embeddings.internal', cause);
+    };
+    await complete(uploaded, textOf(1));
+    await eventually('it waits for its last attempt', () =>
+      skipAttempts(app.database, 'knowledge.index', attempts - 1),
+    );
+    t.is((await shown(uploaded)).parseStatus, 'PARSING');
+    last.open();
+    await reaches(uploaded, 'FAILED');
+    t.is(asked, 2);
+    const { parseError } = await shown(uploaded);
+    t.regex(parseError ?? '', reason);
+    t.notRegex(parseError ?? '', /internal|401/u);
+    app.embedder.before = () => undefined;
+    t.true(await app.resyncKnowledgeDocument(me, uploaded.id, new AbortController().signal));
+  });
+}
 
 test('a defect while indexing is tried three times and then FAILED, without what went wrong', async (t) => {
   const uploaded = await queuedUpload(t);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { dimensions } from '../embedder.ts';
+import { dimensions, isMisconfigured } from '../embedder.ts';
 import { embeddingsEndpoint } from './embeddings-endpoint.ts';
 
 interface Asked {
@@ -130,6 +130,22 @@ test('texts that the model does not take are BAD_REQUEST, refused credentials UN
   t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'invalid', reason: 'EMBEDDING_REFUSED' });
   t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
   t.is(requests.length, 2);
+});
+
+test('a refused key, a wrong address and an answer without vectors are for the operator to correct, an outage is not', async (t) => {
+  const isMisconfiguredBy = async (answer: Answer, model = 'embedder') => {
+    const { asking } = await endpoint(t, () => ({ headers: { 'retry-after': '0' }, ...answer }));
+    const error = await t.throwsAsync(asking.embed(['a'], model));
+    t.like(error, { kind: 'unavailable' });
+    t.notRegex(error?.message ?? '', /40\d|127\.0|secret/u);
+    return isMisconfigured(error);
+  };
+  for (const status of [401, 403, 404, 301]) t.true(await isMisconfiguredBy({ status }), `${status}`);
+  t.true(await isMisconfiguredBy({ status: 401 }, 'earlier'));
+  t.true(await isMisconfiguredBy({ body: { data: [] } }));
+  for (const status of [429, 503]) t.false(await isMisconfiguredBy({ status }), `${status}`);
+  t.false(await isMisconfiguredBy({ cut: true }));
+  t.false(await isMisconfiguredBy({ status: 404 }, 'earlier'));
 });
 
 test('an earlier model that the endpoint no longer serves is UNAVAILABLE with the reason', async (t) => {

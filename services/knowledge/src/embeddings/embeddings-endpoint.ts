@@ -5,7 +5,7 @@ import { retryAfterMs } from '@parley/kernel/retry-after';
 import type { ValuesOf } from '@parley/kernel/settings';
 import { sleep } from '@parley/kernel/timers';
 import { Pool } from 'undici';
-import { dimensions, type Embedding } from '../embedder.ts';
+import { dimensions, type Embedding, EmbeddingsMisconfigured } from '../embedder.ts';
 import type { embeddingSettings } from './embedding-settings.ts';
 
 export type EndpointSettings = NonNullable<ValuesOf<typeof embeddingSettings>['endpoint']>;
@@ -20,6 +20,7 @@ export type EmbeddingsEndpoint = ReturnType<typeof embeddingsEndpoint>;
 
 /** Kinds of failure that pass. */
 const passing = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+const refusingKey = new Set([401, 403]);
 /** The endpoint does not take these texts. */
 const refusing = new Set([400, 413, 422]);
 const attempts = 3;
@@ -72,10 +73,10 @@ export function embeddingsEndpoint(
   }
 
   function refusalOf(status: number, model: string) {
-    if (model !== ownModel) {
+    if (model !== ownModel && !refusingKey.has(status)) {
       return unavailable(`The embedding model ${model} is no longer served; passages are being embedded anew`);
     }
-    if (!refusing.has(status)) return unavailable(away);
+    if (!refusing.has(status)) return unavailable(away, new EmbeddingsMisconfigured(`status ${status}`));
     return badRequest('The embedding model does not take this text; it may be too long for it', 'EMBEDDING_REFUSED');
   }
 
@@ -129,7 +130,8 @@ function read(text: string, count: number): EndpointAnswer {
     }
   }
   if (!vectors.every((vector) => vector !== undefined)) {
-    throw unavailable('The embeddings endpoint answered with something else than vectors of 768 numbers');
+    const what = 'The embeddings endpoint answered with something else than vectors of 768 numbers';
+    throw unavailable(what, new EmbeddingsMisconfigured('no vectors'));
   }
   const usage = isJsonObject(answer) && isJsonObject(answer['usage']) ? answer['usage'] : {};
   const tokens = usage['prompt_tokens'] ?? usage['total_tokens'];

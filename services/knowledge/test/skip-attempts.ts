@@ -1,0 +1,12 @@
+import type { Database } from '@parley/postgres/database/types';
+
+/** Counts so many attempts of a job that has failed once and waits; false where none does. */
+export async function skipAttempts(database: Database, kind: string, attempts: number): Promise<boolean> {
+  const { rowCount } = await database.transactShared(({ knex }) =>
+    knex.raw(`UPDATE jobs SET attempt = ?, run_at = parley_now() WHERE kind = ? AND state = 'queued' AND attempt = 1`, [
+      attempts,
+      kind,
+    ]),
+  );
+  return rowCount === 1;
+}
