@@ -37,7 +37,6 @@ export function baseModelStore({ knex }: Transaction) {
       );
     },
 
-    /** Whose bases are looked for anew. */
     async forgetFailedMoves(_db: SharedDb, jobKind: string): Promise<void> {
       await rows(`DELETE FROM jobs WHERE kind = :jobKind AND state = 'failed' RETURNING id`, { jobKind });
     },

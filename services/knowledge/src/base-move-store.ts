@@ -40,7 +40,6 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       });
     },
 
-    /** The first document that is not prepared yet. */
     async nextDocument(): Promise<{ id: number; generation: number } | undefined> {
       const [next] = await rows<{ id: number; generation: number }>(
         `SELECT id, generation FROM knowledge_documents

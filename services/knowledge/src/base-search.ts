@@ -3,7 +3,6 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import type { Embedding } from './embedder.ts';
 import { halfvec } from './embeddings/halfvec.ts';
 
-/** A live base, as a search needs it. */
 export interface SearchedBase {
   id: number;
   embeddingModel: string;
@@ -35,7 +34,6 @@ export interface ChunkSearch {
 
 /** How many of either ranking are fused, and how many more than wanted the index is asked for. */
 const ranked = 60;
-/** Of reciprocal rank fusion: usual. */
 const fusionConstant = 60;
 
 /** Undefined where it is absent, deleted or another tenant's. */
@@ -136,10 +134,7 @@ export async function searchExactly(db: TenantDb, search: ChunkSearch): Promise<
   return (await run(db, search, 'exact'))?.chunks;
 }
 
-/**
- * By the HNSW index over the chunks of all tenants, which goes on until it has enough of this base. What it finds is ordered exactly.
- * `isEnough` is false where it gave up before; undefined where the base has another model now or is gone.
- */
+/** By the HNSW index over all tenants' chunks, ordered exactly. `isEnough` is false where it gave up before; undefined as `searchExactly`. */
 export async function searchByIndex(
   db: TenantDb,
   search: ChunkSearch,

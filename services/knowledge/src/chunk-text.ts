@@ -16,14 +16,12 @@ const sectionTokens = 200;
 /** A chunk is cut at the best place behind so many. */
 const leastTokens = chunkTokens / 2;
 
-/** What a passage costs beside its tokens, and what is done in one go. */
 const passageWork = 20;
 const workOfTurn = 20_000;
 
 /**
- * Cuts a text into chunks of about 800 tokens: at headings, then paragraphs, then lines and sentences, then words. A chunk repeats the last
- * 100 tokens of the one before, unless it begins with a heading or continues a table, whose header row it repeats instead.
- * Takes linear time and little memory whatever the text. Yields undefined every few milliseconds, so that other work may run.
+ * Chunks of about 800 tokens. Each repeats the last 100 of the one before, unless it begins with a heading or continues a table, whose header
+ * row it repeats instead. Takes linear time; yields undefined every few milliseconds, so that other work may run.
  * @param pageStarts where pages begin in the text, in UTF-16 code units, ascending
  */
 export function* chunkText(text: string, pageStarts: readonly number[] = []): Generator<Chunk | undefined> {
@@ -33,7 +31,6 @@ export function* chunkText(text: string, pageStarts: readonly number[] = []): Ge
   let tokens = 0;
   let work = 0;
 
-  /** Ends a chunk with the first `count` passages, and begins the next with the others. */
   function cut(count: number, next: Passage | undefined): Chunk | undefined {
     const cutOff = pending.slice(0, count);
     pending = pending.slice(count);
@@ -86,7 +83,6 @@ function bestCut(pending: readonly Passage[], next: Passage): number {
   return best;
 }
 
-/** What a chunk that begins with `first` repeats of what stands before it. */
 function repeatedBefore(first: Passage | undefined, last: Passage | undefined, body: string): string {
   if (!first || first.isHeading) return '';
   if (first.table) return first.table.header;

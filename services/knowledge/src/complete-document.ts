@@ -15,11 +15,9 @@ const maxPages = 1_000_000;
 interface ParsedText {
   parse: Parse;
   rawText: string;
-  /** Null without pages. */
   pageStarts: number[] | null;
 }
 
-/** Stores the text of a document, and a job that indexes it. @throws DomainError `invalid`, `notFound`, `forbidden` */
 export async function completeDocument(
   { database }: Ports,
   caller: Caller,

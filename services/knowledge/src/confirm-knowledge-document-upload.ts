@@ -22,11 +22,7 @@ const uploaded = z.object({
   objectStorageKey: anyText(),
 });
 
-/**
- * Makes a document of an uploaded file, which the parser takes over from `document-uploaded`. The stored object counts, not what was
- * declared; bytes that are put later have another ETag and are never parsed.
- * @throws DomainError `invalid`, `notFound`, `unavailable`
- */
+/** The stored object counts, not what was declared: bytes put later are never parsed. @throws DomainError `invalid`, `notFound`, `unavailable` */
 export async function confirmKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, parseWaitMs }: Ports,
   given: Caller,

@@ -12,9 +12,7 @@ export interface EmbedCall {
   model: string;
   /** Unique to these texts: they are metered once for it. */
   callId: string;
-  /** For metering. */
   agentId?: number | undefined;
-  /** For metering. */
   sessionId?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -30,10 +28,7 @@ export interface Embedded {
 export interface Embedder {
   /** What new bases are embedded with, e.g. `text-embedding-3-small` or `offline-embedding-1`. */
   readonly model: string;
-  /**
-   * Any number of texts, sent in batches.
-   * @throws DomainError `invalid` (`SPEND_CAP_REACHED`); `unavailable`: the endpoint does not answer, or no longer serves this model
-   */
+  /** Any number of texts. @throws DomainError `invalid` (`SPEND_CAP_REACHED`); `unavailable`: the endpoint does not answer, or no longer serves this model */
   embed(texts: readonly string[], call: EmbedCall): Promise<Embedded>;
 }
 

@@ -8,7 +8,6 @@ export function fileName() {
   return text(maxLength).check(rule(singleLineProblem));
 }
 
-/** The name that a title gives; undefined where it gives none. */
 export function fileNameFrom(title: string | undefined): string | undefined {
   return (
     Array.from(toSingleLine(title ?? ''))

@@ -77,7 +77,6 @@ async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
   }
 }
 
-/** Undefined when nobody waits for it any more. */
 async function build(ports: Ports, { data, tenantId, caller, signal }: IndexRun): Promise<BuiltGeneration | undefined> {
   const { documentId } = data;
   const parsed = await ports.database.transact(tenantId, async (db) => {
@@ -114,7 +113,6 @@ async function publish(
   );
 }
 
-/** Suspension and its end are noticed within seconds. */
 async function later({ database }: Ports, { data, key, tenantId, lease }: IndexRun): Promise<void> {
   await database.transact(tenantId, async (db) => {
     await jobs(db).append<Parse>({ kind: indexKind, key, data, delayMs: suspendedRetryMs });
@@ -129,7 +127,6 @@ async function end({ database }: Ports, { data, tenantId, lease }: IndexRun, rea
   });
 }
 
-/** Undefined where it is tried again. */
 function reasonOf(error: unknown, { signal, attempt }: IndexRun): string | undefined {
   if (signal.aborted) return undefined;
   if (isDomainError(error, 'invalid')) return error.message;

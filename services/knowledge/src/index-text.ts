@@ -28,15 +28,13 @@ export interface BuiltGeneration {
 
 interface BuildOptions {
   signal: AbortSignal;
-  /** Checks the chunk count before anything is embedded or stored. */
   quota?: (chunks: number) => Promise<void>;
 }
 
 type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
 
 /**
- * Chunks a text, embeds the chunks and stores them as a new generation of its document, outside any transaction and in small ones;
- * `switchGeneration` makes it the one that is searched. What is never switched to is removed by a sweep.
+ * In small transactions; a generation that `switchGeneration` does not make the searched one is removed by a sweep.
  * @throws DomainError as `Embedder.embed`; `invalid`: quota; `notFound`: the document has been deleted
  */
 export async function buildGeneration(
@@ -94,9 +92,7 @@ export async function fillGeneration(
 }
 
 /**
- * Makes a built generation the one that is searched, releases the one before to the sweep, and counts the difference against the
- * plan. The caller has locked base and document (`documentStore.lockInBase`, or `publish`), in this transaction, and checked that the
- * document is still to be indexed.
+ * Makes a built generation the searched one. The caller has locked base and document (`lockInBase`, or `publish`) in this transaction.
  * @throws DomainError `invalid`: the plan's chunks; `unavailable`: built for a model that is no longer the base's, or too slowly
  */
 export async function switchGeneration(
@@ -128,7 +124,6 @@ export async function discardGeneration(
   await abandoned.catch((err: unknown) => log.warn({ err, documentId }, 'new chunks not abandoned; swept later'));
 }
 
-/** A passage is found by its headings too. */
 function embeddedText({ heading, content }: Chunk): string {
   return heading ? `${heading}\n\n${content}` : content;
 }

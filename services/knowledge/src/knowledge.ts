@@ -8,7 +8,6 @@ export const knowledgeBases = table('knowledge_bases', {
   tenantId: column<number>(),
   name: column<string>({ long: "''" }),
   description: column<string | null>({ long: 'NULL' }),
-  /** Of all chunks that are searched. */
   embeddingModel: column<string>(),
   deletedAt: column<Date | null>(),
   createdAt: column<Date>(),
@@ -44,7 +43,6 @@ export const knowledgeDocuments = table('knowledge_documents', {
   updatedAt: column<Date>(),
 });
 
-/** A document without its text, which `document-store.ts` reads apart. */
 export type KnowledgeDocument = RowOf<typeof knowledgeDocuments>;
 
 /** With its text as clients see it: none while it is being read. */

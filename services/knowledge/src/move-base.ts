@@ -35,7 +35,6 @@ const attemptsWithRefusedText = 3;
 /** Of a refused key, say: the operator may correct that within minutes. */
 const attemptsWithFault = 10;
 
-/** The base keeps its model until the next start. */
 class MoveGivenUp extends Error {
   override name = 'MoveGivenUp';
 }
@@ -85,10 +84,7 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
   });
 }
 
-/**
- * Embeds the chunks of a base's documents beside those that are searched, one document after the other, and then switches the whole
- * base. What was prepared stays where the process dies. Documents that change meanwhile are prepared again.
- */
+/** Document by document beside what is searched, and then all in one step. What was prepared stays where the process dies. */
 async function moveBase(ports: MovePorts, run: JobRun<MoveBase>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { knowledgeBaseId } = data;
@@ -107,7 +103,6 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveBase>): Promise<void> 
   }
 }
 
-/** The tenant is gone. */
 async function endMove({ database }: MovePorts, { data, tenantId, lease }: JobRun<MoveBase>): Promise<void> {
   await database.transact(tenantId, async (db) => {
     await baseModelStore(db).forget(db, data.knowledgeBaseId);

@@ -4,7 +4,6 @@ import { documentStore } from './document-store.ts';
 import type { KnowledgeDocument } from './knowledge.ts';
 import { endParsing } from './queue-parsing.ts';
 
-/** One parse of a document. */
 export interface Parse {
   documentId: number;
   version: number;

@@ -26,10 +26,7 @@ const maxHeaderLength = 1_200;
 const maxTitleLength = 200;
 const lookLength = 2_000;
 
-/**
- * The passages of a text, of at most `maxTokens` each. Reads Markdown and plain text: `#` headings, paragraphs, pipe tables, rows of
- * separated values. Fenced code has no headings and tables.
- */
+/** Of Markdown and plain text: `#` headings, paragraphs, pipe tables, rows of separated values. Fenced code has no headings and tables. */
 export function* passages(text: string, maxTokens: number): Generator<Passage> {
   const titles: string[] = [];
   let heading = '';

@@ -14,14 +14,12 @@ export interface Ports {
   objects: ObjectStore;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
   embedder: Embedder;
-  /** Up to so many chunks of a base all are compared with a query. */
   exactLimit: number;
   quotas: TenantQuotas;
   turns: WorkTurns;
   pages: PageReader;
   /** After how long in ms an uploaded document that is not parsed is queued again. */
   parseWaitMs: number;
-  /** Uploads of a tenant that may wait to be confirmed. */
   openUploads: number;
   log: Logger;
 }

@@ -12,10 +12,7 @@ export interface WatchJob extends DocumentUploaded {
   published: number;
 }
 
-/**
- * Publishes `document-uploaded` for a document that has just become PENDING, or has a new version, and watches that its parse ends.
- * @param waitMs `Ports.parseWaitMs`
- */
+/** For a document that has just become PENDING, or has a new version. @param waitMs `Ports.parseWaitMs` */
 export async function queueParsing(
   db: TenantDb,
   { id: documentId, knowledgeBaseId, version }: Pick<KnowledgeDocument, 'id' | 'knowledgeBaseId' | 'version'>,
@@ -35,7 +32,6 @@ export async function publishAndWatch(db: TenantDb, watch: WatchJob, waitMs: num
   await jobs(db).append<WatchJob>({ kind: watchKind, key: keyOf(watch), data: watch, delayMs: waitMs });
 }
 
-/** In the transaction that ends the parse, or the document. */
 export async function endParsing(db: TenantDb, parse: Parse): Promise<void> {
   await jobs(db).removeQueued(watchKind, keyOf(parse));
 }

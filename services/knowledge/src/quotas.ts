@@ -4,7 +4,6 @@ import { gradualSweep } from '@parley/kernel/gradual-sweep';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 
-/** What the tenant's plan allows. */
 export interface Quotas {
   knowledgeBases: number;
   chunks: number;

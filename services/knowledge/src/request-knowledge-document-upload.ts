@@ -18,10 +18,7 @@ const wanted = z.object({
   declaredSizeBytes: between(1, maxUploadBytes),
 });
 
-/**
- * Offers a URL for one file. The declared size is only compared with what the plan has left.
- * @throws DomainError `invalid`, `notFound`, `tooManyRequests`, `unavailable`
- */
+/** The declared size is only compared with what the plan has left. @throws DomainError `invalid`, `notFound`, `tooManyRequests`, `unavailable` */
 export async function requestKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, openUploads }: Ports,
   given: Caller,

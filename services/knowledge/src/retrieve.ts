@@ -24,7 +24,6 @@ type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit'>;
 /** The base may get another model meanwhile, once. */
 const attempts = 3;
 
-/** Embeds the query by the model that a base's chunks have, once for bases of one model. */
 export function retrieval(
   { database, embedder, exactLimit }: RetrievalPorts,
   caller: TenantCaller,

@@ -1,15 +1,11 @@
 import { commonWords } from './embeddings/common-words.ts';
 import { plainForm, stemOf, withoutMarkRuns } from './embeddings/text-features.ts';
 
-/** The bits of an integer. */
 const maxTerms = 30;
 /** PostgreSQL refuses words of 2 KB. */
 const maxLetters = 100;
 
-/**
- * The words of a query as a `tsquery` each, with other endings too. Words that say little count only where there
- * are no others. It has letters and digits alone, so no query is a syntax error.
- */
+/** A `tsquery` for each word, with other endings too. Has letters and digits alone, so that no query is a syntax error. */
 export function searchTerms(query: string): string[] {
   const words = [
     ...new Set(

@@ -26,7 +26,6 @@ export function settleJob(ports: Ports): JobDeclaration {
     kind: settleKind,
     concurrency: 2,
     perTenantLimit: 1,
-    // Until the object store answers again.
     maxAttempts: 1_000_000,
     stopGraceMs: 1_000,
     handler: (run) => settleUpload(ports, run),

@@ -12,9 +12,7 @@ export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName
 }
 
 /**
- * Stores a text as a READY document, within the plan. Until its chunks are there nobody sees the document; refused or failed, it
- * leaves no row and counts nothing.
- * @returns the number of its chunks
+ * Nobody sees the document until its chunks are there; refused or failed, it leaves no row and counts nothing. @returns its number of chunks
  * @throws DomainError `notFound`: no such base, or deleted meanwhile; `invalid`: a quota; and as `Embedder.embed`
  */
 export async function storeText(

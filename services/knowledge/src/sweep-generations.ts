@@ -6,7 +6,6 @@ import { generationStore } from './generation-store.ts';
 import type { Ports } from './ports.ts';
 
 const generationsAtOnce = 100;
-/** In one transaction. */
 const chunksAtOnce = 500;
 
 interface DueGeneration {

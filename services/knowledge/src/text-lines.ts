@@ -37,16 +37,11 @@ function* linesOf(text: string): Generator<Line> {
   }
 }
 
-/** Behind these a sentence ends where white space follows. */
 const enders = new Set('.!?…');
-/** Behind these it ends in any case. */
 const wideEnders = new Set('。！？');
 const closers = new Set('"\')]”’»」』）');
 
-/**
- * The parts of a line of at most `most` code points: sentences, with the white space behind them, and what is longer at its last word, or
- * anywhere where it has no words. One pass over the line, and at most half of it twice.
- */
+/** Of at most `most` code points: sentences, with the white space behind them; what is longer is cut at its last word, or anywhere without. */
 export function* splitLine({ text, start }: Line, most: number, atSentences: boolean): Generator<Line> {
   let from = 0;
   let size = 0;

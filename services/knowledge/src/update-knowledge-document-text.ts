@@ -57,7 +57,6 @@ export async function updateKnowledgeDocumentText(
   return true;
 }
 
-/** An uploaded file stays, and counts beside the text. */
 function sizesOf({ origin, fileSizeBytes }: KnowledgeDocument, textBytes: number) {
   return origin === 'UPLOAD'
     ? { fileSizeBytes, storedBytes: fileSizeBytes + textBytes }

@@ -3,7 +3,6 @@ import { rule } from '@parley/kernel/input';
 import { tenantPrefix } from '@parley/objects/object-keys';
 import { z } from 'zod';
 
-/** The content types that an upload may have. */
 export const uploadTypes: readonly string[] = [
   'application/pdf',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document',

@@ -8,7 +8,6 @@ const uploads = table('knowledge_uploads', {
   knowledgeBaseId: column<number>(),
   objectKey: column<string>(),
   mimeType: column<string>(),
-  /** Null until it is confirmed. */
   documentId: column<number | null>(),
   createdAt: column<Date>(),
 });

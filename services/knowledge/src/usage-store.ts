@@ -37,10 +37,7 @@ export function usageStore({ knex, tenantId }: TenantDb) {
       checkQuotas(await read(), change, quotas);
     },
 
-    /**
-     * In the transaction that changes the rows. @param quotas may be left out for what only releases.
-     * @throws DomainError `invalid` where the plan has no room for it
-     */
+    /** In the transaction of the rows. @param quotas may be left out for what only releases. @throws DomainError `invalid`: the plan has no room */
     async change(change: Partial<Usage>, quotas?: Quotas): Promise<void> {
       await rows('INSERT INTO knowledge_usage (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
       const [after] = await rows<Usage>(

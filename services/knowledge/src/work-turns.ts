@@ -3,13 +3,9 @@ import { fairQueue } from '@parley/kernel/fair-queue';
 
 type Turn = <T>(caller: Caller, gone: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
-/**
- * What tenants wait for in turn, in one process. Fewer calls at once than it has connections, and fewer of one tenant: the others keep
- * some. Beyond `waiting` calls of a tenant are refused (`tooManyRequests`).
- */
+/** Of one process. Fewer calls at once than it has connections, and fewer of one tenant; beyond `waiting` they are `tooManyRequests`. */
 export interface WorkTurns {
   search: Turn;
-  /** Chunking, embedding and storing a text. */
   storeText: Turn;
   vectorize: Turn;
 }

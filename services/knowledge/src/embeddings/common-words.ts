@@ -1,4 +1,3 @@
-/** Words that say little about a text, of the languages with the most text. */
 export const commonWords: ReadonlySet<string> = new Set(
   `a about above after again against all also am an and any are as at be because been before being below between both but by can could
    did do does doing don down during each few for from further get had has have having he her here hers him his how i if in into is it

@@ -18,7 +18,6 @@ export interface EndpointAnswer {
 
 export type EmbeddingsEndpoint = ReturnType<typeof embeddingsEndpoint>;
 
-/** Kinds of failure that pass. */
 const passing = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 const refusingKey = new Set([401, 403]);
 /** The endpoint does not take these texts. */
@@ -81,10 +80,7 @@ export function embeddingsEndpoint(
   }
 
   return {
-    /**
-     * At most 100 texts, by this model.
-     * @throws DomainError `unavailable`; `invalid`, `EMBEDDING_REFUSED`: texts that the model does not take
-     */
+    /** At most 100 texts. @throws DomainError `unavailable`; `invalid`, `EMBEDDING_REFUSED`: the model does not take these texts */
     async embed(texts: readonly string[], model: string, signal?: AbortSignal): Promise<EndpointAnswer> {
       const body = JSON.stringify({ model, input: texts, dimensions, encoding_format: 'float' });
       for (let attempt = 1; ; attempt += 1) {
@@ -110,7 +106,6 @@ export function embeddingsEndpoint(
   };
 }
 
-/** Of the connection. */
 function isFailure(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'DomainError';
 }

@@ -1,7 +1,6 @@
 // FNV-1a, and the last steps of MurmurHash3, by which all bits count.
 export const emptyHash = 0x81_1c_9d_c5;
 
-/** The hash of a text and one more UTF-16 unit. */
 export function hashStep(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01_00_01_93);
 }

@@ -24,13 +24,11 @@ interface MeteredEmbedderOptions {
 
 interface Batch {
   texts: readonly string[];
-  /** The most tokens that it may have. */
   tokenBound: number;
 }
 
 interface Source {
   providerId: 'EMBEDDINGS' | 'OFFLINE';
-  /** One batch. */
   embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined): Promise<Answer>;
 }
 
@@ -134,7 +132,6 @@ function remoteSource(endpoint: EmbeddingsEndpoint, callsAtOnce: number) {
   };
 }
 
-/** In order, each with as many texts as one request takes. */
 function batchesOf(texts: readonly string[]): Batch[] {
   const batches: { texts: string[]; tokenBound: number }[] = [];
   for (const text of texts) {

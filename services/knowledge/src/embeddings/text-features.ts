@@ -3,12 +3,10 @@ import { emptyHash, hashOf, hashStep, mixed } from './hash.ts';
 
 export interface WeightedWord {
   text: string;
-  /** What it says about its text, by itself and by how often it stands there. */
   weight: number;
 }
 
 export interface Features {
-  /** The different words. */
   words: WeightedWord[];
   /** Of scripts without spaces between words: the hashes of all runs of one to three characters. */
   pieces: { hash: number; weight: number }[];
@@ -16,7 +14,6 @@ export interface Features {
 
 /** What is longer is not read further. */
 const maxUnits = 100_000;
-/** Of scripts that write words without spaces. */
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 const runs =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{M}]+|[\p{L}\p{N}\p{M}]+/gu;
@@ -56,7 +53,6 @@ function increment<Key>(counts: Map<Key, number>, key: Key): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** By their length. */
 function countPieces(pieces: readonly Map<number, number>[], run: string): void {
   for (let start = 0; start < run.length; start += 1) {
     let hash = emptyHash;
@@ -69,7 +65,6 @@ function countPieces(pieces: readonly Map<number, number>[], run: string): void 
 }
 
 const commonWeight = 0.1;
-/** Of one, two and three characters. */
 const pieceWeights = [0.4, 1, 0.8];
 const commonPieces = new Set([...commonWords].filter((word) => unspaced.test(word)).map(hashOf));
 

@@ -18,7 +18,6 @@ function byteOrderMark([first, second, third]: Uint8Array): string | undefined {
 function declared(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, declarationBytes)).toString('latin1');
   const label = known(/<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)/iu.exec(start)?.[1]);
-  // It could not have been read otherwise.
   return label?.startsWith('utf-16') ? 'utf-8' : label;
 }
 

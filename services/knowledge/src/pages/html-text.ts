@@ -10,7 +10,6 @@ export interface HtmlText {
 /** What is deeper is left out. Above what pages have, and below what overflows the stack. */
 const maxDepth = 500;
 
-/** Cells that one may stand for. */
 const maxColumns = 50;
 
 const left = [

@@ -5,12 +5,10 @@ import { type DomainError, unavailable } from '@parley/kernel/errors';
 export interface FetchedPage {
   body: Uint8Array;
   isHtml: boolean;
-  /** Of the answer. */
   charset: string | undefined;
 }
 
 export interface PageText {
-  /** Of HTML that has one. */
   title: string | undefined;
   text: string;
 }

@@ -20,10 +20,7 @@ export function pageReader(outbound: Outbound, limits: PageLimits = usualPageLim
 
   return {
     urlProblem: outbound.urlProblem,
-    /**
-     * The text of one page.
-     * @throws DomainError as `fetchPage`; `invalid`: without text, too long, or not to be read within the limits; `tooManyRequests`
-     */
+    /** @throws DomainError as `fetchPage`; `invalid`: without text, too long, or not to be read within the limits; `tooManyRequests` */
     async read(url: string, tenantId: number, signal: AbortSignal): Promise<ReadPage> {
       const { mimeType, ...fetched } = await within(fetching, () => fetchPage(outbound, url, signal));
       const page = await within(converting, () => readPage(fetched, signal, limits));
