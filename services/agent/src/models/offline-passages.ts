@@ -67,8 +67,7 @@ export function quotesFor({ question, terms: asked }: Asked, passages: readonly 
 
 /** A question in a passage, as in a list of them, is context of the sentence after it. */
 function statementsOf({ documentName, heading, text, score = 0 }: Passage, asked: readonly string[]): Statement[] {
-  const isNear = score >= nearScore || coverageOf(asked, [{ terms: termsOf(`${heading} ${text}`) }]) >= nearWhole;
-  const statements: Statement[] = [];
+  const statements: Omit<Statement, 'isNear'>[] = [];
   let headings = termsOf(heading);
   let question: string[] = [];
   for (const line of linesOf(text)) {
@@ -84,11 +83,13 @@ function statementsOf({ documentName, heading, text, score = 0 }: Passage, asked
       }
       const terms = termsOf(sentence);
       const context = [...headings, ...question];
-      statements.push({ documentName, text: truncated(sentence, maxSentenceLength), terms, context, isNear });
+      statements.push({ documentName, text: truncated(sentence, maxSentenceLength), terms, context });
       question = [];
     }
   }
-  return statements;
+  const whole = { terms: statements.flatMap(({ terms, context }) => [...terms, ...context]) };
+  const isNear = score >= nearScore || coverageOf(asked, [whole]) >= nearWhole;
+  return statements.map((statement) => ({ ...statement, isNear }));
 }
 
 /** Each row of a table becomes a line with the names of its columns. */

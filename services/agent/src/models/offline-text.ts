@@ -68,18 +68,24 @@ function termOf(word: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .replace(/['’]s$/u, '');
-  if (!/^[a-z]{4,}$/u.test(lower)) return lower;
+  if (!/^[a-z]{4,40}$/u.test(lower)) return lower;
   const singular = lower.replace(/(?<=..)ies$/u, 'y').replace(/([^s])s$/u, '$1');
   return withoutEnding(singular)
     .replace(/(?<=\w{3})[ey]$/u, '')
     .replace(/([^aeiou])\1$/u, '$1');
 }
 
-const ENDING = /(?<=^\w*[aeiouy]\w*(?<!e))(?<=^\w{3,})(?:at(?:ions?|ed?|ing)|ments?|able|ing|ion|ous?|ed|ly)$/u;
+/** The longer ones first. */
+const ENDINGS = 'ations ation ating ated ate ments ment able ions ion ing ous ou ed ly'.split(' ');
 
 /** `return` of `returned`, `pay` of `payment`, `cancell` of `cancellation`. */
 function withoutEnding(word: string): string {
-  return word.replace(ENDING, '');
+  const ending = ENDINGS.find((each) => word.endsWith(each) && isStem(word.slice(0, -each.length)));
+  return ending === undefined ? word : word.slice(0, -ending.length);
+}
+
+function isStem(letters: string): boolean {
+  return letters.length >= 3 && /[aeiouy]/u.test(letters) && !letters.endsWith('e');
 }
 
 export function truncated(text: string, characters: number): string {
