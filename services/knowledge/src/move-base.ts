@@ -98,7 +98,8 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveBase>): Promise<void> 
     const move = { knowledgeBaseId, model };
     const document = await ports.database.transact(tenantId, (db) => baseMoveStore(db, knowledgeBaseId).nextDocument());
     if (document) {
-      await prepare(ports, caller, move, document, signal).catch((error) => failed(ports, run, document.id, error));
+      const prepared = prepare(ports, caller, move, document, signal);
+      await prepared.catch((error: unknown) => failed(ports, run, document.id, error));
     } else await switchBase(ports, tenantId, move);
   }
 }
