@@ -40,7 +40,8 @@ function storable(text: string): string {
   return (controls.test(text) ? text.replaceAll(allControls, '') : text).toWellFormed();
 }
 
-const controls = /(?![\t\n])[\p{Cc}\ufffe\uffff]/u;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const controls = /[\0-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]/u;
 const allControls = new RegExp(controls, 'gu');
 
 /** Unicode code points. */
@@ -48,6 +49,10 @@ function charactersOf(text: string): number {
   let characters = 0;
   for (const _ of text) characters += 1;
   return characters;
+}
+
+export function withLineFeeds(text: string): string {
+  return text.includes('\r') ? text.replaceAll(/\r\n?/gu, '\n') : text;
 }
 
 export function heading(level: number, text: string): string {
@@ -72,7 +77,9 @@ function cellText(text: string): string {
 }
 
 export function oneLine(text: string): string {
-  return text.replaceAll(/\s*[\r\n]+\s*/gu, ' ').trim();
+  if (!/[\r\n]/u.test(text)) return text.trim();
+  const lines = text.split(/[\r\n]+/u).map((line) => line.trim());
+  return lines.filter((line) => line !== '').join(' ');
 }
 
 /** A paragraph that no reader of Markdown takes for a heading or a row of a table. */

@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { utf8Of } from './decode-text.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import { markdownWriter, type ReadText, tableHead, tableRow } from './markdown.ts';
+import { markdownWriter, type ReadText, tableHead, tableRow, withLineFeeds } from './markdown.ts';
 import { scanCsv } from './scan-csv.ts';
 
 const delimiters = [',', ';', '\t', '|'];
@@ -20,7 +20,7 @@ const batchCharacters = 65_536;
 
 /** One table, with the first record as its header. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
-  const { text, delimiter } = sniffed(utf8Of(bytes).toString().replaceAll(/\r\n?/gu, '\n'));
+  const { text, delimiter } = sniffed(withLineFeeds(utf8Of(bytes).toString()));
   const scanned = tableWriter(maxCharacters);
   const table = scanCsv(text, delimiter, scanned.write) ? scanned : parsed(text, delimiter, tableWriter(maxCharacters));
   return { text: table.text(), pageStarts: [] };

@@ -24,7 +24,7 @@ export async function readDocx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
   await convertToHtml({ buffer }, { transformDocument, includeDefaultStyleMap: false, includeEmbeddedStyleMap: false });
   if (!found) throw new FileProblem('damaged');
   const writer = markdownWriter(limits.maxCharacters);
-  writeDocument(found, writer);
+  writeDocument(found, writer, 2 * limits.maxCharacters);
   const text = writer.text();
   if (text.trim() === '') throw new FileProblem('empty');
   return { text, pageStarts: [] };
@@ -49,8 +49,10 @@ interface DocxDocument extends DocxNode {
   notes: { resolve(reference: DocxNode): { body: DocxNode[] } | null };
 }
 
-function writeDocument(document: DocxDocument, writer: MarkdownWriter): void {
-  const notes: string[] = [];
+function writeDocument(document: DocxDocument, writer: MarkdownWriter, maxCharacters: number): void {
+  const notes: DocxNode[][] = [];
+  const marks = new Map<unknown, string>();
+  let cellCharacters = 0;
   const items: { isOrdered: boolean; number: number }[] = []; // the last one of each level
   let inList = false;
 
@@ -76,9 +78,15 @@ function writeDocument(document: DocxDocument, writer: MarkdownWriter): void {
   function noteMark(reference: DocxNode): string {
     const note = document.notes.resolve(reference);
     if (!note) return '';
-    const index = notes.push('');
-    notes[index - 1] = oneLine(note.body.map(textOf).join(' '));
-    return `[^${index}]`;
+    const mark = marks.get(note) ?? `[^${notes.push(note.body)}]`;
+    marks.set(note, mark);
+    return mark;
+  }
+
+  /** Merged cells may stand for far more than a file has bytes. */
+  function countCells(count: number): void {
+    cellCharacters += count * tableCellCharacters;
+    if (cellCharacters > maxCharacters) throw new FileProblem('tooLong');
   }
 
   /** A merged cell is written once, in its first column and row; the others are empty. */
@@ -95,7 +103,9 @@ function writeDocument(document: DocxDocument, writer: MarkdownWriter): void {
       };
       for (const { children = [], colSpan = 1, rowSpan = 1 } of row.children ?? []) {
         skipCovered();
-        for (let column = 0; column < Math.min(colSpan, maxColumns); column += 1) {
+        const columns = Math.min(colSpan, maxColumns);
+        countCells(columns);
+        for (let column = 0; column < columns; column += 1) {
           covered[cells.length] = rowSpan - 1;
           cells.push(column === 0 ? oneLine(children.map(textOf).join('\n')) : '');
         }
@@ -103,7 +113,8 @@ function writeDocument(document: DocxDocument, writer: MarkdownWriter): void {
       skipCovered();
       rows.push(cells);
     }
-    const width = Math.max(0, ...rows.map(({ length }) => length));
+    const width = rows.reduce((widest, { length }) => Math.max(widest, length), 0);
+    countCells(rows.length * width);
     for (const row of rows) while (row.length < width) row.push('');
     return rows;
   }
@@ -144,11 +155,15 @@ function writeDocument(document: DocxDocument, writer: MarkdownWriter): void {
 
   writeBlock(document);
   if (inList) writer.append('\n');
-  for (const [index, note] of notes.entries()) writer.append(`[^${index + 1}]: ${note}\n\n`);
+  for (let index = 0; index < notes.length; index += 1) {
+    writer.append(`[^${index + 1}]: ${oneLine((notes[index] ?? []).map(textOf).join(' '))}\n\n`);
+  }
 }
 
 const maxListLevel = 8;
 const maxColumns = 1_000;
+/** Of an empty cell in Markdown. */
+const tableCellCharacters = 3;
 
 function headingLevel({ type, styleId, styleName }: DocxNode): number | undefined {
   if (type !== 'paragraph') return undefined;

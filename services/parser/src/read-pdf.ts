@@ -11,6 +11,9 @@ interface Line {
   y: number;
 }
 
+/** One after the other takes a tenth more processor time. */
+const pagesAtOnce = 16;
+
 /** Text by page. Lines in a larger type become headings; text is never guessed to be a table. */
 export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits): Promise<ReadText> {
   if (bytes.length === 0) throw new FileProblem('empty');
@@ -21,13 +24,12 @@ export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLi
   if (pdf.numPages > maxPages) throw new FileProblem('tooManyPages');
   const pages: Line[][] = [];
   let characters = 0;
-  for (let number = 1; number <= pdf.numPages; number += 1) {
-    const page = await pdf.getPage(number);
-    const lines = linesOf((await page.getTextContent()).items as Item[]);
-    page.cleanup();
-    for (const { text } of lines) characters += text.length;
+  while (pages.length < pdf.numPages) {
+    const count = Math.min(pagesAtOnce, pdf.numPages - pages.length);
+    const read = await Promise.all(Array.from({ length: count }, (_, index) => linesOn(pages.length + index + 1)));
+    for (const { text } of read.flat()) characters += text.length;
     if (characters > 2 * maxCharacters) throw new FileProblem('tooLong');
-    pages.push(lines);
+    pages.push(...read);
   }
   if (pages.length === 0) throw new FileProblem('empty');
   if (characters === 0) throw new FileProblem('noText');
@@ -39,6 +41,13 @@ export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLi
     return start;
   });
   return { text: writer.text(), pageStarts };
+
+  async function linesOn(number: number): Promise<Line[]> {
+    const page = await pdf.getPage(number);
+    const { items } = await page.getTextContent();
+    page.cleanup();
+    return linesOf(items as Item[]);
+  }
 }
 
 /** pdf.js would read what is left of a file that was cut off, as if it were the whole. */

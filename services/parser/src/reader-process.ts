@@ -95,7 +95,7 @@ export function readerArguments({ maxMemoryMb }: Pick<ReadLimits, 'maxMemoryMb'>
 
 /** Where its code and its packages are. */
 function codeFolders(): string[] {
-  const packages = ['csv-parse', 'exceljs', 'mammoth', 'unpdf', 'yauzl'].map((name) => {
+  const packages = ['csv-parse', 'mammoth', 'saxes', 'unpdf', 'yauzl'].map((name) => {
     const path = fileURLToPath(import.meta.resolve(name));
     return path.slice(0, path.lastIndexOf('/node_modules/') + '/node_modules'.length);
   });

@@ -1,0 +1,135 @@
+import { posix } from 'node:path';
+import { FileProblem } from './file-problem.ts';
+import type { OfficeArchive } from './office-archive.ts';
+import { readXml } from './office-xml.ts';
+
+/** What the cells of a workbook refer to. */
+export interface Book {
+  /** Those that are shown, in their order. */
+  sheets: { name: string; part: string }[];
+  strings: string[];
+  /** Of each style, whether it shows a number as a date. */
+  dateStyles: boolean[];
+  /** Its days count from 1904. */
+  is1904: boolean;
+}
+
+export async function readBook(archive: OfficeArchive): Promise<Book> {
+  const targets = await readTargets(archive);
+  const partOf = (wanted: string) => [...targets.values()].find(({ type }) => type === wanted)?.part;
+  const { listed, is1904 } = await readWorkbook(archive);
+  const sheets = listed.flatMap(({ name, id }) => {
+    const target = targets.get(id);
+    return target?.type === 'worksheet' ? [{ name, part: target.part }] : [];
+  });
+  if (new Set(sheets.map(({ part }) => part)).size < sheets.length) throw new FileProblem('damaged');
+  return {
+    sheets,
+    is1904,
+    strings: await readStrings(archive, partOf('sharedStrings')),
+    dateStyles: await readDateStyles(archive, partOf('styles')),
+  };
+}
+
+async function readTargets(archive: OfficeArchive): Promise<Map<string, { type: string; part: string }>> {
+  const targets = new Map<string, { type: string; part: string }>();
+  const relations = 'xl/_rels/workbook.xml.rels';
+  if (!archive.has(relations)) return targets;
+  await readXml(archive.part(relations), {
+    open(name, { Id = '', Type = '', Target = '', TargetMode }) {
+      if (name !== 'Relationship' || TargetMode === 'External') return;
+      const part = posix.join('/xl', Target.startsWith('/') ? posix.relative('/xl', Target) : Target).slice(1);
+      if (archive.has(part)) targets.set(Id, { type: posix.basename(Type), part });
+    },
+  });
+  return targets;
+}
+
+async function readWorkbook(archive: OfficeArchive) {
+  const listed: { name: string; id: string }[] = [];
+  let is1904 = false;
+  await readXml(archive.part('xl/workbook.xml'), {
+    open(element, { name = '', state = 'visible', date1904 = '', ...others }) {
+      if (element === 'workbookPr') is1904 = ['1', 'true'].includes(date1904);
+      if (element !== 'sheet' || state !== 'visible') return;
+      const [, id = ''] = Object.entries(others).find(([attribute]) => attribute.endsWith(':id')) ?? [];
+      listed.push({ name, id });
+    },
+  });
+  return { listed, is1904 };
+}
+
+async function readStrings(archive: OfficeArchive, part: string | undefined): Promise<string[]> {
+  const strings: string[] = [];
+  if (part === undefined) return strings;
+  const rich = richText();
+  await readXml(archive.part(part), {
+    ...rich,
+    close(name) {
+      rich.close(name);
+      if (name === 'si') strings.push(rich.take());
+    },
+  });
+  return strings;
+}
+
+/** Joins the runs of a string, without its phonetic ones, which repeat the text as it is pronounced. */
+export function richText() {
+  let taken = '';
+  let isText = false;
+  let isPhonetic = false;
+  return {
+    open(name: string): void {
+      if (name === 'rPh') isPhonetic = true;
+      else if (name === 't') isText = !isPhonetic;
+    },
+    text(text: string): void {
+      if (isText) taken += text;
+    },
+    close(name: string): void {
+      if (name === 't') isText = false;
+      else if (name === 'rPh') isPhonetic = false;
+    },
+    take(): string {
+      const text = taken;
+      taken = '';
+      return text;
+    },
+  };
+}
+
+async function readDateStyles(archive: OfficeArchive, part: string | undefined): Promise<boolean[]> {
+  const dateStyles: boolean[] = [];
+  if (part === undefined) return dateStyles;
+  const isDate = new Map<number, boolean>();
+  let list = '';
+  await readXml(archive.part(part), {
+    open(name, { numFmtId = '0', formatCode = '' }) {
+      if (name === 'numFmts' || name === 'cellXfs') list = name;
+      else if (name === 'numFmt' && list === 'numFmts') isDate.set(Number(numFmtId), isDateFormat(formatCode));
+      else if (name === 'xf' && list === 'cellXfs') {
+        dateStyles.push(isDate.get(Number(numFmtId)) ?? isBuiltInDate(Number(numFmtId)));
+      }
+    },
+    close(name) {
+      if (name === list) list = '';
+    },
+  });
+  return dateStyles;
+}
+
+const builtInDates = [
+  [14, 22],
+  [27, 36],
+  [45, 47],
+  [50, 58],
+] as const;
+
+function isBuiltInDate(id: number): boolean {
+  return builtInDates.some(([first, last]) => id >= first && id <= last);
+}
+
+/** A bracket or quote without an end hides the rest, so that each character is looked at once. */
+function isDateFormat(format: string): boolean {
+  return /[ymdhs]/iu.test(format.replaceAll(/\[[^\]]*\]?|"[^"]*"?|\\./gu, ''));
+}

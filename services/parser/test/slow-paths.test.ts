@@ -1,0 +1,143 @@
+// Files that once took time without end: each is read in time that grows with its size alone, or has its reason at once.
+import test, { type ExecutionContext } from 'ava';
+import { makeDocx, makeXlsx, paragraph, tableOf, textCell, xlsxEntries } from './make-documents.ts';
+import { makeZip } from './make-zip.ts';
+import { read, reasonFor, textOf } from './read.ts';
+
+/** How many times as much processor time the second reading takes. */
+async function cpuRatio(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<number> {
+  const cpuOf = async (reading: () => Promise<unknown>) => {
+    const before = process.cpuUsage();
+    await reading();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  await first();
+  const firstUs = await cpuOf(first);
+  return (await cpuOf(second)) / firstUs;
+}
+
+/** A file of eight times the size takes 8 times as long in linear time, and 64 times in quadratic time. */
+async function isLinear(t: ExecutionContext, size: number, readOf: (size: number) => Promise<unknown>): Promise<void> {
+  const times = await cpuRatio(
+    () => readOf(size),
+    () => readOf(8 * size),
+  );
+  t.true(times < 30, `${times}`);
+}
+
+const oneCell = `<row r="1">${textCell('A1', 'x')}</row>`;
+
+/** A workbook with one of its parts replaced, or another part added. */
+function workbookWith(part: string, content: string, rows = oneCell): Buffer {
+  const entries = xlsxEntries([['a', rows]]).map((entry) =>
+    entry.name === 'xl/_rels/workbook.xml.rels'
+      ? {
+          ...entry,
+          content: String(entry.content).replace(
+            '</Relationships>',
+            '<Relationship Id="s" Type="x/styles" Target="styles.xml"/></Relationships>',
+          ),
+        }
+      : entry,
+  );
+  return makeZip([...entries.filter(({ name }) => name !== part), { name: part, content }]);
+}
+
+const damagedWorkbook = 'The file is damaged or incomplete: it cannot be read as an Excel workbook (.xlsx).';
+
+test('a name of an attribute without end in a workbook is damage', async (t) => {
+  const withName = (length: number) =>
+    workbookWith('xl/workbook.xml', `<workbook><sheets><sheet ${'a'.repeat(length)}/></sheets></workbook>`);
+  t.is(await reasonFor('xlsx', withName(1_000_000)), damagedWorkbook);
+  await isLinear(t, 100_000, (size) => reasonFor('xlsx', withName(size)));
+});
+
+test('a list of sheets whose elements never end is damage', async (t) => {
+  const sheets = `<workbook>${'<sheet '.repeat(100_000)}</workbook>`;
+  t.is(await reasonFor('xlsx', workbookWith('xl/workbook.xml', sheets)), damagedWorkbook);
+});
+
+test('two sheets of one part are damage', async (t) => {
+  const sheets = '<workbook xmlns:r="r"><sheet name="a" r:id="rId1"/><sheet name="b" r:id="rId1"/></workbook>';
+  t.is(await reasonFor('xlsx', workbookWith('xl/workbook.xml', sheets)), damagedWorkbook);
+});
+
+test('cells in the last column take as long as cells in the second one', async (t) => {
+  const rowsTo = (column: string) =>
+    makeXlsx([
+      [
+        'a',
+        Array.from(
+          { length: 3_000 },
+          (_, n) => `<row><c r="A${n}"><v>1</v></c><c r="${column}${n}"><v>2</v></c></row>`,
+        ).join(''),
+      ],
+    ]);
+  const far = rowsTo('XFD');
+  t.is(await textOf('xlsx', far), `## a\n\n| 1 | 2 |\n| --- | --- |\n${'| 1 | 2 |\n'.repeat(2_999)}\n`);
+  const near = rowsTo('B');
+  const times = await cpuRatio(
+    () => read('xlsx', near),
+    () => read('xlsx', far),
+  );
+  t.true(times < 8, `${times}`);
+});
+
+test('a column beyond the last one is damage', async (t) => {
+  t.is(await reasonFor('xlsx', makeXlsx([['a', '<row><c r="XFE1"><v>1</v></c></row>']])), damagedWorkbook);
+  t.is(await reasonFor('xlsx', makeXlsx([['a', '<row><c r="1"><v>1</v></c></row>']])), damagedWorkbook);
+});
+
+test('a hostile number format is read once for a style, in linear time', async (t) => {
+  const row = `<row>${'<c r="A1" s="1"><v>46053</v></c>'.repeat(100)}</row>`;
+  const withFormat = (format: string) =>
+    workbookWith(
+      'xl/styles.xml',
+      `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="${format}"/></numFmts><cellXfs><xf/><xf numFmtId="164"/></cellXfs></styleSheet>`,
+      row,
+    );
+  t.is(await textOf('xlsx', withFormat('[Red]yyyy')), '## a\n\n| 2026-01-31 |\n| --- |\n\n');
+  for (const hostile of ['[', '&quot;', '\\']) {
+    t.is(await textOf('xlsx', withFormat(hostile.repeat(1_000_001))), '## a\n\n| 46053 |\n| --- |\n\n');
+  }
+  await isLinear(t, 100_000, (size) => read('xlsx', withFormat('['.repeat(size))));
+});
+
+test('a million nested elements of a workbook are told to be too deep', async (t) => {
+  const rows = '<a>'.repeat(1_000_000);
+  t.is(await reasonFor('xlsx', makeXlsx([['a', rows]])), 'The content of the file is nested too deeply.');
+});
+
+test('notes that refer to each other are written once each', async (t) => {
+  const reference = (id: number) => `<w:r><w:footnoteReference w:id="${id}"/></w:r>`;
+  const note = (id: number, ...to: number[]) =>
+    `<w:footnote w:id="${id}"><w:p><w:r><w:t>note</w:t></w:r>${to.map(reference).join('')}</w:p></w:footnote>`;
+  const tree = Array.from({ length: 40 }, (_, id) => note(id, id + 1, id + 1, id + 1)).join('');
+  const body = `<w:p><w:r><w:t>x</w:t></w:r>${reference(0)}</w:p>`;
+  const text = await textOf('docx', makeDocx(body, { footnotes: tree }));
+  t.is(text.split(': note').length - 1, 40);
+  const loop = note(0, 1) + note(1, 0);
+  t.is(await textOf('docx', makeDocx(body, { footnotes: loop })), 'x[^1]\n\n[^1]: note[^2]\n\n[^2]: note[^1]\n\n');
+});
+
+test('merged cells that stand for more text than a document may have are too long', async (t) => {
+  const reason = 'The text of the file is longer than 5,000,000 characters.';
+  const wide = `<w:tc><w:tcPr><w:gridSpan w:val="999999999"/></w:tcPr>${paragraph('x')}</w:tc>`;
+  t.is(await reasonFor('docx', makeDocx(`<w:tbl>${`<w:tr>${wide}</w:tr>`.repeat(5_000)}</w:tbl>`)), reason);
+  const narrow = `<w:tr><w:tc>${paragraph('y')}</w:tc></w:tr>`;
+  t.is(
+    await reasonFor('docx', makeDocx(`<w:tbl><w:tr>${wide.repeat(500)}</w:tr>${narrow.repeat(500)}</w:tbl>`)),
+    reason,
+  );
+});
+
+test('blanks without end in a cell are read in linear time', async (t) => {
+  const blanks = (size: number) => `a${' '.repeat(size)}|`;
+  for (const readOf of [
+    (size: number) => read('csv', `a,b\n"${blanks(size)}\n",c\n`),
+    (size: number) => read('docx', makeDocx(tableOf([[`${blanks(size)}\n`, 'c']]))),
+  ]) {
+    await isLinear(t, 20_000, readOf);
+  }
+});
