@@ -8,7 +8,7 @@ import { listen } from '@parley/kernel/listen';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import type { AnswerHead } from '../src/outbound.ts';
-import { certificate } from './certificate.ts';
+import { certificateFor } from './certificate.ts';
 import { guard, loopback, server } from './guarded.ts';
 
 const allowed = { allowlist: ['127.0.0.1'], dns: loopback };
@@ -178,6 +178,7 @@ test('a port where nobody listens is unreachable', async (t) => {
 // Serial, because other tests of this process would trust the certificate too.
 test.serial('TLS names the host of the URL, whose certificate must be trusted and be for that name', async (t) => {
   const names: (string | false | null | undefined)[] = [];
+  const certificate = certificateFor('secure.example');
   const site = createTlsServer(certificate, (request, response) => {
     const { servername } = request.socket as TLSSocket;
     names.push(servername, request.headers.host);
