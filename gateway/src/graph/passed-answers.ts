@@ -20,27 +20,24 @@ export interface PassedAnswersOptions {
   maxKeptBytes: number;
 }
 
-/** The data of an answer that is sent on as it was received. */
-class PassedAnswer {
-  readonly #bytes: Buffer;
+/** The bytes of the answers that are sent on as they were received, by the data that stand for them. */
+const passed = new WeakMap<object, Buffer>();
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-
-  /** Apollo Server hands what should be a text to `response.send`, which takes bytes too: to make texts of them takes most of the time. */
-  asText(): string {
-    return this.#bytes as unknown as string;
-  }
+function bytesOf({ data }: FormattedExecutionResult): Buffer | undefined {
+  return data ? passed.get(data) : undefined;
 }
 
-export function isPassed({ data }: FormattedExecutionResult): boolean {
-  return data instanceof PassedAnswer;
+export function isPassed(answer: FormattedExecutionResult): boolean {
+  return bytesOf(answer) !== undefined;
 }
 
 /** Writes answers as `write` does, those of `passedAnswers` as they are. */
 export function passing(write: (answer: object) => string): (answer: FormattedExecutionResult) => string {
-  return (answer) => (answer.data instanceof PassedAnswer ? answer.data.asText() : write(answer));
+  return (answer) => {
+    const bytes = bytesOf(answer);
+    // Apollo Server hands it to `response.send`, which takes bytes too: a text of them would take most of the time.
+    return bytes ? (bytes as unknown as string) : write(answer);
+  };
 }
 
 /**
@@ -76,7 +73,8 @@ export function passedAnswers({
           const bytes = await contextValue.received.catch(() => undefined); // execution throws it
           if (!bytes || !holdsDataOnly(bytes)) return null;
           if (contextValue.heldKey && bytes.length <= maxKeptBytes) return null;
-          const data = new PassedAnswer(bytes) as unknown as Record<string, unknown>;
+          const data = {};
+          passed.set(data, bytes);
           return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult: { data } } };
         },
       };
