@@ -60,9 +60,9 @@ test('a caller that leaves ends the reading', async (t) => {
   await t.throwsAsync(readPage(pageOf('a'), gone.signal, usual), { message: 'gone' });
 });
 
-const linuxTest = process.platform === 'linux' ? test : test.skip;
+const testWithProc = process.platform === 'linux' ? test : test.skip;
 
-linuxTest('reading ends soon after its service was killed', async (t) => {
+testWithProc('reading ends soon after its service was killed (Linux: its process is found in /proc)', async (t) => {
   const service = spawn(
     process.execPath,
     [
