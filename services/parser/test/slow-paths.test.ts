@@ -70,7 +70,7 @@ test('cells in the last column take as long as cells in the second one', async (
         'a',
         Array.from(
           { length: 3_000 },
-          (_, n) => `<row><c r="A${n}"><v>1</v></c><c r="${column}${n}"><v>2</v></c></row>`,
+          (_, n) => `<row r="${n}"><c r="A${n}"><v>1</v></c><c r="${column}${n}"><v>2</v></c></row>`,
         ).join(''),
       ],
     ]);
@@ -90,7 +90,7 @@ test('a column beyond the last one is damage', async (t) => {
 });
 
 test('a hostile number format is read once for a style, in linear time', async (t) => {
-  const row = `<row>${'<c r="A1" s="1"><v>46053</v></c>'.repeat(100)}</row>`;
+  const row = `<row r="1">${'<c r="A1" s="1"><v>46053</v></c>'.repeat(100)}</row>`;
   const withFormat = (format: string) =>
     workbookWith(
       'xl/styles.xml',
