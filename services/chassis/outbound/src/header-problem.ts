@@ -1,6 +1,5 @@
 const token = /^[!#$%&'*+\-.^_`|~\da-z]+$/iu;
 
-/** Of the connection, which this client decides, and of proxies. */
 const reserved = new Set([
   'accept-encoding',
   'connection',

@@ -13,7 +13,6 @@ export interface Hop {
 /** What another origin than the first one is sent, because any other header may hold a secret. */
 const sentAnywhere = new Set(['accept', 'accept-language', 'user-agent']);
 
-/** @throws DomainError `invalid`: a header that may not be sent */
 export function firstHop(url: string, { method = 'GET', headers = {}, body }: OutboundRequest): Hop {
   const given: Record<string, string> = { 'user-agent': 'parley' };
   for (const [name, value] of Object.entries(headers)) {

@@ -1,6 +1,5 @@
 import { badRequest, DomainError } from '@parley/kernel/errors';
 
-/** Why a call to a URL of a tenant failed, as `extensions.reason`. */
 export type OutboundReason =
   | 'URL_REFUSED'
   | 'HOST_NOT_PUBLIC'

@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import { isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/client-network';
 import { isPublicAddress } from './public-address.ts';
 
-/** The settings of `outboundSettings`. */
 export interface OutboundPolicyOptions {
   allowlist: readonly string[];
   ports: readonly string[];
@@ -56,7 +55,6 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/gu, '').replace(/\.$/u, '');
 }
 
-/** `URL` drops an empty user and password. */
 function hasUserInfo(text: string): boolean {
   const [authority = ''] = text
     .trim()

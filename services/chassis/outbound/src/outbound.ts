@@ -18,7 +18,6 @@ export interface OutboundRequest {
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
-  /** For all of it: DNS, redirects and the last byte. */
   timeoutMs: number;
   maxBytes: number;
   /** How many are followed, each checked like the first URL. Default 0: a redirect is refused. */
@@ -30,7 +29,6 @@ export interface OutboundRequest {
 
 export interface AnswerHead {
   status: number;
-  /** By name in lower case; repeated ones joined by commas. */
   headers: Record<string, string>;
   url: URL;
 }
@@ -42,11 +40,7 @@ export interface OutboundAnswer extends AnswerHead {
 export interface Outbound {
   /** Why a URL is refused on save; undefined where it is not. Names are judged when called. Completes "<path> …". */
   urlProblem(url: string): string | undefined;
-  /**
-   * Calls a URL at an address that was checked before anything was sent. Any status is an answer.
-   * @throws DomainError with an `OutboundReason`: `invalid` where it is refused or too large; `unavailable` where it cannot be
-   * reached, is too slow or broken
-   */
+  /** Any status is an answer. @throws DomainError with an `OutboundReason`: `invalid`: refused, too large; `unavailable`: otherwise. */
   fetch(url: string, request: OutboundRequest): Promise<OutboundAnswer>;
 }
 

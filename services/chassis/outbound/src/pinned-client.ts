@@ -4,10 +4,7 @@ import { buildConnector, Client } from 'undici';
 
 const maxHeaderBytes = 32_768;
 
-/**
- * An HTTP client of one origin that connects to these addresses only, without a proxy. Made for one request, so that no connection
- * outlives the check of its address.
- */
+/** Without a proxy, and for one request, so that no connection outlives the check of its address. */
 export function pinnedClient(url: URL, addresses: readonly string[]): Client {
   const checked = new Set(addresses.map(canonical));
   const connect = buildConnector({

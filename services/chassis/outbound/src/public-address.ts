@@ -24,10 +24,8 @@ const refusedIpv4 = networks(
   '240.0.0.0/4',
 );
 
-/** All that is delegated to networks; what is outside, such as ::/96, fc00::/7 and fe80::/10, is refused. */
+/** What is delegated, so not ::/96, fc00::/7 and fe80::/10, without protocol assignments, documentation, 6to4, 6bone and AS112. */
 const globalIpv6 = readNetwork('2000::/3');
-
-/** Protocol assignments (Teredo and benchmarking among them), documentation, 6to4, 6bone and AS112 within it. */
 const refusedIpv6 = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3ffe::/16', '3fff::/20');
 
 /** Its last 32 bits are the IPv4 address that a translator calls. The prefix for local use, 64:ff9b:1::/48, is refused. */
@@ -53,7 +51,6 @@ function isPublic(address: Address): boolean {
   );
 }
 
-/** A tunnel, under any prefix, to the IPv4 address in the last 32 bits. */
 function isIsatap([, , , , , , , , first = 0, ...next]: number[]): boolean {
   return (first & 0xfd) === 0 && next[0] === 0 && next[1] === 0x5e && next[2] === 0xfe;
 }

@@ -4,10 +4,7 @@ import { broken, tooLarge } from './outbound-errors.ts';
 
 export const acceptedEncodings = 'gzip, deflate, br';
 
-/**
- * Reads an answer whole, at most `maxBytes` of it as sent and as inflated.
- * @throws DomainError `invalid`: larger; `unavailable`: another encoding, or broken
- */
+/** At most `maxBytes` as sent and as inflated. @throws DomainError `invalid`: larger; `unavailable`: another encoding, or broken */
 export async function readBody(body: Readable, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const sent = bounded(body, maxBytes);
   const [name = 'identity', ...more] = (encoding ?? 'identity').split(',').map((each) => each.trim().toLowerCase());

@@ -8,10 +8,7 @@ const noAddress = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
 const queryTimeoutMs = 2_000;
 
-/**
- * By DNS alone, without hosts file and search domains, which name hosts inside. It needs no thread of libuv's pool, so that slow
- * servers of tenants' names delay nobody's files and passwords.
- */
+/** Without hosts file and search domains, which name hosts inside, and without libuv's pool, which slow servers would fill. */
 export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
   return async (host, signal) => {
     signal.throwIfAborted();
