@@ -1,8 +1,6 @@
 import { FileProblem } from './file-problem.ts';
 
-/** What the reader makes of a file. */
 export interface ReadText {
-  /** Markdown. */
   text: string;
   /** Where each page begins, in UTF-16 code units; empty for a file without pages. */
   pageStarts: number[];
@@ -26,7 +24,6 @@ export function markdownWriter(maxCharacters: number) {
       if (length > 2 * maxCharacters) throw new FileProblem('tooLong');
       parts.push(clean);
     },
-    /** @throws FileProblem `tooLong`. */
     text(): string {
       const text = parts.join('');
       if (text.length > maxCharacters && charactersOf(text) > maxCharacters) throw new FileProblem('tooLong');
@@ -44,7 +41,6 @@ function storable(text: string): string {
 const controls = /[\0-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]/u;
 const allControls = new RegExp(controls, 'gu');
 
-/** Unicode code points. */
 function charactersOf(text: string): number {
   let characters = 0;
   for (const _ of text) characters += 1;
@@ -63,6 +59,8 @@ export function heading(level: number, text: string): string {
 export function table(rows: readonly string[][]): string {
   return `${tableHead(rows[0] ?? [])}${rows.slice(1).map(tableRow).join('')}\n`;
 }
+
+export const emptyCellCharacters = 3;
 
 export function tableHead(cells: string[]): string {
   return `${tableRow(cells)}|${' --- |'.repeat(cells.length)}\n`;

@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { utf8Of } from './decode-text.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import { markdownWriter, type ReadText, tableHead, tableRow, withLineFeeds } from './markdown.ts';
+import { emptyCellCharacters, markdownWriter, type ReadText, tableHead, tableRow, withLineFeeds } from './markdown.ts';
 import { scanCsv } from './scan-csv.ts';
 
 const delimiters = [',', ';', '\t', '|'];
@@ -13,7 +13,6 @@ const lenient = {
   skip_empty_lines: true,
 };
 
-/** So many characters show which delimiter a file has. */
 const sampleCharacters = 65_536;
 /** Rows are written so many characters at a time, since each text that is written is checked. */
 const batchCharacters = 65_536;
@@ -22,7 +21,9 @@ const batchCharacters = 65_536;
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
   const { text, delimiter } = sniffed(withLineFeeds(utf8Of(bytes).toString()));
   const scanned = tableWriter(maxCharacters);
-  const table = scanCsv(text, delimiter, scanned.write) ? scanned : parsed(text, delimiter, tableWriter(maxCharacters));
+  const table = scanCsv(text, delimiter, { maxCells: Math.ceil((2 * maxCharacters) / emptyCellCharacters), ...scanned })
+    ? scanned
+    : parsed(text, delimiter, tableWriter(maxCharacters));
   return { text: table.text(), pageStarts: [] };
 }
 

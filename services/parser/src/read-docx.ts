@@ -1,7 +1,16 @@
 import { convertToHtml } from 'mammoth';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import { heading, type MarkdownWriter, markdownWriter, oneLine, plainText, type ReadText, table } from './markdown.ts';
-import { joined, openOfficeArchive, partOf, storedArchive } from './office-archive.ts';
+import {
+  emptyCellCharacters,
+  heading,
+  type MarkdownWriter,
+  markdownWriter,
+  oneLine,
+  plainText,
+  type ReadText,
+  table,
+} from './markdown.ts';
+import { openOfficeArchive, storedArchive } from './office-archive.ts';
 
 /** Parts that mammoth reads; not pictures, fonts, macros and embedded files. */
 const textParts = /^(?:\[Content_Types\]\.xml|_rels\/.*|word\/.*)(?<=\.xml|\.rels)$/iu;
@@ -13,9 +22,9 @@ export async function readDocx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
   const archive = await openOfficeArchive(bytes, 'docx', limits);
   const parts = [];
   for (const name of archive.names) {
-    if (textParts.test(name) && !otherParts.test(name)) parts.push(partOf(name, await archive.read(name)));
+    if (textParts.test(name) && !otherParts.test(name)) parts.push({ name, bytes: await archive.read(name) });
   }
-  const buffer = await joined(storedArchive(parts));
+  const buffer = storedArchive(parts);
   let found: DocxDocument | undefined;
   const transformDocument = (document: DocxDocument): DocxDocument => {
     found = document;
@@ -85,7 +94,7 @@ function writeDocument(document: DocxDocument, writer: MarkdownWriter, maxCharac
 
   /** Merged cells may stand for far more than a file has bytes. */
   function countCells(count: number): void {
-    cellCharacters += count * tableCellCharacters;
+    cellCharacters += count * emptyCellCharacters;
     if (cellCharacters > maxCharacters) throw new FileProblem('tooLong');
   }
 
@@ -162,8 +171,6 @@ function writeDocument(document: DocxDocument, writer: MarkdownWriter, maxCharac
 
 const maxListLevel = 8;
 const maxColumns = 1_000;
-/** Of an empty cell in Markdown. */
-const tableCellCharacters = 3;
 
 function headingLevel({ type, styleId, styleName }: DocxNode): number | undefined {
   if (type !== 'paragraph') return undefined;

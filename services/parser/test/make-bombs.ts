@@ -187,11 +187,10 @@ export const bombs: Bomb[] = [
     limits: { maxCharacters: 100_000 },
   },
   {
-    what: 'ten million empty cells',
+    what: 'a million empty cells',
     type: 'xlsx',
-    make: () => makeXlsx([['a', `<row r="1">${'<c r="A1"/>'.repeat(10_000_000)}</row>`]]),
-    problem: 'tooSlow',
-    limits: { timeoutMs: 2_000 },
+    make: () => makeXlsx([['a', `<row r="1">${'<c r="A1"/>'.repeat(1_000_000)}</row>`]]),
+    problem: 'empty',
   },
   {
     what: 'a cell of 20 MB',
@@ -279,8 +278,7 @@ export const bombs: Bomb[] = [
     what: 'a CSV file of empty cells',
     type: 'csv',
     make: () => Buffer.alloc(20 * megabyte, ','),
-    problem: 'tooMuchMemory',
-    limits: { maxMemoryMb: 256 },
+    problem: 'tooLong',
   },
   {
     what: 'a CSV file with a quote that is never closed',

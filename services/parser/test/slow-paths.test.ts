@@ -141,3 +141,10 @@ test('blanks without end in a cell are read in linear time', async (t) => {
     await isLinear(t, 20_000, readOf);
   }
 });
+
+test('a record of more cells than a text may have is too long', async (t) => {
+  const commas = ','.repeat(1_000);
+  const reason = 'The text of the file is longer than 100 characters.';
+  t.is(await reasonFor('csv', commas, { maxCharacters: 100 }), reason);
+  t.is(await reasonFor('csv', commas), 'The file is empty: it has no text.');
+});

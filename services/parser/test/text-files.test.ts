@@ -56,7 +56,7 @@ test('regular CSV is scanned as csv-parse reads it, and irregular CSV is left to
   for (let round = 0; round < 3_000; round += 1) {
     const text = Array.from({ length: random() % 12 }, () => pieces[random() % pieces.length]).join('');
     const records: string[][] = [];
-    if (!scanCsv(text, ',', (record) => records.push(record))) continue;
+    if (!scanCsv(text, ',', { maxCells: 100, write: (record) => records.push(record) })) continue;
     regular += 1;
     const filled = (all: string[][]) => all.filter(([first, ...rest]) => first !== '' || rest.length > 0);
     t.deepEqual(filled(records), filled(parse(text, options)), JSON.stringify(text));
