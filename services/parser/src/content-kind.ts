@@ -8,7 +8,6 @@ const archives = ['504b0304', '504b0506', '504b0708'];
 const otherBinaries = ['1f8b', '377abcaf271c', '526172211a07', '7f454c46', '425a68'];
 const compoundFile = 'd0cf11e0a1b11ae1';
 
-/** PDF allows some bytes before its header. */
 const pdfHeaderWithin = 1_024;
 
 /** By the first bytes. An archive is told apart by its parts (`archiveKindOf`), and text by its bytes. */

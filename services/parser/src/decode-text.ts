@@ -4,10 +4,7 @@ import { FileProblem } from './file-problem.ts';
 
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/**
- * The text of a file in UTF-8, UTF-16 or, as old programs write, Windows-1252, as UTF-8 without a byte order mark.
- * @throws FileProblem `mislabelled` where the bytes are no text; `empty` for none.
- */
+/** UTF-8 without a mark, of UTF-8, UTF-16 or Windows-1252. @throws FileProblem `mislabelled` for no text; `empty`. */
 export function utf8Of(bytes: Buffer): Buffer {
   if (bytes.length === 0) throw new FileProblem('empty');
   const kind = contentKindOf(bytes);

@@ -10,10 +10,7 @@ export interface ReadFor {
 }
 
 export interface DocumentReader extends Part {
-  /**
-   * Reads a file in a process of its own.
-   * @throws FileProblem; the signal's reason; any other Error where the process ended in another way, which may succeed the next time.
-   */
+  /** @throws FileProblem; the signal's reason; any other Error where its process ended: another attempt may succeed. */
   read(file: FileToRead, of: ReadFor): Promise<ReadText>;
 }
 
@@ -34,9 +31,8 @@ interface Idle {
 const reusableBelow = 0.75;
 
 /**
- * A process takes the next file of the same tenant, because its start may take longer than a file. After any problem it ends, so that no
- * tenant's file ever meets what another's has left. A file that exhausts a process that was used before is read again in a new one: what
- * the earlier files left must not count against it.
+ * A process takes the next file of the same tenant, because its start may take longer than a file, and ends after any problem. A file
+ * that exhausts a used one is read again in a new one: what earlier files left must not count against it.
  */
 export function documentReader(
   { maxProcesses, idleMs = 30_000, ...limits }: DocumentReaderOptions,

@@ -1,7 +1,6 @@
 import type { ContentKind } from './content-kind.ts';
 import type { FileType } from './file-types.ts';
 
-/** Why a file cannot be read; each has its sentence in `reasonOf`. */
 export type Problem =
   | 'password'
   | 'noText'
@@ -47,7 +46,6 @@ export interface ReadLimits {
 /** The largest file that may be uploaded, in bytes. */
 export const maxFileBytes = 20 * 2 ** 20;
 
-/** The plain sentence that the tenant sees. */
 export function reasonOf({ problem, found }: FileProblem, type: FileType, limits: ReadLimits): string {
   const reasons: Record<Problem, string> = {
     password: 'The file is protected by a password. Remove the password and upload it again.',

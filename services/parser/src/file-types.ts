@@ -1,4 +1,3 @@
-/** What a file may be, by its stored content type. */
 export const fileTypes = {
   'application/pdf': 'pdf',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
@@ -9,7 +8,6 @@ export const fileTypes = {
 
 export type FileType = (typeof fileTypes)[keyof typeof fileTypes];
 
-/** @throws Error for a type that no upload may have. */
 export function fileTypeOf(mimeType: string): FileType {
   const type = (fileTypes as Record<string, FileType>)[mimeType];
   if (!type) throw new Error(`No file of the type ${mimeType} can be uploaded`);

@@ -1,10 +1,10 @@
+import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 import { archiveKindOf, contentKindOf, isEncryptedOffice } from './content-kind.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
 
-/** More than any office document has. */
 const maxEntries = 10_000;
 
 const localHeaderBytes = 30;
@@ -13,9 +13,8 @@ const entityDefinitions = '<!DOCTYPE';
 export type OfficeArchive = Awaited<ReturnType<typeof openOfficeArchive>>;
 
 /**
- * An office document, whose parts are unpacked within limits. Libraries that read archives get one that is made from these parts
- * (`storedArchive`), never the original, which they may understand differently.
- * @throws FileProblem also before anything is unpacked: for too many entries, declared sizes over the limit, entries that overlap.
+ * Parts that are unpacked within limits. A library that reads archives gets a `storedArchive` of them, never the original, which it may
+ * understand differently. @throws FileProblem before anything is unpacked.
  */
 export async function openOfficeArchive(
   bytes: Buffer,
@@ -57,14 +56,13 @@ export async function openOfficeArchive(
   return {
     names: [...byName.keys()],
     has: (name: string) => byName.has(name),
-    /** A part, as large as it declares to be. @throws FileProblem. */
     part(name: string): Part {
       const entry = byName.get(name);
       if (!entry) throw new FileProblem('damaged');
-      return { name, size: entry.uncompressedSize, chunks: chunksOf(entry) };
+      return { chunks: chunksOf(entry) };
     },
     async read(name: string): Promise<Buffer> {
-      return joined(this.part(name).chunks);
+      return buffer(this.part(name).chunks);
     },
   };
 }
@@ -73,22 +71,7 @@ type OpenZip = (bytes: Buffer, options: object, callback: (error: Error | null, 
 type OpenStream = (entry: Entry, callback: (error: Error | null, stream: NodeJS.ReadableStream) => void) => void;
 
 export interface Part {
-  name: string;
-  /** In bytes. */
-  size: number;
-  chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
-}
-
-/** A part that is not in the archive. */
-export function partOf(name: string, content: Buffer | string): Part {
-  const bytes = Buffer.from(content);
-  return { name, size: bytes.length, chunks: [bytes] };
-}
-
-export async function joined(chunks: Part['chunks']): Promise<Buffer> {
-  const all: Buffer[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
+  chunks: AsyncIterable<Buffer>;
 }
 
 function checkKind(bytes: Buffer): void {
@@ -136,34 +119,29 @@ function damaged(cause: unknown): never {
   throw new FileProblem('damaged', { cause });
 }
 
-/** An archive of parts as they are, not compressed. */
-export async function* storedArchive(parts: Iterable<Part> | AsyncIterable<Part>): AsyncGenerator<Buffer> {
+export function storedArchive(parts: { name: string; bytes: Buffer }[]): Buffer {
+  const content: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
-  for await (const { name, size, chunks } of parts) {
+  for (const { name, bytes } of parts) {
     const nameBytes = Buffer.from(name);
-    // Readers of a stream do not know a sum that follows the content, and need none.
-    const sum = Array.isArray(chunks) ? chunks.reduce((before: number, chunk: Buffer) => crc32(chunk, before), 0) : 0;
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0); // version needed
     common.writeUInt16LE(0x800, 2); // names in UTF-8
-    common.writeUInt32LE(sum, 10);
-    common.writeUInt32LE(size, 14);
-    common.writeUInt32LE(size, 18);
+    common.writeUInt32LE(crc32(bytes), 10);
+    common.writeUInt32LE(bytes.length, 14);
+    common.writeUInt32LE(bytes.length, 18);
     common.writeUInt16LE(nameBytes.length, 22);
-    yield Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), common, nameBytes]);
-    yield* chunks;
+    content.push(Buffer.from('PK\x03\x04', 'latin1'), common, nameBytes, bytes);
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(offset, 10);
-    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, rest, nameBytes]));
-    offset += localHeaderBytes + nameBytes.length + size;
+    directory.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, rest, nameBytes);
+    offset += localHeaderBytes + nameBytes.length + bytes.length;
   }
-  const listed = Buffer.concat(directory);
   const end = Buffer.alloc(18);
-  end.writeUInt16LE(directory.length, 4);
-  end.writeUInt16LE(directory.length, 6);
-  end.writeUInt32LE(listed.length, 8);
+  end.writeUInt16LE(parts.length, 4);
+  end.writeUInt16LE(parts.length, 6);
+  end.writeUInt32LE(Buffer.concat(directory).length, 8);
   end.writeUInt32LE(offset, 12);
-  yield listed;
-  yield Buffer.concat([Buffer.from('PK\x05\x06', 'latin1'), end]);
+  return Buffer.concat([...content, ...directory, Buffer.from('PK\x05\x06', 'latin1'), end]);
 }

@@ -9,11 +9,10 @@ export interface XmlHandlers {
   close?: (name: string) => void;
 }
 
-/** More than any office document has. */
 const maxDepth = 2_000;
 
 /** Reads a part once from its start to its end, in time that grows with its length alone. @throws FileProblem; Error for broken XML. */
-export async function readXml({ chunks }: Pick<Part, 'chunks'>, { open, text, close }: XmlHandlers): Promise<void> {
+export async function readXml({ chunks }: Part, { open, text, close }: XmlHandlers): Promise<void> {
   const parser = new SaxesParser({ position: false, xmlns: false });
   let depth = 0;
   parser.on('doctype', () => {

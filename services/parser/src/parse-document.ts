@@ -71,7 +71,6 @@ async function parseDocument(ports: Ports, config: ParserConfig, run: JobRun<Par
   metrics.outcome(type, 'parsed');
 }
 
-/** The document's text, or what is wrong with its file. */
 async function readDocument(
   { objects, reader, metrics }: Ports,
   { tenantId, signal }: JobRun<ParseDocumentJob>,

@@ -9,8 +9,7 @@ export interface FileToRead {
 
 type Read = (bytes: Buffer, limits: ReadLimits) => ReadText | Promise<ReadText>;
 
-/** Each library is loaded with the first file of its type. */
-const readers: Record<FileType, () => Promise<Read>> = {
+const readersOnDemand: Record<FileType, () => Promise<Read>> = {
   pdf: async () => (await import('./read-pdf.ts')).readPdf,
   docx: async () => (await import('./read-docx.ts')).readDocx,
   xlsx: async () => (await import('./read-xlsx.ts')).readXlsx,
@@ -20,7 +19,7 @@ const readers: Record<FileType, () => Promise<Read>> = {
 
 /** @throws FileProblem where the file cannot be read, whatever its library throws. */
 export async function readFile({ type, bytes }: FileToRead, limits: ReadLimits): Promise<ReadText> {
-  const read = await readers[type]();
+  const read = await readersOnDemand[type]();
   try {
     return await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits);
   } catch (error) {

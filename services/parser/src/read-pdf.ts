@@ -88,7 +88,6 @@ function linesOf(items: Item[]): Line[] {
   return lines;
 }
 
-/** The size of most characters. */
 function bodySizeOf(pages: Line[][]): number {
   const characters = new Map<number, number>();
   for (const { size, text } of pages.flat()) {
@@ -101,8 +100,7 @@ function bodySizeOf(pages: Line[][]): number {
 /** So much larger than the body is a heading, of the first, second and third level. */
 const headingFactors = [1.7, 1.35, 1.15];
 const longestHeading = 200;
-/** A distance of so many lines begins a paragraph. */
-const paragraphGap = 1.6;
+const paragraphGapLines = 1.6;
 const bullet = /^[•◦▪‣●○■∙·–—-]\s+/u;
 
 function writePage(lines: Line[], bodySize: number, append: (text: string) => void): void {
@@ -111,7 +109,8 @@ function writePage(lines: Line[], bodySize: number, append: (text: string) => vo
   for (const line of lines) {
     const level = headingLevel(line, bodySize);
     const gap = previous ? Math.abs(previous.y - line.y) : 0;
-    if (previous && (level !== undefined || gap > paragraphGap * Math.max(line.size, previous.size))) blocks.push('\n');
+    if (previous && (level !== undefined || gap > paragraphGapLines * Math.max(line.size, previous.size)))
+      blocks.push('\n');
     if (level === undefined) blocks.push(`${plainText(line.text).replace(bullet, '- ')}\n`);
     else blocks.push(heading(level, line.text));
     previous = level === undefined ? line : undefined;

@@ -68,7 +68,7 @@ async function readCells(part: Part, book: Book, cells: SheetCells): Promise<voi
   let isValue = false;
   let column = 0;
   let type = 'n';
-  let style = 0;
+  let styleIndex = 0;
   let raw = '';
   await readXml(part, {
     open(name, { r, t = 'n', s = '0' }) {
@@ -78,7 +78,7 @@ async function readCells(part: Part, book: Book, cells: SheetCells): Promise<voi
       else if (name === 'c') {
         column = r === undefined ? column + 1 : columnOf(r);
         type = t;
-        style = Number(s);
+        styleIndex = Number(s);
         raw = '';
       } else if (name === 'v') isValue = true;
       else rich.open(name);
@@ -91,7 +91,7 @@ async function readCells(part: Part, book: Book, cells: SheetCells): Promise<voi
       if (name === 'sheetData') isData = false;
       if (!isData) return;
       if (name === 'v') isValue = false;
-      else if (name === 'c') cells.add(column, cellText({ type, style, raw: raw + rich.take() }, book).trim());
+      else if (name === 'c') cells.add(column, cellText({ type, styleIndex, raw: raw + rich.take() }, book).trim());
       else if (name === 'row') cells.endRow();
       else rich.close(name);
     },

@@ -4,8 +4,6 @@ import { closeNetwork } from './no-network.ts';
 import { readFile } from './read-file.ts';
 import type { ReaderAnswer, ReaderTask } from './reader-process.ts';
 
-// Runs in the process that `reader-process.ts` starts.
-
 closeNetwork();
 
 performTasks(async ({ file, limits }: ReaderTask): Promise<ReaderAnswer> => {

@@ -28,10 +28,7 @@ export type ReaderProcess = ReturnType<typeof startReaderProcess>;
 const heapShare = 0.75;
 const watchIntervalMs = 50;
 
-/**
- * A process that reads one file at a time, without access to the network and to files other than its own code, and with no right to
- * write, to start processes or threads, or to make code from text.
- */
+/** Without network, writing, processes, threads, code from text, and files other than its own code. */
 export function startReaderProcess(limits: ReadLimits) {
   const process = startTaskProcess<ReaderTask, ReaderAnswer>({
     module: new URL('./reader-main.ts', import.meta.url),
@@ -83,7 +80,6 @@ export function startReaderProcess(limits: ReadLimits) {
   };
 }
 
-/** Node's arguments that take these rights away. */
 export function readerArguments({ maxMemoryMb }: Pick<ReadLimits, 'maxMemoryMb'>): string[] {
   return [
     '--permission',
@@ -93,7 +89,6 @@ export function readerArguments({ maxMemoryMb }: Pick<ReadLimits, 'maxMemoryMb'>
   ];
 }
 
-/** Where its code and its packages are. */
 function codeFolders(): string[] {
   const packages = ['csv-parse', 'mammoth', 'saxes', 'unpdf', 'yauzl'].map((name) => {
     const path = fileURLToPath(import.meta.resolve(name));

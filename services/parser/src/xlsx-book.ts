@@ -3,7 +3,6 @@ import { FileProblem } from './file-problem.ts';
 import type { OfficeArchive } from './office-archive.ts';
 import { readXml } from './office-xml.ts';
 
-/** What the cells of a workbook refer to. */
 export interface Book {
   /** Those that are shown, in their order. */
   sheets: { name: string; part: string }[];

@@ -1,13 +1,12 @@
 import type { Book } from './xlsx-book.ts';
 
-/** A cell as the file has it: its type, the index of its style, and what it holds. */
 export interface CellValue {
   type: string;
-  style: number;
+  styleIndex: number;
   raw: string;
 }
 
-export function cellText({ type, style, raw }: CellValue, { strings, dateStyles, is1904 }: Book): string {
+export function cellText({ type, styleIndex, raw }: CellValue, { strings, dateStyles, is1904 }: Book): string {
   if (raw === '') return '';
   switch (type) {
     case 's':
@@ -15,7 +14,7 @@ export function cellText({ type, style, raw }: CellValue, { strings, dateStyles,
     case 'b':
       return Number(raw) === 0 ? 'FALSE' : 'TRUE';
     case 'n':
-      return dateStyles[style] ? dateText(dateOf(Number(raw), is1904)) : numberText(Number(raw));
+      return dateStyles[styleIndex] ? dateText(dateOf(Number(raw), is1904)) : numberText(Number(raw));
     default:
       return raw;
   }
