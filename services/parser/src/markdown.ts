@@ -37,8 +37,7 @@ function storable(text: string): string {
   return (controls.test(text) ? text.replaceAll(allControls, '') : text).toWellFormed();
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-const controls = /[\0-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]/u;
+const controls = /[^\P{Cc}\t\n]|[\ufffe\uffff]/u;
 const allControls = new RegExp(controls, 'gu');
 
 function charactersOf(text: string): number {
