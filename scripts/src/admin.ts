@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { adminCommand } from './admin/admin-command.ts';
-import { adminCommands, filters } from './admin/commands.ts';
+import { adminOptions, mostWords, typedAdmin } from './admin/admin-options.ts';
+import { adminCommands } from './admin/commands.ts';
 import { readOptions } from './read-options.ts';
 
 const list = adminCommands.map(([typed, , does]) => `  scripts/admin ${typed.padEnd(32)}${does}\n`).join('');
@@ -15,20 +16,17 @@ runs on the data folder (PARLEY_DATA_DIR). A list ends after --first entries (50
 is 1 where identity refuses, 2 where nothing could be asked.
 `;
 
-const narrowing = Object.fromEntries(filters.map((name) => [name, { type: 'string' as const }]));
-const options = { as: { type: 'string' }, json: { type: 'boolean' }, ...narrowing } as const;
-const { positionals, as, json = false, ...given } = readOptions(usage, options, 4);
+const typed = typedAdmin(readOptions(usage, adminOptions, mostWords));
 
 const enough = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());
 process.stdout.on('error', () => enough.abort()); // the reader has ended, e.g. `scripts/admin … | head`
 
-if (positionals.length === 0) {
+if (typed.positionals.length === 0) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
   const { env, stdin, stdout, stderr } = process;
   const terminal = { stdout, stderr, read: () => text(stdin) };
-  const typed = { positionals, as, json, filters: given };
   process.exitCode = await adminCommand(typed, env, terminal, enough.signal);
 }

@@ -7,12 +7,8 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
  */
 export function readOptions<Options extends ParseArgsOptionsConfig>(usage: string, options: Options, most = 0) {
   try {
-    const { values, positionals } = parseArgs<{ options: Options; allowPositionals: true }>({
-      options: { ...options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    });
+    const { values, positionals } = parseOptions(process.argv.slice(2), options, most);
     const { help }: { help?: unknown } = values;
-    if (positionals.length > most) throw new Error(`Unexpected argument: ${positionals[most]}`);
     if (!help) return { ...values, positionals };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
@@ -20,4 +16,15 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(usage: strin
   }
   process.stdout.write(usage);
   process.exit(0);
+}
+
+/** @throws Error for unknown arguments, and for more than `most` positional ones. */
+export function parseOptions<Options extends ParseArgsOptionsConfig>(args: string[], options: Options, most: number) {
+  const parsed = parseArgs<{ options: Options; allowPositionals: true; args: string[] }>({
+    args,
+    options: { ...options, help: { type: 'boolean', short: 'h' } },
+    allowPositionals: true,
+  });
+  if (parsed.positionals.length > most) throw new Error(`Unexpected argument: ${parsed.positionals[most]}`);
+  return parsed;
 }

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Caller, createCallers } from '@parley/kernel/caller';
-import type { Environment } from '@parley/kernel/config';
 import { invalid, notFound } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
@@ -12,27 +11,25 @@ import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { stubRpc } from '@parley/testing/stub-rpc';
 import test, { type ExecutionContext } from 'ava';
 import { readMethods, readOperatorMethods } from '../rpc/methods.ts';
-import { adminCommand, type TypedAdmin } from './admin-command.ts';
-import { adminCommands } from './commands.ts';
+import { adminCommands, wordsOf } from './commands.ts';
+import { type Typing as TypedLine, typed as typedLine } from './testing/typed.ts';
 
 const operatorKey = randomBytes(32);
 
-interface Typing extends Partial<Omit<TypedAdmin, 'positionals'>> {
-  env?: Environment;
-  input?: string;
+interface Typing extends TypedLine {
+  json?: boolean;
+  filters?: Record<string, string>;
+  /** Null: nobody is named. */
+  as?: string | null;
 }
 
 /** What somebody sees who types `scripts/admin …`. */
-async function typed(words: string, { env = {}, input = '', json = false, filters = {}, ...rest }: Typing = {}) {
-  const seen = { stdout: '', stderr: '' };
-  const terminal = {
-    stdout: { write: (text: string) => (seen.stdout += text) },
-    stderr: { write: (text: string) => (seen.stderr += text) },
-    read: async () => input,
-  };
-  const typing = { positionals: words.split(' '), json, filters, as: 'ada', ...rest };
-  const code = await adminCommand(typing, env, terminal, new AbortController().signal);
-  return { code, ...seen };
+function typed(words: string, { json = false, filters = {}, as = 'ada', ...rest }: Typing = {}) {
+  const options = Object.entries(filters).map(([name, value]) => `--${name}=${value}`);
+  return typedLine(
+    [...words.split(' '), ...options, ...(as === null ? [] : ['--as', as]), ...(json ? ['--json'] : [])],
+    rest,
+  );
 }
 
 /** An identity of real wire that answers operators by `handlers`. */
@@ -91,7 +88,7 @@ test('every command calls a method with fields that it has, and every method has
     CONTACT: 'a@b.test',
   };
   for (const [usage] of adminCommands) {
-    const words = (usage.split(' < ')[0] ?? '').split(' ').map((word) => values[word] ?? word);
+    const words = wordsOf(usage).words.map((word) => values[word] ?? word);
     const { code, stderr } = await typed(words.join(' '), { env, input: 'hush\n' });
     t.deepEqual({ code, stderr }, { code: 0, stderr: '' }, usage);
   }
@@ -147,7 +144,7 @@ test('filters narrow a list, and who asks travels in the signed caller', async (
   });
   const filters = { id: '7', name: 'Ada', owner: 'a@b.test', first: '2', after: '5' };
   await typed('tenants', { env, filters });
-  await typed('tenants', { env, as: undefined });
+  await typed('tenants', { env, as: null });
   t.deepEqual(asked[0], { id: 7, name: 'Ada', owner: 'a@b.test', first: 2, after: 5 });
   t.like(callers, [
     { kind: 'operator', displayName: 'ada', tenantId: null },
@@ -297,7 +294,9 @@ test('what cannot work is refused without a call', async (t) => {
     ['set-plan x PRO', /tenant_id .*expected number/],
     ['set-plan 2147483648 PRO', /tenant_id .*out of range/],
     ['set-cap 7 x', /USD must be an amount such as 25 or 25\.50/],
-    ['set-cap 7 -1', /USD must be an amount/],
+    ['set-cap 7 -1', /Unknown option '-1'/],
+    ['set-cap 7 0x1', /USD must be an amount/],
+    ['set-quota 7 chunks 5 6', /Unexpected argument: 6/],
     ['set-cap 7 1.234', /USD must be an amount/],
     ['set-cap 7 1e5', /USD must be an amount/],
     ['suspend-tenant 7', /key "tenant" is unknown/, { filters: { tenant: '8' } }],

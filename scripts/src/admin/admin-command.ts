@@ -6,7 +6,7 @@ import { badRequest } from '@parley/kernel/errors';
 import { operatorKeySetting } from '@parley/kernel/shared-settings';
 import { addressOf, invoke, keysWith, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
 import { readOperatorMethods } from '../rpc/methods.ts';
-import { adminCommands, fieldOf } from './commands.ts';
+import { adminCommands, fieldOf, wordsOf } from './commands.ts';
 import { printable, shown } from './show.ts';
 
 export interface TypedAdmin {
@@ -30,8 +30,8 @@ export function adminCommand(typed: TypedAdmin, env: Environment, terminal: Admi
     const [usage = '', calls, , always] = adminCommands.find(([usage]) => usage.split(' ')[0] === name) ?? [];
     const method = readOperatorMethods().find((each) => each.name === calls);
     if (!method) throw badRequest(`There is no ${name}. See scripts/admin --help`);
-    const [words = '', fromInput] = usage.split(' < ');
-    const wanted = words.split(' ').slice(1);
+    const { words, fromInput } = wordsOf(usage);
+    const wanted = words.slice(1);
     if (given.length !== wanted.length) throw badRequest(`Type it as: scripts/admin ${usage}`);
     const fields: Record<string, unknown> = { ...always, ...typed.filters };
     for (const [n, word] of wanted.entries()) fields[fieldOf[word] ?? ''] = word === 'USD' ? e8Of(given[n]) : given[n];

@@ -28,6 +28,12 @@ export const adminCommands: readonly AdminCommand[] = [
   ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
 ];
 
+/** Of what is typed for a command: its name and arguments, and what comes from the standard input. */
+export function wordsOf(typed: string): { words: string[]; fromInput: string | undefined } {
+  const [words = '', fromInput] = typed.split(' < ');
+  return { words: words.split(' '), fromInput };
+}
+
 /** The field of a request that an argument fills. */
 export const fieldOf: Record<string, string> = {
   TENANT: 'tenantId',

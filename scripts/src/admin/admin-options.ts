@@ -1,0 +1,21 @@
+import type { TypedAdmin } from './admin-command.ts';
+import { adminCommands, filters, wordsOf } from './commands.ts';
+
+const narrowing = Object.fromEntries(filters.map((name) => [name, { type: 'string' as const }]));
+
+/** What `scripts/admin` takes beside the words of its commands. */
+export const adminOptions = { as: { type: 'string' }, json: { type: 'boolean' }, ...narrowing } as const;
+
+/** The words of the longest command. */
+export const mostWords = Math.max(...adminCommands.map(([typed]) => wordsOf(typed).words.length));
+
+interface ReadOptions extends Record<string, unknown> {
+  positionals: string[];
+  as?: string | undefined;
+  json?: boolean | undefined;
+}
+
+/** What was typed, of the options as they were read. */
+export function typedAdmin({ positionals, as, json = false, ...given }: ReadOptions): TypedAdmin {
+  return { positionals, as, json, filters: given as TypedAdmin['filters'] };
+}

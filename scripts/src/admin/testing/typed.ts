@@ -1,0 +1,34 @@
+import type { Environment } from '@parley/kernel/config';
+import { parseOptions } from '../../read-options.ts';
+import { adminCommand } from '../admin-command.ts';
+import { adminOptions, mostWords, typedAdmin } from '../admin-options.ts';
+
+export interface Typing {
+  env?: Environment;
+  /** The standard input. */
+  input?: string;
+}
+
+/** What somebody sees who types `scripts/admin …`. */
+export async function typed(args: string[], { env = {}, input = '' }: Typing = {}) {
+  const seen = { stdout: '', stderr: '' };
+  const terminal = {
+    stdout: { write: (text: string) => (seen.stdout += text) },
+    stderr: { write: (text: string) => (seen.stderr += text) },
+    read: async () => input,
+  };
+  const options = read(args);
+  if (typeof options === 'string') return { code: 2, ...seen, stderr: options };
+  const code = await adminCommand(typedAdmin(options), env, terminal, new AbortController().signal);
+  return { code, ...seen };
+}
+
+/** The options, or what is wrong with them. */
+function read(args: string[]) {
+  try {
+    const { values, positionals } = parseOptions(args, adminOptions, mostWords);
+    return { ...values, positionals };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
