@@ -1,3 +1,4 @@
+import { eventually } from '@parley/testing/eventually';
 import type { KnowledgeDocumentDto } from '../../../services/knowledge/src/generated/schema.ts';
 import type { Client } from './client.ts';
 import type { AsJson } from './conversation.ts';
@@ -21,6 +22,66 @@ export async function ingestText(
   const [newest] = await listKnowledgeDocuments(client, knowledgeBaseId);
   if (!newest) throw new Error('The document is in no list');
   return newest;
+}
+
+export interface OfferedUpload {
+  uploadUrl: string;
+  objectStorageKey: string;
+}
+
+/** What an upload of a Markdown file is requested and confirmed with. */
+export const uploadedFile = (knowledgeBaseId: number) => ({
+  knowledgeBaseId,
+  fileName: 'Rückgabe.md',
+  mimeType: 'text/markdown',
+});
+
+export function requestUpload(client: Client, knowledgeBaseId: number): Promise<OfferedUpload> {
+  const document = `mutation ($input: RequestKnowledgeDocumentUploadInput!) {
+    requestKnowledgeDocumentUpload(input: $input) { uploadUrl objectStorageKey } }`;
+  return client.value(document, { input: { ...uploadedFile(knowledgeBaseId), declaredSizeBytes: 100 } });
+}
+
+export function putUpload({ uploadUrl }: OfferedUpload, text: string, type = 'text/markdown'): Promise<Response> {
+  return fetch(uploadUrl, { method: 'PUT', body: Buffer.from(text), headers: { 'content-type': type } });
+}
+
+export const confirmDocument = `mutation ($input: ConfirmKnowledgeDocumentUploadInput!) {
+  confirmKnowledgeDocumentUpload(input: $input) { documentId parseStatus } }`;
+
+/** Puts and confirms a Markdown file; returns its document, which waits to be parsed. */
+export async function uploadText(client: Client, knowledgeBaseId: number, text: string): Promise<number> {
+  const offered = await requestUpload(client, knowledgeBaseId);
+  if (!(await putUpload(offered, text)).ok) throw new Error('the PUT was refused');
+  const input = { ...uploadedFile(knowledgeBaseId), objectStorageKey: offered.objectStorageKey };
+  return (await client.value<{ documentId: number }>(confirmDocument, { input })).documentId;
+}
+
+/** The document once it is READY or FAILED. */
+export function parsedDocument(client: Client, id: number, timeoutMs?: number): Promise<KnowledgeDocument> {
+  return eventually(
+    'the document is parsed',
+    async () => {
+      const document = await readKnowledgeDocument(client, id);
+      return /READY|FAILED/u.test(document.parseStatus) ? document : undefined;
+    },
+    timeoutMs === undefined ? {} : { timeoutMs },
+  );
+}
+
+export const retrieveDocument = `query ($base: Int!, $query: String!, $topK: Int) {
+  retrieveChunks(knowledgeBaseId: $base, query: $query, topK: $topK) { documentId documentName content score } }`;
+
+export interface FoundPassage {
+  documentId: number;
+  documentName: string;
+  content: string;
+  score: number;
+}
+
+/** The passages that are nearest to a query, the nearest first. */
+export function findPassages(client: Client, base: number, query: string, topK = 20): Promise<FoundPassage[]> {
+  return client.value(retrieveDocument, { base, query, topK });
 }
 
 export async function listKnowledgeDocuments(client: Client, knowledgeBaseId: number): Promise<KnowledgeDocument[]> {
