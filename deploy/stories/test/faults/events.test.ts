@@ -15,6 +15,7 @@ import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { reader } from './reader.ts';
 import { during, seconds, traffic } from './traffic.ts';
 
 const kafkaAwayMs = fullLength ? 60_000 : 6_000;
@@ -104,6 +105,7 @@ serverTest(
     const mesh = await shared();
     const kafka = mesh.servers.server('kafka');
     const { client, sessionIds, talkAtOnce } = await traffic(mesh);
+    const documents = await reader(mesh);
     const numbered = await numberedEvents(t, mesh.kafka.brokers);
     await kafka.kill();
     const whileAway = async () => {
@@ -115,6 +117,7 @@ serverTest(
         signedIn += 1;
       });
       t.true(signedIn > 0);
+      await documents.readAndUpload(t);
       await numbered.untilRefused();
       await numbered.startLateComer();
       const death = await mesh.kill('evaluation-1');
@@ -126,7 +129,7 @@ serverTest(
         ),
       );
       for (const { name } of mesh.replicas) t.is(await mesh.isReady(name), name !== 'evaluation-1', name);
-      t.is((await mesh.rows()).outbox.length, sessionIds.length);
+      t.is((await mesh.rows()).outbox.length, sessionIds.length + documents.uploads());
       t.is(await judgedOf(mesh, sessionIds), 0);
       return death;
     };
@@ -141,6 +144,7 @@ serverTest(
     t.log(`${sessionIds.length} sessions ended in ${seconds(kafkaAwayMs)}, judged ${seconds(tookMs)} after its return`);
     t.true(tookMs < goalMs);
     await numbered.assertWhole();
+    await documents.assertRead(t);
     t.deepEqual(await mesh.settled(), []);
     await client.query('{ sessionCount }');
   },

@@ -11,14 +11,16 @@ import { never } from '@parley/servers/testing/folder';
 import { eventually } from '@parley/testing/eventually';
 import type { ReceivedRequest } from '@parley/testing/model-server';
 import type { TestFn } from 'ava';
+import { startEmbeddings } from '../../../../services/knowledge/test/embeddings-server.ts';
 import { readRows } from '../../src/invariants/read-rows.ts';
 import { createLedger } from '../../src/ledger.ts';
 import { gatewaysIn, reachable, testEnvironment } from '../../src/mesh.ts';
 import { type ProcessesOptions, startProcesses } from '../../src/processes.ts';
 import { startScriptedModel } from '../../src/scripted-model.ts';
+import { objectLine } from './object-line.ts';
 import { postgresLine } from './postgres-line.ts';
 
-export const meshEngines: EngineName[] = ['postgres', 'redis', 'kafka'];
+export const meshEngines: EngineName[] = ['postgres', 'redis', 'kafka', 's3'];
 
 /** Whether tests take their full length, as `scripts/test --faults` asks for. */
 export const fullLength = process.env.PARLEY_FAULTS === 'full';
@@ -27,6 +29,7 @@ export const fullLength = process.env.PARLEY_FAULTS === 'full';
 const shortSettings = {
   SESSION_LEASE_MS: '5000',
   EVALUATION_LEASE_MS: '5000',
+  PARSER_LEASE_MS: '5000',
   IDENTITY_SPEND_LEASE_MS: '5000',
   IDENTITY_IDEMPOTENCY_LEASE_MS: '3000',
   AGENT_IDEMPOTENCY_LEASE_MS: '3000',
@@ -71,9 +74,11 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   if (servers.missing.length > 0) throw new Error(`missing: ${JSON.stringify(servers.missing)}`);
   const model = await startScriptedModel();
   closers.defer(() => model.server.stop());
+  const embeddings = await startEmbeddings({ teardown: (stop) => closers.defer(stop) });
   const settings: Environment = {
     ...testEnvironment(model.env),
     HOSTED_SMALL_MODEL_MODEL: 'gpt-4o-mini', // calls cost something
+    EMBEDDINGS_URL: embeddings.url,
     ...servers.env,
     ...(!fullLength && shortSettings),
     LOG_LEVEL: process.env.LOG_LEVEL ?? (keptLogs ? 'info' : 'warn'),
@@ -82,6 +87,9 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   /** The line of session and evaluation to their database. */
   const toPostgres = await postgresLine(servers.env.DATABASE_URL ?? '');
   closers.defer(() => toPostgres.close());
+  /** The line of parser to the object store. */
+  const toObjects = await objectLine(servers.env.S3_ENDPOINT ?? '');
+  closers.defer(() => toObjects.close());
 
   const logFolder = join(keptLogs ?? tmpdir(), `parley-faults-${randomUUID()}`);
   if (!keptLogs) closers.defer(() => rmSync(logFolder, { recursive: true, force: true }));
@@ -93,7 +101,11 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     ...(tap && { tap }),
     wire(replica, own) {
       const viaLine = replica.unit === 'session' || replica.unit === 'evaluation';
-      const wired = wire(replica, { ...own, ...(viaLine && { DATABASE_URL: toPostgres.url }) });
+      const wired = wire(replica, {
+        ...own,
+        ...(viaLine && { DATABASE_URL: toPostgres.url }),
+        ...(replica.unit === 'parser' && { S3_ENDPOINT: toObjects.url }),
+      });
       environments.set(replica.name, wired);
       return wired;
     },
@@ -144,6 +156,10 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     logs,
     logFolder,
     toPostgres,
+    toObjects,
+    /** Embeds the passages and queries of knowledge. */
+    embeddings,
+    database: checker.database,
     kafka: { brokers: (servers.env.KAFKA_BROKERS ?? '').split(',') },
     /** All settings of each replica. */
     environments,

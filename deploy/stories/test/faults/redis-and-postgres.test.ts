@@ -8,6 +8,7 @@ import { createAgent, endSession, readSession, sendMessage, startSession } from 
 import { idsGrow, type SessionEvents } from '../../src/session-events.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { holdTurns } from './held-turns.ts';
+import { reader } from './reader.ts';
 import { during, seconds, traffic } from './traffic.ts';
 
 const turnsInFlight = fullLength ? 200 : 12;
@@ -39,6 +40,7 @@ serverTest(
     const before = pids(mesh);
     const { turns, release } = await holdTurns(mesh, turnsInFlight);
     const someone = await mesh.person();
+    const documents = await reader(mesh);
     // One half follows through the outage, the other comes back after it with the last id that it has.
     const followers: { events: SessionEvents; client: Client; sessionId: number; reply: string }[] = [];
     t.teardown(() => Promise.all(followers.map(({ events }) => events.close())));
@@ -71,6 +73,7 @@ serverTest(
       await sendMessage(someone, id, `Without Redis, in session ${id}`);
       await endSession(someone, id);
     });
+    await documents.readAndUpload(t);
 
     await redis.start();
     const back = performance.now();
@@ -97,6 +100,7 @@ serverTest(
       await seen.sessionEnded();
     }
     for (const { client, sessionId } of turns.slice(20)) await mesh.ledger.end(client, sessionId);
+    await documents.assertRead(t);
     t.deepEqual(await mesh.settled(), []);
     t.deepEqual(pids(mesh), before);
   },

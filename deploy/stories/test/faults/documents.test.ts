@@ -1,0 +1,128 @@
+// A mesh of its own: it kills knowledge and parser, and changes the embedding model.
+import { identitySchema } from '@parley/identity/schema';
+import { knowledgeSchema } from '@parley/knowledge/schema';
+import { serverTest } from '@parley/servers/testing/server-test';
+import { eventually } from '@parley/testing/eventually';
+import test, { type ExecutionContext } from 'ava';
+import type { Client } from '../../src/client.ts';
+import { idsOf } from '../../src/credentials.ts';
+import {
+  createKnowledgeBase,
+  findPassages,
+  ingestText,
+  parsedDocument,
+  readKnowledgeDocument,
+  uploadText,
+} from '../../src/knowledge.ts';
+import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+
+const shared = sharedFaultMesh(test);
+const goalMs = 120_000;
+const nextModel = 'text-embedding-3-large';
+
+/** A text of several chunks about something. */
+const textAbout = (what: string) =>
+  Array.from(
+    { length: 4 },
+    (_, n) => `# Part ${n} of ${what}\n\n${`Part ${n} is all about ${what}. `.repeat(40)}`,
+  ).join('\n\n');
+
+/** A base with one text, and what is there of it in rows. */
+async function library({ person, database }: FaultMesh) {
+  const client = await person();
+  const { tenantId } = await idsOf(client);
+  const base = await createKnowledgeBase(client);
+  const stored = (await ingestText(client, base, textAbout('lanterns'), 'lanterns.md')).id;
+  return {
+    client,
+    base,
+    stored,
+    model: () =>
+      database(knowledgeSchema.name).transact<string>(
+        tenantId,
+        async ({ knex }) => (await knex('knowledge_bases').where({ id: base }).first('embeddingModel')).embeddingModel,
+      ),
+    /** What the ledger has of its embeddings. */
+    calls: () =>
+      database(identitySchema.name).transact<{ callId: string; tokensIn: number; leaseEnded: boolean }[]>(
+        tenantId,
+        ({ knex }) => knex('usage_calls').where({ operation: 'embed' }).select('callId', 'tokensIn', 'leaseEnded'), // names embed: the ledger's word
+      ),
+  };
+}
+
+/** Both have begun by then, and both would wait for ever. */
+async function killed(mesh: FaultMesh, names: string[]): Promise<() => Promise<void>> {
+  const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
+  return async () => {
+    await Promise.all(deaths.map(({ back }) => back()));
+    if (!fullLength) await endLeases(mesh);
+  };
+}
+
+/** As if the time of the leases had passed. Whoever holds one by right renews it. */
+async function endLeases({ database }: FaultMesh): Promise<void> {
+  await database(knowledgeSchema.name).transactShared(async ({ knex }) => {
+    await knex.raw(`UPDATE jobs SET lease_until = parley_now() WHERE state = 'running' AND kind LIKE 'knowledge.%'`);
+  });
+}
+
+/** Each passage of these texts is found once. */
+async function assertOnce(t: ExecutionContext, client: Client, base: number, texts: string[]): Promise<void> {
+  for (const what of texts) {
+    const found = (await findPassages(client, base, `all about ${what}`)).map(({ content }) => content);
+    const parts = [0, 1, 2, 3].map((n) => found.filter((content) => content.includes(`Part ${n} of ${what}`)).length);
+    t.deepEqual(parts, [1, 1, 1, 1], what);
+  }
+}
+
+serverTest(
+  meshEngines,
+  'a kill -9 of knowledge and parser among documents and a change of the model loses and duplicates nothing',
+  async (t) => {
+    t.timeout(400_000);
+    const mesh = await shared();
+    const { client, base, stored, calls, model } = await library(mesh);
+    const { embeddings } = mesh;
+    const billed = (about: string) =>
+      embeddings.requests.filter(({ input }) => input.some((text) => text.includes(about)));
+
+    const indexing = embeddings.hold('shelves');
+    const indexed = await uploadText(client, base, textAbout('shelves'));
+    await indexing.reached;
+    const letPass = mesh.toObjects.hold();
+    const parsed = await uploadText(client, base, textAbout('curtains'));
+    const isParsing = async () => (await readKnowledgeDocument(client, parsed)).parseStatus === 'PARSING';
+    await eventually('it is parsed', isParsing);
+    const back = await killed(mesh, ['knowledge-1', 'parser-1']);
+    await back();
+    indexing.open();
+    letPass();
+    for (const id of [indexed, parsed])
+      t.like(await parsedDocument(client, id, goalMs), { parseStatus: 'READY', parseError: null });
+    t.deepEqual(await mesh.settled({ timeoutMs: goalMs }), []);
+    await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
+    t.is(billed('curtains').length, 1 + 1, 'once for the document, once for the query');
+    t.is(billed('shelves').length, 2 + 1, 'the process that died had asked too');
+
+    Object.assign(mesh.environments.get('knowledge-1') ?? {}, { EMBEDDINGS_MODEL: nextModel });
+    const moving = embeddings.hold('shelves', nextModel);
+    await (await mesh.kill('knowledge-1')).back();
+    await moving.reached;
+    t.not(await model(), nextModel);
+    await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
+    const again = await killed(mesh, ['knowledge-1']);
+    await again();
+    moving.open();
+    await eventually('the base is moved', async () => (await model()) === nextModel, { timeoutMs: goalMs });
+    t.deepEqual(await mesh.settled({ timeoutMs: goalMs }), []);
+    await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
+    for (const id of [stored, indexed, parsed]) t.is((await readKnowledgeDocument(client, id)).parseStatus, 'READY');
+
+    // One call, one row: exact where its answer arrived, an estimate where the process was gone.
+    const recorded = await calls();
+    const ours = ['lanterns', 'shelves', 'curtains'].flatMap(billed);
+    t.is(recorded.length, ours.length);
+    t.is(recorded.filter(({ leaseEnded }) => leaseEnded).length, 2);
+  },
+);
