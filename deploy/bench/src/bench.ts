@@ -1,4 +1,5 @@
 import { gatewayFigures } from './gateway.ts';
+import { knowledgeFigures } from './knowledge.ts';
 import { localFigures } from './local.ts';
 import { loginsFigures } from './logins.ts';
 import { meshFigures } from './mesh.ts';
@@ -13,4 +14,5 @@ export const parts = {
   mesh: meshFigures,
   models: modelsFigures,
   parser: parserFigures,
+  knowledge: knowledgeFigures,
 };

@@ -17,9 +17,10 @@ export async function onServers(
   part: string,
   { say, leaveOut }: BenchOptions,
   measure: (servers: RunningServers) => Promise<Figure[]>,
+  only = needed,
 ): Promise<Figure[]> {
   say('real servers');
-  const servers = await startServers({ only: needed, say });
+  const servers = await startServers({ only, say });
   try {
     const [absent] = servers.missing;
     if (absent) {

@@ -8,7 +8,14 @@ import { serverTest } from '@parley/servers/testing/server-test';
 import { needed } from './on-servers.ts';
 
 /** The servers that each part starts, which this machine must be able to have. */
-const parts: Record<string, EngineName[]> = { logins: [], gateway: [], mesh: needed, models: needed, parser: [] };
+const parts: Record<string, EngineName[]> = {
+  logins: [],
+  gateway: [],
+  mesh: needed,
+  models: needed,
+  parser: [],
+  knowledge: ['postgres'],
+};
 
 for (const [part, engines] of Object.entries(parts)) {
   serverTest(engines, `the bench of ${part}, in its short form, measures all that it names`, async (t) => {

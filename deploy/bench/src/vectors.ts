@@ -10,9 +10,10 @@ export interface LoopGap {
   longestGapMs: number;
 }
 
-const measuresGaps = { flags: [`--import=${pathToFileURL(join(import.meta.dirname, 'beside/loop-gap.ts'))}`] };
+/** Options of a process whose `gapOf` is asked. */
+export const measuresGaps = { flags: [`--import=${pathToFileURL(join(import.meta.dirname, 'beside/loop-gap.ts'))}`] };
 
-const passedThrough = 'query ($texts: [String!]!) { embed(texts: $texts) { vectors } }';
+export const passedThrough = 'query ($texts: [String!]!) { embed(texts: $texts) { vectors } }';
 /** The gateway writes an answer itself where a fragment selects it. */
 const written = 'query ($texts: [String!]!) { ... { embed(texts: $texts) { vectors } } }';
 
@@ -61,7 +62,8 @@ export async function vectorsFigures(
   ];
 }
 
-async function gapOf({ child }: Child): Promise<number> {
+/** The longest time between two turns of its event loop since it was last asked, in ms. */
+export async function gapOf({ child }: Child): Promise<number> {
   const answer = once(child, 'message') as Promise<[LoopGap]>;
   child.send({});
   const [{ longestGapMs }] = await answer;

@@ -1,24 +1,60 @@
 import { dimensions, type Embedding } from '../src/embedder.ts';
 
-/** Unit vectors that mix a few of some subjects, as embeddings of texts do; always the same ones. */
-export function clusteredVectors({ subjects = 200, spread = 0.7, seed = 1 } = {}): () => Embedding {
-  let state = seed;
+/** A document's themes and those of one of its chunks, with their weights. */
+const ofDocument = [1, 0.7, 0.4];
+const ofChunk = [0.5, 0.3];
+
+/**
+ * Unit vectors as embeddings of texts are: each document mixes three of many themes, each of its chunks two more, and the rest is
+ * noise. Some themes are frequent. Two chunks of a document have a cosine of about 0.7, two of different ones mostly of about 0.
+ * Always the same ones.
+ */
+export function clusteredVectors({ themes = 2_000, noise = 0.5, noises = 2 ** 20 } = {}) {
+  const { normal } = randomness(1);
+  const all = Array.from({ length: themes }, () => Float32Array.from({ length: dimensions }, normal));
+  const pool = Float32Array.from({ length: noises + dimensions }, normal);
+
+  function mixture(random: () => number, weights: readonly number[]): Float32Array {
+    const sum = new Float32Array(dimensions);
+    for (const weight of weights) addTo(sum, all[Math.floor(themes * random() ** 2)] ?? sum, 0, weight);
+    return sum;
+  }
+
+  return {
+    /** Chunks of the document of this number; with another `stream` other chunks of it, such as questions. */
+    document(number: number, stream = 0): () => Embedding {
+      const about = mixture(randomness(2 * number).random, ofDocument);
+      const { random } = randomness(2 * (number + 1_000_003 * stream) + 1);
+      return () => {
+        const vector = mixture(random, ofChunk);
+        addTo(vector, about, 0, 1);
+        addTo(vector, pool, Math.floor(noises * random()), noise);
+        return unitOf(vector);
+      };
+    },
+  };
+}
+
+function addTo(sum: Float32Array, values: Float32Array, from: number, weight: number): void {
+  for (let at = 0; at < dimensions; at += 1) sum[at] = (sum[at] ?? 0) + weight * (values[from + at] ?? 0);
+}
+
+function unitOf(vector: Float32Array): Embedding {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  const length = Math.sqrt(squares);
+  return vector.map((value) => value / length);
+}
+
+function randomness(seed: number) {
+  let state = Math.imul(seed, 0x9e_37_79_b1);
   const random = () => {
     state = (state + 0x6d_2b_79_f5) | 0;
     let bits = Math.imul(state ^ (state >>> 15), 1 | state);
     bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   };
-  // Sums of uniform numbers are nearly normal.
+  /** A sum of uniform numbers is nearly normal. */
   const normal = () => random() + random() + random() + random() - 2;
-  const vector = () => Float32Array.from({ length: dimensions }, normal);
-  const all = Array.from({ length: subjects }, vector);
-  return () => {
-    const mixed = [1, 0.7, 0.4].map((weight) => ({ weight, of: all[Math.floor(random() * subjects)] ?? vector() }));
-    const sum = vector().map((value, at) =>
-      mixed.reduce((to, { weight, of }) => to + weight * (of[at] ?? 0), spread * value),
-    );
-    const length = Math.sqrt(sum.reduce((total, value) => total + value * value, 0));
-    return sum.map((value) => value / length);
-  };
+  return { random, normal };
 }

@@ -23,9 +23,12 @@ const queries = 40;
 onDatabaseServer(({ test, testSchema }) => {
   /** A base with deleted and synced documents between the others, beside as many chunks of another tenant. */
   async function filledBase(database: Database) {
-    const next = clusteredVectors();
-    const texts = (count: number) =>
-      Array.from({ length: count }, (_, at) => ({ content: `text ${at}`, vector: next() }));
+    const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });
+    let documents = 0;
+    const texts = (count: number) => {
+      const vector = vectors.document(documents++);
+      return Array.from({ length: count }, (_, at) => ({ content: `text ${at}`, vector: vector() }));
+    };
     const mine = storedChunks(database, 1);
     const theirs = storedChunks(database, 2);
     const id = await mine.base();
@@ -46,7 +49,11 @@ onDatabaseServer(({ test, testSchema }) => {
     await Promise.all([fill(), fillOthers()]);
     const base = await database.transact(1, (db) => findSearchedBase(db, id, 1_000_000));
     if (!base) throw new Error('the base is gone');
-    const search = (terms?: string[]): ChunkSearch => ({ base, vector: next(), terms, topK });
+    let asked = 0;
+    const search = (terms?: string[]): ChunkSearch => {
+      const question = vectors.document((asked++ * 7) % documents, 1);
+      return { base, vector: question(), terms, topK };
+    };
     return { base, search };
   }
 

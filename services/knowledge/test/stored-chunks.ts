@@ -47,6 +47,12 @@ export function storedChunks(database: Database, tenantId: number) {
         { model, name },
       ),
 
+    renameBase: (id: number, name: string) =>
+      first(`UPDATE knowledge_bases SET name = :name WHERE tenant_id = :tenantId AND id = :id RETURNING id`, {
+        id,
+        name,
+      }),
+
     async document(base: number, texts: readonly (StoredText | string)[], fileName = 'text.txt'): Promise<number> {
       const id = await first(
         `INSERT INTO knowledge_documents (tenant_id, knowledge_base_id, origin, file_name, mime_type, file_size_bytes,

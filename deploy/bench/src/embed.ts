@@ -1,0 +1,45 @@
+import { askWithKey } from './client.ts';
+import { type Figure, figure, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
+import { type BenchOptions, limits, startChild } from './processes.ts';
+import { passage } from './prose.ts';
+import { gapOf, measuresGaps, passedThrough } from './vectors.ts';
+
+/** How long `embed` of 100 passages keeps the event loops of gateway and knowledge, which both are whole processes. */
+export async function embedFigures(databaseUrl: string, options: BenchOptions): Promise<Figure[]> {
+  const { rounds, short, say } = options;
+  const [warmUp, count] = short ? [1, 2] : [30, 30];
+  say(`embed of 100 texts, ${rounds} rounds`);
+  await using standIns = await startChild<{ env: Record<string, string>; apiKey: string }>('stand-ins.ts');
+  const { env, apiKey } = standIns.hello;
+  await using knowledge = await startChild('our-knowledge.ts', { ...env, DATABASE_URL: databaseUrl }, measuresGaps);
+  const settings = { ...env, ...limits, KNOWLEDGE_GRAPH_URL: knowledge.hello, TRUSTED_PROXIES: '127.0.0.1' };
+  await using gateway = await startChild('our-gateway.ts', { ...settings, GATEWAY_PORT: '0' }, measuresGaps);
+  const next = passage(1);
+  const texts = Array.from({ length: 100 }, next);
+
+  let clients = 0;
+  const one = async () => {
+    clients += 1; // each below its rate limit
+    const address = `10.1.${clients >> 8}.${clients & 255}`;
+    await gapOf(gateway);
+    await gapOf(knowledge);
+    const wholeMs = await tookMs(() => askWithKey({ url: gateway.hello, apiKey }, address, passedThrough, { texts }));
+    return { gateway: await gapOf(gateway), knowledge: await gapOf(knowledge), wholeMs };
+  };
+  await oneByOne(warmUp, one);
+  const measured = await oneByOne(rounds, () => oneByOne(count, one));
+  const at = (q: number, which: 'gateway' | 'knowledge' | 'wholeMs') =>
+    medianOf(measured, (each) =>
+      quantile(
+        each.map((call) => call[which]),
+        q,
+      ),
+    );
+  return [
+    figure('embed of 100 texts, loop of the gateway blocked, p50', at(0.5, 'gateway'), 'ms', { goal: 5 }),
+    figure('embed of 100 texts, loop of the gateway blocked, p99', at(0.99, 'gateway'), 'ms'),
+    figure('embed of 100 texts, loop of knowledge blocked, p50', at(0.5, 'knowledge'), 'ms', { goal: 5 }),
+    figure('embed of 100 texts, loop of knowledge blocked, p99', at(0.99, 'knowledge'), 'ms'),
+    figure('embed of 100 texts, p50', at(0.5, 'wholeMs'), 'ms'),
+  ];
+}

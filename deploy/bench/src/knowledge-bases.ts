@@ -1,0 +1,119 @@
+import { clusteredVectors } from '@parley/knowledge/clustered-vectors';
+import type { Embedding } from '@parley/knowledge/embedder';
+import { embedOffline } from '@parley/knowledge/offline-embedding';
+import { knowledgeSchema } from '@parley/knowledge/schema';
+import { storedChunks } from '@parley/knowledge/stored-chunks';
+import { openDatabase } from '@parley/postgres/database/open';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { Database } from '@parley/postgres/database/types';
+import { Client } from 'pg';
+import { atOnce } from './figures.ts';
+import { passage } from './prose.ts';
+
+/** A base of a tenant of its own, whose id is the number of its chunks. */
+export interface Base {
+  chunks: number;
+  /** Whether deleted and re-synced documents are between the others. */
+  isChanged: boolean;
+  /** Passages of prose by the offline embedding, instead of clustered vectors. */
+  isProse?: boolean;
+}
+
+export interface StoredText {
+  content: string;
+  vector: Embedding;
+}
+
+const perDocument = 100;
+const clustered = clusteredVectors();
+
+/** Texts of a document of a base; those of another stream are questions about it. */
+export function textsOf({ chunks, isProse }: Base, document: number, stream = 0): () => StoredText {
+  const number = chunks + document;
+  if (isProse) {
+    const next = passage(number, stream);
+    return () => {
+      const content = next();
+      return { content, vector: embedOffline(content) };
+    };
+  }
+  const next = clustered.document(number, stream);
+  return () => ({ content: `passage of document ${document}`, vector: next() });
+}
+
+export const documentsOf = ({ chunks }: Base) => Math.ceil(chunks / perDocument);
+
+/** A database of knowledge in a schema of its own. */
+export async function openKnowledge(url: string, schemaName: string): Promise<Database> {
+  const database = openDatabase({ url, schema: knowledgeSchema, schemaName, poolSize: 4 });
+  await database.migrate();
+  return database;
+}
+
+/** The id of the base, where it is stored already. */
+export async function findBase(database: Database, { chunks }: Base): Promise<number | undefined> {
+  const found = await database.read(chunks, ({ knex }) =>
+    rowsBy(knex)<{ id: number }>(`SELECT id FROM knowledge_bases WHERE tenant_id = :chunks AND name = 'filled'`, {
+      chunks,
+    }),
+  );
+  return found[0]?.id;
+}
+
+/** Stores those of the bases that are not there, without the index, which is built anew then. */
+export async function fill(url: string, database: Database, bases: Base[], say: (text: string) => void): Promise<void> {
+  const { schemaName } = database;
+  const index = `${schemaName}.knowledge_chunks_nearest`;
+  await withClient(url, async (client) => {
+    for (const base of bases) {
+      if (await findBase(database, base)) continue;
+      await client.query(`DROP INDEX IF EXISTS ${index}`);
+      say(`${base.chunks} chunks`);
+      await fillBase(database, base);
+    }
+    const { rows } = await client.query('SELECT to_regclass($1) AS index', [index]);
+    if (rows[0].index) return;
+    say(`the index in ${schemaName}`);
+    const all = bases.reduce((sum, { chunks }) => sum + chunks, 0);
+    const memoryMb = Math.ceil(64 + all / 250);
+    await client.query(`SET maintenance_work_mem = '${memoryMb}MB'`);
+    await client.query(
+      `CREATE INDEX knowledge_chunks_nearest ON ${schemaName}.knowledge_chunks
+        USING hnsw (embedding halfvec_cosine_ops) WITH (m = 24, ef_construction = 128)`,
+    );
+    await client.query(`ANALYZE ${schemaName}.knowledge_chunks, ${schemaName}.knowledge_documents`);
+  });
+}
+
+export async function withClient<T>(connectionString: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function fillBase(database: Database, base: Base): Promise<void> {
+  const stored = storedChunks(database, base.chunks);
+  const id = await stored.base();
+  let next = 0;
+  await atOnce(2, async () => {
+    while (next < documentsOf(base)) await storeDocument(next++);
+  });
+  await stored.renameBase(id, 'filled');
+
+  async function storeDocument(number: number): Promise<void> {
+    const text = textsOf(base, number);
+    const count = Math.min(perDocument, base.chunks - number * perDocument);
+    const texts = () => Array.from({ length: count }, text);
+    const document = await stored.document(id, texts());
+    if (!base.isChanged) return;
+    if (number % 5 === 0) {
+      await stored.addGeneration(id, document, 2, texts());
+      await stored.switchTo(document, 2);
+    }
+    if (number % 10 === 0) await stored.deleteDocument(await stored.document(id, texts()));
+  }
+}
