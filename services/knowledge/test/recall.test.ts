@@ -15,8 +15,8 @@ import { storedChunks } from './stored-chunks.ts';
 
 const topK = 20;
 const perDocument = 100;
-const live = 10_000;
-const others = 4_000;
+const live = 3_000;
+const others = 1_500;
 const queries = 40;
 
 // Without a server there is no such index.
