@@ -6,12 +6,12 @@ import { readOptions } from './read-options.ts';
 const names = Object.keys(parts);
 const usage = `Measures what a person waits for, on this machine, beside the goals; deploy/bench/README.md says how.
 
-  scripts/bench [--rounds N] [--only PART]… [--turns] [--million URL] [--short] [--json] [--cpu-prof FOLDER]
+  scripts/bench [--rounds N] [--only PART]… [--turns] [--kept URL] [--short] [--json] [--cpu-prof FOLDER]
 
   --rounds    how often each path is measured in turn; the table has the medians (default 5)
   --only      ${names.join(', ')}; may be given several times (default all)
   --turns     of local and mesh, only what a turn costs
-  --million   of knowledge, also a base of a million chunks, in this database; filled at first, which takes an hour
+  --kept      of knowledge, also a base of a million chunks; all are kept in this database, since to fill it takes an hour
   --short     next to nothing of each: shows that it runs, the figures mean nothing
   --json      the figures as JSON
   --cpu-prof  has what is measured write CPU profiles into this folder, which costs some time in all figures
@@ -19,11 +19,11 @@ const usage = `Measures what a person waits for, on this machine, beside the goa
 All parties share this machine's cores, so run nothing beside it.
 `;
 
-const { only, short, turns, million, json, ...given } = readOptions(usage, {
+const { only, short, turns, kept, json, ...given } = readOptions(usage, {
   rounds: { type: 'string', default: '5' },
   only: { type: 'string', multiple: true, default: names },
   turns: { type: 'boolean', default: false },
-  million: { type: 'string' },
+  kept: { type: 'string' },
   short: { type: 'boolean', default: false },
   json: { type: 'boolean' },
   'cpu-prof': { type: 'string' },
@@ -50,7 +50,7 @@ for (const [name, measure] of Object.entries(parts)) {
     rounds,
     short,
     turnsOnly: turns,
-    millionUrl: million,
+    keptUrl: kept,
     profileFolder: given['cpu-prof'],
     say,
     leaveOut,

@@ -3,64 +3,40 @@ import { clusteredVectors } from '@parley/knowledge/clustered-vectors';
 import { storedChunks } from '@parley/knowledge/stored-chunks';
 import type { Database } from '@parley/postgres/database/types';
 import { type Figure, figure, median, medianOf, oneByOne, tookMs } from './figures.ts';
-import { openKnowledge, withClient } from './knowledge-bases.ts';
+import { indexOf, openKnowledge } from './knowledge-bases.ts';
 import type { BenchOptions } from './processes.ts';
 import { passage } from './prose.ts';
 
 const tenantId = 1;
 const perStatement = 100;
-const index = 'knowledge_chunks_nearest';
+const schema = 'knowledge_insert';
 
 /** Chunks stored a second: by the service's own store, and by the same rows with vectors as literals of text. */
 export async function insertFigures(url: string, { rounds, short, say }: BenchOptions): Promise<Figure[]> {
-  const database = await openKnowledge(url, 'bench_insert');
-  const statements = short ? 1 : 20;
-  const definition = await withClient(url, async (client) => {
-    const { rows } = await client.query(
-      `SELECT indexdef FROM pg_indexes WHERE schemaname = 'bench_insert' AND indexname = '${index}'`,
-    );
-    return rows[0].indexdef as string;
+  await using database = await openKnowledge(url, schema);
+  await using index = await indexOf(url, schema);
+  const rowsPerSecond = await inserter(database, short ? 1 : 20);
+  const plain = () => 'a passage';
+  const long = longPassage();
+  const round = async () => ({
+    binary: await rowsPerSecond('binary', plain),
+    text: await rowsPerSecond('text', plain),
+    long: await rowsPerSecond('binary', long),
   });
-  const execute = (sql: string) => withClient(url, (client) => client.query(sql));
-  try {
-    const plain = () => 'a passage';
-    const long = longPassage();
-    const rowsPerSecond = await inserter(database, statements);
-    say(`chunks stored, ${rounds} rounds`);
-    await execute(`DROP INDEX bench_insert.${index}`);
-    const bare = async () => ({
-      binary: await rowsPerSecond('binary', plain),
-      text: await rowsPerSecond('text', plain),
-      long: await rowsPerSecond('binary', long),
-    });
-    await bare(); // warm-up
-    const all = await oneByOne(rounds, bare);
-    await execute('TRUNCATE bench_insert.knowledge_chunks');
-    await execute(definition);
-    await rowsPerSecond('binary', long);
-    const live = await oneByOne(rounds, () => rowsPerSecond('binary', long));
-    return [
-      figure(
-        'chunks stored, vectors alone',
-        medianOf(all, ({ binary }) => binary),
-        '/s',
-      ),
-      figure(
-        'chunks stored, vectors alone, as text literals',
-        medianOf(all, ({ text }) => text),
-        '/s',
-      ),
-      figure('binary over text', median(all.map(({ binary, text }) => binary / text)), '×', { atLeast: 5 }),
-      figure(
-        'chunks of 800 tokens stored',
-        medianOf(all, ({ long: rate }) => rate),
-        '/s',
-      ),
-      figure('the same into the live index', median(live), '/s'),
-    ];
-  } finally {
-    await database.close();
-  }
+  say(`chunks stored, ${rounds} rounds`);
+  await index.drop();
+  await round(); // warm-up
+  const all = await oneByOne(rounds, round);
+  await index.build(64 + 60 * rounds);
+  const live = await oneByOne(rounds, () => rowsPerSecond('binary', long));
+  const rate = (which: 'binary' | 'text' | 'long') => medianOf(all, (each) => each[which]);
+  return [
+    figure('chunks stored, vectors alone', rate('binary'), '/s'),
+    figure('chunks stored, vectors alone, as text literals', rate('text'), '/s'),
+    figure('binary over text', median(all.map(({ binary, text }) => binary / text)), '×', { atLeast: 5 }),
+    figure('chunks of 800 tokens stored', rate('long'), '/s'),
+    figure(`chunks of 800 tokens stored with the index`, median(live), '/s'),
+  ];
 }
 
 /** As long as the service's chunks. */

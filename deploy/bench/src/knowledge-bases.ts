@@ -43,11 +43,11 @@ export function textsOf({ chunks, isProse }: Base, document: number, stream = 0)
 
 export const documentsOf = ({ chunks }: Base) => Math.ceil(chunks / perDocument);
 
-/** A database of knowledge in a schema of its own. */
-export async function openKnowledge(url: string, schemaName: string): Promise<Database> {
+/** A database of knowledge in a schema of its own. Closed when it is disposed of. */
+export async function openKnowledge(url: string, schemaName: string): Promise<Database & AsyncDisposable> {
   const database = openDatabase({ url, schema: knowledgeSchema, schemaName, poolSize: 4 });
   await database.migrate();
-  return database;
+  return { ...database, [Symbol.asyncDispose]: () => database.close() };
 }
 
 /** The id of the base, where it is stored already. */
@@ -63,36 +63,40 @@ export async function findBase(database: Database, { chunks }: Base): Promise<nu
 /** Stores those of the bases that are not there, without the index, which is built anew then. */
 export async function fill(url: string, database: Database, bases: Base[], say: (text: string) => void): Promise<void> {
   const { schemaName } = database;
-  const index = `${schemaName}.knowledge_chunks_nearest`;
-  await withClient(url, async (client) => {
-    for (const base of bases) {
-      if (await findBase(database, base)) continue;
-      await client.query(`DROP INDEX IF EXISTS ${index}`);
-      say(`${base.chunks} chunks`);
-      await fillBase(database, base);
-    }
-    const { rows } = await client.query('SELECT to_regclass($1) AS index', [index]);
-    if (rows[0].index) return;
-    say(`the index in ${schemaName}`);
-    const all = bases.reduce((sum, { chunks }) => sum + chunks, 0);
-    const memoryMb = Math.ceil(64 + all / 250);
-    await client.query(`SET maintenance_work_mem = '${memoryMb}MB'`);
-    await client.query(
-      `CREATE INDEX knowledge_chunks_nearest ON ${schemaName}.knowledge_chunks
-        USING hnsw (embedding halfvec_cosine_ops) WITH (m = 24, ef_construction = 128)`,
-    );
-    await client.query(`ANALYZE ${schemaName}.knowledge_chunks, ${schemaName}.knowledge_documents`);
-  });
+  await using index = await indexOf(url, schemaName);
+  for (const base of bases) {
+    if (await findBase(database, base)) continue;
+    await index.drop();
+    say(`${base.chunks} chunks`);
+    await fillBase(database, base);
+  }
+  if (await index.exists()) return;
+  say(`the index in ${schemaName}`);
+  const chunks = bases.reduce((sum, base) => sum + base.chunks, 0);
+  await index.build(Math.ceil(64 + chunks / 250));
 }
 
-export async function withClient<T>(connectionString: string, work: (client: Client) => Promise<T>): Promise<T> {
+/** The index over the vectors of a schema, as a migrated schema has it. */
+export async function indexOf(connectionString: string, schemaName: string) {
   const client = new Client({ connectionString });
+  const name = `${schemaName}.knowledge_chunks_nearest`;
+  await using migrated = await openKnowledge(connectionString, 'knowledge_migrated');
   await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+  const { rows } = await client.query('SELECT pg_get_indexdef(to_regclass($1)) AS text', [
+    `${migrated.schemaName}.knowledge_chunks_nearest`,
+  ]);
+  const definition: string = rows[0].text.replace(migrated.schemaName, schemaName);
+  return {
+    drop: () => client.query(`DROP INDEX IF EXISTS ${name}`),
+    exists: async () => (await client.query('SELECT to_regclass($1) AS found', [name])).rows[0].found !== null,
+    /** With so much memory, which the whole graph should fit into. */
+    async build(memoryMb: number): Promise<void> {
+      await client.query(`SET maintenance_work_mem = '${memoryMb}MB'`);
+      await client.query(definition);
+      await client.query(`ANALYZE ${schemaName}.knowledge_chunks, ${schemaName}.knowledge_documents`);
+    },
+    [Symbol.asyncDispose]: () => client.end(),
+  };
 }
 
 async function fillBase(database: Database, base: Base): Promise<void> {

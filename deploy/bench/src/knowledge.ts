@@ -1,4 +1,3 @@
-import type { Database } from '@parley/postgres/database/types';
 import { embedFigures } from './embed.ts';
 import type { Figure } from './figures.ts';
 import { insertFigures } from './insert.ts';
@@ -19,40 +18,41 @@ const changed = (chunks: number): Base => ({ chunks, isChanged: true });
 const few = changed(10_000);
 const many = changed(100_000);
 const stages: Stage[] = [
-  { schema: 'bench_few', title: 'alone', bases: [few] },
-  { schema: 'bench_prose', title: 'of prose', bases: [{ ...few, isProse: true }] },
-  { schema: 'bench_many', title: 'alone', bases: [many] },
-  { schema: 'bench_many', title: 'together', bases: [few, changed(20_000), changed(50_000), many] },
+  { schema: 'knowledge_few', title: 'alone', bases: [few] },
+  { schema: 'knowledge_prose', title: 'of prose', bases: [{ ...few, isProse: true }] },
+  { schema: 'knowledge_many', title: 'alone', bases: [many] },
+  { schema: 'knowledge_together', title: 'together', bases: [few, changed(20_000), changed(50_000), many] },
 ];
 const million: Stage = {
-  schema: 'bench_million',
+  schema: 'knowledge_million',
   title: 'together',
   bases: [few, many, { chunks: 1_000_000, isChanged: false }],
 };
-const short: Stage[] = [{ schema: 'bench_few', title: 'alone', bases: [changed(300)] }];
+const short: Stage[] = [{ schema: 'knowledge_short', title: 'alone', bases: [changed(300)] }];
 
 /** Chunks stored and found by the service's own use cases on a real PostgreSQL, and `embed` through the gateway. */
 export function knowledgeFigures(options: BenchOptions): Promise<Figure[]> {
-  const measure = async (url: string) => {
-    const figures = [...(await embedFigures(url, options)), ...(await insertFigures(url, options))];
-    for (const stage of options.short ? short : stages) figures.push(...(await stageFigures(url, stage, options)));
-    if (options.millionUrl) figures.push(...(await stageFigures(options.millionUrl, million, options)));
+  const measure = async (ownUrl: string) => {
+    const { keptUrl, say } = options;
+    const url = keptUrl ?? ownUrl;
+    const all = options.short ? short : keptUrl ? [...stages, million] : stages;
+    for (const { schema, bases } of all) {
+      await using database = await openKnowledge(url, schema);
+      await fill(url, database, bases, say);
+    }
+    const figures = [...(await embedFigures(ownUrl, options)), ...(await insertFigures(ownUrl, options))];
+    for (const stage of all) figures.push(...(await stageFigures(url, stage, options)));
     return figures;
   };
   return onServers('knowledge', options, ({ env }) => measure(env.DATABASE_URL ?? ''), ['postgres']);
 }
 
 async function stageFigures(url: string, { schema, title, bases }: Stage, options: BenchOptions): Promise<Figure[]> {
-  const database: Database = await openKnowledge(url, schema);
+  await using database = await openKnowledge(url, schema);
   const figures: Figure[] = [];
-  try {
-    await fill(url, database, bases, options.say);
-    for (const base of bases) {
-      options.say(`retrieval of ${base.chunks} chunks, ${title}, ${options.rounds} rounds`);
-      figures.push(...(await retrievalFigures(database, base, title, options)));
-    }
-  } finally {
-    await database.close();
+  for (const base of bases) {
+    options.say(`retrieval of ${base.chunks} chunks, ${title}, ${options.rounds} rounds`);
+    figures.push(...(await retrievalFigures(database, base, title, options)));
   }
   return figures;
 }

@@ -21,8 +21,8 @@ export interface BenchOptions {
   short: boolean;
   /** Of the meshes, measures only what a turn costs. */
   turnsOnly: boolean;
-  /** A database in which knowledge keeps a base of a million chunks, measured too where it is named. */
-  millionUrl?: string | undefined;
+  /** A database that keeps the chunks of knowledge for the next run, a base of a million among them. */
+  keptUrl?: string | undefined;
   profileFolder?: string | undefined;
   /** Receives the name of the next measurement. */
   say: (text: string) => void;

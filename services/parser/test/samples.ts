@@ -61,3 +61,8 @@ export function sampleCsv(rows: number): Buffer {
   );
   return Buffer.from(`id,name,amount,day,note,paid\n${lines.join('\n')}\n`);
 }
+
+export function sampleMarkdown(lines: number): Buffer {
+  const text = (n: number) => (n % 20 === 0 ? `# Heading ${n}\n` : `- ${sentence(n % 50)}`);
+  return Buffer.from(`${Array.from({ length: lines }, (_, n) => text(n)).join('\n')}\n`);
+}

@@ -12,7 +12,7 @@ const endings: (() => unknown)[] = [];
 const t = { teardown: (end: () => unknown) => void endings.push(end) };
 const dependencies = { callers: createCallers(Buffer.from(MESH_KEY, 'base64')), addresses: createAddresses({}) };
 await startLedger(t, dependencies);
-const database = await openKnowledge(DATABASE_URL, 'bench_unit');
+const database = await openKnowledge(DATABASE_URL, 'knowledge_embed');
 await startService(t, knowledge, { database, dependencies });
 serve(dependencies.addresses.of('knowledge', 'graph'), async () => {
   for (const end of endings.toReversed()) await end();
