@@ -17,25 +17,24 @@ const changed = (chunks: number): Base => ({ chunks, isChanged: true });
 
 const few = changed(10_000);
 const many = changed(100_000);
-const stages: Stage[] = [
+const stages = (largest: number | undefined): Stage[] => [
   { schema: 'knowledge_few', title: 'alone', bases: [few] },
   { schema: 'knowledge_prose', title: 'of prose', bases: [{ ...few, isProse: true }] },
   { schema: 'knowledge_many', title: 'alone', bases: [many] },
-  { schema: 'knowledge_together', title: 'together', bases: [few, changed(20_000), changed(50_000), many] },
+  {
+    schema: 'knowledge_together',
+    title: 'together',
+    bases: [few, changed(20_000), changed(50_000), many, ...(largest ? [{ chunks: largest, isChanged: false }] : [])],
+  },
 ];
-const million: Stage = {
-  schema: 'knowledge_million',
-  title: 'together',
-  bases: [few, many, { chunks: 1_000_000, isChanged: false }],
-};
 const short: Stage[] = [{ schema: 'knowledge_short', title: 'alone', bases: [changed(300)] }];
 
 /** Chunks stored and found by the service's own use cases on a real PostgreSQL, and `embed` through the gateway. */
 export function knowledgeFigures(options: BenchOptions): Promise<Figure[]> {
   const measure = async (ownUrl: string) => {
-    const { keptUrl, say } = options;
+    const { keptUrl, largest, say } = options;
     const url = keptUrl ?? ownUrl;
-    const all = options.short ? short : keptUrl ? [...stages, million] : stages;
+    const all = options.short ? short : stages(largest);
     for (const { schema, bases } of all) {
       await using database = await openKnowledge(url, schema);
       await fill(url, database, bases, say);

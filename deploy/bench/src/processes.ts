@@ -21,7 +21,9 @@ export interface BenchOptions {
   short: boolean;
   /** Of the meshes, measures only what a turn costs. */
   turnsOnly: boolean;
-  /** A database that keeps the chunks of knowledge for the next run, a base of a million among them. */
+  /** The chunks of one more base of knowledge. */
+  largest?: number | undefined;
+  /** A database that keeps the chunks of knowledge for the next run. */
   keptUrl?: string | undefined;
   profileFolder?: string | undefined;
   /** Receives the name of the next measurement. */

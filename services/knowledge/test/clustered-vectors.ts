@@ -1,29 +1,34 @@
 import { dimensions, type Embedding } from '../src/embedder.ts';
 
-/** A document's themes and those of one of its chunks, with their weights. */
-const ofDocument = [1, 0.7, 0.4];
-const ofChunk = [0.5, 0.3];
+/** The weights of a document's subject, of its themes, and of those of one of its chunks. */
+const ofSubject = 0.8;
+const ofDocument = [0.6, 0.4];
+const ofChunk = [0.6, 0.4];
 
 /**
- * Unit vectors as embeddings of texts are: each document mixes three of many themes, each of its chunks two more, and the rest is
- * noise. Some themes are frequent. Two chunks of a document have a cosine of about 0.7, two of different ones mostly of about 0.
- * Always the same ones.
+ * Unit vectors as embeddings of texts are: each document has one of some subjects and two of many themes, each of its chunks two more
+ * themes, and the rest is noise. Some themes are frequent. Two chunks of a document have a cosine of about 0.6, two of documents with the
+ * same subject one of about 0.3, most others one of about 0. Always the same ones.
  */
-export function clusteredVectors({ themes = 2_000, noise = 0.5, noises = 2 ** 20 } = {}) {
+export function clusteredVectors({ subjects = 100, themes = 2_000, noise = 0.5, noises = 2 ** 20 } = {}) {
   const { normal } = randomness(1);
-  const all = Array.from({ length: themes }, () => Float32Array.from({ length: dimensions }, normal));
+  const directions = (length: number) =>
+    Array.from({ length }, () => Float32Array.from({ length: dimensions }, normal));
+  const [ofSubjects, ofThemes] = [directions(subjects), directions(themes)];
   const pool = Float32Array.from({ length: noises + dimensions }, normal);
 
   function mixture(random: () => number, weights: readonly number[]): Float32Array {
     const sum = new Float32Array(dimensions);
-    for (const weight of weights) addTo(sum, all[Math.floor(themes * random() ** 2)] ?? sum, 0, weight);
+    for (const weight of weights) addTo(sum, ofThemes[Math.floor(themes * random() ** 2)] ?? sum, 0, weight);
     return sum;
   }
 
   return {
     /** Chunks of the document of this number; with another `stream` other chunks of it, such as questions. */
     document(number: number, stream = 0): () => Embedding {
-      const about = mixture(randomness(2 * number).random, ofDocument);
+      const own = randomness(2 * number).random;
+      const about = mixture(own, ofDocument);
+      addTo(about, ofSubjects[Math.floor(subjects * own())] ?? about, 0, ofSubject);
       const { random } = randomness(2 * (number + 1_000_003 * stream) + 1);
       return () => {
         const vector = mixture(random, ofChunk);

@@ -21,7 +21,7 @@ const queries = 40;
 
 // Without a server there is no such index.
 onDatabaseServer(({ test, testSchema }) => {
-  /** A base with deleted and synced documents between the others, beside as many chunks of another tenant. */
+  /** A base with deleted and synced documents between the others, beside half as many chunks of another tenant. */
   async function filledBase(database: Database) {
     const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });
     let documents = 0;
