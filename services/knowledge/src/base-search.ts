@@ -152,7 +152,7 @@ export async function useIndex({ knex }: TenantDb): Promise<void> {
 /** The plan is then the one that reads the index in its order, whatever the planner thinks of the number of rows. */
 const indexSettings = {
   'hnsw.iterative_scan': 'relaxed_order',
-  'hnsw.ef_search': 1_000,
+  'hnsw.ef_search': 800,
   'hnsw.max_scan_tuples': 200_000,
   'hnsw.scan_mem_multiplier': 8,
   enable_seqscan: 'off',
