@@ -130,5 +130,5 @@ function isBuiltInDate(id: number): boolean {
 
 /** A bracket or quote without an end hides the rest, so that each character is looked at once. */
 function isDateFormat(format: string): boolean {
-  return /[ymdhs]/iu.test(format.replaceAll(/\[[^\]]*\]?|"[^"]*"?|\\./gu, ''));
+  return /[ymdhs]/iu.test(format.replaceAll(/\[[^\]]*\]?|"[^"]*"?|[\\_*]./gu, ''));
 }

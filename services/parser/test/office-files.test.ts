@@ -103,6 +103,15 @@ test('a workbook that was written as a stream is read alike', async (t) => {
   t.true(text.endsWith('| text 299 | 299 |\n| text 300 | 300 |\n\n'));
 });
 
+test('a number is no date where its format fills or leaves the room of a letter', async (t) => {
+  const book = new exceljs.Workbook();
+  const cell = book.addWorksheet('a').getCell('A1');
+  cell.value = 1234.5;
+  cell.numFmt = '_-* #,##0.00\\ _D_M_-;*m#,##0';
+  const bytes = Buffer.from(await book.xlsx.writeBuffer());
+  t.is(await textOf('xlsx', bytes), '## a\n\n| 1234.5 |\n| --- |\n\n');
+});
+
 test('dates that a formula computes are ISO, in both epochs of workbooks', async (t) => {
   const styles = `<styleSheet><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="164" applyNumberFormat="1"/></cellXfs></styleSheet>`;
   const row = '<row r="1"><c r="A1" s="1"><f>TODAY()</f><v>46053</v></c><c r="B1" s="1"><v>46053.5</v></c></row>';
