@@ -27,6 +27,12 @@ test('a task that throws is rejected with its message, and the thread goes on', 
   t.is(await thread.run(2), 2);
 });
 
+test('a task that cannot be sent to a thread fails, and the thread goes on', async (t) => {
+  const thread = threadOf<unknown>(t, 'return 1');
+  await t.throwsAsync(async () => thread.run(() => 'a function'), { name: 'DataCloneError' });
+  t.is(await thread.run('a text'), 1);
+});
+
 test('where the thread dies, its task is rejected and it has ended', async (t) => {
   const thread = threadOf(t, 'process.exit(3)');
   await t.throwsAsync(thread.run(1), { instanceOf: TaskThreadEnded, message: 'The thread that computes has ended' });

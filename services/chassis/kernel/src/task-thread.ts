@@ -50,9 +50,9 @@ export function startTaskThread<Task, Answer>({ module, name, purpose }: TaskThr
     /** @throws TaskThreadEnded; Error with the message of what the task threw, or while another task is under way. */
     run(task: Task): Promise<Answer> {
       if (ended || pending) return Promise.reject(new Error(`The thread ${purpose} takes no task now`));
-      pending = Promise.withResolvers();
-      worker.ref();
       worker.postMessage(task);
+      worker.ref();
+      pending = Promise.withResolvers();
       return pending.promise;
     },
     async end(): Promise<void> {
