@@ -2,6 +2,7 @@ import { onEveryDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import { operation } from '../src/embeddings/metered-embedder.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { textOf } from './knowledge-app.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
 
@@ -71,6 +72,43 @@ onEveryDatabase(({ test, testSchema }) => {
         hybrid.found.map(({ content }) => content),
         ['The otter dives, as it is'],
       );
+    });
+
+    test(`${plan}: a search while a text is changed and re-synced finds one whole generation, never none or two`, async (t) => {
+      const { ask, of, graph } = await unit(t);
+      const base = await of(1).base();
+      const change = async (mutation: string, variables: object) => {
+        const { errors } = await graph(userOf(1), mutation, { ...variables });
+        t.is(errors, undefined);
+      };
+      await change('mutation ($input: IngestDocumentInput!) { ingestDocument(input: $input) }', {
+        input: { knowledgeBaseId: base, fileName: 'a.md', text: textOf(3, 'otters') },
+      });
+      const id = (await ask(base, 'otters')).found[0]?.documentId;
+      const work = { isOver: false };
+      const seen = new Set<string>();
+      const readers = ['COSINE', 'HYBRID'].map(async (mode) => {
+        while (!work.isOver) {
+          const { found } = await ask(base, 'all about otters and bees', { topK: 20, mode });
+          const subjects = new Set(found.map(({ content }) => /about (\w+)/u.exec(content)?.[1]));
+          seen.add(`${found.length} ${[...subjects].join(' ')}`);
+        }
+      });
+      for (const [chunks, subject] of [
+        [5, 'bees'],
+        [3, 'otters'],
+        [5, 'bees'],
+        [3, 'otters'],
+      ] as const) {
+        await change('mutation ($id: Int!, $text: String!) { updateKnowledgeDocumentText(id: $id, text: $text) }', {
+          id,
+          text: textOf(chunks, subject),
+        });
+        await change('mutation ($id: Int!) { resyncKnowledgeDocument(id: $id) }', { id });
+      }
+      work.isOver = true;
+      await Promise.all(readers);
+      t.deepEqual([...seen].toSorted(), ['3 otters', '5 bees']);
     });
 
     test(`${plan}: a base that is deleted, absent or another tenant's is NOT_FOUND`, async (t) => {
