@@ -18,6 +18,7 @@ interface ParsedText {
   pageStarts: number[] | null;
 }
 
+/** Stores the text, and a job that indexes it. @throws DomainError `invalid`, `notFound`, `forbidden` */
 export async function completeDocument(
   { database }: Ports,
   caller: Caller,

@@ -28,6 +28,7 @@ export interface BuiltGeneration {
 
 interface BuildOptions {
   signal: AbortSignal;
+  /** Before anything is embedded or stored. */
   quota?: (chunks: number) => Promise<void>;
 }
 
@@ -92,7 +93,8 @@ export async function fillGeneration(
 }
 
 /**
- * Makes a built generation the searched one. The caller has locked base and document (`lockInBase`, or `publish`) in this transaction.
+ * Makes a built generation the searched one. The caller has locked base and document (`lockInBase`, or `publish`) in this transaction
+ * and checked that the document is still to be indexed.
  * @throws DomainError `invalid`: the plan's chunks; `unavailable`: built for a model that is no longer the base's, or too slowly
  */
 export async function switchGeneration(

@@ -112,7 +112,7 @@ export type CreateKnowledgeBaseInput = {
 export type IngestDocumentInput = {
   /** The base that it goes into. */
   knowledgeBaseId: Scalars['Int']['input'];
-  /** A label, at most 255 characters; not blank. `.md` at its end makes it Markdown. */
+  /** A label of one line, at most 255 characters; not blank. `.md` at its end makes it Markdown. */
   fileName: Scalars['String']['input'];
   /** At most 500,000 characters; not blank. */
   text: Scalars['String']['input'];
@@ -122,7 +122,7 @@ export type IngestDocumentInput = {
 export type RequestKnowledgeDocumentUploadInput = {
   /** The base that it goes into. */
   knowledgeBaseId: Scalars['Int']['input'];
-  /** A label, at most 255 characters; not blank. */
+  /** A label of one line, at most 255 characters; not blank. */
   fileName: Scalars['String']['input'];
   /** PDF, DOCX, Markdown, CSV or XLSX, as its MIME type; the PUT must carry it as its content type. */
   mimeType: Scalars['String']['input'];
@@ -143,7 +143,7 @@ export type RequestKnowledgeDocumentUploadResult = {
 export type ConfirmKnowledgeDocumentUploadInput = {
   /** The base that the upload was requested for. */
   knowledgeBaseId: Scalars['Int']['input'];
-  /** A label, at most 255 characters; not blank. */
+  /** A label of one line, at most 255 characters; not blank. */
   fileName: Scalars['String']['input'];
   /** As requested. */
   mimeType: Scalars['String']['input'];
@@ -166,7 +166,7 @@ export type IngestDocumentFromUrlInput = {
   knowledgeBaseId: Scalars['Int']['input'];
   /** http or https, of a public address; at most 2,048 characters. */
   url: Scalars['String']['input'];
-  /** A label, at most 255 characters; default: the page's title, else the host. */
+  /** A label of one line, at most 255 characters; default: the page's title, else the host. */
   fileName?: InputMaybe<Scalars['String']['input']>;
 };
 
