@@ -3,12 +3,14 @@ import { FileProblem } from './file-problem.ts';
 import type { OfficeArchive } from './office-archive.ts';
 import { readXml } from './office-xml.ts';
 
+export type NumberStyle = 'number' | 'date' | 'duration';
+
 export interface Book {
   /** Those that are shown, in their order. */
   sheets: { name: string; part: string }[];
   strings: string[];
-  /** Of each style, whether it shows a number as a date. */
-  dateStyles: boolean[];
+  /** What each style shows a number as. */
+  styles: NumberStyle[];
   /** Its days count from 1904. */
   is1904: boolean;
 }
@@ -26,7 +28,7 @@ export async function readBook(archive: OfficeArchive): Promise<Book> {
     sheets,
     is1904,
     strings: await readStrings(archive, partOf('sharedStrings')),
-    dateStyles: await readDateStyles(archive, partOf('styles')),
+    styles: await readStyles(archive, partOf('styles')),
   };
 }
 
@@ -66,10 +68,15 @@ async function readStrings(archive: OfficeArchive, part: string | undefined): Pr
     ...rich,
     close(name) {
       rich.close(name);
-      if (name === 'si') strings.push(rich.take());
+      if (name === 'si') strings.push(unescaped(rich.take()));
     },
   });
   return strings;
+}
+
+/** A text writes what XML has no character for, such as a carriage return, as `_x000D_`. */
+export function unescaped(text: string): string {
+  return text.replaceAll(/_x([\da-f]{4})_/giu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 /** Joins the runs of a string, without its phonetic ones, which repeat the text as it is pronounced. */
@@ -97,24 +104,24 @@ export function richText() {
   };
 }
 
-async function readDateStyles(archive: OfficeArchive, part: string | undefined): Promise<boolean[]> {
-  const dateStyles: boolean[] = [];
-  if (part === undefined) return dateStyles;
-  const isDate = new Map<number, boolean>();
+async function readStyles(archive: OfficeArchive, part: string | undefined): Promise<NumberStyle[]> {
+  const styles: NumberStyle[] = [];
+  if (part === undefined) return styles;
+  const own = new Map<number, NumberStyle>();
   let list = '';
   await readXml(archive.part(part), {
     open(name, { numFmtId = '0', formatCode = '' }) {
       if (name === 'numFmts' || name === 'cellXfs') list = name;
-      else if (name === 'numFmt' && list === 'numFmts') isDate.set(Number(numFmtId), isDateFormat(formatCode));
+      else if (name === 'numFmt' && list === 'numFmts') own.set(Number(numFmtId), styleOf(formatCode));
       else if (name === 'xf' && list === 'cellXfs') {
-        dateStyles.push(isDate.get(Number(numFmtId)) ?? isBuiltInDate(Number(numFmtId)));
+        styles.push(own.get(Number(numFmtId)) ?? builtInStyle(Number(numFmtId)));
       }
     },
     close(name) {
       if (name === list) list = '';
     },
   });
-  return dateStyles;
+  return styles;
 }
 
 const builtInDates = [
@@ -123,12 +130,16 @@ const builtInDates = [
   [45, 47],
   [50, 58],
 ] as const;
+const builtInDuration = 46;
 
-function isBuiltInDate(id: number): boolean {
-  return builtInDates.some(([first, last]) => id >= first && id <= last);
+function builtInStyle(id: number): NumberStyle {
+  if (id === builtInDuration) return 'duration';
+  return builtInDates.some(([first, last]) => id >= first && id <= last) ? 'date' : 'number';
 }
 
 /** A bracket or quote without an end hides the rest, so that each character is looked at once. */
-function isDateFormat(format: string): boolean {
-  return /[ymdhs]/iu.test(format.replaceAll(/\[[^\]]*\]?|"[^"]*"?|[\\_*]./gu, ''));
+function styleOf(format: string): NumberStyle {
+  const shown = format.replaceAll(/"[^"]*"?|[\\_*]./gu, '');
+  if (/\[(?:h+|m+|s+)\]/iu.test(shown)) return 'duration';
+  return /[ymdhs]/iu.test(shown.replaceAll(/\[[^\]]*\]?/gu, '')) ? 'date' : 'number';
 }

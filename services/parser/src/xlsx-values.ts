@@ -1,4 +1,4 @@
-import type { Book } from './xlsx-book.ts';
+import { type Book, type NumberStyle, unescaped } from './xlsx-book.ts';
 
 export interface CellValue {
   type: string;
@@ -6,18 +6,24 @@ export interface CellValue {
   raw: string;
 }
 
-export function cellText({ type, styleIndex, raw }: CellValue, { strings, dateStyles, is1904 }: Book): string {
-  if (raw === '') return '';
+export function cellText({ type, styleIndex, raw }: CellValue, { strings, styles, is1904 }: Book): string {
+  if (raw.trim() === '') return '';
   switch (type) {
     case 's':
       return strings[Number(raw)] ?? '';
     case 'b':
-      return Number(raw) === 0 ? 'FALSE' : 'TRUE';
+      return ['0', 'false'].includes(raw.trim()) ? 'FALSE' : 'TRUE';
     case 'n':
-      return dateStyles[styleIndex] ? dateText(dateOf(Number(raw), is1904)) : numberText(Number(raw));
+      return styled(Number(raw), styles[styleIndex] ?? 'number', is1904);
     default:
-      return raw;
+      return unescaped(raw);
   }
+}
+
+function styled(value: number, style: NumberStyle, is1904: boolean): string {
+  if (style === 'duration') return durationText(value);
+  if (style === 'number' || value < 0) return numberText(value);
+  return value < 1 ? durationText(value) : dateText(dateOf(value, is1904));
 }
 
 /** As a person sees it: 0.1 + 0.2 is 0.3. */
@@ -34,11 +40,18 @@ function dateOf(days: number, is1904: boolean): Date {
   return new Date(Math.round((days - daysTo1970 + (is1904 ? daysFrom1900To1904 : 0)) * dayMs));
 }
 
-/** `2026-01-31`, with a time where it has one; a time alone, which is less than a day, as such. */
+/** `36:00:00`; of less than a day, a time of day too. */
+function durationText(days: number): string {
+  if (!Number.isFinite(days)) return '';
+  const seconds = Math.round(Math.abs(days) * 86_400);
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return `${days < 0 ? '-' : ''}${parts.map((part) => String(part).padStart(2, '0')).join(':')}`;
+}
+
+/** `2026-01-31`, with a time where it has one. */
 function dateText(date: Date): string {
   const ms = Math.round(date.getTime() / 1_000) * 1_000;
   if (Number.isNaN(ms)) return '';
   const iso = new Date(ms).toISOString();
-  if (ms < (1 - daysTo1970) * dayMs) return iso.slice(11, 19);
   return ms % dayMs === 0 ? iso.slice(0, -'T00:00:00.000Z'.length) : iso.slice(0, -'.000Z'.length);
 }

@@ -135,6 +135,35 @@ test('dates that a formula computes are ISO, in both epochs of workbooks', async
   t.regex(await textOf('xlsx', makeZip(in1904)), /\| 2030-02-01 \| 2030-02-01T12:00:00 \|/);
 });
 
+test('a duration is not taken for a date, nor a time of day, in both epochs of workbooks', async (t) => {
+  const formats = ['[h]:mm:ss', 'h:mm', 'yyyy-mm-dd'].map(
+    (code, at) => `<numFmt numFmtId="${200 + at}" formatCode="${code}"/>`,
+  );
+  const xfs = [0, 200, 201, 202, 46].map((id) => `<xf numFmtId="${id}"/>`);
+  const styles = `<styleSheet><numFmts>${formats.join('')}</numFmts><cellXfs>${xfs.join('')}</cellXfs></styleSheet>`;
+  const row =
+    '<row><c s="1"><v>1.5</v></c><c s="4"><v>-0.25</v></c><c s="2"><v>0.5</v></c><c s="3"><v>-5</v></c><c s="2"><v> </v></c></row>';
+  for (const epoch of ['0', '1']) {
+    const entries = xlsxEntries([['a', row]]).map(({ name, content }) => ({
+      name,
+      content: String(content)
+        .replace('<workbookPr/>', `<workbookPr date1904="${epoch}"/>`)
+        .replace('</Relationships>', '<Relationship Id="s" Type="x/styles" Target="/xl/styles.xml"/></Relationships>'),
+    }));
+    const text = await textOf('xlsx', makeZip([...entries, { name: 'xl/styles.xml', content: styles }]));
+    t.regex(text, /^\| 36:00:00 \| -06:00:00 \| 12:00:00 \| -5 \|$/m, epoch);
+  }
+});
+
+test('characters that a workbook writes as codes are read, and falsehoods that it writes as words', async (t) => {
+  const row =
+    '<row><c t="inlineStr"><is><t>one_x000D_\ntwo</t></is></c><c t="str"><v>_x0041_ _x005F_x0041_</v></c><c t="b"><v>false</v></c></row>';
+  t.regex(await textOf('xlsx', makeXlsx([['a', row]])), /^\| one two \| A _x0041_ \| FALSE \|$/m);
+  const book = new exceljs.Workbook();
+  book.addWorksheet('a').addRow(['line_x000D_\nline']);
+  t.regex(await textOf('xlsx', Buffer.from(await book.xlsx.writeBuffer())), /^\| line line \|$/m);
+});
+
 test('a value in the last column makes no table of sixteen thousand columns', async (t) => {
   t.is(
     await textOf('xlsx', makeXlsx([['a', `<row r="9">${textCell('A9', 'first')}${textCell('XFD9', 'last')}</row>`]])),
