@@ -140,10 +140,10 @@ test('a refused key, a wrong address and an answer without vectors are for the o
     t.notRegex(error?.message ?? '', /40\d|127\.0|secret/u);
     return isMisconfigured(error);
   };
-  for (const status of [401, 403, 404, 301]) t.true(await isMisconfiguredBy({ status }), `${status}`);
+  for (const status of [401, 403, 404, 301, 501]) t.true(await isMisconfiguredBy({ status }), `${status}`);
   t.true(await isMisconfiguredBy({ status: 401 }, 'earlier'));
   t.true(await isMisconfiguredBy({ body: { data: [] } }));
-  for (const status of [429, 503]) t.false(await isMisconfiguredBy({ status }), `${status}`);
+  for (const status of [429, 503, 507, 522]) t.false(await isMisconfiguredBy({ status }), `${status}`);
   t.false(await isMisconfiguredBy({ cut: true }));
   t.false(await isMisconfiguredBy({ status: 404 }, 'earlier'));
 });

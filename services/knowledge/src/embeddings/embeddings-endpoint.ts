@@ -18,7 +18,8 @@ export interface EndpointAnswer {
 
 export type EmbeddingsEndpoint = ReturnType<typeof embeddingsEndpoint>;
 
-const passing = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+const passing = new Set([408, 409, 425, 429]);
+const notImplemented = 501;
 const refusingKey = new Set([401, 403]);
 /** The endpoint does not take these texts. */
 const refusing = new Set([400, 413, 422]);
@@ -89,7 +90,7 @@ export function embeddingsEndpoint(
           const { status, wait, text } = await ask(body, signal);
           if (status === 200) return read(text, texts.length);
           log.warn({ status, model, texts: texts.length }, 'the embeddings endpoint refused a request');
-          if (!passing.has(status)) throw refusalOf(status, model);
+          if (!isPassing(status)) throw refusalOf(status, model);
           pauseMs = retryAfterMs(wait) ?? pauseMs;
           if (attempt === attempts || pauseMs > longestPauseMs) throw unavailable(away);
         } catch (error) {
@@ -104,6 +105,11 @@ export function embeddingsEndpoint(
     },
     close: () => pool.destroy(),
   };
+}
+
+/** Also what a proxy before the endpoint says, such as 522. */
+function isPassing(status: number): boolean {
+  return passing.has(status) || (status >= 500 && status !== notImplemented);
 }
 
 function isFailure(error: unknown): error is Error {
