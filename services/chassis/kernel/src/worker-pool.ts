@@ -8,6 +8,7 @@ export interface PooledWorker {
 export function workerPool<Worker extends PooledWorker>(start: () => Worker) {
   const workers = new Set<Worker>();
   let idle: Worker[] = [];
+  let isClosed = false;
 
   return {
     async use<T>(work: (worker: Worker) => Promise<T>): Promise<T> {
@@ -17,12 +18,14 @@ export function workerPool<Worker extends PooledWorker>(start: () => Worker) {
       try {
         return await work(worker);
       } finally {
-        if (worker.ended) workers.delete(worker);
+        if (isClosed) await worker.end();
+        else if (worker.ended) workers.delete(worker);
         else idle.push(worker);
       }
     },
-    /** Ends all workers, those in use too. */
+    /** Ends all workers, those in use too. One that is used after that ends with its work. */
     async close(): Promise<void> {
+      isClosed = true;
       const ending = [...workers];
       workers.clear();
       idle = [];

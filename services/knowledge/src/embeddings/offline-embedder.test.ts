@@ -83,3 +83,18 @@ test('an abort ends a long embedding', async (t) => {
   const left = AbortSignal.abort(new Error('left'));
   await t.throwsAsync(embedder.embed([longText], 1, left), { message: 'left' });
 });
+
+test('a thread that starts after the end ends with its texts', async (t) => {
+  const threads: ReturnType<typeof startEmbeddingThread>[] = [];
+  const embedder = offlineEmbedder(() => {
+    const thread = startEmbeddingThread();
+    threads.push(thread);
+    return thread;
+  });
+  await embedder.close();
+  t.is((await embedder.embed([longText], 1, undefined)).length, 1);
+  t.deepEqual(
+    threads.map(({ ended }) => ended),
+    [true],
+  );
+});
