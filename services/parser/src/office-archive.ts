@@ -25,8 +25,9 @@ export async function openOfficeArchive(
   const zip = await promisify(fromBuffer as never as OpenZip)(bytes, { lazyEntries: true }).catch(damaged);
   const entries = await readEntries(zip);
   checkEntries(entries, bytes.length, maxInflatedBytes);
-  const byName = new Map(entries.map((entry) => [entry.fileName, entry]));
-  const kind = archiveKindOf(new Set(byName.keys()));
+  const names = entries.map(({ fileName }) => fileName);
+  const byName = new Map(entries.map((entry) => [nameKey(entry), entry]));
+  const kind = archiveKindOf(new Set(names));
   if (kind !== type) throw new FileProblem('mislabelled', { found: kind });
   const openStream = promisify(zip.openReadStream.bind(zip) as OpenStream);
   let inflated = 0;
@@ -54,10 +55,10 @@ export async function openOfficeArchive(
   }
 
   return {
-    names: [...byName.keys()],
-    has: (name: string) => byName.has(name),
+    names,
+    has: (name: string) => byName.has(nameKey({ fileName: name })),
     part(name: string): Part {
-      const entry = byName.get(name);
+      const entry = byName.get(nameKey({ fileName: name }));
       if (!entry) throw new FileProblem('damaged');
       return { chunks: chunksOf(entry) };
     },
@@ -106,8 +107,13 @@ function checkEntries(entries: Entry[], archiveBytes: number, maxInflatedBytes: 
     end = entry.relativeOffsetOfLocalHeader + localHeaderBytes + entry.fileNameLength + entry.compressedSize;
   }
   if (end > archiveBytes) throw new FileProblem('invalidArchive');
-  const names = new Set(entries.map(({ fileName }) => fileName));
+  const names = new Set(entries.map(nameKey));
   if (names.size < entries.length) throw new FileProblem('invalidArchive');
+}
+
+/** In a package, names are equal whatever their case. */
+function nameKey({ fileName }: Pick<Entry, 'fileName'>): string {
+  return fileName.toLowerCase();
 }
 
 /** yauzl has no codes. */

@@ -164,6 +164,18 @@ test('characters that a workbook writes as codes are read, and falsehoods that i
   t.regex(await textOf('xlsx', Buffer.from(await book.xlsx.writeBuffer())), /^\| line line \|$/m);
 });
 
+test('parts are found whatever the case of their names, as a package has them', async (t) => {
+  const strings = '<Relationship Id="s" Type="x/sharedStrings" Target="sharedStrings.xml"/>';
+  const entries = xlsxEntries([['a', '<row><c t="s"><v>0</v></c></row>']]).map(({ name, content }) => ({
+    name,
+    content: String(content).replace('</Relationships>', `${strings}</Relationships>`),
+  }));
+  const book = [...entries, { name: 'xl/SharedStrings.xml', content: '<sst><si><t>shared</t></si></sst>' }];
+  t.regex(await textOf('xlsx', makeZip(book)), /^\| shared \|$/m);
+  const twice = [...book, { name: 'XL/sharedStrings.xml', content: '<sst/>' }];
+  t.regex(await reasonFor('xlsx', makeZip(twice)), /^The file is damaged: parts of its archive overlap/);
+});
+
 test('a value in the last column makes no table of sixteen thousand columns', async (t) => {
   t.is(
     await textOf('xlsx', makeXlsx([['a', `<row r="9">${textCell('A9', 'first')}${textCell('XFD9', 'last')}</row>`]])),
