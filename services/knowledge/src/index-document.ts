@@ -2,13 +2,13 @@ import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
-import { jobs } from '@parley/postgres/jobs/jobs';
 import { baseStore } from './base-store.ts';
 import type { KnowledgeConfig } from './config.ts';
 import { documentStore } from './document-store.ts';
 import { isMisconfigured } from './embedder.ts';
 import { findTenant } from './find-tenant.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
+import { appendAgain, type Failures, oneMore } from './job-patience.ts';
 import { failParse, isParsed, lockWaiting, type Parse, waits } from './parsing.ts';
 import type { Ports } from './ports.ts';
 import { endParsing } from './queue-parsing.ts';
@@ -18,32 +18,39 @@ export const indexKind = 'knowledge.index';
 
 const suspendedRetryMs = 10_000;
 /** With pauses that double up to a minute: about a day, and more where the endpoint is slow to fail. */
-const outage = {
-  attempts: 1_500,
-  reason: 'The text could not be indexed because a service that is needed for it was away for too long. Try again.',
-};
+const mostOutages = 1_500;
+const tooLongAway =
+  'The text could not be indexed because a service that is needed for it was away for too long. Try again.';
 /** Minutes, in which an operator may correct it. */
 const misconfiguration = {
+  name: 'misconfiguration',
   attempts: 10,
+  pauseMs: 30_000,
   reason:
     'The text could not be indexed because the embeddings of this installation are not set up correctly. Ask its operator, then try again.',
 };
 const defect = {
+  name: 'defect',
   attempts: 3,
+  pauseMs: 2_000,
   reason: 'The text could not be indexed because something went wrong on our side. Try again later.',
 };
 
-interface IndexRun extends JobRun<Parse> {
+interface IndexJob extends Parse {
+  failures?: Failures | undefined;
+}
+
+interface IndexRun extends JobRun<IndexJob> {
   caller: TenantCaller;
 }
 
 export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: KnowledgeConfig): JobDeclaration {
-  return job<Parse>({
+  return job<IndexJob>({
     kind: indexKind,
     gauge: { name: 'parley_knowledge_indexing', help: 'Parsed documents being chunked and embedded' },
     concurrency: indexConcurrency,
     perTenantLimit: indexPerTenant,
-    // `reasonOf` gives up before, with a reason.
+    // `indexDocument` gives up before, with a reason.
     maxAttempts: 1_000_000,
     // Nobody waits for the result, and another process can start again.
     stopGraceMs: 1_000,
@@ -59,7 +66,7 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
 async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
   const tenant = await findTenant(ports, run.caller, run.signal);
   if (!tenant) return end(ports, run, 'The workspace was deleted.');
-  if (tenant.suspended) return later(ports, run);
+  if (tenant.suspended) return appendAgain(ports, run, run.data, suspendedRetryMs);
   let built: BuiltGeneration | undefined;
   try {
     built = await build(ports, run);
@@ -67,14 +74,26 @@ async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
     await publish(ports, run, built);
   } catch (error) {
     if (built) await discardGeneration(ports, run.caller, run.data.documentId, built.generation);
-    const reason = reasonOf(error, run);
-    if (reason === undefined) throw error;
-    if (!isDomainError(error) || isDomainError(error, 'unavailable')) {
-      const { tenantId, attempt, data } = run;
-      ports.log.error({ err: error, tenantId, attempt, documentId: data.documentId }, 'document not indexed; given up');
-    }
-    await end(ports, run, reason);
+    if (run.signal.aborted) throw error;
+    const refusal = refusalOf(error);
+    if (refusal !== undefined) return end(ports, run, refusal);
+    await waitOrGiveUp(ports, run, error);
   }
+}
+
+/** @throws what failed, where that was an outage: the job starts again after a pause. */
+async function waitOrGiveUp(ports: Ports, run: IndexRun, error: unknown): Promise<void> {
+  const { data, tenantId, attempt } = run;
+  const about = { err: error, tenantId, documentId: data.documentId };
+  const fault = faultOf(error);
+  if (!fault && attempt < mostOutages) throw error;
+  const failures = fault && oneMore(data.failures, fault);
+  if (fault && failures) {
+    ports.log.warn({ ...about, failures }, 'document not indexed; will retry');
+    return appendAgain(ports, run, { ...data, failures }, fault.pauseMs);
+  }
+  ports.log.error(about, 'document not indexed; given up');
+  return end(ports, run, fault?.reason ?? tooLongAway);
 }
 
 async function build(ports: Ports, { data, tenantId, caller, signal }: IndexRun): Promise<BuiltGeneration | undefined> {
@@ -113,13 +132,6 @@ async function publish(
   );
 }
 
-async function later({ database }: Ports, { data, key, tenantId, lease }: IndexRun): Promise<void> {
-  await database.transact(tenantId, async (db) => {
-    await jobs(db).append<Parse>({ kind: indexKind, key, data, delayMs: suspendedRetryMs });
-    await lease.complete(db);
-  });
-}
-
 async function end({ database }: Ports, { data, tenantId, lease }: IndexRun, reason: string): Promise<void> {
   await database.transact(tenantId, async (db) => {
     if (await lockWaiting(db, data)) await failParse(db, data, reason);
@@ -127,15 +139,13 @@ async function end({ database }: Ports, { data, tenantId, lease }: IndexRun, rea
   });
 }
 
-function reasonOf(error: unknown, { signal, attempt }: IndexRun): string | undefined {
-  if (signal.aborted) return undefined;
+function refusalOf(error: unknown): string | undefined {
   if (isDomainError(error, 'invalid')) return error.message;
-  if (isDomainError(error, 'notFound')) return 'The knowledge base was deleted.';
-  const { attempts, reason } = patienceWith(error);
-  return attempt < attempts ? undefined : reason;
+  return isDomainError(error, 'notFound') ? 'The knowledge base was deleted.' : undefined;
 }
 
-function patienceWith(error: unknown): typeof outage {
+/** Undefined for an outage. */
+function faultOf(error: unknown): typeof defect | undefined {
   if (isMisconfigured(error)) return misconfiguration;
-  return isDomainError(error, 'unavailable') ? outage : defect;
+  return isDomainError(error, 'unavailable') ? undefined : defect;
 }

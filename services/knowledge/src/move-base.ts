@@ -14,6 +14,7 @@ import { isMisconfigured } from './embedder.ts';
 import { findTenant } from './find-tenant.ts';
 import { generationStore } from './generation-store.ts';
 import { discardGeneration, fillGeneration } from './index-text.ts';
+import { appendAgain, type Failures, oneMore, type Patience } from './job-patience.ts';
 import type { Ports } from './ports.ts';
 
 interface MoveBase {
@@ -31,9 +32,13 @@ type MovePorts = Pick<Ports, 'database' | 'embedder' | 'identity' | 'log'> & {
 
 const moveBaseKind = 'knowledge.move-base';
 const basesAtOnce = 100;
-const attemptsWithRefusedText = 3;
+const refusedText = { name: 'refused text', attempts: 3, pauseMs: 2_000 };
 /** Of a refused key, say: the operator may correct that within minutes. */
-const attemptsWithFault = 10;
+const fault = { name: 'fault', attempts: 10, pauseMs: 30_000 };
+
+interface MoveJob extends MoveBase {
+  failures?: Failures | undefined;
+}
 
 class MoveGivenUp extends Error {
   override name = 'MoveGivenUp';
@@ -71,7 +76,7 @@ export function modelChange(ports: MovePorts): Part {
 }
 
 export function moveBaseJob(ports: MovePorts): JobDeclaration {
-  return job<MoveBase>({
+  return job<MoveJob>({
     kind: moveBaseKind,
     gauge: { name: 'parley_knowledge_bases_moving', help: 'Bases that are embedded with another model' },
     concurrency: 2,
@@ -85,7 +90,7 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
 }
 
 /** Document by document beside what is searched, and then all in one step. What was prepared stays where the process dies. */
-async function moveBase(ports: MovePorts, run: JobRun<MoveBase>): Promise<void> {
+async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { knowledgeBaseId } = data;
   const caller = serviceCaller('knowledge', tenantId, `move-base-${knowledgeBaseId}`) as TenantCaller;
@@ -98,8 +103,11 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveBase>): Promise<void> 
     const move = { knowledgeBaseId, model };
     const document = await ports.database.transact(tenantId, (db) => baseMoveStore(db, knowledgeBaseId).nextDocument());
     if (document) {
-      const prepared = prepare(ports, caller, move, document, signal);
-      await prepared.catch((error: unknown) => failed(ports, run, document.id, error));
+      try {
+        await prepare(ports, caller, move, document, signal);
+      } catch (error) {
+        return waitOrGiveUp(ports, run, document.id, error);
+      }
     } else await switchBase(ports, tenantId, move);
   }
 }
@@ -111,24 +119,31 @@ async function endMove({ database }: MovePorts, { data, tenantId, lease }: JobRu
   });
 }
 
-/** @throws MoveGivenUp where this has happened often enough, else the error. */
-function failed(
-  { log, failedMoves: failures }: MovePorts,
-  { data, tenantId, attempt, signal }: JobRun<MoveBase>,
+/** @throws MoveGivenUp, or what failed, where that was an outage: the job starts again after a pause. */
+async function waitOrGiveUp(
+  { log, failedMoves: givenUp, ...ports }: MovePorts,
+  run: JobRun<MoveJob>,
   documentId: number,
   error: unknown,
-): never {
-  if (signal.aborted || attempt < mostAttempts(error)) throw error;
-  failures.add();
-  const where = { tenantId, ...data, documentId };
-  log.error({ err: error, ...where }, 'base not embedded with another model; tried again at the next start');
+): Promise<void> {
+  const { data, tenantId, signal } = run;
+  const patience = patienceWith(error);
+  if (signal.aborted || !patience) throw error;
+  const about = { err: error, tenantId, knowledgeBaseId: data.knowledgeBaseId, documentId };
+  const failures = oneMore(data.failures, patience);
+  if (failures) {
+    log.warn({ ...about, failures }, 'document not embedded with another model; will retry');
+    return appendAgain(ports, run, { ...data, failures }, patience.pauseMs);
+  }
+  givenUp.add();
+  log.error(about, 'base not embedded with another model; tried again at the next start');
   throw new MoveGivenUp('The base keeps its embedding model', { cause: error });
 }
 
-/** Outages, the spend cap and documents that are deleted meanwhile end some time. */
-function mostAttempts(error: unknown): number {
-  if (!isDomainError(error) || isMisconfigured(error)) return attemptsWithFault;
-  return error.reason === 'EMBEDDING_REFUSED' ? attemptsWithRefusedText : Number.POSITIVE_INFINITY;
+/** Undefined for what ends some time: outages, the spend cap and documents that are deleted meanwhile. */
+function patienceWith(error: unknown): Patience | undefined {
+  if (!isDomainError(error) || isMisconfigured(error)) return fault;
+  return error.reason === 'EMBEDDING_REFUSED' ? refusedText : undefined;
 }
 
 /** The model that the base's documents are prepared for; undefined where the job is done. */

@@ -15,7 +15,7 @@ import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { modelChange, moveBaseJob } from '../src/move-base.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
-import { skipAttempts } from './skip-attempts.ts';
+import { skipAttempts, skipFailures } from './skip-attempts.ts';
 import { storedChunks } from './stored-chunks.ts';
 
 const earlier = 'an-earlier-model';
@@ -214,9 +214,9 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     return { database, mine, base, embedder, jobsOf, registered };
   }
 
-  for (const [what, error, attempts] of [
-    ['a text that the endpoint refuses', badRequest('too long', 'EMBEDDING_REFUSED'), 3],
-    ['a key that it refuses', unavailable('away', new EmbeddingsMisconfigured('status 401')), 10],
+  for (const [what, failure, error, attempts] of [
+    ['a text that the endpoint refuses', 'refused text', badRequest('too long', 'EMBEDDING_REFUSED'), 3],
+    ['a key that it refuses', 'fault', unavailable('away', new EmbeddingsMisconfigured('status 401')), 10],
   ] as const) {
     test(`with ${what} a base keeps its model after ${attempts} attempts, and is tried again at the next start`, async (t) => {
       let refused = 0;
@@ -227,7 +227,8 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
         throw error;
       });
       const { failures, stop } = await startMoving(t, { database, embedder });
-      await eventually('it waits', () => skipAttempts(database, 'knowledge.move-base', attempts - 1));
+      const waits = () => skipFailures(database, 'knowledge.move-base', failure, attempts - 1);
+      await eventually('it waits', waits);
       await eventually('it has failed', async () => (await jobsOf()).every(({ state }) => state === 'failed'));
       t.is(refused, 2);
       t.is(failures(), 1);
@@ -241,6 +242,18 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       t.deepEqual(await searchedBy(database, embedOffline), { right: 3, all: 3 });
     });
   }
+
+  test('an outage uses up no patience with a text that the endpoint refuses', async (t) => {
+    const failures = [unavailable('away'), badRequest('too long', 'EMBEDDING_REFUSED')];
+    const { database, base, embedder } = await scripted(t, () => {
+      const failure = failures.shift();
+      if (failure) throw failure;
+    });
+    const { failures: givenUp } = await startMoving(t, { database, embedder });
+    await eventually('it waits', () => skipAttempts(database, 'knowledge.move-base', 1_000));
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+    t.is(givenUp(), 0);
+  });
 
   test('where the base is deleted in the middle, its move ends', async (t) => {
     const { database, mine, base, embedder, jobsOf, registered } = await scripted(t, async () => {

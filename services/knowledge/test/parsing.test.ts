@@ -1,5 +1,6 @@
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
 import { badRequest, unavailable } from '@parley/kernel/errors';
+import type { Database } from '@parley/postgres/database/types';
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
 import { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { eventually } from '@parley/testing/eventually';
@@ -9,7 +10,7 @@ import { EmbeddingsMisconfigured } from '../src/embedder.ts';
 import type { KnowledgeDocument } from '../src/knowledge.ts';
 import type { Parse } from '../src/parsing.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
-import { skipAttempts } from './skip-attempts.ts';
+import { skipAttempts, skipFailures } from './skip-attempts.ts';
 
 const me = inTenant(1);
 const parser = serviceCaller('parser', 1, 'parse-1') as TenantCaller;
@@ -244,9 +245,19 @@ test('while the embeddings endpoint is away a parsed text waits, and is READY on
   await reaches(uploaded, 'READY');
 });
 
-for (const [what, cause, attempts, reason] of [
-  ['that refuses the key of the operator', new EmbeddingsMisconfigured('status 401'), 10, /not set up correctly/u],
-  ['that stays away', undefined, 1_500, /was away for too long/u],
+for (const [what, cause, skip, reason] of [
+  [
+    'that refuses the key of the operator',
+    new EmbeddingsMisconfigured('status 401'),
+    (database: Database) => skipFailures(database, 'knowledge.index', 'misconfiguration', 9),
+    /not set up correctly/u,
+  ],
+  [
+    'that stays away',
+    undefined,
+    (database: Database) => skipAttempts(database, 'knowledge.index', 1_499),
+    /was away for too long/u,
+  ],
 ] as const) {
   test(`a text waits for an embeddings endpoint ${what} until it is FAILED, with a reason that does not show the endpoint`, async (t) => {
     const uploaded = await queuedUpload(t);
@@ -259,9 +270,7 @@ for (const [what, cause, attempts, reason] of [
       throw unavailable('http://embeddings.internal', cause);
     };
     await complete(uploaded, textOf(1));
-    await eventually('it waits for its last attempt', () =>
-      skipAttempts(app.database, 'knowledge.index', attempts - 1),
-    );
+    await eventually('it waits for its last attempt', () => skip(app.database));
     t.is((await shown(uploaded)).parseStatus, 'PARSING');
     last.open();
     await reaches(uploaded, 'FAILED');
@@ -273,6 +282,29 @@ for (const [what, cause, attempts, reason] of [
     t.true(await app.resyncKnowledgeDocument(me, uploaded.id, new AbortController().signal));
   });
 }
+
+test('an outage uses up no patience with a refused key or a defect', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app } = uploaded;
+  const failures = [
+    unavailable('away'),
+    unavailable('http://embeddings.internal', new EmbeddingsMisconfigured('status 401')),
+    new TypeError('a defect'),
+  ];
+  app.embedder.before = () => {
+    const failure = failures.shift();
+    if (failure) throw failure;
+  };
+  await complete(uploaded, textOf(1));
+  await eventually('it waits after the outage', () => skipAttempts(app.database, 'knowledge.index', 1_400));
+  await eventually('all have happened', () => {
+    app.clock.offsetMs += minute;
+    return failures.length === 0;
+  });
+  app.clock.offsetMs += minute;
+  await reaches(uploaded, 'READY');
+  t.is((await shown(uploaded)).parseError, null);
+});
 
 test('a defect while indexing is tried three times and then FAILED, without what went wrong', async (t) => {
   const uploaded = await queuedUpload(t);

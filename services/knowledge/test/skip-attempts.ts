@@ -10,3 +10,15 @@ export async function skipAttempts(database: Database, kind: string, attempts: n
   );
   return rowCount === 1;
 }
+
+/** Counts so many failures of a job that waits after the first one; false where none does. */
+export async function skipFailures(database: Database, kind: string, failure: string, count: number): Promise<boolean> {
+  const { rowCount } = await database.transactShared(({ knex }) =>
+    knex.raw(
+      `UPDATE jobs SET payload = jsonb_set(payload, ARRAY['failures', ?::text], to_jsonb(?::integer)), run_at = parley_now()
+        WHERE kind = ? AND state = 'queued' AND payload->'failures'->>? = '1'`,
+      [failure, count, kind, failure],
+    ),
+  );
+  return rowCount === 1;
+}
