@@ -32,8 +32,10 @@ export interface ChunkSearch {
   topK: number;
 }
 
-/** How many of either ranking are fused, and how many more than wanted the index is asked for. */
+/** How many of either ranking are fused. */
 const ranked = 60;
+/** What the index is asked for: with 80 it found 0.88 of the best 20 of 100,000 chunks beside 1,010,000 others, with 240 0.94. */
+const candidates = 240;
 const fusionConstant = 60;
 
 /** Undefined where it is absent, deleted or another tenant's. */
@@ -140,7 +142,7 @@ export async function searchByIndex(
   search: ChunkSearch,
 ): Promise<{ chunks: FoundChunk[]; isEnough: boolean } | undefined> {
   const [, found] = await Promise.all([useIndex(db), run(db, search, 'index')]);
-  return found && { chunks: found.chunks, isEnough: found.candidates >= candidatesOf(search) };
+  return found && { chunks: found.chunks, isEnough: found.candidates >= candidates };
 }
 
 /** For the rest of the transaction. */
@@ -163,8 +165,6 @@ const indexSettings = {
   jit: 'off',
 };
 
-const candidatesOf = ({ topK, terms }: ChunkSearch) => (terms === undefined ? topK + ranked : 4 * ranked);
-
 async function run(db: TenantDb, search: ChunkSearch, how: 'exact' | 'index') {
   const { text, values } = searchStatement(db, search, how);
   const rows = await rowsBy(db.knex)<(FoundChunk | { chunkId: null }) & { candidates: number }>(text, values);
@@ -184,7 +184,7 @@ export function searchStatement({ tenantId }: TenantDb, search: ChunkSearch, how
       vector: halfvec(vector),
       topK,
       terms: terms ?? [],
-      candidates: candidatesOf(search),
+      candidates,
     },
   };
 }
