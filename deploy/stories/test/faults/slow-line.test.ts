@@ -44,6 +44,7 @@ serverTest(
   'a slow connection to one subgraph delays only what needs that one, within bounds',
   async (t) => {
     t.timeout(300_000);
+    t.teardown(() => slowDown(unhindered)); // the next test has the same mesh
     const mesh = await shared();
     const client = await mesh.person();
     const agentId = await createAgent(client);
@@ -84,7 +85,7 @@ serverTest(
           `${seconds(usual.tookMs)}; 95 % of the others took ${others.toFixed(0)} ms at most, usually ${usual.others.toFixed(0)} ms`,
       );
       t.true(longest < subgraphTimeoutMs + 10 * usual.tookMs);
-      t.true(others < 5 * usual.others);
+      t.true(others < 10 * usual.others);
 
       slowDown(unhindered);
       const cleared = performance.now();
