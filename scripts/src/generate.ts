@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { chartUnits } from './generate/chart-units.ts';
 import { drift } from './generate/drift.ts';
 import { graphqlTypes } from './generate/graphql-types.ts';
 import { settingsTables } from './generate/settings-tables.ts';
@@ -9,7 +10,7 @@ import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
-services/*/src/schema.graphql; and the tables of settings in the READMEs.
+services/*/src/schema.graphql; the tables of settings in the READMEs; and what the chart knows of units.
 
   scripts/generate [--check]
 
@@ -19,7 +20,7 @@ services/*/src/schema.graphql; and the tables of settings in the READMEs.
 const protos = join(root, 'protos');
 
 const { check } = readOptions(usage, { check: { type: 'boolean' } });
-const texts = [...(await graphqlTypes(root)), ...settingsTables(root)].filter(
+const texts = [...(await graphqlTypes(root)), ...settingsTables(root), ...chartUnits(root)].filter(
   ({ path, text }) => textOf(path) !== text,
 );
 buf('lint');

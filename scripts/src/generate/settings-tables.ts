@@ -33,7 +33,11 @@ function table(settings: ListedSetting[]): string {
     cell(defaultText(each, (value) => (value === '' ? 'none' : `\`${value}\``))),
     cell(each.meaning),
   ]);
-  const head = ['name', 'type', 'default', 'meaning'];
+  return markdownTable(['name', 'type', 'default', 'meaning'], rows);
+}
+
+/** A table of which the columns are aligned in the text, too. */
+export function markdownTable(head: string[], rows: string[][]): string {
   const widths = head.map((name, n) => Math.max(name.length, ...rows.map((row) => row[n]?.length ?? 0)));
   const line = (cells: string[], fill = ' ') =>
     `| ${cells.map((text, n) => text.padEnd(widths[n] ?? 0, fill)).join(' | ')} |\n`;
@@ -41,6 +45,6 @@ function table(settings: ListedSetting[]): string {
   return line(head) + line(rule, '-') + rows.map((row) => line(row)).join('');
 }
 
-function cell(text: string): string {
+export function cell(text: string): string {
   return text.replaceAll('|', '\\|');
 }

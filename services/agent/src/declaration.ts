@@ -9,6 +9,7 @@ export const agentDeclaration = declareService({
   settings: agentSettings,
   readConfig: readAgentConfig,
   calls: ['identity', 'knowledge'],
+  callsOut: true,
   schema: agentSchema,
   hasSubscriptions: true,
 });

@@ -9,6 +9,7 @@ export const identityDeclaration = declareService({
   serves: ['rpc', 'graph'],
   settings: identitySettings,
   readConfig: readIdentityConfig,
+  callsOut: true,
   schema: identitySchema,
   publishes: [{ name: 'tenant-deleted', types: ['tenant.deleted.v1'], partitions: 3, retentionMs: usualRetentionMs }],
 });

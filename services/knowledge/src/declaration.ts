@@ -10,6 +10,7 @@ export const knowledgeDeclaration = declareService({
   settings: knowledgeSettings,
   readConfig: (env) => readSettings(env, knowledgeSettings),
   calls: ['identity'],
+  callsOut: true,
   schema: knowledgeSchema,
   publishes: [
     { name: 'document-uploaded', types: ['document.uploaded.v1'], partitions: 12, retentionMs: usualRetentionMs },

@@ -25,6 +25,8 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
   /** Reads them. @throws SettingsError naming every setting that is missing or wrong. */
   readConfig(env: Environment): Config;
   calls?: readonly string[];
+  /** Whether it calls addresses outside the installation beside its engines, such as models or URLs of tenants. */
+  callsOut?: boolean;
 }
 
 /** Checks a declaration. @throws Error where it serves an endpoint and has no setting for its port. */

@@ -1,0 +1,112 @@
+{{- define "parley.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "parley.labels" -}}
+{{ include "parley.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{- define "parley.selector" -}}
+app.kubernetes.io/name: parley
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .unit }}
+{{- end }}
+
+{{- define "parley.image" -}}
+{{- $tag := .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- if eq $tag "latest" }}{{ fail "image.tag: latest is refused, because a restart could bring another version" }}{{ end }}
+{{- printf "%s/%s:%s" (required "image.repository is required" .root.Values.image.repository) .unit $tag }}
+{{- end }}
+
+{{- define "parley.port" -}}
+{{- get (dict "public" 4000 "graph" 4001 "rpc" 50051 "ops" 9464) . }}
+{{- end }}
+
+{{/* What values say of a unit, over the defaults. */}}
+{{- define "parley.unitValues" -}}
+{{- mergeOverwrite (deepCopy .root.Values.defaults) (dict "replicas" (max (int .root.Values.defaults.replicas) (int .unit.replicas) | int)) (deepCopy (get .root.Values.units .unit.name | default dict)) | toYaml }}
+{{- end }}
+
+{{- define "parley.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "parley.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Fails where `config` has a name that no unit reads, or a secret. */}}
+{{- define "parley.checkConfig" -}}
+{{- $known := .known }}
+{{- $path := .path }}
+{{- range $name, $_ := .config }}
+{{- $known := get $known $name }}
+{{- if and (not $known) (not (hasPrefix "OTEL_" $name)) }}{{ fail (printf "%s.%s: no unit reads it, or the chart sets it" $path $name) }}{{ end }}
+{{- if and $known $known.secret }}{{ fail (printf "%s.%s: is a secret, which belongs into the Secret that existingSecret names" $path $name) }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* What a unit reads that is no secret: its ports, the addresses of the units that it uses, and its settings from values. */}}
+{{- define "parley.config" -}}
+{{- $root := .root }}
+{{- $unit := .unit }}
+{{- $known := .known }}
+{{- $name := include "parley.name" $root }}
+NODE_ENV: production
+PARLEY_HOST: "0.0.0.0"
+PARLEY_DATA_DIR: /tmp/parley
+OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
+{{- range append $unit.serves "ops" }}
+{{ if eq . "public" }}GATEWAY_PORT{{ else }}{{ printf "%s_%s_PORT" (upper $unit.name) (upper .) }}{{ end }}: {{ include "parley.port" . | quote }}
+{{- end }}
+{{- range $unit.uses }}
+{{- if eq .endpoint "rpc" }}
+{{ .setting }}: "{{ $name }}-{{ .unit }}-rpc.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "rpc" }}"
+{{- else }}
+{{ .setting }}: "http://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
+{{- end }}
+{{- end }}
+{{- if $unit.readsPublicUrl }}
+PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | quote }}
+{{- end }}
+{{- $config := mergeOverwrite (deepCopy $root.Values.config) .values.env }}
+{{- range $setting, $value := $config }}
+{{- if or (has $setting $unit.settings) (hasPrefix "OTEL_" $setting) }}
+{{ $setting }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+{{- range $unit.required }}
+{{- if and (has . $unit.settings) (not (hasKey $config .)) }}{{ fail (printf "config.%s is required: %s" . (get $known .).meaning) }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Rules that let pods reach DNS and these engines. An engine without `to` is reached nowhere. */}}
+{{- define "parley.egressToEngines" -}}
+{{- $policy := .root.Values.networkPolicy }}
+- ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+  {{- with $policy.dnsTo }}
+  to: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- range .engines }}
+{{- $engine := get $policy.engines . }}
+{{- if $engine.to }}
+- to: {{- toYaml $engine.to | nindent 4 }}
+  ports:
+    {{- range $engine.ports }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,298 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSettings } from '@parley/kernel/config';
+import { settingsOfUnit } from '@parley/local/settings';
+import { unitNames, units } from '@parley/local/units';
+import { addressSettings } from '@parley/unit/address-settings';
+import test from 'ava';
+import { parse } from 'yaml';
+import { ofMigrations, setByChart } from '../generate/chart-units.ts';
+import { root } from '../root.ts';
+import { chart, installHelm, type Manifest, type Rule, render, runHelm } from './render.ts';
+
+const missing = await installHelm(console.log);
+if (missing !== undefined) console.log(`tests of the chart are left out: ${missing}`);
+const chartTest = missing === undefined || process.env.CI ? test : test.skip;
+
+/** The least that an installation needs. */
+const required = {
+  'image.repository': 'registry.example.com/parley',
+  existingSecret: 'parley',
+  publicUrl: 'https://parley.example.com',
+  config: { KAFKA_BROKERS: 'k:9092', S3_ENDPOINT: 'https://s3.example.com', RESET_URL: 'https://example.com/reset' },
+};
+const installations: [string | undefined, object][] = [
+  [undefined, required],
+  ['small', {}],
+  ['production', {}],
+];
+const drainSeconds = 25;
+const unitOf = ({ metadata }: Manifest) => metadata.labels['app.kubernetes.io/component'] ?? '';
+const ofKind = (manifests: Manifest[], kind: string) => manifests.filter((each) => each.kind === kind);
+const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
+const isHook = ({ metadata }: Manifest) => metadata.annotations?.['helm.sh/hook'] !== undefined;
+
+/** The environment of a unit: the values of settings, and the names of those that come from the Secret. */
+function environmentOf(manifests: Manifest[], unit: string) {
+  const deployment = ofKind(manifests, 'Deployment').find((each) => unitOf(each) === unit);
+  const { env = [], envFrom = [] } = deployment?.spec.template.spec.containers[0] ?? {};
+  const names = envFrom.map(({ configMapRef }) => configMapRef.name);
+  const maps = ofKind(manifests, 'ConfigMap').filter(({ metadata }) => names.includes(metadata.name));
+  const data: Record<string, string> = Object.assign({}, ...maps.map((map) => map.data));
+  return { data, secrets: env.map(({ name }) => name), env };
+}
+
+chartTest('the chart passes strict linting with each example', async (t) => {
+  for (const example of ['small', 'production']) {
+    const said = await runHelm('lint', '--strict', chart, '--values', join(chart, `examples/${example}.yaml`));
+    t.regex(said, /1 chart\(s\) linted, 0 chart\(s\) failed/);
+  }
+});
+
+chartTest('values, their schema and the manifests have all units and no others', async (t) => {
+  const names = unitNames.toSorted();
+  const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+  const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
+  t.deepEqual(Object.keys(values.units).toSorted(), names);
+  t.deepEqual(Object.keys(schema.properties.units.properties).toSorted(), names);
+  const manifests = await render('small');
+  for (const kind of ['Deployment', 'ConfigMap', 'ServiceAccount', 'PodDisruptionBudget', 'NetworkPolicy']) {
+    const rendered = ofKind(manifests, kind).filter((each) => !isHook(each));
+    t.deepEqual(rendered.map(unitOf).toSorted(), names, kind);
+  }
+});
+
+for (const [example, set] of installations) {
+  const title = example ?? 'only what is required';
+
+  chartTest(`each process is probed, limited, spread and drained, in more than one copy: ${title}`, async (t) => {
+    const manifests = await render(example, set);
+    for (const deployment of ofKind(manifests, 'Deployment')) {
+      const unit = unitOf(deployment);
+      const { spec } = deployment.spec.template;
+      const [container] = spec.containers;
+      t.is(container.startupProbe.httpGet.path, '/healthz', unit);
+      t.is(container.readinessProbe.httpGet.path, '/readyz', unit);
+      t.is(container.livenessProbe.httpGet.path, '/healthz', unit);
+      t.truthy(container.resources.limits.memory && container.resources.requests.memory, unit);
+      t.truthy(container.resources.requests.cpu, unit);
+      const preStopSeconds = Number(container.lifecycle.preStop.exec.command[1]);
+      t.true(spec.terminationGracePeriodSeconds > drainSeconds + preStopSeconds, unit);
+      t.is(spec.topologySpreadConstraints.length, 2, unit);
+      const scaler = [...ofKind(manifests, 'HorizontalPodAutoscaler'), ...ofKind(manifests, 'ScaledObject')].find(
+        (each) => each.spec.scaleTargetRef.name === deployment.metadata.name,
+      )?.spec;
+      t.true(Number(deployment.spec.replicas ?? scaler?.minReplicas ?? scaler?.minReplicaCount) > 1, unit);
+      t.not(deployment.spec.replicas === undefined, scaler === undefined, `${unit}: one of both sets the number`);
+      const budget = ofKind(manifests, 'PodDisruptionBudget').find((each) => unitOf(each) === unit);
+      t.deepEqual(budget?.spec.selector, deployment.spec.selector, unit);
+    }
+  });
+
+  chartTest(`no process has rights, tokens or an image that moves: ${title}`, async (t) => {
+    const manifests = await render(example, set);
+    const workloads = [...ofKind(manifests, 'Deployment'), ...ofKind(manifests, 'Job')];
+    t.is(workloads.length, units.length + 2);
+    for (const { metadata, spec } of workloads) {
+      const pod = spec.template.spec;
+      const [container] = pod.containers;
+      t.false(pod.enableServiceLinks, metadata.name);
+      t.false(pod.automountServiceAccountToken, metadata.name);
+      t.true(pod.securityContext.runAsNonRoot, metadata.name);
+      t.is(pod.securityContext.seccompProfile.type, 'RuntimeDefault', metadata.name);
+      t.true(container.securityContext.readOnlyRootFilesystem, metadata.name);
+      t.false(container.securityContext.allowPrivilegeEscalation, metadata.name);
+      t.deepEqual(container.securityContext.capabilities, { drop: ['ALL'] }, metadata.name);
+      t.regex(container.image, /\/[a-z]+:(?!latest$)[\w.-]+$/, metadata.name);
+    }
+    for (const account of ofKind(manifests, 'ServiceAccount')) t.false(account.automountServiceAccountToken);
+  });
+
+  chartTest(`each unit accepts the environment that it gets: ${title}`, async (t) => {
+    const manifests = await render(example, set);
+    for (const unit of units) {
+      const { data, env } = environmentOf(manifests, unit.name);
+      const needed = env.filter(({ valueFrom }) => !valueFrom.secretKeyRef.optional).map(({ name }) => name);
+      const given = { ...data, ...Object.fromEntries(needed.map((name) => [name, secretFor(name)])) };
+      t.notThrows(() => unit.readConfig({ ...given, CLOUD_HOSTED_MODELS_KEY: 'sample' }), unit.name);
+      const addresses = settingsOfUnit(unit).own.flatMap(({ name }) => {
+        const [, used, endpoint] = /^([A-Z]+)_(RPC|GRAPH)_URL$/.exec(name) ?? [];
+        if (used === undefined) return [];
+        return { unit: used.toLowerCase(), endpoint: endpoint === 'RPC' ? ('rpc' as const) : ('graph' as const) };
+      });
+      t.notThrows(() => readSettings(given, addressSettings(addresses)), unit.name);
+    }
+  });
+}
+
+function secretFor(name: string): string {
+  const key = Buffer.alloc(32, name).toString('base64');
+  if (name === 'AVATAR_TOKEN_KEYS') return `k1:${key}`;
+  if (name === 'SMTP_URL') return 'smtps://user:password@mail.example.com:465';
+  return name === 'REDIS_URL' ? 'rediss://parley:password@redis:6379' : key;
+}
+
+chartTest('every declared setting reaches its unit from values or the Secret, and no other unit', async (t) => {
+  const all = units.flatMap((unit) => Object.values(settingsOfUnit(unit)).flat());
+  const given = all.filter(({ name, secret }) => !secret && !setByChart.test(name)).map(({ name }) => [name, 'given']);
+  const manifests = await render(undefined, { ...required, config: Object.fromEntries(given) });
+  for (const unit of units) {
+    const read = Object.values(settingsOfUnit(unit)).flat();
+    const { data, secrets } = environmentOf(manifests, unit.name);
+    const expected = read.map(({ name }) => name).filter((name) => !ofMigrations.test(name) && name !== 'LOG_FILE');
+    const alsoSet = ['PARLEY_DATA_DIR'];
+    t.deepEqual(
+      [...new Set([...Object.keys(data), ...secrets, ...alsoSet])].toSorted(),
+      [...new Set([...expected, ...alsoSet])].toSorted(),
+      unit.name,
+    );
+    const secret = new Set(read.filter((each) => each.secret).map(({ name }) => name));
+    t.deepEqual(
+      Object.keys(data).filter((name) => secret.has(name)),
+      [],
+      unit.name,
+    );
+    t.deepEqual(
+      secrets.filter((name) => !secret.has(name)),
+      [],
+      unit.name,
+    );
+  }
+});
+
+chartTest('pods reach and are reached by the units that they call, and no others', async (t) => {
+  const manifests = await render('small');
+  const policies = ofKind(manifests, 'NetworkPolicy').filter((each) => !isHook(each));
+  const component = (peer: NonNullable<Rule['to']>[number]): string[] => {
+    const name = peer.podSelector?.matchLabels?.['app.kubernetes.io/component'];
+    return name === undefined ? [] : [name];
+  };
+  const edges = (direction: 'ingress' | 'egress', peers: 'from' | 'to') =>
+    policies.flatMap((policy) =>
+      policy.spec[direction].flatMap((rule) =>
+        (rule[peers] ?? []).flatMap(component).map((other: string) => {
+          const ports: Record<number, string> = { 50051: 'rpc', 4001: 'graph' };
+          const port = ports[Number(rule.ports[0].port)] ?? rule.ports[0].port;
+          return direction === 'egress'
+            ? `${unitOf(policy)} → ${other} ${port}`
+            : `${other} → ${unitOf(policy)} ${port}`;
+        }),
+      ),
+    );
+  const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph'));
+  const streams = units.filter(({ hasSubscriptions }) => hasSubscriptions);
+  const expected = new Set([
+    ...units.flatMap(({ name, calls = [] }) => calls.map((called) => `${name} → ${called} rpc`)),
+    ...subgraphs.map(({ name }) => `gateway → ${name} graph`),
+    ...streams.map(({ name }) => `gateway → ${name} rpc`),
+  ]);
+  t.deepEqual(sorted(edges('egress', 'to')), sorted(expected));
+  t.deepEqual(sorted(edges('ingress', 'from')), sorted(expected));
+  for (const { spec } of policies) t.deepEqual(spec.policyTypes, ['Ingress', 'Egress']);
+});
+
+chartTest('only units that call out reach the world, and none of them the cluster', async (t) => {
+  const ranges = ['198.51.100.0/24', '2001:db8::/32'];
+  const manifests = await render('small', { 'networkPolicy.clusterRanges': ranges });
+  const open = ofKind(manifests, 'NetworkPolicy').flatMap((policy) => {
+    const blocks: { cidr: string; except: string[] }[] = policy.spec.egress.flatMap((rule) =>
+      (rule.to ?? []).flatMap(({ ipBlock }) => ipBlock ?? []),
+    );
+    return blocks.filter(({ cidr }) => cidr.endsWith('/0')).map((block) => ({ unit: unitOf(policy), ...block }));
+  });
+  const callers = units.filter(({ callsOut }) => callsOut).map(({ name }) => name);
+  t.deepEqual([...new Set(open.map(({ unit }) => unit))].toSorted(), callers.toSorted());
+  for (const { cidr, except } of open) {
+    const [four = '', six = ''] = ranges;
+    const never = cidr === '::/0' ? [six, 'fc00::/7', 'fe80::/10'] : [four, '10.0.0.0/8', '169.254.0.0/16'];
+    t.deepEqual(
+      never.filter((range) => !except.includes(range)),
+      [],
+    );
+  }
+});
+
+test('a unit with the address of something outside declares that it calls out', (t) => {
+  const own = /^(RESET_URL|PARLEY_PUBLIC_URL)$|_GRAPH_URL$|DATABASE_URL$/;
+  const withAddress = units.filter((unit) =>
+    settingsOfUnit(unit).own.some(({ name, type }) => type === 'URL' && !own.test(name)),
+  );
+  t.deepEqual(
+    withAddress.filter(({ callsOut }) => !callsOut).map(({ name }) => name),
+    [],
+  );
+});
+
+chartTest('units reach only the engines that they use', async (t) => {
+  const ports = { postgres: 1, redis: 2, kafka: 3, s3: 4, smtp: 5, telemetry: 6 };
+  const engines = Object.entries(ports).map(([name, port]) => [name, { to: [{ podSelector: {} }], ports: [port] }]);
+  const manifests = await render(undefined, { ...required, 'networkPolicy.engines': Object.fromEntries(engines) });
+  const reached = (unit: string) => {
+    const policy = ofKind(manifests, 'NetworkPolicy').find((each) => unitOf(each) === unit);
+    const numbers = policy?.spec.egress.map((rule) => Number(rule.ports[0].port)) ?? [];
+    return numbers.filter((port) => port < 7).toSorted((a, b) => a - b);
+  };
+  t.deepEqual(reached('gateway'), [ports.redis, ports.telemetry]);
+  t.deepEqual(reached('identity'), [ports.postgres, ports.redis, ports.kafka, ports.smtp, ports.telemetry]);
+  t.deepEqual(reached('parser'), [ports.postgres, ports.redis, ports.kafka, ports.s3, ports.telemetry]);
+  t.deepEqual(reached('migrate'), [ports.postgres]);
+  t.deepEqual(reached('topics'), [ports.kafka]);
+});
+
+chartTest('what cannot work is refused, with its name', async (t) => {
+  const refused: [object, RegExp][] = [
+    [{ 'image.tag': 'latest' }, /image.*tag/],
+    [{ 'image.repository': '' }, /image\.repository is required/],
+    [{ existingSecret: '' }, /existingSecret is required/],
+    [{ publicUrl: '' }, /publicUrl is required/],
+    [{ 'config.MESH_KEY': 'secret' }, /config\.MESH_KEY: is a secret/],
+    [{ 'units.agent.env.REDIS_URL': 'redis://secret' }, /units\.agent\.env\.REDIS_URL: is a secret/],
+    [{ 'config.KAFKA_BROKER': 'typo' }, /config\.KAFKA_BROKER: no unit reads it/],
+    [{ config: { KAFKA_BROKERS: 'k:9092' } }, /config\.RESET_URL is required/],
+    [{ 'defaults.replicas': 1 }, /replicas/],
+    [{ terminationGracePeriodSeconds: 20 }, /terminationGracePeriodSeconds/],
+    [{ preStopSeconds: 30 }, /terminationGracePeriodSeconds/],
+    [{ 'units.gatewy': {} }, /gatewy/],
+  ];
+  for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
+});
+
+chartTest('Kafka consumers are scaled by the groups and topics that they have, and turns by a metric', async (t) => {
+  const scaled = ofKind(await render('production'), 'ScaledObject').map((each) => {
+    const triggers = each.spec.triggers.map(({ metadata }) => metadata.consumerGroup ?? metadata.query ?? 'cpu');
+    return [unitOf(each), ...triggers].join(' ');
+  });
+  const running = 'sum(parley_session_turns_running{namespace="parley"})';
+  t.deepEqual(sorted(scaled), [
+    `agent cpu ${running}`,
+    'evaluation cpu evaluation.session-ended',
+    'parser cpu parser.document-uploaded',
+    `session cpu session.tenant-deleted ${running}`,
+  ]);
+});
+
+test('every metric that the chart names is one of the units', (t) => {
+  const files = globSync(['templates/*', 'files/alerts.yaml'], { cwd: chart });
+  const named = files.flatMap((file) => readFileSync(join(chart, file), 'utf8').match(/\bparley_\w+/g) ?? []);
+  const sources = globSync(['gateway/src/**/*.ts', 'services/**/src/**/*.ts'], {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/*.test.ts'],
+  });
+  const text = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
+  const names = [...new Set(named.map((name) => name.replace(/_count$/, '')))];
+  t.true(names.length > 5);
+  t.deepEqual(
+    names.filter((name) => !text.includes(`'${name}'`)),
+    [],
+  );
+});
+
+test('every value is explained where it stands', (t) => {
+  const text = readFileSync(join(chart, 'values.yaml'), 'utf8').replace(/^units:\n(?:[ #].*\n)*/m, '');
+  const lines = text.split('\n').filter((line) => line !== '');
+  const bare = lines.filter((line, n) => {
+    const isValue = /^\s*\w+: ?\S/.test(line);
+    return isValue && !lines[n - 1]?.trim().startsWith('#');
+  });
+  t.deepEqual(bare, []);
+});

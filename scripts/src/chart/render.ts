@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { exec, UnavailableError } from '@parley/servers/exec';
+import { foldersOf } from '@parley/servers/folders';
+import { ensureInstalled } from '@parley/servers/install';
+import { parseAllDocuments } from 'yaml';
+import { root } from '../root.ts';
+
+export const chart = join(root, 'charts/parley');
+
+/** `folder` changes with what `install.sh` installs. */
+const helm = { name: 'helm', version: '4.3.1', folder: 'helm-4.3.1-1', scripts: join(import.meta.dirname, 'helm') };
+const { tools } = foldersOf(process.env);
+
+/** Installs Helm where it is missing. @returns why this machine cannot have it, or undefined. */
+export async function installHelm(say: (line: string) => void): Promise<string | undefined> {
+  try {
+    await ensureInstalled(helm, { tools, signal: new AbortController().signal, say: (text) => say(`Helm: ${text}`) });
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnavailableError) return error.message;
+    throw error;
+  }
+}
+
+/** A peer and a rule of a NetworkPolicy. */
+interface Peer {
+  podSelector?: { matchLabels?: Record<string, string> };
+  ipBlock?: { cidr: string; except: string[] };
+}
+export interface Rule {
+  ports: [{ port: number | string }];
+  from?: Peer[];
+  to?: Peer[];
+}
+
+/** What tests read of Deployments, Jobs, scalers, budgets and policies; a kind has those that are its own. */
+export interface Spec {
+  replicas?: number;
+  minReplicas?: number;
+  minReplicaCount?: number;
+  selector: unknown;
+  template: { spec: PodSpec };
+  scaleTargetRef: { name: string };
+  triggers: { metadata: { consumerGroup?: string; query?: string } }[];
+  policyTypes: string[];
+  ingress: Rule[];
+  egress: Rule[];
+}
+
+interface PodSpec {
+  enableServiceLinks: boolean;
+  automountServiceAccountToken: boolean;
+  terminationGracePeriodSeconds: number;
+  topologySpreadConstraints: unknown[];
+  securityContext: { runAsNonRoot: boolean; seccompProfile: { type: string } };
+  containers: [Container];
+}
+
+interface Container {
+  image: string;
+  env: { name: string; valueFrom: { secretKeyRef: { optional: boolean } } }[];
+  envFrom: { configMapRef: { name: string } }[];
+  startupProbe: Probe;
+  readinessProbe: Probe;
+  livenessProbe: Probe;
+  resources: Record<'limits' | 'requests', { cpu?: string; memory?: string }>;
+  lifecycle: { preStop: { exec: { command: [string, string] } } };
+  securityContext: { readOnlyRootFilesystem: boolean; allowPrivilegeEscalation: boolean; capabilities: object };
+}
+
+interface Probe {
+  httpGet: { path: string };
+}
+
+/** A manifest as far as tests read it. */
+export interface Manifest {
+  kind: string;
+  metadata: { name: string; labels: Record<string, string>; annotations?: Record<string, string> };
+  data?: Record<string, string>;
+  spec: Spec;
+  automountServiceAccountToken?: boolean;
+}
+
+/** The manifests of the chart with an example's values, or none's, and with `set` over them. @throws Error with what Helm says. */
+export async function render(example?: string, set: object = {}): Promise<Manifest[]> {
+  const files = example === undefined ? [] : ['--values', join(chart, `examples/${example}.yaml`)];
+  const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
+  const text = await runHelm('template', 'parley', chart, '--namespace', 'parley', ...files, ...over);
+  return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS()]));
+}
+
+/** @returns its output. */
+export function runHelm(...args: string[]): Promise<string> {
+  const folder = join(tools, helm.folder);
+  const homes = { HELM_CONFIG_HOME: folder, HELM_CACHE_HOME: folder, HELM_DATA_HOME: folder, HELM_PLUGINS: folder };
+  return exec(join(folder, 'helm'), args, { env: { PATH: process.env.PATH, HOME: folder, ...homes } });
+}

@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Endpoint } from '@parley/kernel/addresses';
+import type { ListedSetting } from '@parley/kernel/settings';
+import { settingsOfUnit } from '@parley/local/settings';
+import { units as allUnits, type ListedUnit } from '@parley/local/units';
+import { cell, markdownTable } from './settings-tables.ts';
+
+/** What the chart's templates need to know of a unit. */
+interface ChartUnit {
+  name: string;
+  replicas: number;
+  /** Endpoints that it serves; every unit has the operators' port besides. */
+  serves: readonly Exclude<Endpoint, 'ops'>[];
+  /** Endpoints of other units, by the setting that has their address. */
+  uses: { setting: string; unit: string; endpoint: string }[];
+  /** What it connects to outside the mesh. */
+  engines: string[];
+  /** Whether it also calls addresses anywhere in the world. */
+  callsOut: boolean;
+  /** Whether it reads PARLEY_PUBLIC_URL. */
+  readsPublicUrl: boolean;
+  schema: string | null;
+  /** Topics, and for those that it consumes its consumer group. */
+  publishes: { topic: string; partitions: number }[];
+  consumes: { topic: string; group: string }[];
+  /** Names of its settings, with those that every process reads. */
+  settings: string[];
+  secrets: string[];
+  /** Those of them that it does not start without in production. */
+  required: string[];
+}
+
+const address = /^(?<unit>[A-Z]+)_(?<endpoint>RPC|GRAPH)_URL$/u;
+
+/** Settings that the templates give themselves, or leave at their default. */
+export const setByChart =
+  /_(RPC|GRAPH|OPS)_PORT$|_(RPC|GRAPH)_URL$|^(GATEWAY_PORT|PARLEY_HOST|PARLEY_PUBLIC_URL|NODE_ENV|PARLEY_DATA_DIR|LOG_FILE|OTEL_SERVICE_NAME)$/u;
+
+/** Read by the hook that migrates, and by no unit. */
+export const ofMigrations = /MIGRATIONS_DATABASE_URL$/u;
+
+/** Engines by the setting with their address. */
+const engines: Record<string, string> = {
+  DATABASE_URL: 'postgres',
+  REDIS_URL: 'redis',
+  KAFKA_BROKERS: 'kafka',
+  S3_ENDPOINT: 's3',
+  SMTP_URL: 'smtp',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'telemetry',
+};
+
+/** The files of the chart that come from the list of units, by their path in the checkout. */
+export function chartUnits(root: string, units: readonly ListedUnit[] = allUnits) {
+  const settings = units.flatMap((unit) => readBy(unit).map((setting) => [setting.name, setting] as const));
+  const given = new Map(settings.toSorted(([a], [b]) => a.localeCompare(b)));
+  const listed = units.map((unit) => chartUnit(unit, units));
+  const described = [...given].map(([name, { secret, meaning }]) => [name, { secret, meaning }]);
+  const data = JSON.stringify({ units: listed, settings: Object.fromEntries(described) }, null, 2);
+  const readme = join(root, 'charts/parley/README.md');
+  const texts = existsSync(readme)
+    ? [{ path: 'charts/parley/README.md', text: withTables(readme, listed, given) }]
+    : [];
+  return [{ path: 'charts/parley/files/units.json', text: `${data}\n` }, ...texts];
+}
+
+function readBy(unit: ListedUnit): ListedSetting[] {
+  const { own, shared } = settingsOfUnit(unit);
+  return [...own, ...shared].filter(({ name }) => !ofMigrations.test(name));
+}
+
+function chartUnit(unit: ListedUnit, units: readonly ListedUnit[]): ChartUnit {
+  const { name, replicas, serves, schema, publishes = [], consumes = [], callsOut = false } = unit;
+  const read = readBy(unit);
+  const uses = read.flatMap(({ name: setting }) => {
+    const { unit: used, endpoint } = address.exec(setting)?.groups ?? {};
+    return used && endpoint ? [{ setting, unit: used.toLowerCase(), endpoint: endpoint.toLowerCase() }] : [];
+  });
+  const given = read.filter((setting) => !setByChart.test(setting.name));
+  const namesOf = (settings: ListedSetting[]) => [...new Set(settings.map((setting) => setting.name))];
+  const consumed = units.flatMap(({ publishes: topics = [] }) =>
+    topics.filter(({ types }) => types.some((type) => consumes.includes(type))),
+  );
+  return {
+    name,
+    replicas,
+    serves,
+    uses,
+    engines: namesOf(read).flatMap((setting) => engines[setting] ?? []),
+    callsOut,
+    readsPublicUrl: namesOf(read).includes('PARLEY_PUBLIC_URL'),
+    schema: schema?.name ?? null,
+    publishes: publishes.map(({ name: topic, partitions }) => ({ topic, partitions })),
+    consumes: consumed.map(({ name: topic }) => ({ topic, group: `${name}.${topic}` })),
+    settings: namesOf(given.filter(({ secret }) => !secret)),
+    secrets: namesOf(given.filter(({ secret }) => secret)),
+    required: namesOf(given.filter(({ required }) => required === 'always' || required === 'in production')),
+  };
+}
+
+/** The README with current tables: of units, and of the keys of the Secret. */
+function withTables(readme: string, units: ChartUnit[], settings: Map<string, ListedSetting>): string {
+  const secrets = [...settings.values()].filter(({ secret }) => secret);
+  const secretRows = secrets.map(({ name, meaning }) => {
+    const readers = units.filter((unit) => unit.secrets.includes(name));
+    const needed = readers.some(({ required }) => required.includes(name)) ? 'yes' : '';
+    return [`\`${name}\``, readers.map((unit) => unit.name).join(', '), needed, cell(meaning)];
+  });
+  const unitRows = units.map(({ name, serves, uses, engines, callsOut }) => [
+    name,
+    [...serves, 'ops'].join(', '),
+    [...new Set(uses.map(({ unit }) => unit))].join(', '),
+    [...engines, ...(callsOut ? ['the world'] : [])].join(', '),
+  ]);
+  const tables: Record<string, string> = {
+    units: markdownTable(['unit', 'ports', 'calls', 'connects to'], unitRows),
+    secrets: markdownTable(['key', 'read by', 'required', 'meaning'], secretRows),
+  };
+  return readFileSync(readme, 'utf8').replaceAll(
+    /(?<=<!-- (?<name>units|secrets) -->\n).*?(?=<!-- end of \w+ -->)/gsu,
+    (_, name: string) => `\n${tables[name]}\n`,
+  );
+}
