@@ -42,7 +42,8 @@ export async function readCatalogue(knex: Knex.Transaction): Promise<Catalogue> 
   const rows = async <T>(sql: string): Promise<T[]> => (await knex.raw(sql)).rows;
   const relations = await rows<{ oid: number; name: string }>(`
     SELECT oid::int8::int AS oid, relname AS name FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm') ORDER BY relname`);
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm') AND NOT relispartition
+    ORDER BY relname`);
   const columns = await rows<Column & { relation: number }>(`
     SELECT a.attrelid::int8::int AS relation, a.attnum AS number, a.attname AS name,
            format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AS "notNull",

@@ -135,6 +135,38 @@ onOneDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await catalogueViolations({ url: await testDatabaseUrl(), schema: notesSchema, schemaName }), []);
   });
 
+  test('a partitioned tenant table isolates tenants, and its partitions are reached through it alone', async (t) => {
+    const partitioned: SchemaDeclaration = {
+      name: 'parts',
+      tables: { marks: 'tenant' },
+      migrations: [
+        sql(
+          '001-marks',
+          `CREATE TABLE marks (tenant_id integer NOT NULL, text text) PARTITION BY HASH (tenant_id);
+           CREATE TABLE marks_p0 PARTITION OF marks FOR VALUES WITH (MODULUS 1, REMAINDER 0)`,
+        ),
+      ],
+    };
+    const database = await testSchema(t, partitioned);
+    const check = async () =>
+      catalogueViolations({ url: await testDatabaseUrl(), schema: partitioned, schemaName: database.schemaName });
+
+    await database.transact(1, ({ knex }) => knex('marks').insert({ tenant_id: 1, text: 'mine' }));
+    t.deepEqual(await database.transact(1, ({ knex }) => knex('marks').pluck('text')), ['mine']);
+    t.deepEqual(await database.transact(2, ({ knex }) => knex('marks').pluck('text')), []);
+    await t.throwsAsync(
+      database.transact(2, ({ knex }) => knex('marks').insert({ tenant_id: 1 })),
+      { message: /row-level security/ },
+    );
+    await t.throwsAsync(
+      database.transact(1, ({ knex }) => knex('marks_p0').pluck('text')),
+      { message: /permission denied/ },
+    );
+    t.deepEqual(await check(), []);
+    await asOwner(database.schemaName, `GRANT SELECT ON marks_p0 TO ${database.schemaName}_tenant`);
+    t.regex((await check()).join('\n'), /^\w+_tenant has rights on marks_p0$/);
+  });
+
   test('an index serves comparisons with parley_now()', async (t) => {
     const indexed = withMore(
       notesSchema,

@@ -169,12 +169,12 @@ async function catalogueOf(connection: Connection, schemaName: string): Promise<
 }
 
 /**
- * SQL that empties the written tables and restarts their ids. It reads no sequence of another schema, because that waits for a
+ * SQL that empties the written tables and restarts their ids; of a partitioned table only the written partitions, because there may be many. It reads no sequence of another schema, because that waits for a
  * concurrent truncation there.
  */
 function emptySchemaSql(schemaName: string): string {
   return `
-    DO $$ DECLARE written text; BEGIN
+    DO $$ DECLARE written text; of_partitioned regclass; BEGIN
       WITH sequences AS MATERIALIZED (
         SELECT d.refobjid AS owner, s.oid FROM pg_class s JOIN pg_depend d ON d.objid = s.oid
          WHERE s.relnamespace = '${schemaName}'::regnamespace AND s.relkind = 'S')
@@ -184,5 +184,9 @@ function emptySchemaSql(schemaName: string): string {
          AND (pg_relation_size(c.oid) > 0 OR EXISTS (
                SELECT FROM sequences s WHERE s.owner = c.oid AND pg_sequence_last_value(s.oid) IS NOT NULL));
       IF written IS NOT NULL THEN EXECUTE 'TRUNCATE ' || written || ' RESTART IDENTITY CASCADE'; END IF;
+      FOR of_partitioned IN
+        SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.refobjid JOIN pg_class s ON s.oid = d.objid
+         WHERE c.relnamespace = '${schemaName}'::regnamespace AND c.relkind = 'p' AND s.relkind = 'S'
+      LOOP PERFORM setval(of_partitioned, 1, false); END LOOP;
     END $$`;
 }

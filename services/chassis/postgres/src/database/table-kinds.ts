@@ -39,7 +39,10 @@ export async function applyTableKinds(
   await grantSequences(transaction, schemaName, kinds);
 }
 
-/** The tables of a schema without those of knex, with what isolates their tenants. */
+/**
+ * The tables of a schema without those of knex, with what isolates their tenants. Partitions are left out: no role has rights on
+ * them, and through their table its policies hold.
+ */
 export async function tablesIn(transaction: Knex.Transaction, schemaName: string): Promise<TableFacts[]> {
   const { rows } = await transaction.raw(
     `SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
@@ -49,7 +52,8 @@ export async function tablesIn(transaction: Knex.Transaction, schemaName: string
                       'using', pg_get_expr(polqual, polrelid), 'check', pg_get_expr(polwithcheck, polrelid))), '[]')
                FROM pg_policy WHERE polrelid = c.oid) AS policies
        FROM pg_class c
-      WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY c.relname`,
+      WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') AND NOT c.relispartition
+      ORDER BY c.relname`,
     [schemaName],
   );
   return rows.filter(({ name }: TableFacts) => !migrationsTables.includes(name));
