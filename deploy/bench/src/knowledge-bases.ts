@@ -10,8 +10,9 @@ import { Client } from 'pg';
 import { atOnce } from './figures.ts';
 import { passage } from './prose.ts';
 
-/** A base of a tenant of its own, whose id is the number of its chunks. */
+/** A base of a tenant of its own. */
 export interface Base {
+  tenantId: number;
   chunks: number;
   /** Whether deleted and re-synced documents are between the others. */
   isChanged: boolean;
@@ -51,10 +52,10 @@ export async function openKnowledge(url: string, schemaName: string): Promise<Da
 }
 
 /** The id of the base, where it is stored already. */
-export async function findBase(database: Database, { chunks }: Base): Promise<number | undefined> {
-  const found = await database.read(chunks, ({ knex }) =>
-    rowsBy(knex)<{ id: number }>(`SELECT id FROM knowledge_bases WHERE tenant_id = :chunks AND name = 'filled'`, {
-      chunks,
+export async function findBase(database: Database, { tenantId }: Base): Promise<number | undefined> {
+  const found = await database.read(tenantId, ({ knex }) =>
+    rowsBy(knex)<{ id: number }>(`SELECT id FROM knowledge_bases WHERE tenant_id = :tenantId AND name = 'filled'`, {
+      tenantId,
     }),
   );
   return found[0]?.id;
@@ -85,7 +86,7 @@ export async function indexOf(connectionString: string, schemaName: string) {
   const { rows } = await client.query('SELECT pg_get_indexdef(to_regclass($1)) AS text', [
     `${migrated.schemaName}.knowledge_chunks_nearest`,
   ]);
-  const definition: string = rows[0].text.replace(migrated.schemaName, schemaName);
+  const definition: string = rows[0].text.replace(` ON ONLY ${migrated.schemaName}.`, ` ON ${schemaName}.`);
   return {
     drop: () => client.query(`DROP INDEX IF EXISTS ${name}`),
     exists: async () => (await client.query('SELECT to_regclass($1) AS found', [name])).rows[0].found !== null,
@@ -100,7 +101,7 @@ export async function indexOf(connectionString: string, schemaName: string) {
 }
 
 async function fillBase(database: Database, base: Base): Promise<void> {
-  const stored = storedChunks(database, base.chunks);
+  const stored = storedChunks(database, base.tenantId);
   const id = await stored.base();
   let next = 0;
   await atOnce(2, async () => {

@@ -1,3 +1,5 @@
+import { tenantsOfOnePartition } from '@parley/knowledge/stored-chunks';
+import type { Database } from '@parley/postgres/database/types';
 import { embedFigures } from './embed.ts';
 import type { Figure } from './figures.ts';
 import { insertFigures } from './insert.ts';
@@ -6,14 +8,16 @@ import { onServers } from './on-servers.ts';
 import type { BenchOptions } from './processes.ts';
 import { retrievalFigures } from './retrieval.ts';
 
-/** Bases in a schema of their own. Those after the first are other tenants'. */
+type Sizes = Omit<Base, 'tenantId'>;
+
+/** Bases of tenants of one partition, in a schema of their own. */
 interface Stage {
   schema: string;
   title: string;
-  bases: Base[];
+  bases: Sizes[];
 }
 
-const changed = (chunks: number): Base => ({ chunks, isChanged: true });
+const changed = (chunks: number): Sizes => ({ chunks, isChanged: true });
 
 const few = changed(10_000);
 const many = changed(100_000);
@@ -37,7 +41,7 @@ export function knowledgeFigures(options: BenchOptions): Promise<Figure[]> {
     const all = options.short ? short : stages(largest);
     for (const { schema, bases } of all) {
       await using database = await openKnowledge(url, schema);
-      await fill(url, database, bases, say);
+      await fill(url, database, await ofTenants(database, bases), say);
     }
     const figures = [...(await embedFigures(ownUrl, options)), ...(await insertFigures(ownUrl, options))];
     for (const stage of all) figures.push(...(await stageFigures(url, stage, options)));
@@ -49,9 +53,14 @@ export function knowledgeFigures(options: BenchOptions): Promise<Figure[]> {
 async function stageFigures(url: string, { schema, title, bases }: Stage, options: BenchOptions): Promise<Figure[]> {
   await using database = await openKnowledge(url, schema);
   const figures: Figure[] = [];
-  for (const base of bases) {
+  for (const base of await ofTenants(database, bases)) {
     options.say(`retrieval of ${base.chunks} chunks, ${title}, ${options.rounds} rounds`);
     figures.push(...(await retrievalFigures(database, base, title, options)));
   }
   return figures;
+}
+
+async function ofTenants(database: Database, bases: Sizes[]): Promise<Base[]> {
+  const tenants = await tenantsOfOnePartition(database, bases.length);
+  return bases.map((sizes, at) => ({ ...sizes, tenantId: tenants[at] ?? 0 }));
 }

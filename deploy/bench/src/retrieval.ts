@@ -60,7 +60,7 @@ function goalOf(chunks: number): { goal?: number } {
 async function searcher(database: Database, base: Base) {
   const knowledgeBaseId = await findBase(database, base);
   if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);
-  const caller = { kind: 'apiKey', tenantId: base.chunks, apiKeyId: 1, requestId: 'bench' } as const;
+  const caller = { kind: 'apiKey', tenantId: base.tenantId, apiKeyId: 1, requestId: 'bench' } as const;
   const { signal } = new AbortController();
 
   return async ({ content, vector }: StoredText, exactLimit: number) => {

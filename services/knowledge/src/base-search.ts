@@ -136,7 +136,7 @@ export async function searchExactly(db: TenantDb, search: ChunkSearch): Promise<
   return (await run(db, search, 'exact'))?.chunks;
 }
 
-/** By the HNSW index over all tenants' chunks, ordered exactly. `isEnough` is false where it gave up before; undefined as `searchExactly`. */
+/** By the HNSW index of the tenant's partition, ordered exactly. `isEnough` is false where it gave up before; undefined as `searchExactly`. */
 export async function searchByIndex(
   db: TenantDb,
   search: ChunkSearch,

@@ -3,6 +3,7 @@ import { knowledge } from './migrations/001-knowledge.ts';
 import { unsearchedGenerations } from './migrations/002-unsearched-generations.ts';
 import { retrieval } from './migrations/003-retrieval.ts';
 import { uploads } from './migrations/004-uploads.ts';
+import { chunksByTenant } from './migrations/005-chunks-by-tenant.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -16,5 +17,5 @@ export const knowledgeSchema: SchemaDeclaration = {
     knowledge_base_models: 'internal',
     knowledge_model_in_use: 'internal',
   },
-  migrations: [knowledge, unsearchedGenerations, retrieval, uploads],
+  migrations: [knowledge, unsearchedGenerations, retrieval, uploads, chunksByTenant],
 };

@@ -11,7 +11,7 @@ import {
 } from '../src/base-search.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { clusteredVectors } from './clustered-vectors.ts';
-import { storedChunks } from './stored-chunks.ts';
+import { storedChunks, tenantsOfOnePartition } from './stored-chunks.ts';
 
 const topK = 20;
 const perDocument = 100;
@@ -21,7 +21,7 @@ const queries = 40;
 
 // Without a server there is no such index.
 onDatabaseServer(({ test, testSchema }) => {
-  /** A base with deleted and synced documents between the others, beside half as many chunks of another tenant. */
+  /** A base with deleted and synced documents between the others, beside half as many chunks of another tenant in its partition. */
   async function filledBase(database: Database) {
     const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });
     let documents = 0;
@@ -30,7 +30,8 @@ onDatabaseServer(({ test, testSchema }) => {
       return Array.from({ length: count }, (_, at) => ({ content: `text ${at}`, vector: vector() }));
     };
     const mine = storedChunks(database, 1);
-    const theirs = storedChunks(database, 2);
+    const [, neighbour = 0] = await tenantsOfOnePartition(database, 2);
+    const theirs = storedChunks(database, neighbour);
     const id = await mine.base();
     const foreign = await theirs.base();
     const fill = async () => {
@@ -98,9 +99,13 @@ onDatabaseServer(({ test, testSchema }) => {
         index: [await planOf(db, search(), 'index'), await planOf(db, search(['text']), 'index')],
       };
     });
-    for (const plan of plans.exact) t.notRegex(plan, /knowledge_chunks_nearest/u);
+    const nearest =
+      /Index Scan using knowledge_chunks_(p\d+)_embedding_idx on knowledge_chunks_p\d+ c_1 .*\n\s*Order By/u;
+    for (const plan of [...plans.exact, ...plans.index])
+      t.is(new Set(plan.match(/knowledge_chunks_p\d+/gu)).size, 1, 'the partitions of other tenants are not read');
+    for (const plan of plans.exact) t.notRegex(plan, /embedding_idx/u);
     for (const plan of plans.index) {
-      t.regex(plan, /Index Scan using knowledge_chunks_nearest on knowledge_chunks c_1 .*\n\s*Order By/u);
+      t.regex(plan, nearest);
       t.regex(plan, /Index Cond: \(\(tenant_id = 1\) AND \(id = c_1.document_id\)\)/u);
       // Under row-level security as the service's own role: the policy is a filter of the scan.
       t.regex(plan, /current_setting\('parley.tenant'/u);

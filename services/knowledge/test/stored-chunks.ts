@@ -10,6 +10,23 @@ export interface StoredText {
   vector?: Embedding;
 }
 
+/** Tenants whose chunks are in the same partition, with their indexes, as those of the first tenant. */
+export async function tenantsOfOnePartition(database: Database, count: number): Promise<number[]> {
+  const rows = await database.read(1, ({ knex }) =>
+    rowsBy(knex)<{ tenantId: number }>(
+      `SELECT tenant_id FROM generate_series(1, 100 * cast(:count AS integer)) AS tenant_id
+        WHERE (SELECT bool_and(satisfies_hash_partition(table_id, modulus, remainder, 1)
+                             = satisfies_hash_partition(table_id, modulus, remainder, tenant_id))
+                 FROM (SELECT cast('knowledge_chunks' AS regclass) AS table_id, count(*)::int AS modulus
+                         FROM pg_inherits WHERE inhparent = cast('knowledge_chunks' AS regclass)) AS partitions,
+                      generate_series(0, modulus - 1) AS remainder)
+        ORDER BY tenant_id LIMIT :count`,
+      { count },
+    ),
+  );
+  return rows.map(({ tenantId }) => tenantId);
+}
+
 /** Rows as the service stores them, without its chunker. */
 export function storedChunks(database: Database, tenantId: number) {
   const first = async (text: string, values: Record<string, unknown>) => {

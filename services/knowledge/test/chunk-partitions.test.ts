@@ -1,0 +1,35 @@
+import { rowsBy } from '@parley/postgres/database/rows';
+import { onEveryDatabase } from '@parley/testing/every-database';
+import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { storedChunks } from './stored-chunks.ts';
+
+onEveryDatabase(({ replicaOf, test, testSchema }) => {
+  test('chunks that are stored before there are partitions keep their ids and texts', async (t) => {
+    const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '005-chunks-by-tenant');
+    const before = { ...knowledgeSchema, migrations: knowledgeSchema.migrations.slice(0, at) };
+    const earlier = await testSchema(t, before);
+    const tenants = [1, 2, 3];
+    for (const tenantId of tenants) {
+      const stored = storedChunks(earlier, tenantId);
+      await stored.document(await stored.base(), ['first', 'second']);
+    }
+    const chunksOf = (tenantId: number) =>
+      database.transact(tenantId, ({ knex }) =>
+        rowsBy(knex)(`SELECT id, content, cast(search AS text) AS search FROM knowledge_chunks ORDER BY id`, {}),
+      );
+
+    const database = await replicaOf(t, earlier, knowledgeSchema);
+    await database.migrate();
+
+    for (const tenantId of tenants) {
+      const id = 2 * tenantId - 1;
+      t.deepEqual(await chunksOf(tenantId), [
+        { id, content: 'first', search: "'first':1" },
+        { id: id + 1, content: 'second', search: "'second':1" },
+      ]);
+    }
+    const stored = storedChunks(database, 1);
+    await stored.document(await stored.base(), ['third']);
+    t.like((await chunksOf(1))[2], { id: 7, content: 'third' });
+  });
+});
