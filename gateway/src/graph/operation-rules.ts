@@ -1,8 +1,9 @@
 import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '@apollo/server';
 import { isLargerThan } from '@parley/graph/answer-size';
-import { graphError } from '@parley/graph/graph-errors';
+import { graphError, graphOutcome } from '@parley/graph/graph-errors';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import type { Caller } from '@parley/kernel/caller';
+import type { Outcome } from '@parley/kernel/error-table';
 import { type DomainError, isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
@@ -51,7 +52,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
   }
 
   function invalidateChanged(request: GraphQLRequestContext<GatewayContext>, fields: RootField[]): void {
-    const failed = hasFailed(request);
+    const failed = outcomeOf(request) !== 'ok';
     const revoking = fields
       .map((field) => ruleOf(rules, field))
       .filter((rule) => rule?.changesCaller === 'always' || (rule?.changesCaller === 'failing' && failed));
@@ -118,7 +119,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           boundAnswer(request, maxAnswerBytes);
           // The next request to this gateway must see the change, even without an announcement.
           if (isAdmitted) invalidateChanged(request, fields);
-          request.contextValue.facts.failed = hasFailed(request);
+          request.contextValue.facts.failed = outcomeOf(request) !== 'ok';
           observe(metrics, fields, request, started);
         },
       };
@@ -126,8 +127,8 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
   };
 }
 
-function hasFailed({ response }: GraphQLRequestContext<GatewayContext>): boolean {
-  return response.body?.kind === 'single' && (response.body.singleResult.errors?.length ?? 0) > 0;
+function outcomeOf({ response }: GraphQLRequestContext<GatewayContext>): Outcome {
+  return graphOutcome(response.body?.kind === 'single' ? response.body.singleResult.errors : []);
 }
 
 function observe(
@@ -136,10 +137,9 @@ function observe(
   request: GraphQLRequestContext<GatewayContext>,
   started: number,
 ) {
-  const failed = hasFailed(request);
+  const outcome = outcomeOf(request);
   const seconds = (performance.now() - started) / 1000;
-  for (const { name } of fields)
-    metrics.graphDuration.observe({ operation: name, outcome: failed ? 'error' : 'ok' }, seconds);
+  for (const { name } of fields) metrics.graphDuration.observe({ operation: name, outcome }, seconds);
 }
 
 /** A single response was bounded while it was read; shared references expand to at most the square of that. */

@@ -1,5 +1,5 @@
 import { isAbortError } from '@parley/kernel/abort';
-import { errorTable, internalMessage } from '@parley/kernel/error-table';
+import { errorTable, internalMessage, type Outcome } from '@parley/kernel/error-table';
 import { type DomainError, isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
@@ -11,6 +11,12 @@ export function graphError({ kind, message, reason, fields }: DomainError): Grap
   return new GraphQLError(kind === 'internal' ? internalMessage : message, {
     extensions: { code, statusCode: http, ...(reason && { reason }), ...(fields.length > 0 && { fields }) },
   });
+}
+
+/** By its errors as clients see them. */
+export function graphOutcome(errors: readonly GraphQLFormattedError[] = []): Outcome {
+  if (errors.length === 0) return 'ok';
+  return errors.every(({ extensions }) => Number(extensions?.statusCode) < 500) ? 'refused' : 'error';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { errorTable, internalMessage } from '@parley/kernel/error-table';
+import { errorTable, internalMessage, type Outcome } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
@@ -33,4 +33,11 @@ export function serverErrors(log: Logger) {
       ]);
     }
   };
+}
+
+const refusals = new Set(Object.values(errorTable).flatMap(({ grpc, http }) => (http < 500 ? grpc : [])));
+
+/** Of a call that has thrown. */
+export function outcomeOf(error: unknown): Outcome {
+  return error instanceof ServerError && refusals.has(error.code) ? 'refused' : 'error';
 }

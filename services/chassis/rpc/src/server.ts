@@ -6,7 +6,7 @@ import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details';
 import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health';
-import { serverErrors } from './server-errors.ts';
+import { outcomeOf, serverErrors } from './server-errors.ts';
 import { serverTracing } from './tracing.ts';
 
 export interface Reflection {
@@ -50,7 +50,7 @@ export function rpcServer(options: RpcServerOptions): Part {
       end({ outcome: 'ok' });
       return response;
     } catch (error) {
-      end({ outcome: context.signal.aborted ? 'cancelled' : 'error' });
+      end({ outcome: context.signal.aborted ? 'cancelled' : outcomeOf(error) });
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/ind
 import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
 import { enforceAccess } from '@parley/graph/access';
 import { answerWriter } from '@parley/graph/answer-size';
-import { formatGraphError } from '@parley/graph/graph-errors';
+import { formatGraphError, graphOutcome } from '@parley/graph/graph-errors';
 import { scalars } from '@parley/graph/scalars';
 import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { answerBudget, defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
@@ -79,7 +79,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     const answering = graphAnswer(answerBudget(maxAnswerBytes));
     const context = options.context({ caller, answer: answering, gone: goneSignal(response) });
     const { fields, ...result } = await run(asked, context);
-    const outcome = result.errors ? 'error' : 'ok';
+    const outcome = graphOutcome(result.errors);
     const seconds = (performance.now() - started) / 1000;
     for (const operation of fields) metrics.graphDuration.observe({ operation, outcome }, seconds);
     // The gateway reads the errors of responses with 200 only.
