@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { chartUnits } from './generate/chart-units.ts';
+import { grafanaDashboards } from './generate/dashboards.ts';
 import { drift } from './generate/drift.ts';
 import { graphqlTypes } from './generate/graphql-types.ts';
 import { settingsTables } from './generate/settings-tables.ts';
@@ -10,7 +11,8 @@ import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
-services/*/src/schema.graphql; the tables of settings in the READMEs; and what the chart knows of units.
+services/*/src/schema.graphql; the tables of settings in the READMEs; what the chart knows of units;
+and its dashboards.
 
   scripts/generate [--check]
 
@@ -20,9 +22,12 @@ services/*/src/schema.graphql; the tables of settings in the READMEs; and what t
 const protos = join(root, 'protos');
 
 const { check } = readOptions(usage, { check: { type: 'boolean' } });
-const texts = [...(await graphqlTypes(root)), ...settingsTables(root), ...chartUnits(root)].filter(
-  ({ path, text }) => textOf(path) !== text,
-);
+const texts = [
+  ...(await graphqlTypes(root)),
+  ...settingsTables(root),
+  ...chartUnits(root),
+  ...grafanaDashboards(),
+].filter(({ path, text }) => textOf(path) !== text);
 buf('lint');
 if (check) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-generate-'));

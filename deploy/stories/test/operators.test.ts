@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { unitNames as units } from '@parley/local/units';
 import test from 'ava';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
@@ -25,6 +27,7 @@ story('every unit counts what it does', async (t, mesh) => {
   await events.turns(1);
   await endSession(ada, sessionId);
   await evaluated(ada, sessionId);
+  await t.throwsAsync(endSession(ada, 2 ** 31 - 1));
   const metrics = new Map<string, string>();
   for (const unit of units) {
     const replicas = await Promise.all(addresses(unit, 'ops').map((ops) => fetch(`${ops}/metrics`)));
@@ -35,5 +38,32 @@ story('every unit counts what it does', async (t, mesh) => {
   }
   t.regex(metrics.get('gateway') ?? '', /operation="sendMessage"/);
   t.regex(metrics.get('agent') ?? '', /RunTurn/);
+  for (const unit of ['gateway', 'session'])
+    t.regex(metrics.get(unit) ?? '', /parley_graph_duration_seconds_count{.*operation="endSession",outcome="refused"/);
   for (const [unit, text] of metrics) t.notRegex(text, /Count me|customer-1/, unit);
+  const exported = new Set([...metrics.values()].flatMap((text) => namesIn(text, /^# TYPE (\S+)/gm)));
+  t.deepEqual(
+    metricsOfChart().filter((name) => !exported.has(name) && !exported.has(name.replace(/_(?:bucket|sum|count)$/, ''))),
+    [],
+  );
 });
+
+const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
+
+/** What alerts, dashboards and scalers of the chart read. */
+function metricsOfChart(): string[] {
+  const chart = join(import.meta.dirname, '../../../charts/parley');
+  const read = globSync('{files/{alerts.yaml,dashboards/*.json},templates/scaling.yaml}', { cwd: chart }).flatMap(
+    (path) => {
+      const text = readFileSync(join(chart, path), 'utf8');
+      const queries = path.endsWith('.json')
+        ? namesIn(text, /"expr": "(.*)"/g)
+        : namesIn(text, /(?:expr|query): (.*)/g);
+      return queries.flatMap((query) => {
+        const labels = /\\".*?\\"|\{.*?\}|\bby \(.*?\)/g;
+        return namesIn(query.replaceAll(labels, ''), /\b((?:parley|nodejs|process|gen_ai)_\w+)/g);
+      });
+    },
+  );
+  return [...new Set(read)];
+}

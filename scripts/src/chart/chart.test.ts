@@ -49,6 +49,19 @@ chartTest('the chart passes strict linting with each example', async (t) => {
   }
 });
 
+chartTest('dashboards are ConfigMaps with one file of JSON each, labelled for the sidecar of Grafana', async (t) => {
+  const manifests = ofKind(await render('production'), 'ConfigMap').filter(({ metadata }) =>
+    /-dashboard-/.test(metadata.name),
+  );
+  t.is(manifests.length, 4);
+  for (const { metadata, data } of manifests) {
+    t.is(metadata.labels.grafana_dashboard, '1');
+    const [[name, text] = ['', ''], ...others] = Object.entries(data ?? {});
+    t.deepEqual(others, []);
+    t.is(`${JSON.parse(text).uid}.json`, name);
+  }
+});
+
 chartTest('values, their schema and the manifests have all units and no others', async (t) => {
   const names = unitNames.toSorted();
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));

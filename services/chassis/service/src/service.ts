@@ -164,6 +164,16 @@ export function service<
 
   function databaseWorkers(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
     const { config, database, keyValue, log, metrics, soleOwner } = provided;
+    metrics.gauge(
+      'parley_database_connections_used',
+      'Connections of the pool in use',
+      () => database.connections().used,
+    );
+    metrics.gauge(
+      'parley_database_transactions_waiting',
+      'Transactions that wait for a connection of the pool',
+      () => database.connections().waiting,
+    );
     const declared = jobs.map((declare) => declare(deps, config));
     if (tenantEnd?.finish) declared.push(tenantEndJob(name, tenantEnd, deps, config));
     const kinds = declared.map(({ kind }) => kind);

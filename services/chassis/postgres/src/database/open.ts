@@ -276,6 +276,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     migrate: () => migrateSchema({ url: options.migrationsUrl ?? url, appUrl: url, schema, schemaName, log }),
 
+    connections: () => ({ used: pool.client.pool.numUsed(), waiting: pool.client.pool.numPendingAcquires() }),
+
     async ping() {
       if (closed) throw unavailable('The database is closed');
       const late = () => unavailable(`The database has not answered within ${pingTimeoutMs} ms`);

@@ -110,6 +110,8 @@ export interface Database {
    * @returns the names of the migrations that this call applied.
    */
   migrate(): Promise<string[]>;
+  /** How many of the pool's connections are in use, and how many transactions wait for one. */
+  connections(): { used: number; waiting: number };
   /** Resolves when the database answers, rejects with `unavailable` when it does not within 2 s. */
   ping(): Promise<void>;
   /** Closes the pool once running transactions have ended; later transactions reject with `unavailable`. */
