@@ -37,6 +37,10 @@ test('OPERATOR_KEY is another key than MESH_KEY, however it is written', (t) => 
   const read = (meshKey: Buffer) =>
     readIdentityConfig({ ...key, OPERATOR_KEY: bytes.toString('base64'), MESH_KEY: meshKey.toString('base64url') });
   t.throws(() => read(bytes), { message: /OPERATOR_KEY: must be another key than MESH_KEY/ });
+  const ring = { MESH_KEY: `${randomBytes(32).toString('base64')},${bytes.toString('base64')}` };
+  t.throws(() => readIdentityConfig({ ...key, ...ring, OPERATOR_KEY: bytes.toString('base64') }), {
+    message: /OPERATOR/,
+  });
   t.deepEqual(read(randomBytes(32)).operatorKey, bytes);
   t.is(readIdentityConfig(key).operatorKey, undefined);
 });

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
+import { secretKeys } from '@parley/kernel/secret-box';
 import { byteCount, httpUrl, leaseMs, list, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
@@ -158,7 +159,8 @@ export type IdentitySettings = IdentityConfig['settings'];
 
 export function readIdentityConfig(env: Environment): IdentityConfig {
   const config = readSettings(env, identitySettings);
-  if (config.operatorKey?.equals(Buffer.from(env['MESH_KEY'] ?? '', 'base64'))) {
+  const meshKeys = secretKeys.safeParse(env['MESH_KEY']).data ?? [];
+  if (meshKeys.some((key) => config.operatorKey?.equals(key))) {
     throw new SettingsError(['OPERATOR_KEY: must be another key than MESH_KEY']);
   }
   return config;

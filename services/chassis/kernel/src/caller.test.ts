@@ -21,6 +21,18 @@ test('a caller is verified by its audience and arrives unchanged', async (t) => 
   await t.throwsAsync(callers.verify(token, 'session'), { message: /mesh only/ });
 });
 
+test('a key is replaced in three steps, in none of which a call between two processes is refused', async (t) => {
+  const [before, after] = [randomBytes(32), randomBytes(32)];
+  const steps = [[before], [before, after], [after, before], [after]].map((keys) => createCallers(keys));
+  for (const [index, callers] of steps.entries()) {
+    const next = steps[index + 1] ?? callers;
+    t.deepEqual(await next.verify(await callers.mint(caller, 'agent'), 'agent'), caller);
+    t.deepEqual(await callers.verify(await next.mint(caller, 'agent'), 'agent'), caller);
+  }
+  const [first, , , last] = steps;
+  await t.throwsAsync(async () => last?.verify(await first?.mint(caller, 'agent'), 'agent'), { message: /mesh only/ });
+});
+
 test('a token that was not signed with the key of this mesh is refused', async (t) => {
   const callers = createCallers(key);
   const foreign = await createCallers(randomBytes(32)).mint(caller, 'agent');

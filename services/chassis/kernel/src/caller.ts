@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { forbidden, unauthenticated } from './errors.ts';
 
 /**
@@ -56,25 +56,29 @@ const header = encode({ alg: 'HS256' });
 const macBytes = 32;
 
 /**
- * Signs and verifies callers with a shared key, the mesh's (`MESH_KEY`) or that of operators: JWS, HS256. Synchronous `node:crypto`,
- * because every call of the mesh does both and Web Crypto, which JWT libraries use, spends several times the cost of the MAC on its
- * thread pool.
+ * Signs callers with the first of some shared keys, the mesh's (`MESH_KEY`) or that of operators, and verifies them with any: JWS,
+ * HS256. Synchronous `node:crypto`, because every call of the mesh does both and Web Crypto, which JWT libraries use, spends several
+ * times the cost of the MAC on its thread pool.
  */
 export function createCallers(
-  sharedKey: Uint8Array,
+  sharedKeys: Uint8Array | readonly Uint8Array[],
   now: () => number = Date.now,
   refusal = 'This port takes calls from the mesh only',
 ) {
-  const key = createSecretKey(sharedKey); // once: making it from bytes for each MAC costs five times the MAC
+  // Once: making them from bytes for each MAC costs five times the MAC.
+  const keys = (sharedKeys instanceof Uint8Array ? [sharedKeys] : sharedKeys).map((key) => createSecretKey(key));
+  const [signing] = keys;
+  if (!signing) throw new TypeError('no key signs callers');
   const secondsNow = () => Math.floor(now() / 1000);
-  const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest();
+  const macBy = (key: KeyObject, signed: string) => createHmac('sha256', key).update(signed).digest();
 
   /** Undefined unless the MAC is right. The payload is parsed only then. */
   function authentic(token: string): Claims | undefined {
     const [given, payload = '', mac = '', ...more] = token.split('.');
     if (given !== header || more.length > 0) return undefined;
     const bytes = Buffer.from(mac, 'base64url');
-    if (bytes.length !== macBytes || !timingSafeEqual(bytes, macOf(`${header}.${payload}`))) return undefined;
+    if (bytes.length !== macBytes) return undefined;
+    if (!keys.some((key) => timingSafeEqual(bytes, macBy(key, `${header}.${payload}`)))) return undefined;
     return JSON.parse(Buffer.from(payload, 'base64url').toString());
   }
 
@@ -84,7 +88,7 @@ export function createCallers(
       const iat = secondsNow();
       const claims: Claims = { caller, iat, exp: iat + lifetimeSeconds, aud: audience };
       const signed = `${header}.${encode(claims)}`;
-      return `${signed}.${macOf(signed).toString('base64url')}`;
+      return `${signed}.${macBy(signing, signed).toString('base64url')}`;
     },
 
     /** @throws DomainError `unauthenticated` when the token is missing, malformed, expired, of another key or for another audience. */

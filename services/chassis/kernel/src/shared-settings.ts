@@ -47,9 +47,12 @@ export const serversFolderSetting = setting(
   z.string().default('.parley/servers'),
   'Where `servers` keeps the data of the servers; with `up --mesh` the default is `servers` in the data folder.',
 );
-export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs the callers of calls between units.', {
-  secret: true,
-});
+export const meshKeySetting = setting(
+  'MESH_KEY',
+  secretKeys,
+  'Signs the callers of calls between units. Of several, separated by commas, the first signs and all are accepted.',
+  { secret: true },
+);
 /** A key beside the mesh's, so that no unit can act as an operator. */
 export const operatorKeySetting = setting(
   'OPERATOR_KEY',
