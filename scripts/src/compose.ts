@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { units } from '@parley/local/units';
+import { units } from '@parley/units';
 import { attempt } from './attempt.ts';
 import { composeSupergraph } from './compose/supergraph.ts';
 import { readOptions } from './read-options.ts';

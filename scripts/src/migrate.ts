@@ -1,5 +1,5 @@
-import { schemas } from '@parley/local/units';
-import { migrateAll } from '@parley/mesh/migrate-all';
+import { migrateAll } from '@parley/commands/migrate-all';
+import { schemas } from '@parley/units';
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { listMigrations } from './rolling/observe-migrations.ts';

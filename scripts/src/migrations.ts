@@ -1,5 +1,5 @@
-import { schemas } from '@parley/local/units';
 import { internalMigrations } from '@parley/postgres/database/internal-tables';
+import { schemas } from '@parley/units';
 import { readMerged, unlisted } from './rolling/merged-migrations.ts';
 
 const missing = unlisted([{ name: 'chassis', migrations: internalMigrations }, ...schemas], readMerged());

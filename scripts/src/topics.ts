@@ -1,5 +1,5 @@
-import { topics } from '@parley/local/units';
-import { topicsCommand } from '@parley/mesh/topics-command';
+import { topicsCommand } from '@parley/commands/topics-command';
+import { topics } from '@parley/units';
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 

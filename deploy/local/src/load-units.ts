@@ -1,4 +1,4 @@
-import { type LoadedUnit, units } from './units.ts';
+import { type LoadedUnit, units } from '@parley/units';
 
 /** Loads the code of all units, in their start order. @throws Error if a unit needs something that no other one provides. */
 export async function loadUnits(): Promise<LoadedUnit[]> {

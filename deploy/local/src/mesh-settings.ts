@@ -1,7 +1,7 @@
 import { createModels } from '@parley/agent/models';
 import { type Environment, readAll, unknownSettings } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
-import { unitNames, units } from './units.ts';
+import { unitNames, units } from '@parley/units';
 
 export type { ModelDescription } from '@parley/agent/models';
 

@@ -22,13 +22,13 @@ import { readDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { serviceDatabase } from '@parley/service/service-database';
 import type { ServiceDependencies } from '@parley/service/service-dependencies';
 import type { UnitConfig } from '@parley/unit/declaration';
+import { schemas, topics, unitNames } from '@parley/units';
 import { publishAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { groupsOf, loadUnits } from './load-units.ts';
 import { unitSettings } from './mesh-settings.ts';
 import { oneProcessSettings } from './settings.ts';
 import { localStorage } from './storage.ts';
-import { schemas, topics, unitNames } from './units.ts';
 
 export interface LocalMeshOptions {
   /** Where its data are kept. */

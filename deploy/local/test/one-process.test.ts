@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readObject } from '@parley/objects/object-store';
 import { migratedSnapshot } from '@parley/testing/test-database';
+import { units as listed, schemas } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { addressesFile } from '../src/addresses-file.ts';
 import { localMesh } from '../src/mesh.ts';
-import { units as listed, schemas } from '../src/units.ts';
 
 process.env.LOG_LEVEL ??= 'fatal';
 const key = 'tenants/1/uploads/a';

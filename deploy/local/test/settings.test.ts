@@ -1,7 +1,7 @@
 import { usesEvents } from '@parley/service/declaration';
+import { type ListedUnit, units } from '@parley/units';
 import test from 'ava';
 import { allSettings, settingsOfUnit, sharedSettings } from '../src/settings.ts';
-import { type ListedUnit, units } from '../src/units.ts';
 
 test('each unit is listed with the addresses of its neighbours, and of its database where it has one', (t) => {
   const addresses = Object.entries(allSettings()).flatMap(([unit, settings]) =>

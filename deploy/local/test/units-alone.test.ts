@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { usesEvents } from '@parley/service/declaration';
+import { type ListedUnit, units } from '@parley/units';
 import test from 'ava';
 import { settingsOfUnit } from '../src/settings.ts';
-import { type ListedUnit, units } from '../src/units.ts';
 
 const root = join(import.meta.dirname, '../../..');
 

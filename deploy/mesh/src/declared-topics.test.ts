@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { usualRetentionMs } from '@parley/events/topics';
-import { type ListedUnit, topics, units } from '@parley/local/units';
 import { root } from '@parley/servers/root';
+import { type ListedUnit, topics, units } from '@parley/units';
 import test from 'ava';
 
 /** The events that the code of a unit appends, as it writes them: `topic: '…', type: '…'`. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Addresses, createAddresses, type Endpoint } from '@parley/kernel/addresses';
-import { units, waves } from '@parley/local/units';
 import { freePorts } from '@parley/servers/ports';
 import { root } from '@parley/servers/root';
+import { units, waves } from '@parley/units';
 
 /** One process of a unit. */
 export interface Replica {

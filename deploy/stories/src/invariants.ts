@@ -1,9 +1,9 @@
 import type { Environment } from '@parley/kernel/config';
-import { schemas } from '@parley/local/units';
 import type { Database } from '@parley/postgres/database/types';
 import { serviceDatabase } from '@parley/service/service-database';
 import { eventually } from '@parley/testing/eventually';
 import type { ModelServer } from '@parley/testing/model-server';
+import { schemas } from '@parley/units';
 import * as eventInvariants from './invariants/event-invariants.ts';
 import type { Facts, Invariant } from './invariants/facts.ts';
 import { readRows, readTasks } from './invariants/read-rows.ts';

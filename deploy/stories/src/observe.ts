@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, globSync, openSync, readSync, statSync } from 'node:fs';
-import { unitNames } from '@parley/local/units';
 import { eventually } from '@parley/testing/eventually';
+import { unitNames } from '@parley/units';
 import { createAgent, startSession } from './conversation.ts';
 import type { TestMesh } from './mesh.ts';
 

@@ -5,8 +5,8 @@ import { run } from '@parley/kernel/run';
 import { telemetry } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
 import { localMesh } from '@parley/local';
-import { schemas } from '@parley/local/units';
 import { migratedSnapshot } from '@parley/testing/test-database';
+import { schemas } from '@parley/units';
 import type { MeshAddresses } from './one-process.ts';
 
 /**

@@ -1,10 +1,10 @@
+import { migrateAll } from '@parley/commands/migrate-all';
+import { topicsCommand } from '@parley/commands/topics-command';
 import type { Environment } from '@parley/kernel/config';
-import { schemas, topics } from '@parley/local/units';
 import { Logs } from '@parley/mesh/logs';
-import { migrateAll } from '@parley/mesh/migrate-all';
 import { type ProcessMeshOptions, startProcessMesh } from '@parley/mesh/process-mesh';
 import { meshAddresses } from '@parley/mesh/replicas';
-import { topicsCommand } from '@parley/mesh/topics-command';
+import { schemas, topics } from '@parley/units';
 import { openChecker } from './invariants.ts';
 
 export interface ProcessesOptions extends Partial<Pick<ProcessMeshOptions, 'wire' | 'tap' | 'plan' | 'backoffMs'>> {

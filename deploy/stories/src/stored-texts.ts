@@ -1,6 +1,6 @@
 import { kafkaDeadLetters, readTopic } from '@parley/events/kafka-dead-letters';
-import { schemas, topics } from '@parley/local/units';
 import { openPool } from '@parley/postgres/database/pool';
+import { schemas, topics } from '@parley/units';
 import { connectionOf } from './invariants/read-topics.ts';
 import type { TestMesh } from './mesh.ts';
 

@@ -1,9 +1,9 @@
-import { schemas } from '@parley/local/units';
 import { catalogueViolations } from '@parley/postgres/database/catalogue';
 import { openPool } from '@parley/postgres/database/pool';
 import { sessionSchema } from '@parley/session/schema';
 import { testDatabaseUrl } from '@parley/testing/test-database';
 import { testSchema } from '@parley/testing/test-schema';
+import { schemas } from '@parley/units';
 import test from 'ava';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
 import type { TestMesh } from '../src/mesh.ts';

@@ -1,10 +1,10 @@
 import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
-import { units } from '@parley/local/units';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { units } from '@parley/units';
 import test from 'ava';
 import { SignJWT } from 'jose';
 import { type Channel, createChannel, createClient, Metadata } from 'nice-grpc';

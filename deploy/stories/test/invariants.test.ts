@@ -1,6 +1,6 @@
-import { schemas as declared } from '@parley/local/units';
 import type { Database, TenantDb } from '@parley/postgres/database/types';
 import { testSchema } from '@parley/testing/test-schema';
+import { schemas as declared } from '@parley/units';
 import test, { type TestFn } from 'ava';
 import type { Facts } from '../src/invariants/facts.ts';
 import { readRows } from '../src/invariants/read-rows.ts';

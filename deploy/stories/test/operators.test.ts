@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { unitNames as units } from '@parley/local/units';
+import { unitNames as units } from '@parley/units';
 import test from 'ava';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
 import { stories } from '../src/stories.ts';

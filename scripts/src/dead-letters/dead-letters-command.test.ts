@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { topicsCommand } from '@parley/commands/topics-command';
 import { kafkaEventBus } from '@parley/events/kafka-event-bus';
-import { topicsCommand } from '@parley/mesh/topics-command';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-command.ts';

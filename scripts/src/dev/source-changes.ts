@@ -10,7 +10,7 @@ const folders = [
   'services/chassis/*/src',
   'protos/parley',
   'protos/*.ts',
-  'deploy/local/src',
+  'deploy/{local,units}/src',
   'scripts/src/up',
 ];
 /** No test, and nothing that an editor keeps beside a file. */

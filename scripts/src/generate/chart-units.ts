@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Endpoint } from '@parley/kernel/addresses';
 import type { ListedSetting } from '@parley/kernel/settings';
 import { settingsOfUnit } from '@parley/local/settings';
-import { units as allUnits, type ListedUnit } from '@parley/local/units';
+import { units as allUnits, type ListedUnit } from '@parley/units';
 import { cell, markdownTable } from './settings-tables.ts';
 
 /** What the chart's templates need to know of a unit. */

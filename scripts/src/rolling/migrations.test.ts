@@ -1,7 +1,7 @@
-import { schemas } from '@parley/local/units';
 import type { Migration, SchemaDeclaration } from '@parley/postgres/database/types';
 import { testDatabaseUrl } from '@parley/testing/test-database';
 import { testSchema } from '@parley/testing/test-schema';
+import { schemas } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { earlierMerged, forgotten, problemsOf, readMerged, unlisted, withNew } from './merged-migrations.ts';
 import { observe, observeMigrations, type Step } from './observe-migrations.ts';

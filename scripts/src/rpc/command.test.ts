@@ -7,10 +7,10 @@ import type { Environment } from '@parley/kernel/config';
 import { DomainError, invalid } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
-import { units } from '@parley/local/units';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { stubRpc } from '@parley/testing/stub-rpc';
+import { units } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { rpcCommand, type Typed } from './command.ts';
 

@@ -1,6 +1,6 @@
 import { httpUrl, list, port } from '@parley/kernel/setting-types';
 import { listSettings, setting } from '@parley/kernel/settings';
-import { unitNames } from '@parley/local/units';
+import { unitNames } from '@parley/units';
 import test from 'ava';
 import { defaultText, usage } from './listing.ts';
 

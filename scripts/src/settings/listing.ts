@@ -1,5 +1,5 @@
 import type { ListedSetting } from '@parley/kernel/settings';
-import { unitNames } from '@parley/local/units';
+import { unitNames } from '@parley/units';
 
 export const usage = `Lists settings: name, type, default and meaning. It reads none of them.
 

@@ -1,13 +1,13 @@
 // A mesh of its own, since starting it, killing it in the middle of a start and what it leaves behind are what is shown.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { schemas } from '@parley/local/units';
 import { emptyFolder } from '@parley/servers/testing/folder';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { Client } from '@parley/stories/client';
 import { converse, endSession, evaluated, follow, sendMessage } from '@parley/stories/conversation';
 import type { SessionEvents } from '@parley/stories/session-events';
 import { eventually } from '@parley/testing/eventually';
+import { schemas } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { type Child, startChild } from '../testing/child.ts';
 

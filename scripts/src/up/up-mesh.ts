@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { migrateAll } from '@parley/commands/migrate-all';
+import { topicsCommand } from '@parley/commands/topics-command';
 import { lockFolder } from '@parley/embedded/embedded-lock';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
@@ -7,15 +9,13 @@ import { publishAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
 import { embeddingsOf, readMeshSettings } from '@parley/local/mesh-settings';
 import { publicPortSetting } from '@parley/local/settings';
-import { schemas, topics } from '@parley/local/units';
 import { Logs, shortLine } from '@parley/mesh/logs';
 import { startMeshServers } from '@parley/mesh/mesh-servers';
-import { migrateAll } from '@parley/mesh/migrate-all';
 import { startProcessMesh } from '@parley/mesh/process-mesh';
 import { meshAddresses } from '@parley/mesh/replicas';
-import { topicsCommand } from '@parley/mesh/topics-command';
 import { foldersOf } from '@parley/servers/folders';
 import { isFree } from '@parley/servers/ports';
+import { schemas, topics } from '@parley/units';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { listen } from '@parley/kernel/listen';
-import { units } from '@parley/local/units';
+import { units } from '@parley/units';
 import { gatewayMesh } from '../../../../gateway/test/support/gateway-mesh.ts';
 import { publicUrl } from '../../../../gateway/test/support/identity-script.ts';
 import { finishedEvent } from '../../../../gateway/test/support/session-script.ts';

@@ -1,5 +1,5 @@
-import { schemas } from '@parley/local/units';
 import type { Database, Transaction } from '@parley/postgres/database/types';
+import { schemas } from '@parley/units';
 import type { Rows } from './facts.ts';
 
 type Databases = (name: string) => Database;

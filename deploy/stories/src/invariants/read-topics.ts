@@ -2,7 +2,7 @@ import { kafkaClient } from '@parley/events/kafka-client';
 import { kafkaDeadLetters, readTopic } from '@parley/events/kafka-dead-letters';
 import { toEnvelope } from '@parley/events/kafka-message';
 import type { Environment } from '@parley/kernel/config';
-import { topics } from '@parley/local/units';
+import { topics } from '@parley/units';
 import type { TopicFacts } from './facts.ts';
 
 export const connectionOf = ({ KAFKA_BROKERS = '' }: Environment) => ({ brokers: KAFKA_BROKERS.split(',') });

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { globSync } from 'node:fs';
-import { schemas } from '@parley/local/units';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { root } from '@parley/servers/root';
 import { testDatabaseUrl } from '@parley/testing/test-database';
+import { schemas } from '@parley/units';
 import test from 'ava';
 import { migrateAll } from './migrate-all.ts';
 
