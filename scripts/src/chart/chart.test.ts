@@ -8,39 +8,20 @@ import test from 'ava';
 import { parse } from 'yaml';
 import { ofMigrations, setByChart } from '../generate/chart-units.ts';
 import { root } from '../root.ts';
-import { chart, installHelm, type Manifest, type Rule, render, runHelm } from './render.ts';
+import { testWith } from '../testing/test-with.ts';
+import { environmentOf, ofKind, requiredValues as required, sampleSecret, unitOf } from './environment.ts';
+import { chart, helm, type Manifest, type Rule, render, runHelm } from './render.ts';
 
-const missing = await installHelm(console.log);
-if (missing !== undefined) console.log(`tests of the chart are left out: ${missing}`);
-const chartTest = missing === undefined || process.env.CI ? test : test.skip;
+const chartTest = await testWith(helm);
 
-/** The least that an installation needs. */
-const required = {
-  'image.repository': 'registry.example.com/parley',
-  existingSecret: 'parley',
-  publicUrl: 'https://parley.example.com',
-  config: { KAFKA_BROKERS: 'k:9092', S3_ENDPOINT: 'https://s3.example.com', RESET_URL: 'https://example.com/reset' },
-};
 const installations: [string | undefined, object][] = [
   [undefined, required],
   ['small', {}],
   ['production', {}],
 ];
 const drainSeconds = 25;
-const unitOf = ({ metadata }: Manifest) => metadata.labels['app.kubernetes.io/component'] ?? '';
-const ofKind = (manifests: Manifest[], kind: string) => manifests.filter((each) => each.kind === kind);
 const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
 const isHook = ({ metadata }: Manifest) => metadata.annotations?.['helm.sh/hook'] !== undefined;
-
-/** The environment of a unit: the values of settings, and the names of those that come from the Secret. */
-function environmentOf(manifests: Manifest[], unit: string) {
-  const deployment = ofKind(manifests, 'Deployment').find((each) => unitOf(each) === unit);
-  const { env = [], envFrom = [] } = deployment?.spec.template.spec.containers[0] ?? {};
-  const names = envFrom.map(({ configMapRef }) => configMapRef.name);
-  const maps = ofKind(manifests, 'ConfigMap').filter(({ metadata }) => names.includes(metadata.name));
-  const data: Record<string, string> = Object.assign({}, ...maps.map((map) => map.data));
-  return { data, secrets: env.map(({ name }) => name), env };
-}
 
 chartTest('the chart passes strict linting with each example', async (t) => {
   for (const example of ['small', 'production']) {
@@ -126,7 +107,7 @@ for (const [example, set] of installations) {
     for (const unit of units) {
       const { data, env } = environmentOf(manifests, unit.name);
       const needed = env.filter(({ valueFrom }) => !valueFrom.secretKeyRef.optional).map(({ name }) => name);
-      const given = { ...data, ...Object.fromEntries(needed.map((name) => [name, secretFor(name)])) };
+      const given = { ...data, ...Object.fromEntries(needed.map((name) => [name, sampleSecret(name)])) };
       t.notThrows(() => unit.readConfig({ ...given, CLOUD_HOSTED_MODELS_KEY: 'sample' }), unit.name);
       const addresses = settingsOfUnit(unit).own.flatMap(({ name }) => {
         const [, used, endpoint] = /^([A-Z]+)_(RPC|GRAPH)_URL$/.exec(name) ?? [];
@@ -136,13 +117,6 @@ for (const [example, set] of installations) {
       t.notThrows(() => readSettings(given, addressSettings(addresses)), unit.name);
     }
   });
-}
-
-function secretFor(name: string): string {
-  const key = Buffer.alloc(32, name).toString('base64');
-  if (name === 'AVATAR_TOKEN_KEYS') return `k1:${key}`;
-  if (name === 'SMTP_URL') return 'smtps://user:password@mail.example.com:465';
-  return name === 'REDIS_URL' ? 'rediss://parley:password@redis:6379' : key;
 }
 
 chartTest('every declared setting reaches its unit from values or the Secret, and no other unit', async (t) => {

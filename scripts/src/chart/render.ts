@@ -1,26 +1,17 @@
 import { join } from 'node:path';
-import { exec, UnavailableError } from '@parley/servers/exec';
-import { foldersOf } from '@parley/servers/folders';
-import { ensureInstalled } from '@parley/servers/install';
+import { exec } from '@parley/servers/exec';
 import { parseAllDocuments } from 'yaml';
+import { tools } from '../install-tool.ts';
 import { root } from '../root.ts';
 
 export const chart = join(root, 'charts/parley');
 
-/** `folder` changes with what `install.sh` installs. */
-const helm = { name: 'helm', version: '4.3.1', folder: 'helm-4.3.1-1', scripts: join(import.meta.dirname, 'helm') };
-const { tools } = foldersOf(process.env);
-
-/** Installs Helm where it is missing. @returns why this machine cannot have it, or undefined. */
-export async function installHelm(say: (line: string) => void): Promise<string | undefined> {
-  try {
-    await ensureInstalled(helm, { tools, signal: new AbortController().signal, say: (text) => say(`Helm: ${text}`) });
-    return undefined;
-  } catch (error) {
-    if (error instanceof UnavailableError) return error.message;
-    throw error;
-  }
-}
+export const helm = {
+  name: 'Helm',
+  version: '4.3.1',
+  folder: 'helm-4.3.1-1',
+  scripts: join(import.meta.dirname, 'helm'),
+};
 
 /** A peer and a rule of a NetworkPolicy. */
 interface Peer {
@@ -58,14 +49,22 @@ interface PodSpec {
 
 interface Container {
   image: string;
-  env: { name: string; valueFrom: { secretKeyRef: { optional: boolean } } }[];
+  args?: string[];
+  env: { name: string; value?: string; valueFrom: { secretKeyRef: { optional: boolean } } }[];
   envFrom: { configMapRef: { name: string } }[];
   startupProbe: Probe;
   readinessProbe: Probe;
   livenessProbe: Probe;
   resources: Record<'limits' | 'requests', { cpu?: string; memory?: string }>;
   lifecycle: { preStop: { exec: { command: [string, string] } } };
-  securityContext: { readOnlyRootFilesystem: boolean; allowPrivilegeEscalation: boolean; capabilities: object };
+  ports: { name: string; containerPort: number }[];
+  securityContext: {
+    readOnlyRootFilesystem: boolean;
+    allowPrivilegeEscalation: boolean;
+    capabilities: object;
+    runAsUser: number;
+    runAsGroup: number;
+  };
 }
 
 interface Probe {

@@ -1,0 +1,41 @@
+import type { Manifest } from './render.ts';
+
+/** The least that an installation needs of values. */
+export const requiredValues = {
+  'image.repository': 'registry.example.com/parley',
+  existingSecret: 'parley',
+  publicUrl: 'https://parley.example.com',
+  config: { KAFKA_BROKERS: 'k:9092', S3_ENDPOINT: 'https://s3.example.com', RESET_URL: 'https://example.com/reset' },
+};
+
+/** The unit that a manifest is for. */
+export function unitOf({ metadata }: Manifest): string {
+  return metadata.labels['app.kubernetes.io/component'] ?? '';
+}
+
+export function ofKind(manifests: Manifest[], kind: string): Manifest[] {
+  return manifests.filter((each) => each.kind === kind);
+}
+
+/** The environment of a unit: the values of settings, and what comes from the Secret. */
+export function environmentOf(manifests: Manifest[], unit: string) {
+  const { env = [], envFrom = [] } = containerOf(manifests, unit) ?? {};
+  const names = envFrom.map(({ configMapRef }) => configMapRef.name);
+  const maps = ofKind(manifests, 'ConfigMap').filter(({ metadata }) => names.includes(metadata.name));
+  const data: Record<string, string> = Object.assign({}, ...maps.map((map) => map.data));
+  return { data, secrets: env.map(({ name }) => name), env };
+}
+
+/** The container of a unit. */
+export function containerOf(manifests: Manifest[], unit: string) {
+  const deployment = ofKind(manifests, 'Deployment').find((each) => unitOf(each) === unit);
+  return deployment?.spec.template.spec.containers[0];
+}
+
+/** A value for a key of the Secret. */
+export function sampleSecret(name: string): string {
+  const key = Buffer.alloc(32, name).toString('base64');
+  if (name === 'AVATAR_TOKEN_KEYS') return `k1:${key}`;
+  if (name === 'SMTP_URL') return 'smtps://user:password@mail.example.com:465';
+  return name === 'REDIS_URL' ? 'rediss://parley:password@redis:6379' : key;
+}

@@ -1,0 +1,22 @@
+import { UnavailableError } from '@parley/servers/exec';
+import { foldersOf } from '@parley/servers/folders';
+import { ensureInstalled } from '@parley/servers/install';
+
+const { tools } = foldersOf(process.env);
+
+export { tools };
+
+/** A program that `scripts`/install.sh installs into a folder of `tools`, whose name changes with what that installs. */
+export type Tool = Parameters<typeof ensureInstalled>[0];
+
+/** Installs a program where it is missing. @returns why this machine cannot have it, or undefined. */
+export async function installTool(tool: Tool, say: (line: string) => void): Promise<string | undefined> {
+  const never = new AbortController().signal;
+  try {
+    await ensureInstalled(tool, { tools, signal: never, say: (text) => say(`${tool.name}: ${text}`) });
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnavailableError) return error.message;
+    throw error;
+  }
+}
