@@ -6,8 +6,12 @@ interface Manifest {
   name: string;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
+  /** What of the folder is needed to run. Default: `src`. */
+  files?: string[];
   /** Of the root: patterns. */
   workspaces?: string[];
+  /** Of the root: versions of packages that others depend on. */
+  overrides?: Record<string, string>;
   parley?: { tests?: unknown };
 }
 

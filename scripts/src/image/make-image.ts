@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { imageContent, rootManifest } from './image-content.ts';
+
+/** What no process reads: types and source maps are two fifths of all packages. */
+const unread = /\.(d\.[cm]?ts|map)$/u;
+
+/**
+ * Makes the file tree of an image in `folder`. Every user may read it, and its owner alone write.
+ * @returns its size.
+ * @throws Error for an unknown name, where there are files in the folder, and with what npm says where that fails.
+ */
+export async function makeImage(root: string, name: string, folder: string) {
+  const { main, workspaces, files } = imageContent(root, name);
+  const tree = resolve(folder);
+  if (existsSync(tree) && readdirSync(tree).length > 0) throw new Error(`${folder} is not empty`);
+  const usual = process.umask(0o022);
+  try {
+    const write = (path: string, content: string | Buffer) => {
+      mkdirSync(dirname(join(tree, path)), { recursive: true });
+      writeFileSync(join(tree, path), content);
+    };
+    const writeManifest = (path: string, manifest: object) => write(path, `${JSON.stringify(manifest, null, 2)}\n`);
+    writeManifest('package.json', rootManifest(root, workspaces));
+    for (const { folder: workspace, manifest } of workspaces) {
+      const { devDependencies: _, ...shipped } = manifest;
+      writeManifest(join(workspace, 'package.json'), shipped);
+    }
+    await install(root, tree);
+    for (const file of files) write(file, await readFile(join(root, file)));
+    symlinkSync(main, join(tree, 'main.ts'));
+  } finally {
+    process.umask(usual);
+  }
+  return sizeOf(tree);
+}
+
+async function install(root: string, tree: string): Promise<void> {
+  const inputs = ['package-lock.json', '.npmrc'];
+  for (const file of inputs) copyFileSync(join(root, file), join(tree, file));
+  const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  await promisify(execFile)('npm', args, { cwd: tree });
+  for (const file of inputs) rmSync(join(tree, file));
+  for (const file of filesIn(tree).filter((path) => unread.test(path))) rmSync(file);
+}
+
+function sizeOf(tree: string) {
+  const files = filesIn(tree);
+  return {
+    files: files.length,
+    bytes: files.reduce((sum, file) => sum + statSync(file).size, 0),
+    packages: files.filter((file) => /\/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/u.test(file)).length,
+  };
+}
+
+/** All files below a folder, without what is behind links: `recursive` would follow them. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesIn(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
