@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { readSettings } from '@parley/kernel/config';
+import { settingsOfUnit } from '@parley/local/settings';
+import { exec } from '@parley/servers/exec';
+import { emptyFolder } from '@parley/servers/testing/folder';
+import { addressSettings } from '@parley/unit/address-settings';
+import { type ListedUnit, unitNames, units } from '@parley/units';
+import test from 'ava';
+import { tools } from '../install-tool.ts';
+import { root } from '../root.ts';
+import { testWith } from '../testing/test-with.ts';
+import { dockerTools } from './docker-tools.ts';
+import { entryPoint, imageEnvironment } from './dockerfile.ts';
+
+const folder = join(root, 'deploy/compose');
+const composeTest = await testWith(dockerTools);
+
+interface Service {
+  image: string;
+  build?: { dockerfile: string; args: { UNIT: string } };
+  entrypoint: string[] | null;
+  command: string[] | null;
+  environment?: Record<string, string>;
+  read_only?: boolean;
+  cap_drop?: string[];
+  mem_limit?: string;
+}
+
+/** The services as Docker Compose understands the file; it refuses what the specification does not have. */
+async function services(): Promise<Record<string, Service>> {
+  const args = ['--file', join(folder, 'compose.yaml'), 'config', '--format', 'json', '--no-env-resolution'];
+  const env = { PATH: process.env.PATH, HOME: tools };
+  return JSON.parse(await exec(join(tools, dockerTools.folder, 'docker-compose'), args, { env })).services;
+}
+
+/** What the first start of an installation writes. */
+async function secrets(into: string): Promise<Record<string, string>> {
+  await exec(process.execPath, [join(folder, 'secrets.mjs'), into]);
+  return parseEnv(readFileSync(join(into, 'parley.env'), 'utf8')) as Record<string, string>;
+}
+
+composeTest('each unit has a service, by its image and without rights', async (t) => {
+  const all = await services();
+  for (const name of unitNames) {
+    const { image, build, entrypoint, read_only, cap_drop, mem_limit } = all[name] ?? t.fail(name);
+    t.is(image, `parley/${name}:dev`);
+    t.deepEqual([build?.dockerfile, build?.args.UNIT], ['deploy/docker/Dockerfile', name]);
+    const [node, ...rest] = entryPoint();
+    t.deepEqual(entrypoint, [node, '--env-file=/secrets/parley.env', ...rest]);
+    t.deepEqual([read_only, cap_drop], [true, ['ALL']], name);
+    t.truthy(mem_limit, name);
+  }
+  for (const { image } of Object.values(all)) t.regex(image, /:(?!latest$)[\w.-]+$/u);
+  t.deepEqual(all.migrate?.command, ['migrate']);
+  t.deepEqual(all.topics?.command, ['topics', '--replication', '1']);
+});
+
+composeTest('each unit accepts the environment that it gets, and reads all of it', async (t) => {
+  const [all, keys] = [await services(), await secrets(emptyFolder(t))];
+  for (const unit of units as readonly ListedUnit[]) {
+    const { environment = {} } = all[unit.name] ?? {};
+    const env = { ...imageEnvironment(), ...environment, ...keys };
+    t.notThrows(() => unit.readConfig(env), unit.name);
+    const read = Object.values(settingsOfUnit(unit)).flat();
+    const names = read.map(({ name }) => name);
+    t.deepEqual(
+      Object.keys(environment).filter((name) => !names.includes(name)),
+      [],
+      unit.name,
+    );
+    const required = read.filter(({ required }) => required === 'always' || required === 'in production');
+    t.deepEqual(
+      required.map(({ name }) => name).filter((name) => !(name in env)),
+      [],
+      unit.name,
+    );
+  }
+});
+
+composeTest('units listen where others look for them', async (t) => {
+  const all = await services();
+  for (const unit of units as readonly ListedUnit[]) {
+    const { environment = {} } = all[unit.name] ?? {};
+    const addresses = settingsOfUnit(unit).own.flatMap(({ name }) => {
+      const [, used, endpoint] = /^([A-Z]+)_(RPC|GRAPH)_URL$/u.exec(name) ?? [];
+      if (used === undefined) return [];
+      const service = used.toLowerCase();
+      const port = all[service]?.environment?.[`${used}_${endpoint}_PORT`];
+      t.is(environment[name], `${endpoint === 'GRAPH' ? 'http://' : ''}${service}:${port}`, `${unit.name}: ${name}`);
+      return [{ unit: service, endpoint: endpoint === 'RPC' ? ('rpc' as const) : ('graph' as const) }];
+    });
+    t.notThrows(() => readSettings(environment, addressSettings(addresses)), unit.name);
+    t.truthy(environment[`${unit.name.toUpperCase()}_OPS_PORT`], unit.name);
+  }
+});
+
+composeTest('keys and passwords are in no file of the checkout, and made once', async (t) => {
+  for (const [name, { environment = {} }] of Object.entries(await services())) {
+    const words = Object.keys(environment).filter((key) => /PASSWORD(?!_FILE)|SECRET|_KEYS?$|TOKEN/u.test(key));
+    t.deepEqual(words, [], name);
+  }
+  const into = emptyFolder(t);
+  const first = await secrets(into);
+  t.deepEqual(await secrets(into), first);
+  t.notDeepEqual(await secrets(emptyFolder(t)), first);
+  t.deepEqual(readdirSync(into).toSorted(), ['parley.env', 'postgres-superuser', 'postgres.sql', 'redis.conf', 's3']);
+  const inFile = (file: string, value = '') => readFileSync(join(into, file), 'utf8').includes(value);
+  t.true(inFile('postgres.sql', new URL(first.DATABASE_URL ?? '').password));
+  t.true(inFile('redis.conf', new URL(first.REDIS_URL ?? '').password));
+  t.true(inFile('s3', first.S3_SECRET_ACCESS_KEY));
+});
