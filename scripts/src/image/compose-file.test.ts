@@ -7,7 +7,6 @@ import { exec } from '@parley/servers/exec';
 import { emptyFolder } from '@parley/servers/testing/folder';
 import { addressSettings } from '@parley/unit/address-settings';
 import { type ListedUnit, unitNames, units } from '@parley/units';
-import test from 'ava';
 import { tools } from '../install-tool.ts';
 import { root } from '../root.ts';
 import { testWith } from '../testing/test-with.ts';

@@ -50,7 +50,15 @@ export async function makeImage(root: string, name: string, folder: string) {
 async function install(root: string, tree: string): Promise<void> {
   const inputs = ['package-lock.json', '.npmrc'];
   for (const file of inputs) copyFileSync(join(root, file), join(tree, file));
-  const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const args = [
+    'ci',
+    '--omit=dev',
+    '--ignore-scripts',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ];
   await promisify(execFile)('npm', args, { cwd: tree });
   for (const file of inputs) rmSync(join(tree, file));
   for (const file of filesIn(tree).filter((path) => unread.test(path))) rmSync(file);
