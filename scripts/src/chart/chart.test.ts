@@ -233,6 +233,7 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ existingSecret: '' }, /existingSecret is required/],
     [{ publicUrl: '' }, /publicUrl is required/],
     [{ 'config.MESH_KEY': 'secret' }, /config\.MESH_KEY: is a secret/],
+    [{ 'config.OTEL_EXPORTER_OTLP_HEADERS': 'authorization=secret' }, /config\.OTEL_\w+_HEADERS: is a secret/],
     [{ 'units.agent.env.REDIS_URL': 'redis://secret' }, /units\.agent\.env\.REDIS_URL: is a secret/],
     [{ 'config.KAFKA_BROKER': 'typo' }, /config\.KAFKA_BROKER: no unit reads it/],
     [{ config: { KAFKA_BROKERS: 'k:9092' } }, /config\.RESET_URL is required/],

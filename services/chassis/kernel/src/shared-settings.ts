@@ -91,7 +91,10 @@ const samplers = [
 ] as const;
 const tracesUrl = httpUrl.optional();
 
-/** What turns traces on and what chooses a part of the SDK. Exporters, batches and limits read the other variables themselves. */
+/**
+ * What turns traces on, what chooses a part of the SDK, and what may be secret. Exporters, batches and limits read their variables
+ * themselves.
+ */
 export const tracingSettings = {
   endpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -119,6 +122,18 @@ export const tracingSettings = {
     oneOf(otlpProtocols).optional(),
     'The same, for traces alone.',
     { without: '`OTEL_EXPORTER_OTLP_PROTOCOL`' },
+  ),
+  headers: setting(
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    z.string().optional(),
+    'Headers sent with `otlp`, such as a credential of the collector: `name=value`, separated by commas.',
+    { secret: true },
+  ),
+  tracesHeaders: setting(
+    'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+    z.string().optional(),
+    'The same, for traces alone; they are sent besides.',
+    { secret: true },
   ),
   serviceName: setting(
     'OTEL_SERVICE_NAME',
