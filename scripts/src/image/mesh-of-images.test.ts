@@ -12,6 +12,7 @@ import { startImage } from './testing/image-process.ts';
 
 const imageTest = await testWith(helm);
 
+// For `--faults`: installing all units takes minutes.
 imageTest('all units run from their images alone, as the chart has them, on what its hooks have made', async (t) => {
   t.timeout(900_000);
   const [servers, folder] = await Promise.all([
