@@ -1,6 +1,13 @@
 import test from 'ava';
 import { pino } from 'pino';
-import { readAll, readSettings, SettingsError, unknownSettings, warnOfUnknownSettings } from './config.ts';
+import {
+  misspeltSettings,
+  readAll,
+  readSettings,
+  SettingsError,
+  unknownSettings,
+  warnOfUnknownSettings,
+} from './config.ts';
 import { byteCount, flag, list, port, positiveInt, secretKey, text } from './setting-types.ts';
 import { optionalGroup, setting } from './settings.ts';
 
@@ -127,6 +134,20 @@ test('a variable with a unit’s prefix that is not a setting is reported with t
     'KITCHEN_STAFF_ATONCE',
     'KITCHEN_TABELS',
   ]);
+});
+
+test('a variable that differs from a setting by a letter or two is reported with that setting', (t) => {
+  const settings = ['DATABASE_URL', 'KAFKA_BROKERS', 'REGIONS'];
+  const env = {
+    DATABASE_URL: 'a',
+    DATABSE_URL: 'b',
+    KAFKA_BROKER: 'c',
+    KAFKA_HOME: 'd',
+    REGION: 'e',
+    DATABASE_URI: '',
+  };
+
+  t.deepEqual(misspeltSettings(env, settings), { DATABSE_URL: 'DATABASE_URL', KAFKA_BROKER: 'KAFKA_BROKERS' });
 });
 
 test('the warning has the names of unknown settings without their values, and is not logged where there are none', (t) => {

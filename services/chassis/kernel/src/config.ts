@@ -105,6 +105,19 @@ export function unknownSettings(env: Environment, units: string[]): Record<strin
   return Object.fromEntries(unknown.toSorted().map((name) => [name, nearest(name, [...known].toSorted())]));
 }
 
+/** Edits between a name and the setting that was meant. */
+const fewEdits = 2;
+
+/** Variables that differ from one of these settings by a letter or two. @returns that setting, by variable. */
+export function misspeltSettings(env: Environment, settings: readonly string[]): Record<string, string> {
+  const unknown = Object.keys(env).filter((name) => env[name] && name.includes('_') && !settings.includes(name));
+  const pairs = unknown.toSorted().flatMap((name) => {
+    const meant = settings.find((each) => each.includes('_') && editDistance(name, each) <= fewEdits);
+    return meant === undefined ? [] : [[name, meant] as const];
+  });
+  return Object.fromEntries(pairs);
+}
+
 /** Logs `unknownSettings` when a process starts, without their values, which may be secrets. */
 export function warnOfUnknownSettings(env: Environment, units: string[], log: Pick<Logger, 'warn'>): void {
   const variables = unknownSettings(env, units);

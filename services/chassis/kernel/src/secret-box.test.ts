@@ -33,6 +33,15 @@ test('a rotated ring opens what the older key sealed, and seals under the newer'
   t.throws(() => createSecretBox([newer]).open(sealed, 'here'), { message: /SECRETS_KEYS does not hold/ });
 });
 
+test('a ring knows by the first bytes whether it has the key of a sealed secret', (t) => {
+  const [older, newer] = [randomBytes(32), randomBytes(32)];
+  const head = createSecretBox([older]).seal('s', 'here').subarray(0, 5);
+
+  t.true(createSecretBox([newer, older]).hasKeyOf(head));
+  t.false(createSecretBox([newer]).hasKeyOf(head));
+  t.false(createSecretBox([older]).hasKeyOf(Buffer.alloc(5)));
+});
+
 test('the setting is a list of keys, each of them long enough', (t) => {
   const keys = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'));
 

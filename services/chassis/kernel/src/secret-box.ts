@@ -42,6 +42,12 @@ export function createSecretBox(keys: Uint8Array[]) {
       return Buffer.concat([Buffer.of(version), first.id, nonce, cipher.getAuthTag(), sealed]);
     },
 
+    /** Whether the ring has the key that sealed these bytes, of which the first five are enough. */
+    hasKeyOf(sealed: Uint8Array): boolean {
+      const id = sealed.subarray(1, 1 + keyIdLength);
+      return sealed[0] === version && ring.some((entry) => entry.id.equals(id));
+    },
+
     /** @throws Error when the key is not in the ring, the place is another, or the bytes have changed. */
     open(sealed: Uint8Array, place: string): Buffer {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
