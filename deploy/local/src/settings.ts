@@ -1,4 +1,5 @@
 import { gatewaySettings } from '@parley/gateway/config';
+import type { Environment } from '@parley/kernel/config';
 import { port } from '@parley/kernel/setting-types';
 import { type ListedSetting, listSettings, setting } from '@parley/kernel/settings';
 import {
@@ -7,7 +8,7 @@ import {
   processSettings,
   secretsKeysSetting,
 } from '@parley/kernel/shared-settings';
-import { settingsOfProcess } from '@parley/service/unit-settings';
+import { checkSettingsOfProcess, settingsOfProcess } from '@parley/service/unit-settings';
 import type { UsedEndpoint } from '@parley/unit/address-settings';
 import { type ListedUnit, units } from '@parley/units';
 import { commandSettings } from './command-settings.ts';
@@ -34,7 +35,16 @@ const subgraphs = units.flatMap(({ name: unit, serves, hasSubscriptions }): Used
 
 /** The settings of a unit as a process of its own. Starts and reads nothing. */
 export function settingsOfUnit(unit: Omit<ListedUnit, 'readConfig' | 'load'>) {
-  return settingsOfProcess(unit, unit.serves.includes('public') ? subgraphs : []);
+  return settingsOfProcess(unit, usedBy(unit));
+}
+
+/** Reads them as the unit does. Starts nothing. @throws SettingsError naming every setting that is missing or wrong. */
+export function checkSettingsOfUnit(unit: ListedUnit, env: Environment): void {
+  checkSettingsOfProcess(unit, env, usedBy(unit));
+}
+
+function usedBy({ serves }: Pick<ListedUnit, 'serves'>): UsedEndpoint[] {
+  return serves.includes('public') ? subgraphs : [];
 }
 
 /** Shared settings: read by every process, by all units in one process, or by commands. */

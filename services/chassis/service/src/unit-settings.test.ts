@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Environment, readSettings } from '@parley/kernel/config';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import { fileSettings } from '@parley/kernel/shared-settings';
 import type { Part } from '@parley/kernel/unit';
 import { absentObjectStore } from '@parley/objects/object-store';
@@ -9,7 +9,7 @@ import test from 'ava';
 import { connectService } from './connect-service.ts';
 import { declareService } from './declaration.ts';
 import { processEventBus } from './process-event-bus.ts';
-import { settingsOfProcess } from './unit-settings.ts';
+import { checkSettingsOfProcess, settingsOfProcess } from './unit-settings.ts';
 
 const kitchen = {
   name: 'kitchen',
@@ -65,6 +65,30 @@ for (const [what, unit, connect] of kinds) {
     t.deepEqual(namesListed(unit).all, [...addresses, ...read].toSorted());
   });
 }
+
+test('checking the settings of a process reads all of them, and names each that is missing', (t) => {
+  const unit = declareService({ ...kitchen, schema, consumes: ['harvest.ended.v1'], keepsFiles: true });
+  const read = new Set<string>();
+  const env = new Proxy<Environment>(
+    { NODE_ENV: 'production', OTEL_TRACES_EXPORTER: 'console' },
+    {
+      get: (target, name: string) => (read.add(name), target[name]),
+    },
+  );
+  const { problems = [] } = t.throws(() => checkSettingsOfProcess(unit, env), { instanceOf: SettingsError });
+
+  const listed = settingsOfProcess(unit);
+  const names = [...listed.own, ...listed.shared].map(({ name }) => name);
+  t.deepEqual([...read].toSorted(), names.toSorted());
+  t.deepEqual(problems.map((problem) => problem.replace(/:.*/u, '')).toSorted(), [
+    'CELLAR_RPC_URL',
+    'DATABASE_URL or KITCHEN_DATABASE_URL',
+    'KAFKA_BROKERS',
+    'MESH_KEY',
+    'REDIS_URL',
+    'S3_ENDPOINT',
+  ]);
+});
 
 test('its own are the addresses of other units and its database', (t) => {
   t.deepEqual(namesListed(declareService({ ...kitchen, schema })).own, [

@@ -1,3 +1,4 @@
+import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { type ListedSetting, listSettings } from '@parley/kernel/settings';
 import {
   databaseSettings,
@@ -6,8 +7,29 @@ import {
   poolSizeSetting,
   unitProcessSettings,
 } from '@parley/kernel/shared-settings';
+import { readTracing } from '@parley/kernel/telemetry';
+import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { addressSettings, type UsedEndpoint } from '@parley/unit/address-settings';
 import { type DeclaredUnit, usesEvents } from './declaration.ts';
+
+/** What the unit reads in a process of its own. @param used the endpoints of other units that it needs beside its `calls` */
+function declaredFor(unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>, used: readonly UsedEndpoint[]) {
+  const { name, settings, schema, keepsFiles, calls = [] } = unit;
+  const urls = databaseSettings(name);
+  return {
+    own: {
+      settings,
+      addresses: addressSettings([...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })), ...used]),
+      ...(schema && { database: urls.own }),
+    },
+    shared: {
+      ...unitProcessSettings,
+      ...(schema && { database: urls.shared, databasePoolSize: poolSizeSetting }),
+      ...(usesEvents(unit) && eventSettings),
+      ...(keepsFiles && fileSettings),
+    },
+  };
+}
 
 /**
  * Lists all settings that the unit reads in a process of its own, without starting or reading anything.
@@ -18,19 +40,23 @@ export function settingsOfProcess(
   unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>,
   used: readonly UsedEndpoint[] = [],
 ): { own: ListedSetting[]; shared: ListedSetting[] } {
-  const { name, settings, schema, keepsFiles, calls = [] } = unit;
-  const urls = databaseSettings(name);
-  return {
-    own: listSettings({
-      settings,
-      addresses: addressSettings([...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })), ...used]),
-      ...(schema && { database: urls.own }),
-    }),
-    shared: listSettings({
-      ...unitProcessSettings,
-      ...(schema && { database: urls.shared, databasePoolSize: poolSizeSetting }),
-      ...(usesEvents(unit) && eventSettings),
-      ...(keepsFiles && fileSettings),
-    }),
-  };
+  const { own, shared } = declaredFor(unit, used);
+  return { own: listSettings(own), shared: listSettings(shared) };
+}
+
+/**
+ * Reads all settings as the unit does when it starts in a process of its own, and starts nothing.
+ * @throws SettingsError naming every setting that is missing or wrong.
+ */
+export function checkSettingsOfProcess(unit: DeclaredUnit, env: Environment, used: readonly UsedEndpoint[] = []): void {
+  const { own, shared } = declaredFor(unit, used);
+  const { settings: _, ...connections } = own;
+  const { tracing: __, ...others } = shared;
+  readAll({
+    config: () => unit.readConfig(env),
+    connections: () => readSettings(env, connections),
+    others: () => readSettings(env, others),
+    tracing: () => readTracing(env),
+    urls: () => unit.schema && requireDatabaseUrls(env, unit.schema.name),
+  });
 }
