@@ -7,6 +7,7 @@ import { chunksByTenant } from './migrations/005-chunks-by-tenant.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
+  extensions: { vector: '0.8.5' },
   tables: {
     knowledge_usage: 'tenant',
     knowledge_bases: 'tenant',

@@ -34,6 +34,8 @@ export interface SchemaDeclaration {
   /** Every table of the schema except the internal ones, which are added. A table missing here fails `migrate`. */
   tables: Record<string, TableKind>;
   migrations: Migration[];
+  /** Extensions that the database has, by name with their oldest version that serves, e.g. `{ vector: '0.8.5' }`. */
+  extensions?: Record<string, string>;
 }
 
 /** What the owning service has registered. Appending a job of another kind or an event of another topic throws. */
