@@ -83,13 +83,55 @@ function creation({ name, partitions, retentionMs, replication }: WantedTopic) {
   };
 }
 
+/** What a topic is on the brokers. */
+export interface TopicState {
+  partitions: number;
+  retentionMs: number;
+  /** Of the partition that has fewest: copies, and those of them that have all of its events. */
+  replicas: number;
+  inSync: number;
+  /** How many must be in sync for an event to be accepted. */
+  minInSync: number;
+}
+
+/** The state of those of the topics that are there. */
+export async function describeTopics(admin: Admin, names: string[]): Promise<Map<string, TopicState>> {
+  const existing = new Set(await admin.listTopics());
+  const found = names.filter((name) => existing.has(name));
+  if (found.length === 0) return new Map();
+  const { topics } = await admin.fetchTopicMetadata({ topics: found });
+  const configs = await configsOf(admin, found);
+  return new Map(
+    topics.map(({ name, partitions }) => {
+      const valueOf = (config: string) =>
+        Number(configs.get(name)?.find(({ configName }) => configName === config)?.configValue);
+      const state = {
+        partitions: partitions.length,
+        retentionMs: valueOf('retention.ms'),
+        replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+        inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
+        minInSync: valueOf('min.insync.replicas'),
+      };
+      return [name, state];
+    }),
+  );
+}
+
+async function configsOf(admin: Admin, names: string[]) {
+  const type = kafkajs.ConfigResourceTypes.TOPIC;
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: names.map((name) => ({ type, name })),
+  });
+  return new Map(resources.map(({ resourceName, configEntries }) => [resourceName, configEntries]));
+}
+
 async function adjust(admin: Admin, { name, partitions, retentionMs }: WantedTopic): Promise<TopicOutcome> {
   const { topics } = await admin.fetchTopicMetadata({ topics: [name] });
   const found = topics[0]?.partitions.length ?? 0;
   const note = found === partitions ? {} : { note: `has ${found} partitions, ${partitions} are declared` };
   const type = kafkajs.ConfigResourceTypes.TOPIC;
-  const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [{ type, name }] });
-  const entries = resources[0]?.configEntries ?? [];
+  const entries = (await configsOf(admin, [name])).get(name) ?? [];
   if (entries.some((entry) => entry.configName === 'retention.ms' && entry.configValue === String(retentionMs))) {
     return { name, change: 'is there', ...note };
   }
