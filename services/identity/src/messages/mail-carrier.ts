@@ -1,8 +1,7 @@
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import { type Carrier, type DeliverySettings, MessageRefused } from './carrier.ts';
 import { writeToOutbox } from './outbox-folder.ts';
-
-const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+import { smtpTransport } from './smtp-transport.ts';
 
 /** Sends mail by SMTP where `SMTP_URL` is set; else writes it to the outbox folder as `<id>.eml`. */
 export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings): Carrier<string> {
@@ -10,9 +9,9 @@ export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings)
 
   /** Loaded with the first mail, because most processes send none. */
   async function open(): Promise<Transporter> {
+    if (smtpUrl !== undefined) return smtpTransport(smtpUrl);
     const { createTransport } = await import('nodemailer');
-    if (smtpUrl === undefined) return createTransport({ streamTransport: true, buffer: true });
-    return createTransport({ url: smtpUrl, pool: true, maxConnections: 4, ...timeouts });
+    return createTransport({ streamTransport: true, buffer: true });
   }
 
   return {
