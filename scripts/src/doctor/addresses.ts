@@ -1,0 +1,68 @@
+import type { ListedSetting } from '@parley/kernel/settings';
+import { fileSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
+import { readTracing } from '@parley/kernel/telemetry';
+import { connectionProblem, hostAndPort, reach, reasonOf, resolveHost } from './connection-problem.ts';
+import { type Installation, settingsRead, unitAddress } from './installation.ts';
+import { type Outcome, ok, warning } from './outcome.ts';
+
+/** Checked by the object store's own check, or opened by people and not by units. */
+const { endpoint, publicEndpoint } = fileSettings.s3.settings;
+const others = [endpoint.name, publicEndpoint.name, publicUrlSetting.name, 'RESET_URL'];
+
+/** Connects to what else the units call: models, embeddings, text messages, traces. Of other units, only the names are looked up. */
+export async function checkAddresses(installation: Installation): Promise<Outcome[]> {
+  const { env, units } = installation;
+  const given = settingsRead(units).filter(({ setting }) => env[setting.name]);
+  const isTraced = tracesAreOn(installation);
+  const called = given.filter(({ setting }) => isCalled(setting) && (isTraced || !setting.name.startsWith('OTEL_')));
+  const neighbours = given.filter(({ setting }) => unitAddress.test(setting.name));
+  const outcomes = await Promise.all([
+    ...called.map(({ setting }) => connected(setting.name, env[setting.name] ?? '')),
+    ...neighbours.flatMap(({ setting }) =>
+      (env[setting.name] ?? '').split(',').map((address) => resolved(setting.name, address.trim())),
+    ),
+  ]);
+  return outcomes.flat();
+}
+
+/** A default is a page to read, such as a vendor's documentation. */
+function isCalled({ name, type, default: usual }: ListedSetting): boolean {
+  return type === 'URL' && usual === undefined && !others.includes(name) && !unitAddress.test(name);
+}
+
+function tracesAreOn({ env }: Installation): boolean {
+  try {
+    return readTracing(env) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+async function connected(name: string, url: string): Promise<Outcome[]> {
+  if (!URL.canParse(url) || !/^https?:/u.test(url)) return [];
+  const { host, port, at } = hostAndPort(url);
+  try {
+    await reach(host, port);
+    return [ok('addresses.reachable', [name], `${at} accepts connections`)];
+  } catch (error) {
+    return [unreached(name, at, error)];
+  }
+}
+
+async function resolved(name: string, address: string): Promise<Outcome[]> {
+  const url = address.includes('://') ? address : `rpc://${address}`;
+  if (!URL.canParse(url)) return [];
+  const { host, at } = hostAndPort(url);
+  try {
+    await resolveHost(host);
+    return [];
+  } catch (error) {
+    return [unreached(name, at, error)];
+  }
+}
+
+function unreached(name: string, at: string, error: unknown): Outcome {
+  const problem = connectionProblem(error, at);
+  if (problem) return warning(`addresses.${problem.kind}`, [name], problem.found, problem.change);
+  return warning('addresses.unreachable', [name], `${at} cannot be reached: ${reasonOf(error)}`, `Correct ${name}.`);
+}

@@ -1,0 +1,118 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { hasCode } from '@parley/kernel/errors';
+
+/** How long connecting to an engine, or one answer of it, may take, in ms. */
+export const patienceMs = 5_000;
+
+export interface ConnectionProblem {
+  /** `host`: unknown name. `refused`: nothing listens. `silent`: no answer. `closed`: cut off. */
+  kind: 'host' | 'refused' | 'silent' | 'closed' | 'tls';
+  found: string;
+  change: string;
+}
+
+const silent = ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNABORTED', 'EDNSTIMEOUT', 'UND_ERR_CONNECT_TIMEOUT'];
+const certificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME|ISSUER/u;
+const tls = /^(?:ERR_TLS|ERR_SSL|EPROTO|ETLS)|WRONG_VERSION_NUMBER/u;
+
+/** Why a server was not reached, in words. Undefined where the error says something else, such as a refused password. */
+export function connectionProblem(error: unknown, at: string): ConnectionProblem | undefined {
+  const errors = withCauses(error);
+  const has = (...codes: string[]) => errors.some((each) => hasCode(each, ...codes));
+  const codes = errors.map((each) => ('code' in each ? String(each.code) : ''));
+  if (has('ENOTFOUND', 'EAI_AGAIN', 'EDNS')) {
+    return {
+      kind: 'host',
+      found: `the host name of ${at} is unknown here`,
+      change: 'Correct the host, or the DNS of the place where the units run.',
+    };
+  }
+  if (has('ECONNREFUSED')) {
+    return {
+      kind: 'refused',
+      found: `nothing listens at ${at}`,
+      change: 'Start the server, or correct host and port.',
+    };
+  }
+  if (codes.some((code) => certificate.test(code))) {
+    return {
+      kind: 'tls',
+      found: `the certificate of ${at} is not trusted`,
+      change:
+        'Give the units its authority (NODE_EXTRA_CA_CERTS=FILE), or the server a certificate for that host name.',
+    };
+  }
+  if (codes.some((code) => tls.test(code)) || errors.some(({ message }) => /SSL|TLS/u.test(message))) {
+    return {
+      kind: 'tls',
+      found: `${at} and the setting disagree about TLS`,
+      change: 'Ask for TLS where the server offers it, and not where it does not.',
+    };
+  }
+  if (has(...silent) || errors.some(isTimeout)) {
+    return {
+      kind: 'silent',
+      found: `${at} does not answer`,
+      change: 'Let the units reach it (firewall, NetworkPolicy), or correct host and port.',
+    };
+  }
+  if (has('ECONNRESET', 'EPIPE', 'ECONNECTION', 'UND_ERR_SOCKET') || errors.some(isClosed)) {
+    return {
+      kind: 'closed',
+      found: `${at} accepts connections and closes them`,
+      change: 'See whether this is the right port, and whether the server wants TLS there.',
+    };
+  }
+  return undefined;
+}
+
+/** Resolves when a connection to a port was accepted. Nothing is sent. */
+export async function reach(host: string, port: number, timeoutMs = patienceMs): Promise<void> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Resolves when a host name has an address. */
+export async function resolveHost(host: string): Promise<void> {
+  await lookup(host);
+}
+
+/** `host:port` of a URL, without its login. */
+export function hostAndPort(url: string): { host: string; port: number; at: string } {
+  const { hostname, port, protocol } = new URL(url);
+  const given = Number(port) || (usualPorts[protocol] ?? 0);
+  return { host: hostname.replace(/^\[|\]$/gu, ''), port: given, at: `${hostname}:${given}` };
+}
+
+const usualPorts: Record<string, number> = {
+  'http:': 80,
+  'https:': 443,
+  'postgres:': 5432,
+  'postgresql:': 5432,
+  'redis:': 6379,
+  'rediss:': 6379,
+  'smtp:': 587,
+  'smtps:': 465,
+};
+
+/** An error with all that caused it. */
+export function withCauses(error: unknown): Error[] {
+  if (!(error instanceof Error)) return [];
+  const parts = error instanceof AggregateError ? error.errors : [];
+  return [error, ...[...parts, error.cause].flatMap(withCauses)];
+}
+
+/** The messages of an error and of its causes. */
+export function reasonOf(error: unknown): string {
+  const messages = withCauses(error).map(({ message }) => message);
+  return [...new Set(messages.filter(Boolean))].join(': ') || String(error);
+}
+
+const isTimeout = ({ name, message }: Error) => /Timeout/u.test(name) || /time(?:d )?out|took longer/iu.test(message);
+const isClosed = ({ message }: Error) => /closed|terminated|hang up|disconnected/iu.test(message);

@@ -1,0 +1,129 @@
+import { deadLetterTopic } from '@parley/events/event-bus';
+import { kafkaClient } from '@parley/events/kafka-client';
+import { describeTopics, type TopicState } from '@parley/events/kafka-topics';
+import { deadLetterRetentionMs, type TopicDeclaration } from '@parley/events/topics';
+import { eventSettings } from '@parley/kernel/shared-settings';
+import { within } from '@parley/kernel/timers';
+import { usesEvents } from '@parley/service/declaration';
+import type { ListedUnit } from '@parley/units';
+import { connectionProblem, hostAndPort, patienceMs, reach, reasonOf, withCauses } from './connection-problem.ts';
+import { type Installation, usable } from './installation.ts';
+import { type Outcome, ok, warning, wrong } from './outcome.ts';
+
+const { brokers: named } = eventSettings.kafka;
+const settings = [named.name];
+
+/** Connects to the brokers, and compares the topics of the units with their declarations. */
+export async function checkKafka(installation: Installation): Promise<Outcome[]> {
+  const { env, units, allUnits } = installation;
+  const brokers = units.some(usesEvents) ? usable(env, { named })?.named : undefined;
+  if (brokers === undefined) return [];
+  const tried = await Promise.all(brokers.map(async (broker) => ({ broker, failure: await failureOf(broker) })));
+  const unreached = tried.flatMap(({ broker, failure }) => (failure ? [brokerOutcome(broker, failure)] : []));
+  if (unreached.length === brokers.length) return unreached.map((each) => ({ ...each, level: 'wrong' }));
+
+  const reachable = tried.flatMap(({ broker, failure }) => (failure ? [] : [broker]));
+  const admin = kafkaClient({ brokers: reachable }, { retries: reachable.length }).admin();
+  try {
+    return [
+      ...unreached,
+      ...(await within(4 * patienceMs, 'Asking Kafka', clusterOutcomes(admin, topicsOf(units, allUnits)))),
+    ];
+  } catch (error) {
+    return [...unreached, clusterFailure(error, reachable)];
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
+
+/** The topics that the units publish to, and those with the events that they consume. */
+function topicsOf(units: readonly ListedUnit[], allUnits: readonly ListedUnit[]): TopicDeclaration[] {
+  const consumed = new Set(units.flatMap(({ consumes = [] }) => consumes));
+  const published = units.flatMap(({ publishes = [] }) => publishes);
+  const ofOthers = allUnits
+    .flatMap(({ publishes = [] }) => publishes)
+    .filter(({ types }) => types.some((type) => consumed.has(type)));
+  return [...new Map([...published, ...ofOthers].map((topic) => [topic.name, topic])).values()];
+}
+
+async function failureOf(broker: string): Promise<Error | undefined> {
+  const { host, port } = hostAndPort(`kafka://${broker}`);
+  return reach(host, port).then(
+    () => undefined,
+    (error: Error) => error,
+  );
+}
+
+function brokerOutcome(broker: string, error: Error): Outcome {
+  const problem = connectionProblem(error, broker);
+  if (problem) return warning(`kafka.${problem.kind}`, settings, problem.found, problem.change);
+  return warning('kafka.unreachable', settings, `${broker} cannot be reached: ${reasonOf(error)}`, 'Correct it.');
+}
+
+type Admin = ReturnType<ReturnType<typeof kafkaClient>['admin']>;
+
+async function clusterOutcomes(admin: Admin, topics: TopicDeclaration[]): Promise<Outcome[]> {
+  await admin.connect();
+  const { brokers } = await admin.describeCluster();
+  const addresses = brokers.map(({ host, port }) => `${host}:${port}`);
+  const failures = await Promise.all(addresses.map(failureOf));
+  const advertised = addresses.filter((_, n) => failures[n]);
+  if (advertised.length > 0) return [advertisedOutcome(advertised)];
+  const wanted = topics.flatMap((topic) => [
+    topic,
+    { name: deadLetterTopic(topic.name), partitions: 1, retentionMs: deadLetterRetentionMs },
+  ]);
+  const states = await describeTopics(
+    admin,
+    wanted.map(({ name }) => name),
+  );
+  return [
+    ok('kafka.reachable', settings, `${addresses.join(', ')} answer`),
+    ...missingOutcomes(wanted, states),
+    ...wanted.flatMap((topic) => topicOutcomes(topic, states.get(topic.name))),
+  ];
+}
+
+function missingOutcomes(wanted: TopicDeclaration[], states: Map<string, TopicState>): Outcome[] {
+  const missing = wanted.map(({ name }) => name).filter((name) => !states.has(name));
+  if (missing.length === 0) return [ok('kafka.topics', settings, `${wanted.length} topics are there`)];
+  const change = 'Run `scripts/topics`, which the Helm chart does by itself when it is installed.';
+  return [wrong('kafka.topics', settings, `topics are missing: ${missing.join(', ')}`, change)];
+}
+
+function topicOutcomes({ name, partitions, retentionMs }: TopicDeclaration, state: TopicState | undefined): Outcome[] {
+  if (!state) return [];
+  const outcomes: Outcome[] = [];
+  if (state.partitions < partitions) {
+    const found = `${name} has ${state.partitions} partitions, and ${partitions} are declared`;
+    const change =
+      'Add partitions while the topic is drained: keys move between them. Fewer replicas share the work till then.';
+    outcomes.push(warning('kafka.partitions', settings, found, change));
+  }
+  if (state.retentionMs !== retentionMs) {
+    const found = `${name} keeps events for ${state.retentionMs} ms, and ${retentionMs} are declared`;
+    outcomes.push(warning('kafka.retention', settings, found, 'Run `scripts/topics`, which sets the retention.'));
+  }
+  if (state.inSync < state.minInSync) {
+    const found = `${name} has a partition with ${state.inSync} of ${state.replicas} replicas in sync, and min.insync.replicas is ${state.minInSync}`;
+    const change =
+      'Start the brokers that are down, or lower min.insync.replicas below the replicas: nothing can be published till then.';
+    outcomes.push(warning('kafka.replicas', settings, found, change));
+  }
+  return outcomes;
+}
+
+function clusterFailure(error: unknown, brokers: string[]): Outcome {
+  const unreached = withCauses(error).flatMap((each) => ('broker' in each ? [String(each.broker)] : []));
+  const [advertised] = unreached.filter((address) => !brokers.includes(address));
+  if (advertised) return advertisedOutcome([advertised]);
+  const at = brokers.join(', ');
+  const found = `${at} accept connections and do not answer as Kafka without TLS and login: ${reasonOf(error)}`;
+  return wrong('kafka.protocol', settings, found, `Name a plain listener in ${named.name}.`);
+}
+
+function advertisedOutcome(addresses: string[]): Outcome {
+  const found = `brokers tell clients to use ${addresses.join(', ')}, which cannot be reached from here`;
+  const change = "Set the brokers' advertised.listeners to addresses that the units reach, or open these to them.";
+  return wrong('kafka.advertised', settings, found, change);
+}

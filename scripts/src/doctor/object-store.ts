@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { gatewaySettings } from '@parley/gateway/config';
+import { isDomainError } from '@parley/kernel/errors';
+import type { ValuesOf } from '@parley/kernel/settings';
+import { fileSettings } from '@parley/kernel/shared-settings';
+import type { ObjectStore } from '@parley/objects/object-store';
+import { s3ObjectStore } from '@parley/s3/s3-object-store';
+import { clockOutcome } from './clock.ts';
+import { connectionProblem, hostAndPort, patienceMs, reach, reasonOf, withCauses } from './connection-problem.ts';
+import { type Installation, usable } from './installation.ts';
+import { publicOutcomes } from './object-urls.ts';
+import { type Outcome, ok, wrong } from './outcome.ts';
+
+type S3 = NonNullable<ValuesOf<typeof fileSettings>['s3']>;
+
+const names = fileSettings.s3.settings;
+const settings = [names.endpoint.name];
+const folder = 'parley-doctor/';
+const body = Buffer.from('Written by scripts/doctor, which could not delete it.\n');
+
+/** Connects to the S3 service, and writes, reads, lists and deletes one object of a random name. */
+export async function checkObjectStore({ env, units, now }: Installation): Promise<Outcome[]> {
+  const s3 = units.some(({ keepsFiles }) => keepsFiles) ? usable(env, fileSettings)?.s3 : undefined;
+  if (s3 === undefined) return [];
+  const origins = usable(env, { cors: gatewaySettings.corsOrigins })?.cors ?? [];
+  const server = await greet(s3, now);
+  if (server.level === 'wrong') return [server];
+  const store = s3ObjectStore({ ...s3, timeoutMs: patienceMs });
+  try {
+    return [server, ...(await bucketOutcomes(store, s3, origins))];
+  } catch (error) {
+    return [failure(error, s3)];
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whether the service answers, and what its clock says. */
+async function greet({ endpoint }: S3, now: Installation['now']): Promise<Outcome> {
+  const { host, port, at } = hostAndPort(endpoint);
+  try {
+    await reach(host, port);
+    const asked = now();
+    const answer = await fetch(endpoint, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
+    await answer.body?.cancel();
+    const serverMs = Date.parse(answer.headers.get('date') ?? '');
+    if (Number.isNaN(serverMs)) return ok('s3.reachable', settings, `${at} answers`);
+    return clockOutcome('s3', settings, at, { serverMs, asked, answered: now(), exactMs: 1_000 });
+  } catch (error) {
+    const problem = connectionProblem(error, at);
+    if (problem) return wrong(`s3.${problem.kind}`, settings, problem.found, problem.change);
+    return wrong('s3.failed', settings, `${at} does not answer: ${reasonOf(error)}`, `Correct ${names.endpoint.name}.`);
+  }
+}
+
+async function bucketOutcomes(store: ObjectStore, s3: S3, origins: string[]): Promise<Outcome[]> {
+  const key = `${folder}${randomUUID()}`;
+  const mayList = await isAllowed(store.list({ prefix: folder, limit: 1 }));
+  const mayWrite = await isAllowed(store.put(key, body, { contentType: 'text/plain' }));
+  // Who may not list is refused what is not there, too.
+  const mayRead = (await isAllowed(store.head(key))) || !(mayWrite || mayList);
+  const ofClients = await publicOutcomes(store, { ...s3, key, origins, isReadable: mayWrite && mayRead });
+  const mayDelete = await isAllowed(store.delete(key));
+  const rights = { list: mayList, write: mayWrite, read: mayRead, delete: mayDelete };
+  const refused = Object.entries(rights).flatMap(([right, isGiven]) => (isGiven ? [] : [right]));
+  const left = mayWrite && !mayDelete ? ` Then delete ${key} there.` : '';
+  const login = [names.accessKeyId.name, names.bucket.name];
+  return [
+    refused.length === 0
+      ? ok('s3.rights', login, `the login may write, read, list and delete in ${s3.bucket}`)
+      : wrong('s3.rights', login, `the login may not ${refused.join(', ')} in ${s3.bucket}`, `Allow it to.${left}`),
+    ...ofClients,
+  ];
+}
+
+/** @throws what is not about this right, such as a bucket that is missing. */
+async function isAllowed(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    if (isDomainError(error, 'notFound')) return true;
+    if (withCauses(error).some(isDenied)) return false;
+    throw error;
+  }
+}
+
+/** A refusal of HEAD has no body, and so no code. */
+function isDenied(error: Error): boolean {
+  const status = '$metadata' in error ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode : undefined;
+  return error.name === 'AccessDenied' || (status === 403 && !(error.name in failures));
+}
+
+type Failure = (s3: S3) => Outcome;
+const failures: Record<string, Failure> = {
+  NoSuchBucket: ({ bucket }) =>
+    wrong(
+      's3.bucket',
+      [names.bucket.name],
+      `there is no bucket ${bucket}`,
+      `Create it, or correct ${names.bucket.name}.`,
+    ),
+  InvalidAccessKeyId: () =>
+    wrong('s3.access-key', [names.accessKeyId.name], 'the access key is unknown', `Correct ${names.accessKeyId.name}.`),
+  SignatureDoesNotMatch: () =>
+    wrong(
+      's3.secret',
+      [names.secretAccessKey.name],
+      'the secret is not that of the access key',
+      `Correct ${names.secretAccessKey.name}.`,
+    ),
+  RequestTimeTooSkewed: () =>
+    wrong('s3.clock', settings, "its clock and this machine's differ by minutes", 'Set both by NTP.'),
+  AuthorizationHeaderMalformed: ({ region }) => otherRegion(region),
+  PermanentRedirect: ({ region }) => otherRegion(region),
+};
+
+function otherRegion(region: string): Outcome {
+  return wrong('s3.region', [names.region.name], `the bucket is not in ${region}`, `Correct ${names.region.name}.`);
+}
+
+function failure(error: unknown, s3: S3): Outcome {
+  const known = withCauses(error).flatMap(({ name }) => failures[name] ?? [])[0];
+  if (known) return known(s3);
+  const { at } = hostAndPort(s3.endpoint);
+  return wrong(
+    's3.failed',
+    settings,
+    `${at} does not answer as S3: ${reasonOf(error)}`,
+    `Correct ${names.endpoint.name}.`,
+  );
+}

@@ -1,0 +1,88 @@
+import { gatewaySettings } from '@parley/gateway/config';
+import { fileSettings } from '@parley/kernel/shared-settings';
+import type { ObjectStore } from '@parley/objects/object-store';
+import { connectionProblem, hostAndPort, patienceMs, reach, reasonOf } from './connection-problem.ts';
+import { type Outcome, ok, warning, wrong } from './outcome.ts';
+
+interface Bucket {
+  bucket: string;
+  endpoint: string;
+  publicEndpoint?: string | undefined;
+  /** Of an object. */
+  key: string;
+  /** Whether it is there and the login may read it. */
+  isReadable: boolean;
+  /** Of the pages that browsers may call the gateway from. */
+  origins: string[];
+}
+
+const names = fileSettings.s3.settings;
+const { corsOrigins } = gatewaySettings;
+const expiresInMs = 60_000;
+/** Stands for all, where any origin may call. */
+const anyOrigin = 'https://any.example';
+
+/** Follows signed URLs as clients do, and asks what a browser asks before it uploads. */
+export async function publicOutcomes(store: ObjectStore, bucket: Bucket): Promise<Outcome[]> {
+  const settings = [bucket.publicEndpoint === undefined ? names.endpoint.name : names.publicEndpoint.name];
+  const { host, port, at } = hostAndPort(bucket.publicEndpoint ?? bucket.endpoint);
+  try {
+    await reach(host, port);
+    const signed = bucket.isReadable ? await signatureOutcomes(store, bucket, at, settings) : [];
+    return [...signed, ...(await corsOutcomes(store, bucket))];
+  } catch (error) {
+    const problem = connectionProblem(error, at);
+    const found = `clients may not reach ${at}: ${problem?.found ?? reasonOf(error)} (from here)`;
+    return [warning('s3.public-endpoint', settings, found, problem?.change ?? `Correct ${settings[0]}.`)];
+  }
+}
+
+async function signatureOutcomes(
+  store: ObjectStore,
+  { key }: Bucket,
+  at: string,
+  settings: string[],
+): Promise<Outcome[]> {
+  const { url } = await store.presignGet({ key, expiresInMs });
+  const { status } = await request(url, 'GET', {});
+  if (status === 200) return [ok('s3.public-endpoint', settings, `signed URLs at ${at} work`)];
+  const change = 'Where a proxy stands before the service, let it pass the Host header and the path unchanged.';
+  return [wrong('s3.public-signature', settings, `signed URLs at ${at} are answered ${status}`, change)];
+}
+
+async function corsOutcomes(store: ObjectStore, { key, bucket, origins }: Bucket): Promise<Outcome[]> {
+  const { url } = await store.presignPut({ key, contentType: 'text/plain', expiresInMs });
+  const asked = origins.flatMap((origin) =>
+    ['PUT', 'GET'].map(async (method) => {
+      const isAllowed = await mayCall(url, origin === '*' ? anyOrigin : origin, method);
+      return isAllowed ? [] : [`${method} by pages of ${origin === '*' ? 'any origin' : origin}`];
+    }),
+  );
+  const refused = (await Promise.all(asked)).flat();
+  const settings = [names.bucket.name, corsOrigins.name];
+  if (refused.length > 0) {
+    const change = `Give the bucket a CORS rule with these origins, the methods PUT and GET, and the header content-type.`;
+    return [wrong('s3.cors', settings, `CORS of ${bucket} does not allow ${refused.join(', ')}`, change)];
+  }
+  return origins.length > 0 ? [ok('s3.cors', settings, `browsers may PUT and GET in ${bucket}`)] : [];
+}
+
+/** A browser's preflight. */
+async function mayCall(url: string, origin: string, method: string): Promise<boolean> {
+  const { headers } = await request(url, 'OPTIONS', {
+    origin,
+    'access-control-request-method': method,
+    'access-control-request-headers': 'content-type',
+  });
+  const allows = (what: string, wanted: string) => {
+    const allowed = (headers.get(`access-control-allow-${what}`) ?? '').split(',').map((each) => each.trim());
+    return allowed.some((each) => each === '*' || each.toLowerCase() === wanted.toLowerCase());
+  };
+  return allows('origin', origin) && allows('methods', method) && allows('headers', 'content-type');
+}
+
+async function request(url: string, method: string, headers: Record<string, string>): Promise<Response> {
+  const answer = await fetch(url, { method, headers, redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
+  await answer.body?.cancel();
+  return answer;
+}

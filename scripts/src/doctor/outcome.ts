@@ -1,0 +1,40 @@
+/** `wrong`: units do not start, or do not work. `warning`: worth a look before others depend on it. */
+export type Level = 'ok' | 'warning' | 'wrong';
+
+/** What one check has found. No text of it contains a secret. */
+export interface Outcome {
+  level: Level;
+  /** The check's name, e.g. `redis.password`; what stands before the dot is the heading of reports. */
+  check: string;
+  /** The names of the settings that it looked at. */
+  settings: string[];
+  found: string;
+  /** What to do about it; empty where nothing is to do. */
+  change: string;
+}
+
+type Finding = [check: string, settings: string[], found: string, change: string];
+
+export function wrong(...[check, settings, found, change]: Finding): Outcome {
+  return { level: 'wrong', check, settings, found, change };
+}
+
+export function warning(...[check, settings, found, change]: Finding): Outcome {
+  return { level: 'warning', check, settings, found, change };
+}
+
+export function ok(check: string, settings: string[], found: string): Outcome {
+  return { level: 'ok', check, settings, found, change: '' };
+}
+
+/** Outcomes that differ in their settings alone become one. */
+export function merged(outcomes: Outcome[]): Outcome[] {
+  const groups = Map.groupBy(outcomes, ({ level, check, found, change }) =>
+    JSON.stringify([level, check, found, change]),
+  );
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (!first) return [];
+    const settings = [first, ...others].flatMap((each) => each.settings);
+    return [{ ...first, settings: [...new Set(settings)] }];
+  });
+}

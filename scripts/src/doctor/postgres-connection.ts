@@ -1,0 +1,96 @@
+import { isDatabaseError } from '@parley/kernel/database-errors';
+import { openPool } from '@parley/postgres/database/pool';
+import type { Knex } from 'knex';
+import { connectionProblem, hostAndPort, patienceMs, reasonOf, withCauses } from './connection-problem.ts';
+import { type Outcome, wrong } from './outcome.ts';
+import type { Login } from './postgres-logins.ts';
+
+/** What a server and a database are, as one login sees them. */
+export interface ServerFacts {
+  version: number;
+  versionName: string;
+  encoding: string;
+  /** Connections that logins without special rights can have. */
+  connections: number;
+  login: string;
+  database: string;
+  mayCreateSchemas: boolean;
+  mayCreateRoles: boolean;
+  /** Extensions that can be had, with the version that the database has, if any. */
+  extensions: Record<string, { installed: string | null; available: string } | undefined>;
+  serverMs: number;
+  /** When the server was asked and had answered, in ms by this machine's clock. */
+  asked: number;
+  answered: number;
+}
+
+/** A connected login. */
+export interface Connection extends Login {
+  pool: Knex;
+  facts: ServerFacts;
+  /** `host:port/database`. */
+  at: string;
+}
+
+/** Connects a login. @returns the connection, whose pool the caller closes, or why there is none. */
+export async function connectLogin(login: Login, now: () => number): Promise<Connection | Outcome> {
+  const { at: server } = hostAndPort(login.url);
+  const at = `${server}/${decodeURIComponent(new URL(login.url).pathname.slice(1))}`;
+  const pool = openPool({ url: login.url, poolSize: 1, statementTimeoutMs: patienceMs });
+  try {
+    await pool.raw('SELECT 1');
+    const asked = now();
+    const { rows } = await pool.raw(factsSql);
+    return { ...login, pool, at, facts: { ...rows[0], asked, answered: now() } };
+  } catch (error) {
+    await pool.destroy();
+    return refused(error, { ...login, at, server });
+  }
+}
+
+const factsSql = `
+  SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS "versionName",
+         current_setting('server_encoding') AS encoding,
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections,
+         current_user AS login, current_database() AS database,
+         has_database_privilege(current_database(), 'CREATE') AS "mayCreateSchemas",
+         (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS "mayCreateRoles",
+         (SELECT coalesce(json_object_agg(name, json_build_object('installed', installed_version, 'available', default_version)), '{}')
+            FROM pg_available_extensions) AS extensions,
+         (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "serverMs"`;
+
+interface Attempt extends Login {
+  at: string;
+  server: string;
+}
+
+function refused(error: unknown, { url, settings, at, server }: Attempt): Outcome {
+  const { username } = new URL(url);
+  const login = decodeURIComponent(username);
+  const code = withCauses(error).find(isDatabaseError)?.code;
+  const reason = reasonOf(error);
+  if (code === '28P01') {
+    const change = 'Correct the password, or set it by ALTER ROLE.';
+    return wrong('postgres.password', settings, `${server} refuses the password of ${login}`, change);
+  }
+  if (code === '28000') {
+    const change = `Let pg_hba.conf admit ${login} from here, and ask for TLS (sslmode) where it wants that.`;
+    return wrong('postgres.login', settings, `${server} does not admit ${login}: ${reason}`, change);
+  }
+  if (code === '3D000') {
+    const change = 'Create the database, or correct its name.';
+    return wrong('postgres.database', settings, `there is no database ${at}`, change);
+  }
+  if (code === '42501') {
+    const change = 'GRANT CONNECT ON DATABASE to it.';
+    return wrong('postgres.connect', settings, `${login} may not connect to ${at}`, change);
+  }
+  if (code === '53300') {
+    const change = 'Raise max_connections, or lower DATABASE_POOL_SIZE.';
+    return wrong('postgres.full', settings, `${server} has no free connection`, change);
+  }
+  const problem = code === undefined ? connectionProblem(error, server) : undefined;
+  if (problem) return wrong(`postgres.${problem.kind}`, settings, problem.found, problem.change);
+  return wrong('postgres.failed', settings, `${at} answers with an error: ${reason}`, 'See the log of PostgreSQL.');
+}

@@ -1,0 +1,49 @@
+import test from 'ava';
+import { databaseOutcomes } from './postgres-server.ts';
+
+const facts = {
+  version: 180_004,
+  versionName: '18.4',
+  encoding: 'UTF8',
+  connections: 97,
+  login: 'parley',
+  database: 'parley',
+  mayCreateSchemas: true,
+  mayCreateRoles: true,
+  extensions: { vector: { installed: '0.8.10', available: '0.8.10' } },
+  serverMs: 1_000_000,
+  asked: 1_000_000,
+  answered: 1_000_000,
+};
+const schema = { name: 'garden', tables: {}, migrations: [], extensions: { vector: '0.8.5' } };
+
+function findings(change: Partial<typeof facts>) {
+  const outcomes = databaseOutcomes(
+    { facts: { ...facts, ...change }, settings: ['DATABASE_URL'], at: 'db:5432/parley' },
+    [{ schema }],
+  );
+  return outcomes.filter(({ level }) => level !== 'ok').map(({ level, check, found }) => [level, check, found]);
+}
+
+test('a new server with a newer pgvector is in order', (t) => {
+  t.deepEqual(findings({}), []);
+});
+
+test('an old PostgreSQL, another encoding and an old pgvector are named', (t) => {
+  t.deepEqual(findings({ version: 140_012, versionName: '14.12' }), [
+    ['wrong', 'postgres.version', 'db:5432/parley is on PostgreSQL 14.12'],
+  ]);
+  t.deepEqual(findings({ encoding: 'SQL_ASCII' }), [
+    ['wrong', 'postgres.encoding', 'the encoding of db:5432/parley is SQL_ASCII'],
+  ]);
+  t.deepEqual(findings({ extensions: { vector: { installed: '0.8.4', available: '0.8.10' } } }), [
+    ['wrong', 'postgres.extension', 'db:5432/parley has pgvector 0.8.4'],
+  ]);
+});
+
+test('a clock that is off by seconds is a warning, and wrong when it is off by more', (t) => {
+  const clock = (seconds: number) => findings({ serverMs: facts.serverMs + seconds * 1_000 });
+  t.deepEqual(clock(0.9), []);
+  t.deepEqual(clock(5), [['warning', 'postgres.clock', "the clock of db:5432 is 5 s ahead of this machine's"]]);
+  t.deepEqual(clock(-40), [['wrong', 'postgres.clock', "the clock of db:5432 is 40 s behind this machine's"]]);
+});

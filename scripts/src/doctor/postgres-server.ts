@@ -1,0 +1,75 @@
+import { poolSizeSetting } from '@parley/kernel/shared-settings';
+import { clockOutcome } from './clock.ts';
+import { type Outcome, ok, warning, wrong } from './outcome.ts';
+import type { Connection } from './postgres-connection.ts';
+import type { UsedSchema } from './postgres-logins.ts';
+
+const oldestVersion = 150_000;
+
+/** Judges a database and its server by what one connection says of them. @param schemas those that are in it */
+export function databaseOutcomes(
+  { facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>,
+  schemas: readonly Pick<UsedSchema, 'schema'>[],
+): Outcome[] {
+  const outcomes: Outcome[] = [];
+  if (facts.version < oldestVersion) {
+    const found = `${at} is on PostgreSQL ${facts.versionName}`;
+    outcomes.push(wrong('postgres.version', settings, found, 'Use PostgreSQL 15 or newer.'));
+  }
+  if (facts.encoding !== 'UTF8') {
+    const change = "Create the database anew, with ENCODING 'UTF8', and move what it has.";
+    outcomes.push(wrong('postgres.encoding', settings, `the encoding of ${at} is ${facts.encoding}`, change));
+  }
+  const needed = new Map(schemas.flatMap(({ schema }) => Object.entries(schema.extensions ?? {})));
+  outcomes.push(...[...needed].flatMap(([name, oldest]) => extensionOutcomes({ facts, settings, at }, name, oldest)));
+  return [
+    ...outcomes,
+    ok('postgres.reachable', settings, `${at} answers, PostgreSQL ${facts.versionName}`),
+    clockOutcome('postgres', settings, at.replace(/\/.*/u, ''), facts),
+  ];
+}
+
+function extensionOutcomes(
+  { facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>,
+  name: string,
+  oldest: string,
+): Outcome[] {
+  const { installed, available } = facts.extensions[name] ?? {};
+  const check = `postgres.extension`;
+  const title = name === 'vector' ? 'pgvector' : name;
+  if (available === undefined) {
+    const change = `Install ${title} ${oldest} or newer on the server, then CREATE EXTENSION ${name} in the database.`;
+    return [wrong(check, settings, `the server of ${at} does not have ${title}`, change)];
+  }
+  if (!installed) {
+    const change = `As a superuser: CREATE EXTENSION ${name} SCHEMA public.`;
+    return [wrong(check, settings, `${at} does not have the extension ${name}`, change)];
+  }
+  if (!isOlder(installed, oldest)) return [];
+  const change = `Install ${title} ${oldest} or newer on the server, then ALTER EXTENSION ${name} UPDATE.`;
+  return [wrong(check, settings, `${at} has ${title} ${installed}`, change)];
+}
+
+function isOlder(version: string, than: string): boolean {
+  return version.localeCompare(than, 'en', { numeric: true }) < 0;
+}
+
+/** Whether a server has connections for all processes of the units. */
+export function poolOutcomes(connection: Connection, schemas: readonly UsedSchema[], poolSize: number): Outcome[] {
+  const { connections } = connection.facts;
+  const processes = schemas.reduce((sum, { unit }) => sum + unit.replicas, 0);
+  const settings = [...connection.settings, poolSizeSetting.name];
+  const server = connection.at.replace(/\/.*/u, '');
+  const needed = `${processes} processes with ${poolSize} connections each`;
+  if (processes * poolSize <= connections)
+    return [ok('postgres.connections', settings, `${server} has room for ${needed}`)];
+  const change = `Raise max_connections above ${processes * poolSize}, lower ${poolSizeSetting.name}, or put a pooler between.`;
+  return [
+    warning(
+      'postgres.connections',
+      settings,
+      `${server} gives ${connections} connections, fewer than ${needed}`,
+      change,
+    ),
+  ];
+}

@@ -1,0 +1,52 @@
+import { poolSizeSetting } from '@parley/kernel/shared-settings';
+import { hostAndPort } from './connection-problem.ts';
+import { type Installation, usable } from './installation.ts';
+import type { Outcome } from './outcome.ts';
+import { type Connection, connectLogin } from './postgres-connection.ts';
+import { loginsOf, type UsedSchema, usedSchemas } from './postgres-logins.ts';
+import { schemaOutcomes } from './postgres-schema.ts';
+import { databaseOutcomes, poolOutcomes } from './postgres-server.ts';
+
+/** Connects each login of the units to PostgreSQL, and checks servers, databases and schemas, each once. */
+export async function checkPostgres({ env, units, now }: Installation): Promise<Outcome[]> {
+  const schemas = usedSchemas(env, units);
+  const connected = await Promise.all(loginsOf(schemas).map((login) => connectLogin(login, now)));
+  const connections = connected.filter((each) => 'pool' in each);
+  try {
+    const poolSize = usable(env, { poolSizeSetting })?.poolSizeSetting;
+    return [
+      ...connected.filter((each) => 'level' in each),
+      ...databases(connections, schemas),
+      ...(poolSize === undefined ? [] : servers(connections, schemas, poolSize)),
+      ...(await Promise.all(schemas.map((schema) => checkSchema(schema, connections, env)))).flat(),
+    ];
+  } finally {
+    await Promise.all(connections.map(({ pool }) => pool.destroy()));
+  }
+}
+
+function databases(connections: Connection[], schemas: UsedSchema[]): Outcome[] {
+  return [...Map.groupBy(connections, ({ at }) => at).values()].flatMap(([first, ...others]) => {
+    if (!first) return [];
+    const urls = [first, ...others].map(({ url }) => url);
+    const inIt = schemas.filter(({ service }) => urls.includes(service.url));
+    return databaseOutcomes({ ...first, settings: [first, ...others].flatMap(({ settings }) => settings) }, inIt);
+  });
+}
+
+function servers(connections: Connection[], schemas: UsedSchema[], poolSize: number): Outcome[] {
+  const serverOf = (url: string) => hostAndPort(url).at;
+  const onEach = Map.groupBy(schemas, ({ service }) => serverOf(service.url));
+  return [...onEach].flatMap(([server, used]) => {
+    const connection = connections.find(({ url }) => serverOf(url) === server);
+    return connection ? poolOutcomes(connection, used, poolSize) : [];
+  });
+}
+
+async function checkSchema(used: UsedSchema, connections: Connection[], env: Installation['env']): Promise<Outcome[]> {
+  const service = connections.find(({ url }) => url === used.service.url);
+  const migrations = connections.find(({ url }) => url === used.migrations?.url);
+  // A login that was refused is reported already.
+  if (!service || (used.migrations && !migrations)) return [];
+  return schemaOutcomes(used, service, migrations, env);
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { unitProcessSettings } from '@parley/kernel/shared-settings';
+import { within } from '@parley/kernel/timers';
+import { type RedisClient, redisClients } from '@parley/live/redis/redis-link';
+import { clockOutcome } from './clock.ts';
+import { connectionProblem, hostAndPort, patienceMs, reasonOf } from './connection-problem.ts';
+import { type Installation, usable } from './installation.ts';
+import { type Outcome, ok, warning, wrong } from './outcome.ts';
+
+const { redisUrl } = unitProcessSettings;
+const settings = [redisUrl.name];
+const oldestMajor = 7;
+
+/** Connects to Redis as the units do, and tries what they need of it. */
+export async function checkRedis({ env, now }: Installation): Promise<Outcome[]> {
+  const url = usable(env, { redisUrl })?.redisUrl;
+  if (url === undefined) return [];
+  const { at } = hostAndPort(url);
+  const client = redisClients(url, patienceMs)('parley-doctor');
+  client.on('error', () => undefined); // what is under way rejects, too
+  try {
+    await within(patienceMs, `Connecting to ${at}`, client.connect());
+    const info = await ask<string>(client, ['INFO']).then(factsIn, () => undefined);
+    const outcomes = [
+      ...serverOutcomes(info, at),
+      ...(await rightsOutcomes(client, info?.role === 'slave')),
+      ...(await clockOutcomes(client, at, now)),
+    ];
+    return outcomes;
+  } catch (error) {
+    return [refused(error, at)];
+  } finally {
+    client.destroy();
+  }
+}
+
+function ask<T>(client: RedisClient, command: string[]): Promise<T> {
+  return within(patienceMs, command.join(' '), client.sendCommand<T>(command));
+}
+
+function factsIn(info: string): Record<string, string | undefined> {
+  const lines = info.split('\r\n').filter((line) => line.includes(':'));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+}
+
+/** Judges what INFO says; undefined where the login may not ask. */
+function serverOutcomes(info: Record<string, string | undefined> | undefined, at: string): Outcome[] {
+  if (!info) return [ok('redis.reachable', settings, `${at} answers; its version is unknown, as INFO is not allowed`)];
+  const { redis_version: version = '', redis_mode: mode, role, maxmemory_policy: policy } = info;
+  const outcomes: Outcome[] = [];
+  if (Number.parseInt(version, 10) < oldestMajor) {
+    const found = `${at} is Redis ${version}`;
+    outcomes.push(wrong('redis.version', settings, found, `Use Redis ${oldestMajor} or newer.`));
+  }
+  if (mode === 'cluster') {
+    const found = `${at} is a Redis Cluster, which spreads keys over servers`;
+    outcomes.push(wrong('redis.cluster', settings, found, 'Use one Redis, with a replica for failover if you like.'));
+  }
+  if (role === 'slave') {
+    const change = `Name the primary in ${redisUrl.name}, by an address that follows a failover.`;
+    outcomes.push(wrong('redis.replica', settings, `${at} is a replica, which cannot be written to`, change));
+  }
+  if (policy !== undefined && policy !== 'noeviction') {
+    const found = `${at} drops keys when its memory is full (maxmemory-policy ${policy})`;
+    outcomes.push(
+      warning(
+        'redis.eviction',
+        settings,
+        found,
+        'Set maxmemory-policy to noeviction: counters and live events may vanish.',
+      ),
+    );
+  }
+  return [...outcomes, ok('redis.reachable', settings, `${at} answers, Redis ${version}`)];
+}
+
+/** Tries what the units do, on names that nothing has: scripts, writing below `parley:`, channels. */
+async function rightsOutcomes(client: RedisClient, isReplica: boolean): Promise<Outcome[]> {
+  const name = `parley:doctor:${randomUUID()}`;
+  const tried: Record<string, () => Promise<unknown>> = {
+    EVALSHA: () => ask(client, ['EVALSHA', '0'.repeat(40), '0']).catch(unlessNoScript),
+    EVAL: () => ask(client, ['EVAL', "return 'PONG'", '0']),
+    ...(!isReplica && { 'writing keys parley:*': () => ask(client, ['DEL', name]) }),
+    PUBLISH: () => ask(client, ['PUBLISH', name, '']),
+    'SUBSCRIBE to channels parley:*': () =>
+      within(
+        patienceMs,
+        'SUBSCRIBE',
+        client.subscribe(name, () => undefined),
+      ).then(() => client.unsubscribe(name)),
+  };
+  const refusals: string[] = [];
+  for (const [right, attempt] of Object.entries(tried)) {
+    await attempt().catch((error: unknown) => {
+      if (!reasonOf(error).startsWith('NOPERM')) throw error;
+      refusals.push(right);
+    });
+  }
+  if (refusals.length === 0) return [ok('redis.rights', settings, 'the login may do what the units do')];
+  const change = 'Give the login `~parley:* &parley:* +@all -@admin -@dangerous +info`, or as much.';
+  return [wrong('redis.rights', settings, `the login may not: ${refusals.join(', ')}`, change)];
+}
+
+function unlessNoScript(error: unknown): void {
+  if (!reasonOf(error).startsWith('NOSCRIPT')) throw error;
+}
+
+async function clockOutcomes(client: RedisClient, at: string, now: Installation['now']): Promise<Outcome[]> {
+  const asked = now();
+  const time = await ask<[string, string]>(client, ['TIME']).catch(() => undefined);
+  if (!time) return [];
+  const serverMs = Number(time[0]) * 1_000 + Number(time[1]) / 1_000;
+  return [clockOutcome('redis', settings, at, { serverMs, asked, answered: now() })];
+}
+
+function refused(error: unknown, at: string): Outcome {
+  const reason = reasonOf(error);
+  if (/WRONGPASS|NOAUTH|invalid password|without any password/u.test(reason)) {
+    const change = `Correct user and password in ${redisUrl.name}.`;
+    return wrong('redis.password', settings, `${at} refuses the login`, change);
+  }
+  const problem = connectionProblem(error, at);
+  if (problem) return wrong(`redis.${problem.kind}`, settings, problem.found, problem.change);
+  return wrong('redis.failed', settings, `${at} answers with an error: ${reason}`, 'See the log of Redis.');
+}

@@ -1,0 +1,37 @@
+import type { Level, Outcome } from './outcome.ts';
+
+const headings: Record<string, string> = {
+  settings: 'Settings',
+  postgres: 'PostgreSQL',
+  redis: 'Redis',
+  kafka: 'Kafka',
+  s3: 'S3',
+  mail: 'Mail',
+  addresses: 'Other addresses',
+};
+
+const marks: Record<Level, string> = { ok: 'ok', warning: 'WARNING', wrong: 'WRONG' };
+const worstFirst: Level[] = ['wrong', 'warning', 'ok'];
+const width = Math.max(...Object.values(marks).map(({ length }) => length));
+
+/** The outcomes for people, by engine, the worst first; then their number. */
+export function report(outcomes: Outcome[]): string {
+  const groups = Map.groupBy(outcomes, ({ check }) => check.slice(0, check.indexOf('.')));
+  const parts = [...groups].map(([group, each]) => {
+    const sorted = each.toSorted((a, b) => worstFirst.indexOf(a.level) - worstFirst.indexOf(b.level));
+    return `${headings[group] ?? group}\n${sorted.map(lines).join('')}`;
+  });
+  const count = (level: Level) => outcomes.filter((each) => each.level === level).length;
+  return `${parts.join('\n')}\n${count('wrong')} wrong, ${count('warning')} to look at, ${count('ok')} in order\n`;
+}
+
+function lines({ level, check, settings, found, change }: Outcome): string {
+  const looked = settings.length > 0 ? ` [${settings.join(', ')}]` : '';
+  if (level === 'ok') return `  ${marks.ok.padEnd(width)}  ${found}\n`;
+  return `  ${marks[level].padEnd(width)}  ${check}: ${found}${looked}\n  ${' '.repeat(width)}  -> ${change}\n`;
+}
+
+/** 0 where nothing is wrong, else 1. */
+export function exitCode(outcomes: Outcome[]): number {
+  return outcomes.some(({ level }) => level === 'wrong') ? 1 : 0;
+}

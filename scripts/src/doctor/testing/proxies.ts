@@ -1,0 +1,74 @@
+import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { listen } from '@parley/kernel/listen';
+import type { ExecutionContext } from 'ava';
+
+interface Rewriting {
+  /** Changes what the server says; of the same length. */
+  answers?: (bytes: Buffer) => Buffer;
+  /** Answers what the client says in the server's place. */
+  inPlace?: (said: string) => string | undefined;
+}
+
+/** A proxy before an engine that is healthy, and looks otherwise through it. @returns its `host:port` */
+export async function rewritingProxy(
+  t: ExecutionContext,
+  at: string,
+  { answers, inPlace }: Rewriting,
+): Promise<string> {
+  const { hostname, port } = new URL(`tcp://${at}`);
+  const server = createServer((client) => {
+    const upstream = connect({ host: hostname, port: Number(port) });
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const)
+      socket.on('error', () => undefined).on('close', () => other.destroy());
+    client.on('data', (bytes) => {
+      const answer = inPlace?.(String(bytes));
+      if (answer === undefined) upstream.write(bytes);
+      else client.write(answer);
+    });
+    upstream.on('data', (bytes) => client.write(answers?.(bytes) ?? bytes));
+  });
+  t.teardown(() => server.close());
+  return listen(server);
+}
+
+/** Replaces a text in bytes by another of the same length. */
+export function replacing(from: string, to: string): (bytes: Buffer) => Buffer {
+  return (bytes) => Buffer.from(bytes.toString('latin1').replaceAll(from, to), 'latin1');
+}
+
+interface HttpFaults {
+  /** Which requests are answered with 403, as S3 does for a right that a login lacks. */
+  refuses?: (request: IncomingMessage) => boolean;
+  /** Whether the server is told its own address in place of the proxy's. */
+  changesHost?: boolean;
+}
+
+/** A proxy before an S3 service. @returns its URL */
+export async function s3Proxy(t: ExecutionContext, url: string, { refuses, changesHost }: HttpFaults): Promise<string> {
+  const target = new URL(url);
+  const server = createHttpServer((incoming, answer) => {
+    if (refuses?.(incoming)) {
+      incoming.resume();
+      answer.writeHead(403, { 'content-type': 'application/xml' });
+      answer.end(incoming.method === 'HEAD' ? undefined : '<Error><Code>AccessDenied</Code></Error>');
+      return;
+    }
+    const headers = { ...incoming.headers, ...(changesHost && { host: target.host }) };
+    const { hostname, port } = target;
+    const passed = request({ hostname, port, method: incoming.method, path: incoming.url, headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 500, response.headers);
+      response.pipe(answer);
+    });
+    passed.on('error', () => answer.destroy());
+    incoming.pipe(passed);
+  });
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://${await listen(server)}`;
+}
