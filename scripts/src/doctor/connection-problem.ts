@@ -55,7 +55,7 @@ export function connectionProblem(error: unknown, at: string): ConnectionProblem
     return {
       kind: 'silent',
       found: `${at} does not answer`,
-      change: 'Let the units reach it (firewall, NetworkPolicy), or correct host and port.',
+      change: 'Let the units reach it (firewall, NetworkPolicy), or correct host, port and TLS.',
     };
   }
   if (has('ECONNRESET', 'EPIPE', 'ECONNECTION', 'UND_ERR_SOCKET') || errors.some(isClosed)) {

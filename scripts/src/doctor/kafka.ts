@@ -46,15 +46,15 @@ function topicsOf(units: readonly ListedUnit[], allUnits: readonly ListedUnit[])
   return [...new Map([...published, ...ofOthers].map((topic) => [topic.name, topic])).values()];
 }
 
-async function failureOf(broker: string): Promise<Error | undefined> {
+async function failureOf(broker: string): Promise<unknown> {
   const { host, port } = hostAndPort(`kafka://${broker}`);
   return reach(host, port).then(
     () => undefined,
-    (error: Error) => error,
+    (error: unknown) => error,
   );
 }
 
-function brokerOutcome(broker: string, error: Error): Outcome {
+function brokerOutcome(broker: string, error: unknown): Outcome {
   const problem = connectionProblem(error, broker);
   if (problem) return warning(`kafka.${problem.kind}`, settings, problem.found, problem.change);
   return warning('kafka.unreachable', settings, `${broker} cannot be reached: ${reasonOf(error)}`, 'Correct it.');
@@ -118,7 +118,7 @@ function clusterFailure(error: unknown, brokers: string[]): Outcome {
   const [advertised] = unreached.filter((address) => !brokers.includes(address));
   if (advertised) return advertisedOutcome([advertised]);
   const at = brokers.join(', ');
-  const found = `${at} accept connections and do not answer as Kafka without TLS and login: ${reasonOf(error)}`;
+  const found = `no Kafka without TLS and login answers at ${at}: ${reasonOf(error)}`;
   return wrong('kafka.protocol', settings, found, `Name a plain listener in ${named.name}.`);
 }
 

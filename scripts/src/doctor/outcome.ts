@@ -9,6 +9,8 @@ export interface Outcome {
   /** The names of the settings that it looked at. */
   settings: string[];
   found: string;
+  /** What it was found of, e.g. schemas; they are added to `found`. */
+  items?: string[];
   /** What to do about it; empty where nothing is to do. */
   change: string;
 }
@@ -27,14 +29,19 @@ export function ok(check: string, settings: string[], found: string): Outcome {
   return { level: 'ok', check, settings, found, change: '' };
 }
 
-/** Outcomes that differ in their settings alone become one. */
+/** Outcomes that differ in their settings and items alone become one. */
 export function merged(outcomes: Outcome[]): Outcome[] {
   const groups = Map.groupBy(outcomes, ({ level, check, found, change }) =>
     JSON.stringify([level, check, found, change]),
   );
-  return [...groups.values()].flatMap(([first, ...others]) => {
+  return [...groups.values()].flatMap((same) => {
+    const [first] = same;
     if (!first) return [];
-    const settings = [first, ...others].flatMap((each) => each.settings);
-    return [{ ...first, settings: [...new Set(settings)] }];
+    const { items: _, found, ...outcome } = first;
+    const items = unique(same.flatMap((each) => each.items ?? []));
+    const settings = unique(same.flatMap((each) => each.settings));
+    return [{ ...outcome, settings, found: items.length > 0 ? `${found}: ${items.join(', ')}` : found }];
   });
 }
+
+const unique = (texts: string[]) => [...new Set(texts)];

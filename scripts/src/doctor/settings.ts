@@ -1,6 +1,5 @@
 import { gatewaySettings } from '@parley/gateway/config';
 import { misspeltSettings, SettingsError, unknownSettings } from '@parley/kernel/config';
-import type { ListedSetting } from '@parley/kernel/settings';
 import { publicUrlSetting } from '@parley/kernel/shared-settings';
 import { allSettings, checkSettingsOfUnit } from '@parley/local/settings';
 import { type Installation, settingsRead, unitAddress, usable } from './installation.ts';

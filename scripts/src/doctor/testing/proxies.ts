@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { listen } from '@parley/kernel/listen';
 import type { ExecutionContext } from 'ava';
 
-interface Rewriting {
+export interface Rewriting {
   /** Changes what the server says; of the same length. */
   answers?: (bytes: Buffer) => Buffer;
   /** Answers what the client says in the server's place. */
@@ -40,7 +40,7 @@ export function replacing(from: string, to: string): (bytes: Buffer) => Buffer {
   return (bytes) => Buffer.from(bytes.toString('latin1').replaceAll(from, to), 'latin1');
 }
 
-interface HttpFaults {
+export interface HttpFaults {
   /** Which requests are answered with 403, as S3 does for a right that a login lacks. */
   refuses?: (request: IncomingMessage) => boolean;
   /** Whether the server is told its own address in place of the proxy's. */

@@ -75,7 +75,7 @@ test('checking the settings of a process reads all of them, and names each that 
       get: (target, name: string) => (read.add(name), target[name]),
     },
   );
-  const { problems = [] } = t.throws(() => checkSettingsOfProcess(unit, env), { instanceOf: SettingsError });
+  const { problems } = t.throws(() => checkSettingsOfProcess(unit, env), { instanceOf: SettingsError });
 
   const listed = settingsOfProcess(unit);
   const names = [...listed.own, ...listed.shared].map(({ name }) => name);

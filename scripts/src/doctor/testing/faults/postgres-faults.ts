@@ -1,0 +1,130 @@
+import { canary, type Garden, key } from '../garden.ts';
+import { changed, nowhere, planted } from '../planted.ts';
+
+const databaseUrls = (garden: Garden, change: (url: URL) => void) => ({
+  env: {
+    DATABASE_URL: changed(garden.env.DATABASE_URL, change),
+    MIGRATIONS_DATABASE_URL: changed(garden.env.MIGRATIONS_DATABASE_URL, change),
+  },
+});
+
+export const postgresFaults = [
+  planted(
+    'a database host that is unknown',
+    (garden) => databaseUrls(garden, (url) => Object.assign(url, { hostname: 'no-such-host.invalid' })),
+    ['postgres.host'],
+    /no-such-host.invalid:\d+ is unknown/u,
+  ),
+  planted(
+    'a database server that is down, once for both logins',
+    (garden) => databaseUrls(garden, (url) => Object.assign(url, { host: nowhere })),
+    ['postgres.refused'],
+    /nothing listens at 127.0.0.1:1/u,
+  ),
+  planted(
+    'a wrong password of the database',
+    (garden) => ({
+      env: { DATABASE_URL: changed(garden.env.DATABASE_URL, (url) => Object.assign(url, { password: `${canary}2` })) },
+    }),
+    ['postgres.password'],
+    /refuses the password of garden_\w+_app/u,
+  ),
+  planted(
+    'a database that does not exist',
+    (garden) => databaseUrls(garden, (url) => Object.assign(url, { pathname: '/none' })),
+    ['postgres.database'],
+    /there is no database .*none/u,
+  ),
+  planted(
+    'TLS that the database server does not offer',
+    (garden) => databaseUrls(garden, (url) => url.searchParams.set('sslmode', 'require')),
+    ['postgres.tls'],
+    /disagree about TLS/u,
+  ),
+  planted(
+    'a database without pgvector',
+    async (garden) => {
+      await garden.asSuperuser('DROP EXTENSION vector');
+      return { undo: () => garden.asSuperuser('CREATE EXTENSION vector') };
+    },
+    ['postgres.extension'],
+    /does not have the extension vector/u,
+  ),
+  planted(
+    'a pgvector that is too old',
+    (garden) => ({ unit: { schema: { ...garden.unit.schema, extensions: { vector: '99.0.0' } } } }),
+    ['postgres.extension'],
+    /has pgvector \d/u,
+  ),
+  planted(
+    'a server without an extension',
+    (garden) => ({ unit: { schema: { ...garden.unit.schema, extensions: { topiary: '1.0' } } } }),
+    ['postgres.extension'],
+    /does not have topiary/u,
+  ),
+  planted(
+    'a schema that is missing',
+    (garden) => ({ unit: { schema: { ...garden.unit.schema, name: 'no_garden' } } }),
+    ['postgres.schema'],
+    /lacks schemas: no_garden/u,
+  ),
+  planted(
+    'migrations that were not applied',
+    (garden) => {
+      const { schema } = garden.unit;
+      return {
+        unit: {
+          schema: { ...schema, migrations: [...schema.migrations, { name: '002-weeds', up: async () => undefined }] },
+        },
+      };
+    },
+    ['postgres.migrations'],
+    /lacks migrations: garden_\w+\/002-weeds/u,
+  ),
+  planted(
+    'a login for migrations that may not make the schema',
+    (garden) => ({
+      env: { MIGRATIONS_DATABASE_URL: garden.env.DATABASE_URL },
+      unit: { schema: { ...garden.unit.schema, name: 'no_garden' } },
+    }),
+    ['postgres.migrations-rights'],
+    /_app may not create schemas .*: no_garden/u,
+  ),
+  planted(
+    'a login for migrations that does not own the schema',
+    (garden) => ({ env: { MIGRATIONS_DATABASE_URL: garden.env.DATABASE_URL } }),
+    ['postgres.migrations-rights'],
+    /_app does not own schemas .*: garden_\w+/u,
+  ),
+  planted(
+    'a table whose tenants are not isolated',
+    async (garden) => {
+      await garden.asSuperuser(`ALTER TABLE ${garden.name}.plants NO FORCE ROW LEVEL SECURITY`);
+      return { undo: () => garden.asSuperuser(`ALTER TABLE ${garden.name}.plants FORCE ROW LEVEL SECURITY`) };
+    },
+    ['postgres.isolation'],
+    /plants is a tenant table whose row-level security is not forced/u,
+  ),
+  planted(
+    'a login of the service that may not take the roles of its schema',
+    async (garden) => {
+      const { name } = garden;
+      await garden.asSuperuser(`REVOKE ${name}_tenant FROM ${name}_app GRANTED BY ${name}_owner`);
+      return { undo: () => garden.asSuperuser(`GRANT ${name}_tenant TO ${name}_app`) };
+    },
+    ['postgres.roles'],
+    /_app may not take roles: garden_\w+_tenant$/u,
+  ),
+  planted(
+    'pools that are larger than the server has connections',
+    () => ({ env: { DATABASE_POOL_SIZE: '1000' } }),
+    ['postgres.connections'],
+    /fewer than 2 processes with 1000/u,
+  ),
+  planted(
+    'keys that do not open what is stored',
+    () => ({ env: { SECRETS_KEYS: key() } }),
+    ['postgres.sealed'],
+    /lacks a key of what is sealed: garden_\w+\.gates/u,
+  ),
+];
