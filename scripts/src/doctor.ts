@@ -32,6 +32,7 @@ if (unknown.length > 0) {
       units: units.filter(({ name }) => chosen.includes(name)),
       allUnits: units,
       now: Date.now,
+      patienceMs: 5_000,
     });
     process.stdout.write(json ? `${JSON.stringify(outcomes, null, 2)}\n` : report(outcomes));
     process.exitCode = exitCode(outcomes);

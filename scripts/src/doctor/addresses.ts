@@ -11,13 +11,13 @@ const others = [endpoint.name, publicEndpoint.name, publicUrlSetting.name, 'RESE
 
 /** Connects to what else the units call: models, embeddings, text messages, traces. Of other units, only the names are looked up. */
 export async function checkAddresses(installation: Installation): Promise<Outcome[]> {
-  const { env, units } = installation;
+  const { env, units, patienceMs } = installation;
   const given = settingsRead(units).filter(({ setting }) => env[setting.name]);
   const isTraced = tracesAreOn(installation);
   const called = given.filter(({ setting }) => isCalled(setting) && (isTraced || !setting.name.startsWith('OTEL_')));
   const neighbours = given.filter(({ setting }) => unitAddress.test(setting.name));
   const outcomes = await Promise.all([
-    ...called.map(({ setting }) => connected(setting.name, env[setting.name] ?? '')),
+    ...called.map(({ setting }) => connected(setting.name, env[setting.name] ?? '', patienceMs)),
     ...neighbours.flatMap(({ setting }) =>
       (env[setting.name] ?? '').split(',').map((address) => resolved(setting.name, address.trim())),
     ),
@@ -38,11 +38,11 @@ function tracesAreOn({ env }: Installation): boolean {
   }
 }
 
-async function connected(name: string, url: string): Promise<Outcome[]> {
+async function connected(name: string, url: string, patienceMs: number): Promise<Outcome[]> {
   if (!URL.canParse(url) || !/^https?:/u.test(url)) return [];
   const { host, port, at } = hostAndPort(url);
   try {
-    await reach(host, port);
+    await reach(host, port, patienceMs);
     return [ok('addresses.reachable', [name], `${at} accepts connections`)];
   } catch (error) {
     return [unreached(name, at, error)];

@@ -3,9 +3,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { hasCode } from '@parley/kernel/errors';
 
-/** How long connecting to an engine, or one answer of it, may take, in ms. */
-export const patienceMs = 5_000;
-
 export interface ConnectionProblem {
   /** `host`: unknown name. `refused`: nothing listens. `silent`: no answer. `closed`: cut off. */
   kind: 'host' | 'refused' | 'silent' | 'closed' | 'tls';
@@ -69,7 +66,7 @@ export function connectionProblem(error: unknown, at: string): ConnectionProblem
 }
 
 /** Resolves when a connection to a port was accepted. Nothing is sent. */
-export async function reach(host: string, port: number, timeoutMs = patienceMs): Promise<void> {
+export async function reach(host: string, port: number, timeoutMs: number): Promise<void> {
   const socket = connect({ host, port });
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });

@@ -19,7 +19,13 @@ let garden: Garden;
 async function examine(t: ExecutionContext, { env, unit, now = Date.now, undo }: Fault = {}) {
   const units = [{ ...garden.unit, ...unit }] as ListedUnit[];
   try {
-    const outcomes = await diagnose({ env: { ...garden.env, ...env }, units, allUnits: units, now });
+    const outcomes = await diagnose({
+      env: { ...garden.env, ...env },
+      units,
+      allUnits: units,
+      now,
+      patienceMs: 60_000,
+    });
     const shown = JSON.stringify(outcomes) + report(outcomes);
     t.notRegex(shown, new RegExp(canary, 'u'));
     return { outcomes, findings: outcomes.filter(({ level }) => level !== 'ok') };

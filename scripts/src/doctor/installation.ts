@@ -12,6 +12,8 @@ export interface Installation {
   allUnits: readonly ListedUnit[];
   /** The clock of this machine, in ms since 1970. */
   now(): number;
+  /** How long connecting to an engine, or one answer of it, may take, in ms. */
+  patienceMs: number;
 }
 
 /** The settings by which units find one another. */

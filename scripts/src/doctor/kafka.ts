@@ -6,28 +6,31 @@ import { eventSettings } from '@parley/kernel/shared-settings';
 import { within } from '@parley/kernel/timers';
 import { usesEvents } from '@parley/service/declaration';
 import type { ListedUnit } from '@parley/units';
-import { connectionProblem, hostAndPort, patienceMs, reach, reasonOf, withCauses } from './connection-problem.ts';
+import { connectionProblem, hostAndPort, reach, reasonOf, withCauses } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
 const { brokers: named } = eventSettings.kafka;
 const settings = [named.name];
+const retries = 5;
 
 /** Connects to the brokers, and compares the topics of the units with their declarations. */
 export async function checkKafka(installation: Installation): Promise<Outcome[]> {
-  const { env, units, allUnits } = installation;
+  const { env, units, allUnits, patienceMs } = installation;
   const brokers = units.some(usesEvents) ? usable(env, { named })?.named : undefined;
   if (brokers === undefined) return [];
-  const tried = await Promise.all(brokers.map(async (broker) => ({ broker, failure: await failureOf(broker) })));
+  const tried = await Promise.all(
+    brokers.map(async (broker) => ({ broker, failure: await failureOf(broker, patienceMs) })),
+  );
   const unreached = tried.flatMap(({ broker, failure }) => (failure ? [brokerOutcome(broker, failure)] : []));
   if (unreached.length === brokers.length) return unreached.map((each) => ({ ...each, level: 'wrong' }));
 
   const reachable = tried.flatMap(({ broker, failure }) => (failure ? [] : [broker]));
-  const admin = kafkaClient({ brokers: reachable }, { retries: reachable.length }).admin();
+  const admin = kafkaClient({ brokers: reachable }, { retries }).admin();
   try {
     return [
       ...unreached,
-      ...(await within(4 * patienceMs, 'Asking Kafka', clusterOutcomes(admin, topicsOf(units, allUnits)))),
+      ...(await within(4 * patienceMs, 'Asking Kafka', clusterOutcomes(admin, topicsOf(units, allUnits), patienceMs))),
     ];
   } catch (error) {
     return [...unreached, clusterFailure(error, reachable)];
@@ -46,9 +49,9 @@ function topicsOf(units: readonly ListedUnit[], allUnits: readonly ListedUnit[])
   return [...new Map([...published, ...ofOthers].map((topic) => [topic.name, topic])).values()];
 }
 
-async function failureOf(broker: string): Promise<unknown> {
+async function failureOf(broker: string, patienceMs: number): Promise<unknown> {
   const { host, port } = hostAndPort(`kafka://${broker}`);
-  return reach(host, port).then(
+  return reach(host, port, patienceMs).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -62,11 +65,11 @@ function brokerOutcome(broker: string, error: unknown): Outcome {
 
 type Admin = ReturnType<ReturnType<typeof kafkaClient>['admin']>;
 
-async function clusterOutcomes(admin: Admin, topics: TopicDeclaration[]): Promise<Outcome[]> {
+async function clusterOutcomes(admin: Admin, topics: TopicDeclaration[], patienceMs: number): Promise<Outcome[]> {
   await admin.connect();
   const { brokers } = await admin.describeCluster();
   const addresses = brokers.map(({ host, port }) => `${host}:${port}`);
-  const failures = await Promise.all(addresses.map(failureOf));
+  const failures = await Promise.all(addresses.map((address) => failureOf(address, patienceMs)));
   const advertised = addresses.filter((_, n) => failures[n]);
   if (advertised.length > 0) return [advertisedOutcome(advertised)];
   const wanted = topics.flatMap((topic) => [

@@ -2,7 +2,7 @@ import { identitySettings } from '@parley/identity/config';
 import { smtpTransport } from '@parley/identity/smtp-transport';
 import { hasCode } from '@parley/kernel/errors';
 import { within } from '@parley/kernel/timers';
-import { connectionProblem, hostAndPort, patienceMs, reach, reasonOf } from './connection-problem.ts';
+import { connectionProblem, hostAndPort, reach, reasonOf } from './connection-problem.ts';
 import { type Installation, settingsRead, usable } from './installation.ts';
 import { type Outcome, ok, wrong } from './outcome.ts';
 
@@ -10,14 +10,14 @@ const { smtpUrl } = identitySettings.delivery;
 const settings = [smtpUrl.name];
 
 /** Connects to the mail server and logs in. Nothing is sent. */
-export async function checkMail({ env, units }: Installation): Promise<Outcome[]> {
+export async function checkMail({ env, units, patienceMs }: Installation): Promise<Outcome[]> {
   const isRead = settingsRead(units).some(({ setting }) => setting.name === smtpUrl.name);
   const url = isRead ? usable(env, { smtpUrl })?.smtpUrl : undefined;
   if (url === undefined) return [];
   const { host, port, at } = hostAndPort(url);
   const transport = await smtpTransport(url, patienceMs);
   try {
-    await reach(host, port);
+    await reach(host, port, patienceMs);
     await within(2 * patienceMs, `Connecting to ${at}`, transport.verify());
     return [ok('mail.reachable', settings, `${at} accepts the login`)];
   } catch (error) {

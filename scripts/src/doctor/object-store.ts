@@ -6,9 +6,9 @@ import { fileSettings } from '@parley/kernel/shared-settings';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { s3ObjectStore } from '@parley/s3/s3-object-store';
 import { clockOutcome } from './clock.ts';
-import { connectionProblem, hostAndPort, patienceMs, reach, reasonOf, withCauses } from './connection-problem.ts';
+import { connectionProblem, hostAndPort, reach, reasonOf, withCauses } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
-import { publicOutcomes } from './object-urls.ts';
+import { type Bucket, publicOutcomes } from './object-urls.ts';
 import { type Outcome, ok, wrong } from './outcome.ts';
 
 type S3 = NonNullable<ValuesOf<typeof fileSettings>['s3']>;
@@ -19,15 +19,15 @@ const folder = 'parley-doctor/';
 const body = Buffer.from('Written by scripts/doctor, which could not delete it.\n');
 
 /** Connects to the S3 service, and writes, reads, lists and deletes one object of a random name. */
-export async function checkObjectStore({ env, units, now }: Installation): Promise<Outcome[]> {
+export async function checkObjectStore({ env, units, now, patienceMs }: Installation): Promise<Outcome[]> {
   const s3 = units.some(({ keepsFiles }) => keepsFiles) ? usable(env, fileSettings)?.s3 : undefined;
   if (s3 === undefined) return [];
   const origins = usable(env, { cors: gatewaySettings.corsOrigins })?.cors ?? [];
-  const server = await greet(s3, now);
+  const server = await greet(s3, now, patienceMs);
   if (server.level === 'wrong') return [server];
   const store = s3ObjectStore({ ...s3, timeoutMs: patienceMs });
   try {
-    return [server, ...(await bucketOutcomes(store, s3, origins))];
+    return [server, ...(await bucketOutcomes(store, { ...s3, origins, patienceMs }))];
   } catch (error) {
     return [failure(error, s3)];
   } finally {
@@ -36,10 +36,10 @@ export async function checkObjectStore({ env, units, now }: Installation): Promi
 }
 
 /** Whether the service answers, and what its clock says. */
-async function greet({ endpoint }: S3, now: Installation['now']): Promise<Outcome> {
+async function greet({ endpoint }: S3, now: Installation['now'], patienceMs: number): Promise<Outcome> {
   const { host, port, at } = hostAndPort(endpoint);
   try {
-    await reach(host, port);
+    await reach(host, port, patienceMs);
     const asked = now();
     const answer = await fetch(endpoint, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
     await answer.body?.cancel();
@@ -53,14 +53,20 @@ async function greet({ endpoint }: S3, now: Installation['now']): Promise<Outcom
   }
 }
 
-async function bucketOutcomes(store: ObjectStore, s3: S3, origins: string[]): Promise<Outcome[]> {
+async function bucketOutcomes(store: ObjectStore, s3: S3 & Pick<Bucket, 'origins' | 'patienceMs'>): Promise<Outcome[]> {
   const key = `${folder}${randomUUID()}`;
   const mayList = await isAllowed(store.list({ prefix: folder, limit: 1 }));
   const mayWrite = await isAllowed(store.put(key, body, { contentType: 'text/plain' }));
-  // Who may not list is refused what is not there, too.
-  const mayRead = (await isAllowed(store.head(key))) || !(mayWrite || mayList);
-  const ofClients = await publicOutcomes(store, { ...s3, key, origins, isReadable: mayWrite && mayRead });
-  const mayDelete = await isAllowed(store.delete(key));
+  let mayRead = false;
+  let ofClients: Outcome[] = [];
+  let mayDelete = false;
+  try {
+    // Who may not list is refused what is not there, too.
+    mayRead = (await isAllowed(store.head(key))) || !(mayWrite || mayList);
+    ofClients = await publicOutcomes(store, { ...s3, key, isReadable: mayWrite && mayRead });
+  } finally {
+    mayDelete = await isAllowed(store.delete(key));
+  }
   const rights = { list: mayList, write: mayWrite, read: mayRead, delete: mayDelete };
   const refused = Object.entries(rights).flatMap(([right, isGiven]) => (isGiven ? [] : [right]));
   const left = mayWrite && !mayDelete ? ` Then delete ${key} there.` : '';

@@ -1,10 +1,10 @@
 import { gatewaySettings } from '@parley/gateway/config';
 import { fileSettings } from '@parley/kernel/shared-settings';
 import type { ObjectStore } from '@parley/objects/object-store';
-import { connectionProblem, hostAndPort, patienceMs, reach, reasonOf } from './connection-problem.ts';
+import { connectionProblem, hostAndPort, reach, reasonOf } from './connection-problem.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
-interface Bucket {
+export interface Bucket {
   bucket: string;
   endpoint: string;
   publicEndpoint?: string | undefined;
@@ -14,6 +14,7 @@ interface Bucket {
   isReadable: boolean;
   /** Of the pages that browsers may call the gateway from. */
   origins: string[];
+  patienceMs: number;
 }
 
 const names = fileSettings.s3.settings;
@@ -27,7 +28,7 @@ export async function publicOutcomes(store: ObjectStore, bucket: Bucket): Promis
   const settings = [bucket.publicEndpoint === undefined ? names.endpoint.name : names.publicEndpoint.name];
   const { host, port, at } = hostAndPort(bucket.publicEndpoint ?? bucket.endpoint);
   try {
-    await reach(host, port);
+    await reach(host, port, bucket.patienceMs);
     const signed = bucket.isReadable ? await signatureOutcomes(store, bucket, at, settings) : [];
     return [...signed, ...(await corsOutcomes(store, bucket))];
   } catch (error) {
@@ -39,22 +40,22 @@ export async function publicOutcomes(store: ObjectStore, bucket: Bucket): Promis
 
 async function signatureOutcomes(
   store: ObjectStore,
-  { key }: Bucket,
+  { key, patienceMs }: Bucket,
   at: string,
   settings: string[],
 ): Promise<Outcome[]> {
   const { url } = await store.presignGet({ key, expiresInMs });
-  const { status } = await request(url, 'GET', {});
+  const { status } = await request(url, 'GET', {}, patienceMs);
   if (status === 200) return [ok('s3.public-endpoint', settings, `signed URLs at ${at} work`)];
   const change = 'Where a proxy stands before the service, let it pass the Host header and the path unchanged.';
   return [wrong('s3.public-signature', settings, `signed URLs at ${at} are answered ${status}`, change)];
 }
 
-async function corsOutcomes(store: ObjectStore, { key, bucket, origins }: Bucket): Promise<Outcome[]> {
+async function corsOutcomes(store: ObjectStore, { key, bucket, origins, patienceMs }: Bucket): Promise<Outcome[]> {
   const { url } = await store.presignPut({ key, contentType: 'text/plain', expiresInMs });
   const asked = origins.flatMap((origin) =>
     ['PUT', 'GET'].map(async (method) => {
-      const isAllowed = await mayCall(url, origin === '*' ? anyOrigin : origin, method);
+      const isAllowed = await mayCall(url, origin === '*' ? anyOrigin : origin, method, patienceMs);
       return isAllowed ? [] : [`${method} by pages of ${origin === '*' ? 'any origin' : origin}`];
     }),
   );
@@ -68,12 +69,13 @@ async function corsOutcomes(store: ObjectStore, { key, bucket, origins }: Bucket
 }
 
 /** A browser's preflight. */
-async function mayCall(url: string, origin: string, method: string): Promise<boolean> {
-  const { headers } = await request(url, 'OPTIONS', {
+async function mayCall(url: string, origin: string, method: string, patienceMs: number): Promise<boolean> {
+  const asked = {
     origin,
     'access-control-request-method': method,
     'access-control-request-headers': 'content-type',
-  });
+  };
+  const { headers } = await request(url, 'OPTIONS', asked, patienceMs);
   const allows = (what: string, wanted: string) => {
     const allowed = (headers.get(`access-control-allow-${what}`) ?? '').split(',').map((each) => each.trim());
     return allowed.some((each) => each === '*' || each.toLowerCase() === wanted.toLowerCase());
@@ -81,7 +83,12 @@ async function mayCall(url: string, origin: string, method: string): Promise<boo
   return allows('origin', origin) && allows('methods', method) && allows('headers', 'content-type');
 }
 
-async function request(url: string, method: string, headers: Record<string, string>): Promise<Response> {
+async function request(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  patienceMs: number,
+): Promise<Response> {
   const answer = await fetch(url, { method, headers, redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
   await answer.body?.cancel();
   return answer;

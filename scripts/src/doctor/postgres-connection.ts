@@ -1,7 +1,8 @@
 import { isDatabaseError } from '@parley/kernel/database-errors';
 import { openPool } from '@parley/postgres/database/pool';
 import type { Knex } from 'knex';
-import { connectionProblem, hostAndPort, patienceMs, reasonOf, withCauses } from './connection-problem.ts';
+import { connectionProblem, hostAndPort, reasonOf, withCauses } from './connection-problem.ts';
+import type { Installation } from './installation.ts';
 import { type Outcome, wrong } from './outcome.ts';
 import type { Login } from './postgres-logins.ts';
 
@@ -33,10 +34,13 @@ export interface Connection extends Login {
 }
 
 /** Connects a login. @returns the connection, whose pool the caller closes, or why there is none. */
-export async function connectLogin(login: Login, now: () => number): Promise<Connection | Outcome> {
+export async function connectLogin(
+  login: Login,
+  { now, patienceMs }: Pick<Installation, 'now' | 'patienceMs'>,
+): Promise<Connection | Outcome> {
   const { at: server } = hostAndPort(login.url);
   const at = `${server}/${decodeURIComponent(new URL(login.url).pathname.slice(1))}`;
-  const pool = openPool({ url: login.url, poolSize: 1, statementTimeoutMs: patienceMs });
+  const pool = openPool({ url: login.url, poolSize: 1, statementTimeoutMs: patienceMs, acquireTimeoutMs: patienceMs });
   try {
     await pool.raw('SELECT 1');
     const asked = now();

@@ -8,9 +8,10 @@ import { schemaOutcomes } from './postgres-schema.ts';
 import { databaseOutcomes, poolOutcomes } from './postgres-server.ts';
 
 /** Connects each login of the units to PostgreSQL, and checks servers, databases and schemas, each once. */
-export async function checkPostgres({ env, units, now }: Installation): Promise<Outcome[]> {
+export async function checkPostgres(installation: Installation): Promise<Outcome[]> {
+  const { env, units } = installation;
   const schemas = usedSchemas(env, units);
-  const connected = await Promise.all(loginsOf(schemas).map((login) => connectLogin(login, now)));
+  const connected = await Promise.all(loginsOf(schemas).map((login) => connectLogin(login, installation)));
   const connections = connected.filter((each) => 'pool' in each);
   try {
     const poolSize = usable(env, { poolSizeSetting })?.poolSizeSetting;

@@ -3,7 +3,7 @@ import { unitProcessSettings } from '@parley/kernel/shared-settings';
 import { within } from '@parley/kernel/timers';
 import { type RedisClient, redisClients } from '@parley/live/redis/redis-link';
 import { clockOutcome } from './clock.ts';
-import { connectionProblem, hostAndPort, patienceMs, reasonOf } from './connection-problem.ts';
+import { connectionProblem, hostAndPort, reasonOf } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
@@ -12,7 +12,7 @@ const settings = [redisUrl.name];
 const oldestMajor = 7;
 
 /** Connects to Redis as the units do, and tries what they need of it. */
-export async function checkRedis({ env, now }: Installation): Promise<Outcome[]> {
+export async function checkRedis({ env, now, patienceMs }: Installation): Promise<Outcome[]> {
   const url = usable(env, { redisUrl })?.redisUrl;
   if (url === undefined) return [];
   const { at } = hostAndPort(url);
@@ -20,13 +20,11 @@ export async function checkRedis({ env, now }: Installation): Promise<Outcome[]>
   client.on('error', () => undefined); // what is under way rejects, too
   try {
     await within(patienceMs, `Connecting to ${at}`, client.connect());
-    const info = await ask<string>(client, ['INFO']).then(factsIn, () => undefined);
-    const outcomes = [
-      ...serverOutcomes(info, at),
-      ...(await rightsOutcomes(client, info?.role === 'slave')),
-      ...(await clockOutcomes(client, at, now)),
-    ];
-    return outcomes;
+    const ask: Ask = (...command) => within(patienceMs, command.join(' '), client.sendCommand(command));
+    const info = await ask<string>('INFO').then(factsIn, () => undefined);
+    const clock = await clockOutcomes(ask, at, now);
+    const listen = (channel: string) => within(patienceMs, 'SUBSCRIBE', subscribeOnce(client, channel));
+    return [...serverOutcomes(info, at), ...(await rightsOutcomes(ask, listen, info?.role === 'slave')), ...clock];
   } catch (error) {
     return [refused(error, at)];
   } finally {
@@ -34,8 +32,11 @@ export async function checkRedis({ env, now }: Installation): Promise<Outcome[]>
   }
 }
 
-function ask<T>(client: RedisClient, command: string[]): Promise<T> {
-  return within(patienceMs, command.join(' '), client.sendCommand<T>(command));
+type Ask = <T>(...command: string[]) => Promise<T>;
+
+async function subscribeOnce(client: RedisClient, channel: string): Promise<void> {
+  await client.subscribe(channel, () => undefined);
+  await client.unsubscribe(channel);
 }
 
 function factsIn(info: string): Record<string, string | undefined> {
@@ -77,19 +78,18 @@ function serverOutcomes(info: Record<string, string | undefined> | undefined, at
 }
 
 /** Tries what the units do, on names that nothing has: scripts, writing below `parley:`, channels. */
-async function rightsOutcomes(client: RedisClient, isReplica: boolean): Promise<Outcome[]> {
+async function rightsOutcomes(
+  ask: Ask,
+  listen: (channel: string) => Promise<void>,
+  isReplica: boolean,
+): Promise<Outcome[]> {
   const name = `parley:doctor:${randomUUID()}`;
   const tried: Record<string, () => Promise<unknown>> = {
-    EVALSHA: () => ask(client, ['EVALSHA', '0'.repeat(40), '0']).catch(unlessNoScript),
-    EVAL: () => ask(client, ['EVAL', "return 'PONG'", '0']),
-    ...(!isReplica && { 'writing keys parley:*': () => ask(client, ['DEL', name]) }),
-    PUBLISH: () => ask(client, ['PUBLISH', name, '']),
-    'SUBSCRIBE to channels parley:*': () =>
-      within(
-        patienceMs,
-        'SUBSCRIBE',
-        client.subscribe(name, () => undefined),
-      ).then(() => client.unsubscribe(name)),
+    EVALSHA: () => ask('EVALSHA', '0'.repeat(40), '0').catch(unlessNoScript),
+    EVAL: () => ask('EVAL', "return 'PONG'", '0'),
+    ...(!isReplica && { 'writing keys parley:*': () => ask('DEL', name) }),
+    PUBLISH: () => ask('PUBLISH', name, ''),
+    'SUBSCRIBE to channels parley:*': () => listen(name),
   };
   const refusals: string[] = [];
   for (const [right, attempt] of Object.entries(tried)) {
@@ -107,9 +107,9 @@ function unlessNoScript(error: unknown): void {
   if (!reasonOf(error).startsWith('NOSCRIPT')) throw error;
 }
 
-async function clockOutcomes(client: RedisClient, at: string, now: Installation['now']): Promise<Outcome[]> {
+async function clockOutcomes(ask: Ask, at: string, now: Installation['now']): Promise<Outcome[]> {
   const asked = now();
-  const time = await ask<[string, string]>(client, ['TIME']).catch(() => undefined);
+  const time = await ask<[string, string]>('TIME').catch(() => undefined);
   if (!time) return [];
   const serverMs = Number(time[0]) * 1_000 + Number(time[1]) / 1_000;
   return [clockOutcome('redis', settings, at, { serverMs, asked, answered: now() })];
