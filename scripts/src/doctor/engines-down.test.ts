@@ -19,6 +19,8 @@ test('an engine that is down is one finding, however many units need it, and no 
     engines.map((engine) => `${engine}.refused`),
   );
   t.is(exitCode(outcomes), 1);
+  const database = outcomes.find(({ check }) => check === 'postgres.refused');
+  t.deepEqual(database?.settings, ['DATABASE_URL', 'MIGRATIONS_DATABASE_URL']);
   t.notRegex(JSON.stringify(outcomes) + report(outcomes), new RegExp(password, 'u'));
 });
 
