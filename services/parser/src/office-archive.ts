@@ -8,7 +8,6 @@ import { FileProblem, type ReadLimits } from './file-problem.ts';
 const maxEntries = 10_000;
 
 const localHeaderBytes = 30;
-const entityDefinitions = '<!DOCTYPE';
 
 export type OfficeArchive = Awaited<ReturnType<typeof openOfficeArchive>>;
 
@@ -33,18 +32,10 @@ export async function openOfficeArchive(
   let inflated = 0;
 
   async function* chunksOf(entry: Entry): AsyncGenerator<Buffer> {
-    let end: Buffer = Buffer.alloc(0);
     try {
       for await (const chunk of (await openStream(entry)) as AsyncIterable<Buffer>) {
         inflated += chunk.length;
         if (inflated > maxInflatedBytes) throw new FileProblem('tooLargeUnpacked');
-        if (
-          chunk.includes(entityDefinitions) ||
-          Buffer.concat([end, chunk.subarray(0, 16)]).includes(entityDefinitions)
-        ) {
-          throw new FileProblem('forbiddenXml');
-        }
-        end = chunk.subarray(-(entityDefinitions.length - 1));
         yield chunk;
       }
     } catch (error) {

@@ -1,6 +1,7 @@
 import { SaxesParser } from 'saxes';
 import { FileProblem } from './file-problem.ts';
 import type { Part } from './office-archive.ts';
+import { decodedXml, xmlDecoder } from './xml-encoding.ts';
 
 /** Names are without their prefix. */
 export interface XmlHandlers {
@@ -10,30 +11,61 @@ export interface XmlHandlers {
 }
 
 const maxDepth = 2_000;
+/** What a later version of Office, or another program, adds to an element. */
+const extensions = 'extLst';
 
-/** Reads a part once from its start to its end, in time that grows with its length alone. @throws FileProblem; Error for broken XML. */
+/** Reads a part once from its start to its end, without extensions, in time that grows with its length alone. @throws FileProblem; Error for broken XML. */
 export async function readXml({ chunks }: Part, { open, text, close }: XmlHandlers): Promise<void> {
   const parser = new SaxesParser({ position: false, xmlns: false });
   let depth = 0;
+  let extensionDepth = 0;
   parser.on('doctype', () => {
     throw new FileProblem('forbiddenXml');
   });
   parser.on('opentag', ({ name, attributes }) => {
     depth += 1;
     if (depth > maxDepth) throw new FileProblem('tooDeep');
-    open?.(localName(name), attributes);
+    const local = localName(name);
+    if (extensionDepth > 0 || local === extensions) extensionDepth += 1;
+    else open?.(local, attributes);
   });
   parser.on('closetag', ({ name }) => {
     depth -= 1;
-    close?.(localName(name));
+    if (extensionDepth > 0) extensionDepth -= 1;
+    else close?.(localName(name));
   });
   if (text) {
-    parser.on('text', text);
-    parser.on('cdata', text);
+    const take = (some: string) => {
+      if (extensionDepth === 0) text(some);
+    };
+    parser.on('text', take);
+    parser.on('cdata', take);
   }
-  const decoder = new TextDecoder();
-  for await (const chunk of chunks) parser.write(decoder.decode(chunk, { stream: true }));
+  for await (const some of decodedXml(chunks)) parser.write(some);
   parser.close();
+}
+
+/** A part as UTF-8 without CDATA sections, for a library that reads XML by itself. @throws FileProblem; RangeError for its encoding */
+export function plainXml(bytes: Buffer): Buffer {
+  const decoder = xmlDecoder(bytes);
+  let utf8 = decoder.encoding === 'utf-8' ? bytes : Buffer.from(decoder.decode(bytes));
+  if (utf8.includes(cdataStart)) utf8 = Buffer.from(withoutCdata(utf8.toString()));
+  if (utf8.includes('<!DOCTYPE')) throw new FileProblem('forbiddenXml');
+  return utf8;
+}
+
+const cdataStart = '<![CDATA[';
+const cdataEnd = ']]>';
+
+function withoutCdata(xml: string): string {
+  const [before = '', ...sections] = xml.split(cdataStart);
+  const plain = sections.map((section) => {
+    const end = section.indexOf(cdataEnd);
+    if (end < 0) throw new FileProblem('damaged');
+    const text = section.slice(0, end).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+    return `${text}${section.slice(end + cdataEnd.length)}`;
+  });
+  return before + plain.join('');
 }
 
 function localName(name: string): string {

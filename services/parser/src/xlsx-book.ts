@@ -21,7 +21,8 @@ export async function readBook(archive: OfficeArchive): Promise<Book> {
   const { listed, is1904 } = await readWorkbook(archive);
   const sheets = listed.flatMap(({ name, id }) => {
     const target = targets.get(id);
-    return target?.type === 'worksheet' ? [{ name, part: target.part }] : [];
+    if (!target) throw new FileProblem('damaged');
+    return target.type === 'worksheet' ? [{ name, part: target.part }] : [];
   });
   if (new Set(sheets.map(({ part }) => part)).size < sheets.length) throw new FileProblem('damaged');
   return {

@@ -1,3 +1,4 @@
+import { FileProblem } from './file-problem.ts';
 import { type Book, type NumberStyle, unescaped } from './xlsx-book.ts';
 
 export interface CellValue {
@@ -10,7 +11,7 @@ export function cellText({ type, styleIndex, raw }: CellValue, { strings, styles
   if (raw.trim() === '') return '';
   switch (type) {
     case 's':
-      return strings[Number(raw)] ?? '';
+      return strings[Number(raw)] ?? missing();
     case 'b':
       return ['0', 'false'].includes(raw.trim()) ? 'FALSE' : 'TRUE';
     case 'n':
@@ -18,6 +19,10 @@ export function cellText({ type, styleIndex, raw }: CellValue, { strings, styles
     default:
       return unescaped(raw);
   }
+}
+
+function missing(): never {
+  throw new FileProblem('damaged');
 }
 
 function styled(value: number, style: NumberStyle, is1904: boolean): string {

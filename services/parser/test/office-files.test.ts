@@ -13,7 +13,7 @@ import {
   textCell,
   xlsxEntries,
 } from './make-documents.ts';
-import { makeZip } from './make-zip.ts';
+import { makeZip, type ZipEntry } from './make-zip.ts';
 import { read, reasonFor, textOf } from './read.ts';
 
 const compoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
@@ -241,6 +241,69 @@ test('broken XML and missing parts are told to be damage', async (t) => {
   t.regex(await reasonFor('docx', makeDocx('<w:p>')), damaged);
   t.regex(await reasonFor('xlsx', makeXlsx([['a', '<row r="1"><c r="A1">']])), damaged);
   t.regex(await reasonFor('docx', makeZip([{ name: 'word/document.xml', content: '' }])), damaged);
+});
+
+test('texts, or a sheet, that a workbook names and does not have are damage', async (t) => {
+  const damaged = 'The file is damaged or incomplete: it cannot be read as an Excel workbook (.xlsx).';
+  const withText = (cell: string) => xlsxEntries([['a', `<row><c><v>1</v></c>${cell}</row>`]]);
+  t.is(await reasonFor('xlsx', makeZip(withText('<c t="s"><v>0</v></c>'))), damaged);
+  t.regex(await textOf('xlsx', makeZip(withText('<c t="s"><v> </v></c>'))), /^\| 1 \|$/m);
+  const two = xlsxEntries([
+    ['a', `<row>${textCell('A1', 'x')}</row>`],
+    ['b', `<row>${textCell('A1', 'y')}</row>`],
+  ]);
+  for (const missing of ['xl/_rels/workbook.xml.rels', 'xl/worksheets/sheet2.xml'])
+    t.is(await reasonFor('xlsx', makeZip(two.filter(({ name }) => name !== missing))), damaged, missing);
+});
+
+test('parts in UTF-16 or another declared encoding are read', async (t) => {
+  const inUtf16 = (text: string) => Buffer.from(text.replace('"UTF-8"', '"UTF-16"'), 'utf16le');
+  const mark = '\ufeff';
+  const encodings: Record<string, (text: string) => Buffer> = {
+    'UTF-16LE with a mark': (text) => inUtf16(mark + text),
+    'UTF-16BE with a mark': (text) => inUtf16(mark + text).swap16(),
+    'UTF-16LE by its declaration': inUtf16,
+    'UTF-16BE by its declaration': (text) => inUtf16(text).swap16(),
+    'UTF-8 with a mark': (text) => Buffer.from(mark + text),
+    'UTF-8 that declares UTF-16': (text) => Buffer.from(text.replace('"UTF-8"', '"utf-16"')),
+    'Windows-1252': (text) => Buffer.from(text.replace('UTF-8', 'windows-1252'), 'latin1'),
+  };
+  for (const [what, encode] of Object.entries(encodings)) {
+    const encoded = (entries: ZipEntry[]) =>
+      makeZip(entries.map((entry) => ({ ...entry, content: encode(String(entry.content)) })));
+    const workbook = encoded(xlsxEntries([['Größe', `<row>${textCell('A1', 'schön')}</row>`]]));
+    t.is(await textOf('xlsx', workbook), '## Größe\n\n| schön |\n| --- |\n\n', what);
+    t.is(await textOf('docx', encoded(docxEntries(paragraph('schön')))), 'schön\n\n', what);
+  }
+});
+
+test('a part in an encoding that is not known is damage', async (t) => {
+  const unknown = (entries: ZipEntry[]) =>
+    makeZip(entries.map((entry) => ({ ...entry, content: String(entry.content).replace('UTF-8', 'EBCDIC-US') })));
+  t.regex(await reasonFor('xlsx', unknown(xlsxEntries([['a', '']]))), /^The file is damaged or incomplete/);
+  t.regex(await reasonFor('docx', unknown(docxEntries(paragraph('a')))), /^The file is damaged or incomplete/);
+});
+
+test('a text about document types is no document type, whatever encodes it', async (t) => {
+  const page = '<![CDATA[<!DOCTYPE html>]]>';
+  const row = `<row><c t="inlineStr"><is><t>${page}</t></is></c></row>`;
+  t.is(await textOf('xlsx', makeXlsx([['a', row]])), '## a\n\n| <!DOCTYPE html> |\n| --- |\n\n');
+  const word = makeDocx(`<w:p><w:r><w:t>a &amp; ${page}<![CDATA[ & b]]> c</w:t></w:r></w:p>`);
+  t.is(await textOf('docx', word), 'a & <!DOCTYPE html> & b c\n\n');
+  t.regex(await reasonFor('docx', makeDocx('<w:p><w:r><w:t><![CDATA[')), /^The file is damaged or incomplete/);
+
+  const forbidden = 'The file defines XML entities, which no office document may do.';
+  const prolog = '<!DOCTYPE x [<!ENTITY a "b">]>';
+  const inUtf16 = (entries: ZipEntry[]) =>
+    makeZip(entries.map((entry) => ({ ...entry, content: Buffer.from(`\ufeff${entry.content}`, 'utf16le') })));
+  t.is(await reasonFor('xlsx', inUtf16(xlsxEntries([['a', row]], { prolog }))), forbidden);
+  t.is(await reasonFor('docx', inUtf16(docxEntries(paragraph('a'), { prolog }))), forbidden);
+});
+
+test('an extension of a cell adds nothing to its text', async (t) => {
+  const extension = '<extLst><ext uri="x"><x:v>9</x:v><x:is><x:t>hidden</x:t></x:is></ext></extLst>';
+  const row = `<row><c><v>1</v>${extension}</c><c t="inlineStr"><is><t>shown</t></is>${extension}</c></row>`;
+  t.is(await textOf('xlsx', makeXlsx([['a', row]])), '## a\n\n| 1 | shown |\n| --- | --- |\n\n');
 });
 
 test('only pages of a PDF are places in a text', async (t) => {
