@@ -32,11 +32,21 @@ export interface Embedder {
   embed(texts: readonly string[], call: EmbedCall): Promise<Embedded>;
 }
 
-/** The cause of an `unavailable` that the operator has to end: a refused key, or an address or model that gives no such vectors. */
+/** What of an endpoint the operator has to correct: key, address and model, or an account without credit or quota. */
+export type Misconfiguration = 'settings' | 'account';
+
+/** The cause of an `unavailable` that the operator has to end. */
 export class EmbeddingsMisconfigured extends Error {
   override name = 'EmbeddingsMisconfigured';
+  readonly what: Misconfiguration;
+
+  constructor(what: Misconfiguration, message: string) {
+    super(message);
+    this.what = what;
+  }
 }
 
-export function isMisconfigured(error: unknown): boolean {
-  return isDomainError(error, 'unavailable') && error.cause instanceof EmbeddingsMisconfigured;
+export function misconfigurationOf(error: unknown): Misconfiguration | undefined {
+  if (!isDomainError(error, 'unavailable')) return undefined;
+  return error.cause instanceof EmbeddingsMisconfigured ? error.cause.what : undefined;
 }

@@ -5,7 +5,7 @@ import type { JobRun } from '@parley/postgres/jobs/job-types';
 import { baseStore } from './base-store.ts';
 import type { KnowledgeConfig } from './config.ts';
 import { documentStore } from './document-store.ts';
-import { isMisconfigured } from './embedder.ts';
+import { misconfigurationOf } from './embedder.ts';
 import { findTenant } from './find-tenant.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
 import { appendAgain, type Failures, oneMore } from './job-patience.ts';
@@ -28,6 +28,12 @@ const misconfiguration = {
   pauseMs: 30_000,
   reason:
     'The text could not be indexed because the embeddings of this installation are not set up correctly. Ask its operator, then try again.',
+};
+const emptyAccount = {
+  ...misconfiguration,
+  name: 'empty account',
+  reason:
+    'The text could not be indexed because the account of this installation for embeddings has no credit or quota left. Ask its operator, then try again.',
 };
 const defect = {
   name: 'defect',
@@ -146,6 +152,7 @@ function refusalOf(error: unknown): string | undefined {
 
 /** Undefined for an outage. */
 function faultOf(error: unknown): typeof defect | undefined {
-  if (isMisconfigured(error)) return misconfiguration;
+  const what = misconfigurationOf(error);
+  if (what !== undefined) return what === 'account' ? emptyAccount : misconfiguration;
   return isDomainError(error, 'unavailable') ? undefined : defect;
 }

@@ -10,7 +10,7 @@ import { jobs } from '@parley/postgres/jobs/jobs';
 import { baseModelStore } from './base-model-store.ts';
 import { baseMoveStore } from './base-move-store.ts';
 import { documentStore } from './document-store.ts';
-import { isMisconfigured } from './embedder.ts';
+import { misconfigurationOf } from './embedder.ts';
 import { findTenant } from './find-tenant.ts';
 import { generationStore } from './generation-store.ts';
 import { discardGeneration, fillGeneration } from './index-text.ts';
@@ -142,7 +142,7 @@ async function waitOrGiveUp(
 
 /** Undefined for what ends some time: outages, the spend cap and documents that are deleted meanwhile. */
 function patienceWith(error: unknown): Patience | undefined {
-  if (!isDomainError(error) || isMisconfigured(error)) return fault;
+  if (!isDomainError(error) || misconfigurationOf(error)) return fault;
   return error.reason === 'EMBEDDING_REFUSED' ? refusedText : undefined;
 }
 

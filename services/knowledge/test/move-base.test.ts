@@ -216,7 +216,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
 
   for (const [what, failure, error, attempts] of [
     ['a text that the endpoint refuses', 'refused text', badRequest('too long', 'EMBEDDING_REFUSED'), 3],
-    ['a key that it refuses', 'fault', unavailable('away', new EmbeddingsMisconfigured('status 401')), 10],
+    ['a key that it refuses', 'fault', unavailable('away', new EmbeddingsMisconfigured('settings', 'status 401')), 10],
   ] as const) {
     test(`with ${what} a base keeps its model after ${attempts} attempts, and is tried again at the next start`, async (t) => {
       let refused = 0;

@@ -248,9 +248,15 @@ test('while the embeddings endpoint is away a parsed text waits, and is READY on
 for (const [what, cause, skip, reason] of [
   [
     'that refuses the key of the operator',
-    new EmbeddingsMisconfigured('status 401'),
+    new EmbeddingsMisconfigured('settings', 'status 401'),
     (database: Database) => skipFailures(database, 'knowledge.index', 'misconfiguration', 9),
     /not set up correctly/u,
+  ],
+  [
+    'at which the account of the operator is empty',
+    new EmbeddingsMisconfigured('account', 'status 402'),
+    (database: Database) => skipFailures(database, 'knowledge.index', 'empty account', 9),
+    /the account .* has no credit or quota left/u,
   ],
   [
     'that stays away',
@@ -277,7 +283,7 @@ for (const [what, cause, skip, reason] of [
     t.is(asked, 2);
     const { parseError } = await shown(uploaded);
     t.regex(parseError ?? '', reason);
-    t.notRegex(parseError ?? '', /internal|401/u);
+    t.notRegex(parseError ?? '', /internal|40\d/u);
     app.embedder.before = () => undefined;
     t.true(await app.resyncKnowledgeDocument(me, uploaded.id, new AbortController().signal));
   });
@@ -288,7 +294,7 @@ test('an outage uses up no patience with a refused key or a defect', async (t) =
   const { app } = uploaded;
   const failures = [
     unavailable('away'),
-    unavailable('http://embeddings.internal', new EmbeddingsMisconfigured('status 401')),
+    unavailable('http://embeddings.internal', new EmbeddingsMisconfigured('settings', 'status 401')),
     new TypeError('a defect'),
   ];
   app.embedder.before = () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { dimensions, isMisconfigured } from '../embedder.ts';
+import { dimensions, misconfigurationOf } from '../embedder.ts';
 import { embeddingsEndpoint } from './embeddings-endpoint.ts';
 
 interface Asked {
@@ -138,7 +138,7 @@ test('a refused key, a wrong address and an answer without vectors are for the o
     const error = await t.throwsAsync(asking.embed(['a'], model));
     t.like(error, { kind: 'unavailable' });
     t.notRegex(error?.message ?? '', /40\d|127\.0|secret/u);
-    return isMisconfigured(error);
+    return misconfigurationOf(error) === 'settings';
   };
   for (const status of [401, 403, 404, 301, 501]) t.true(await isMisconfiguredBy({ status }), `${status}`);
   t.true(await isMisconfiguredBy({ status: 401 }, 'earlier'));
@@ -146,6 +146,27 @@ test('a refused key, a wrong address and an answer without vectors are for the o
   for (const status of [429, 503, 507, 522]) t.false(await isMisconfiguredBy({ status }), `${status}`);
   t.false(await isMisconfiguredBy({ cut: true }));
   t.false(await isMisconfiguredBy({ status: 404 }, 'earlier'));
+});
+
+test('an account without quota is asked once, and for the operator to fill up, whatever the model', async (t) => {
+  const ofOpenAi = (code: string) => ({ status: 429, body: { error: { message: 'no', type: code, code } } });
+  for (const answer of [
+    { status: 402 },
+    ofOpenAi('insufficient_quota'),
+    { status: 429, body: { error: { type: 'insufficient_quota', code: null } } },
+  ]) {
+    for (const model of ['embedder', 'earlier']) {
+      const { asking, requests } = await endpoint(t, () => ({ headers: { 'retry-after': '0' }, ...answer }));
+      const error = await t.throwsAsync(asking.embed(['a'], model), {
+        message: 'The embeddings endpoint does not answer',
+      });
+      t.is(misconfigurationOf(error), 'account');
+      t.is(requests.length, 1);
+    }
+  }
+  const limited = await endpoint(t, () => ({ headers: { 'retry-after': '0' }, ...ofOpenAi('rate_limit_exceeded') }));
+  t.is(misconfigurationOf(await t.throwsAsync(limited.asking.embed(['a'], 'embedder'))), undefined);
+  t.is(limited.requests.length, 3);
 });
 
 test('an earlier model that the endpoint no longer serves is UNAVAILABLE with the reason', async (t) => {

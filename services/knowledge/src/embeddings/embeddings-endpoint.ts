@@ -18,9 +18,13 @@ export interface EndpointAnswer {
 
 export type EmbeddingsEndpoint = ReturnType<typeof embeddingsEndpoint>;
 
-const passing = new Set([408, 409, 425, 429]);
+const tooMany = 429;
+const passing = new Set([408, 409, 425, tooMany]);
 const notImplemented = 501;
 const refusingKey = new Set([401, 403]);
+const paymentRequired = 402;
+/** What OpenAI and endpoints like it say with 429 where no waiting helps. */
+const withoutQuota = new Set<unknown>(['insufficient_quota', 'billing_not_active']);
 /** The endpoint does not take these texts. */
 const refusing = new Set([400, 413, 422]);
 const attempts = 3;
@@ -76,7 +80,7 @@ export function embeddingsEndpoint(
     if (model !== ownModel && !refusingKey.has(status)) {
       return unavailable(`The embedding model ${model} is no longer served; passages are being embedded anew`);
     }
-    if (!refusing.has(status)) return unavailable(away, new EmbeddingsMisconfigured(`status ${status}`));
+    if (!refusing.has(status)) return unavailable(away, new EmbeddingsMisconfigured('settings', `status ${status}`));
     return badRequest('The embedding model does not take this text; it may be too long for it', 'EMBEDDING_REFUSED');
   }
 
@@ -89,6 +93,10 @@ export function embeddingsEndpoint(
         try {
           const { status, wait, text } = await ask(body, signal);
           if (status === 200) return read(text, texts.length);
+          if (isAccountEmpty(status, text)) {
+            log.warn({ status, model }, 'the account at the embeddings endpoint has no credit or quota left');
+            throw unavailable(away, new EmbeddingsMisconfigured('account', `status ${status}`));
+          }
           log.warn({ status, model, texts: texts.length }, 'the embeddings endpoint refused a request');
           if (!isPassing(status)) throw refusalOf(status, model);
           pauseMs = retryAfterMs(wait) ?? pauseMs;
@@ -112,6 +120,13 @@ function isPassing(status: number): boolean {
   return passing.has(status) || (status >= 500 && status !== notImplemented);
 }
 
+function isAccountEmpty(status: number, text: string): boolean {
+  if (status === paymentRequired) return true;
+  const answer = status === tooMany ? parseJson(text) : undefined;
+  const { code, type } = isJsonObject(answer) && isJsonObject(answer['error']) ? answer['error'] : {};
+  return withoutQuota.has(code) || withoutQuota.has(type);
+}
+
 function isFailure(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'DomainError';
 }
@@ -132,7 +147,7 @@ function read(text: string, count: number): EndpointAnswer {
   }
   if (!vectors.every((vector) => vector !== undefined)) {
     const what = 'The embeddings endpoint answered with something else than vectors of 768 numbers';
-    throw unavailable(what, new EmbeddingsMisconfigured('no vectors'));
+    throw unavailable(what, new EmbeddingsMisconfigured('settings', 'no vectors'));
   }
   const usage = isJsonObject(answer) && isJsonObject(answer['usage']) ? answer['usage'] : {};
   const tokens = usage['prompt_tokens'] ?? usage['total_tokens'];
