@@ -1,5 +1,5 @@
 import type { TenantCaller } from '@parley/kernel/caller';
-import { isDomainError } from '@parley/kernel/errors';
+import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { type EmbeddingUsage, type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { Agent } from './agent.ts';
@@ -35,17 +35,27 @@ export async function retrievePassages(
   const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId };
   const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
   try {
-    const { passages, usage: embedding } = await ports.knowledge.retrieve(
+    const {
+      passages,
+      usage: embedding,
+      searchFailed,
+    } = await ports.knowledge.retrieve(
       { ...request, mode: RetrievalMode.RETRIEVAL_MODE_HYBRID },
       { caller, signal, timeoutMs, expectedErrors: ['invalid'] },
     );
+    const all = sumOf(usage, embedding);
+    if (searchFailed) return without(unavailable('Knowledge could not search its bases'), all);
     const budget = Math.min(passageTokens, Math.floor(chain.first.contextTokens / 4));
-    return { passages: fittingPassages(passages, budget), usage: sumOf(usage, embedding) };
+    return { passages: fittingPassages(passages, budget), usage: all };
   } catch (error) {
     signal.throwIfAborted();
     if (isDomainError(error, 'invalid') && error.reason === 'SPEND_CAP_REACHED') throw error;
-    ports.log.warn({ err: error, agentId, sessionId }, 'passages not retrieved; replying without');
-    return { passages: undefined, usage };
+    return without(error, usage);
+  }
+
+  function without(err: unknown, spent: TurnUsage | undefined): Retrieved {
+    ports.log.warn({ err, agentId, sessionId }, 'passages not retrieved; replying without');
+    return { passages: undefined, usage: spent };
   }
 }
 

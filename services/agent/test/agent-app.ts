@@ -86,7 +86,7 @@ export function offlinePorts(database: Database): Ports {
         if (absent !== undefined) throw notFound('Knowledge base', absent);
         return {};
       },
-      retrieve: async () => ({ passages: [] }),
+      retrieve: async () => ({ passages: [], searchFailed: false }),
     },
     passages,
     documentation,

@@ -116,13 +116,18 @@ test('a message that leans on the conversation is made to stand alone by the mod
   t.is(unit.ledger.open.size, 0);
 });
 
-test('a reply costs what embedding its question took too', async (t) => {
+test('a reply costs what embedding its question took too, also where the search after it fails', async (t) => {
   const answer = { text: 'Within 30 days.', usage: { prompt_tokens: 2_000, completion_tokens: 300 } };
   const unit = await unitWithModel(t, answer, { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o' });
   const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
   unit.knowledge.usage = { tokensIn: 12, costUsdE8: 24n };
   const { finished } = await runTurn(unit, id, { history: asks(question) });
   t.like(finished, { tokensIn: 2_012, tokensOut: 300, contextTokens: 2_000, costUsdE8: 800_024n });
+
+  unit.knowledge.searchFails = true;
+  const without = await runTurn(unit, id, { history: asks(question) });
+  t.is(without.cited, undefined);
+  t.like(without.finished, { tokensIn: 2_012, costUsdE8: 800_024n });
 });
 
 test('a message that stands alone is searched for as it is, also in a conversation', async (t) => {

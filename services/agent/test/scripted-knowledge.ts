@@ -23,6 +23,8 @@ export interface ScriptedKnowledge {
   find: (request: RetrieveRequest, signal: AbortSignal) => Promise<Passage[]>;
   /** What its embeddings take; undefined: as a knowledge of an older version. */
   usage: EmbeddingUsage | undefined;
+  /** Whether its searches fail after that. */
+  searchFails: boolean;
   readonly asked: RetrieveRequest[];
   readonly checked: number[][];
 }
@@ -40,6 +42,7 @@ export async function scriptedKnowledge(
     deleted: new Set(),
     find: async () => [],
     usage: undefined,
+    searchFails: false,
     asked: [],
     checked: [],
   };
@@ -53,7 +56,8 @@ export async function scriptedKnowledge(
     },
     async retrieve(request: RetrieveRequest, { signal }) {
       self.asked.push(request);
-      return { passages: await self.find(request, signal), usage: self.usage };
+      const passages = self.searchFails ? [] : await self.find(request, signal);
+      return { passages, usage: self.usage, searchFailed: self.searchFails };
     },
   });
   const server = rpcServer({

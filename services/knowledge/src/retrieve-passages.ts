@@ -1,5 +1,5 @@
 import type { TenantCaller } from '@parley/kernel/caller';
-import { invalid } from '@parley/kernel/errors';
+import { invalid, isDomainError } from '@parley/kernel/errors';
 import { type EmbeddingUsage, RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { FoundChunk } from './base-search.ts';
 import type { Ports } from './ports.ts';
@@ -11,11 +11,16 @@ const maxBases = 5;
 export interface RetrievedPassages {
   passages: FoundChunk[];
   usage: EmbeddingUsage;
+  /** After the query was embedded. */
+  searchFailed: boolean;
 }
 
-/** The passages of several bases, the best of all first. Those that are gone are passed over. */
+/**
+ * The passages of several bases, the best of all first. Those that are gone are passed over. Once the query is embedded a search that
+ * fails has an answer, so that whoever asked can count what it took. @throws DomainError as `Embedder.embed`
+ */
 export async function retrievePassages(
-  ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit'>,
+  ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'log'>,
   caller: TenantCaller,
   { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, ...asked }: RetrieveRequest,
   signal: AbortSignal,
@@ -39,10 +44,16 @@ export async function retrievePassages(
     signal,
   });
   const bases: FoundChunk[][] = [];
-  for (const id of ids) bases.push((await search(id)) ?? []);
+  try {
+    for (const id of ids) bases.push((await search(id)) ?? []);
+  } catch (err) {
+    if (usage.tokensIn === 0 || signal.aborted || isDomainError(err, 'invalid')) throw err;
+    ports.log.warn({ err, agentId, sessionId }, 'bases not searched, although the query was embedded');
+    return { passages: [], usage, searchFailed: true };
+  }
   const found = bases.filter(({ length }) => length > 0);
   // A rank by words counts within its base only, so several bases are compared by similarity.
-  if (found.length === 1) return { passages: found.flat(), usage };
+  if (found.length === 1) return { passages: found.flat(), usage, searchFailed: false };
   const all = found.flat().toSorted((a, b) => b.score - a.score || a.chunkId - b.chunkId);
-  return { passages: all.slice(0, topK), usage };
+  return { passages: all.slice(0, topK), usage, searchFailed: false };
 }

@@ -17,8 +17,8 @@ export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshC
     },
     retrieve: async (request, { caller, signal }) => {
       const search = () => retrievePassages(ports, inTenant(caller), request, signal);
-      const { passages, usage } = await ports.turns.search(caller, signal, search);
-      return { passages: passages.map((found) => Passage.fromPartial(withoutNulls(found))), usage };
+      const { passages, ...answer } = await ports.turns.search(caller, signal, search);
+      return { passages: passages.map((found) => Passage.fromPartial(withoutNulls(found))), ...answer };
     },
     beginDocument: async (parse, { caller }) => {
       const { objectKey, objectEtag, mimeType, fileSizeBytes, fileName } = await beginDocument(ports, caller, parse);

@@ -1,3 +1,4 @@
+import { unavailable } from '@parley/kernel/errors';
 import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -56,6 +57,22 @@ test('Retrieve answers what its embeddings took, as the ledger has it', async (t
   await eventually('it is settled', () => ledger.settled.length === 1);
   t.like(ledger.settled[0]?.call, { tokensIn: server.tokensOfText, costUsdE8: 6n });
   t.is((await rpc.retrieve(asked([999_999]), { caller: userOf(1) })).usage?.costUsdE8, 0n);
+});
+
+test('a search that fails after its embedding answers what that took, one that fails before is UNAVAILABLE', async (t) => {
+  const server = await startEmbeddings(t);
+  const { rpc, database, ledger, unit } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
+  const base = await storedChunks(database, 1).base('text-embedding-3-small');
+  const reading = unit.deps.database.read;
+  unit.deps.database.read = (...read) =>
+    server.requests.length > 0 ? Promise.reject(unavailable('the database is away')) : reading(...read);
+  const { passages, usage, searchFailed } = await rpc.retrieve(asked([base]), { caller: userOf(1) });
+  t.true(searchFailed);
+  t.deepEqual(passages, []);
+  t.deepEqual(usage, { tokensIn: server.tokensOfText, costUsdE8: 6n });
+  await eventually('it is settled', () => ledger.settled.length === 1);
+  t.like(ledger.settled[0]?.call, { tokensIn: server.tokensOfText, costUsdE8: 6n });
+  t.like(await t.throwsAsync(rpc.retrieve(asked([base]), { caller: userOf(1) })), { kind: 'unavailable' });
 });
 
 test('Retrieve refuses a blank query, no base or more than five, and a topK outside 1 to 20', async (t) => {

@@ -95,7 +95,11 @@ export interface RetrieveResponse {
   /** The best first. */
   passages: Passage[];
   /** Of the embeddings of the query; empty from a knowledge of an older version. */
-  usage?: EmbeddingUsage | undefined;
+  usage?:
+    | EmbeddingUsage
+    | undefined;
+  /** The search failed after the query was embedded: there are no passages, and usage says what that took. */
+  searchFailed: boolean;
 }
 
 /** What embeddings took. */
@@ -520,7 +524,7 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
 };
 
 function createBaseRetrieveResponse(): RetrieveResponse {
-  return { passages: [], usage: undefined };
+  return { passages: [], usage: undefined, searchFailed: false };
 }
 
 export const RetrieveResponse: MessageFns<RetrieveResponse> = {
@@ -530,6 +534,9 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
     }
     if (message.usage !== undefined) {
       EmbeddingUsage.encode(message.usage, writer.uint32(18).fork()).join();
+    }
+    if (message.searchFailed !== false) {
+      writer.uint32(24).bool(message.searchFailed);
     }
     return writer;
   },
@@ -563,6 +570,14 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
             message.usage = EmbeddingUsage.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.searchFailed = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -579,6 +594,11 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
     return {
       passages: globalThis.Array.isArray(object?.passages) ? object.passages.map((e: any) => Passage.fromJSON(e)) : [],
       usage: isSet(object.usage) ? EmbeddingUsage.fromJSON(object.usage) : undefined,
+      searchFailed: isSet(object.searchFailed)
+        ? globalThis.Boolean(object.searchFailed)
+        : isSet(object.search_failed)
+        ? globalThis.Boolean(object.search_failed)
+        : false,
     };
   },
 
@@ -589,6 +609,9 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
     }
     if (message.usage !== undefined) {
       obj.usage = EmbeddingUsage.toJSON(message.usage);
+    }
+    if (message.searchFailed !== false) {
+      obj.searchFailed = message.searchFailed;
     }
     return obj;
   },
@@ -602,6 +625,7 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
     message.usage = (object.usage !== undefined && object.usage !== null)
       ? EmbeddingUsage.fromPartial(object.usage)
       : undefined;
+    message.searchFailed = object.searchFailed ?? false;
     return message;
   },
 };
