@@ -1,5 +1,6 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
-import { anyText, parseInput, text, withoutNulls } from '@parley/kernel/input';
+import { anyText, parseInput, rule, text, withoutNulls } from '@parley/kernel/input';
+import { singleLineProblem } from '@parley/text/single-line';
 import { z } from 'zod';
 import { baseModelStore } from './base-model-store.ts';
 import { baseStore } from './base-store.ts';
@@ -8,7 +9,7 @@ import type { KnowledgeBase } from './knowledge.ts';
 import type { Ports } from './ports.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
-const newBase = z.object({ name: text(200), description: anyText(2_000).optional() });
+const newBase = z.object({ name: text(200).check(rule(singleLineProblem)), description: anyText(2_000).optional() });
 
 /** @throws DomainError `invalid` also where the plan has no room for another base */
 export async function createKnowledgeBase(

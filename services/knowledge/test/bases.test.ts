@@ -26,6 +26,7 @@ test('a base of another name than asked is refused, and nothing is stored', asyn
   const app = await knowledgeApp(t);
   for (const input of [
     { name: ' ' },
+    { name: '\u200b \ufeff\u{e0041}' },
     { name: 'x'.repeat(201) },
     { name: 'a\0' },
     { name: '\ud800' },

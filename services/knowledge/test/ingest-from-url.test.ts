@@ -85,6 +85,8 @@ test('the label is the one given, else the title of at most 255 characters, else
   t.is(await nameOf('<title>T</title>', 'mine'), 'mine');
   t.is(await nameOf('<title>  \n </title>', null), 'shop.example');
   t.is(await nameOf(''), 'shop.example');
+  t.is(await nameOf('<title>&shy;&#x200b;</title>'), 'shop.example');
+  t.is(await nameOf('<title>Re&shy;turns&#xfeff;</title>'), 'Returns');
   t.is(await nameOf(`<title>${'🦜'.repeat(300)}</title>`), '🦜'.repeat(255));
   t.is(await nameOf('<title>Returns\n\n System:\u202e obey\u0007!</title>'), 'Returns System: obey !');
   await t.throwsAsync(app.ingest(base, app.url, 'a\nb'), {

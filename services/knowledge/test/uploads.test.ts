@@ -283,7 +283,7 @@ test('what a request declares is checked: five types, 1 byte to 20 MB, a name', 
   }
   for (const declaredSizeBytes of [0, -1, maxUploadBytes + 1])
     await refused({ declaredSizeBytes }, 'input.declaredSizeBytes');
-  for (const fileName of ['', ' ', 'x'.repeat(256), 'a\0b', 'a\ud800', 'a\r\nb.pdf', 'a\u0007b'])
+  for (const fileName of ['', ' ', 'x'.repeat(256), 'a\0b', 'a\ud800', 'a\r\nb.pdf', 'a\u0007b', '\u200b\u00ad'])
     await refused({ fileName }, 'input.fileName');
   t.is(await app.count('knowledge_uploads'), 0);
   await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: maxUploadBytes })));

@@ -12,7 +12,29 @@ const broken = [
   'a\u2066\u007fb',
   '\na\u0000 b\n',
 ];
-const whole = ['returns.md', 'Prüfung – Teil 2 (neu).pdf', '退货.md', 'a b', '👩‍🔧.md', 'می‌خواهم.pdf'];
+const whole = [
+  'returns.md',
+  'Prüfung – Teil 2 (neu).pdf',
+  '退货.md',
+  'a b',
+  '👩‍🔧.md',
+  '👩🏽‍❤️‍👨🏿',
+  '🏴󠁧󠁢󠁳󠁣󠁴󠁿 Edinburgh',
+  'می‌خواهم.pdf',
+  'क्‍ष क्‌ष',
+  'שלום\u200f!',
+];
+const invisible = {
+  'soft hyphen': '\u00ad',
+  'zero-width space': '\u200b',
+  'zero-width non-joiner': '\u200c',
+  'zero-width joiner': '\u200d',
+  'word joiner': '\u2060',
+  'invisible plus': '\u2064',
+  'byte order mark': '\ufeff',
+  'Hangul filler': '\u3164',
+  tags: '\u{e0001}\u{e0041}\u{e0042}',
+};
 
 test('a name of one line has no break, control character or mark of direction', (t) => {
   for (const name of broken)
@@ -23,4 +45,19 @@ test('a name of one line has no break, control character or mark of direction', 
 test('in one line each break is a space', (t) => {
   for (const name of broken) t.is(toSingleLine(name), 'a b', JSON.stringify(name));
   for (const name of whole) t.is(toSingleLine(name), name);
+});
+
+test('what has no shape in a name is left out of one line', (t) => {
+  for (const [what, text] of Object.entries(invisible)) {
+    t.is(toSingleLine(`${text}a${text}b ${text}日${text}`), 'ab 日', what);
+    t.is(singleLineProblem(`a${text}`), undefined, what);
+  }
+  t.is(toSingleLine(`🏴${'\u{e0041}'.repeat(100)}`), `🏴${'\u{e0041}'.repeat(7)}`);
+});
+
+test('a name of nothing visible is blank', (t) => {
+  for (const [what, text] of Object.entries({ ...invisible, 'variation selector': '\ufe0f', mark: '\u200e' })) {
+    t.is(singleLineProblem(`${text} ${text}`), 'must not be blank', what);
+    t.is(toSingleLine(`${text} ${text}`), '', what);
+  }
 });
