@@ -70,11 +70,11 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
 
 /** Chunks and embeds the text of a parsed document and makes it READY, or FAILED with a reason; waits while its tenant is suspended. */
 async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
-  const tenant = await findTenant(ports, run.caller, run.signal);
-  if (!tenant) return end(ports, run, 'The workspace was deleted.');
-  if (tenant.suspended) return appendAgain(ports, run, run.data, suspendedRetryMs);
   let built: BuiltGeneration | undefined;
   try {
+    const tenant = await findTenant(ports, run.caller, run.signal);
+    if (!tenant) return await end(ports, run, 'The workspace was deleted.');
+    if (tenant.suspended) return await appendAgain(ports, run, run.data, suspendedRetryMs);
     built = await build(ports, run);
     if (built === undefined) return;
     await publish(ports, run, built);

@@ -74,7 +74,7 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   /** Of every tenant. */
   quotas: Quotas;
   /** Every tenant, as identity answers; undefined: there is none. */
-  identity: { tenant: GetTenantResponse | undefined };
+  identity: { tenant: GetTenantResponse | undefined; before?: () => Promise<void> };
   /** Moves the database's clock by so many ms. */
   clock: { offsetMs: number };
   sweep(): Promise<void>;
@@ -124,6 +124,7 @@ export async function knowledgeApp(
     objects: options.objects ?? storage.store,
     identity: {
       async getTenant() {
+        await identity.before?.();
         return identity.tenant ?? missing('Tenant');
       },
     },

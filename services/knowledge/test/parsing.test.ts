@@ -289,6 +289,24 @@ for (const [what, cause, skip, reason] of [
   });
 }
 
+test('a text waits for identity as long as for the embeddings endpoint, and is then FAILED', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app } = uploaded;
+  let asked = 0;
+  const last = createGate();
+  app.identity.before = async () => {
+    asked += 1;
+    if (asked > 1) await last.pass();
+    throw unavailable('identity is away');
+  };
+  await complete(uploaded, textOf(1));
+  await eventually('it waits', () => skipAttempts(app.database, 'knowledge.index', 1_499));
+  t.is((await shown(uploaded)).parseStatus, 'PARSING');
+  last.open();
+  await reaches(uploaded, 'FAILED');
+  t.regex((await shown(uploaded)).parseError ?? '', /was away for too long/u);
+});
+
 test('an outage uses up no patience with a refused key or a defect', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app } = uploaded;
