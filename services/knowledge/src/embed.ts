@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Caller, inTenant } from '@parley/kernel/caller';
 import { parseInput, rule, text } from '@parley/kernel/input';
 import { z } from 'zod';
-import type { EmbedResultDto } from './generated/schema.ts';
+import type { Embedding } from './embedder.ts';
+import type { EmbedUsageDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
 const maxTexts = 100;
@@ -16,19 +18,37 @@ const given = z.object({
     ),
 });
 
+export interface EmbedResult {
+  /** One per text, in their order. */
+  vectors: Embedding[];
+  usage: EmbedUsageDto;
+}
+
 /** @throws DomainError as `Embedder.embed` */
 export async function embed(
   { embedder }: Pick<Ports, 'embedder'>,
   caller: Caller,
   texts: string[],
   gone: AbortSignal,
-): Promise<EmbedResultDto> {
+): Promise<EmbedResult> {
   const tenantCaller = inTenant(caller);
   const input = parseInput(given, { texts }, '');
   const call = { caller: tenantCaller, model: embedder.model, callId: randomUUID(), signal: gone };
   const { vectors, tokensIn, costUsdE8 } = await embedder.embed(input.texts, call);
   return {
-    vectors: vectors.map((vector) => [...vector]),
+    vectors,
     usage: { inputTokens: tokensIn, outputTokens: 0, costUsd: Number(costUsdE8) / 1e8 },
   };
+}
+
+/** A hundred vectors take milliseconds. */
+const vectorsAtOnce = 5;
+
+export async function vectorsAsJson(vectors: readonly Embedding[]): Promise<Buffer> {
+  const written: Buffer[] = [];
+  for (const [at, vector] of vectors.entries()) {
+    if (at % vectorsAtOnce === 0) await nextTick();
+    written.push(Buffer.from(`${at === 0 ? '[' : ','}${JSON.stringify(Array.from(vector))}`));
+  }
+  return Buffer.concat([...written, Buffer.from(']')]);
 }

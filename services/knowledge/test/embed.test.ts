@@ -1,4 +1,6 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import test from 'ava';
+import { vectorsAsJson } from '../src/embed.ts';
 import { operation } from '../src/embeddings/metered-embedder.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 import { startEmbeddings } from './embeddings-server.ts';
@@ -24,6 +26,23 @@ test('vectors come in the order of the texts, of 768 numbers and of length 1, wi
     t.true(Math.abs(vector.reduce((sum, each) => sum + each * each, 0) - 1) < 1e-5);
   }
   t.deepEqual(usage, { inputTokens: 348, outputTokens: 0, costUsd: 0 });
+});
+
+test('while vectors are written others get their turns', async (t) => {
+  const vectors = Array.from({ length: 100 }, (_, at) => embedOffline(`text number ${at}`));
+  let turns = 0;
+  let isWritten = false;
+  const others = (async () => {
+    for (; !isWritten; turns += 1) await nextTick();
+  })();
+  const json = await vectorsAsJson(vectors);
+  isWritten = true;
+  await others;
+  t.deepEqual(
+    (JSON.parse(json.toString()) as number[][]).map((each) => Float32Array.from(each)),
+    vectors,
+  );
+  t.true(turns >= 20, `${turns}`);
 });
 
 test('with an endpoint its model embeds, at its price', async (t) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { answerWriter, isLargerThan } from './answer-size.ts';
+import { answerWriter, isLargerThan, JsonText } from './answer-size.ts';
 
 test('an answer at the limit is written, and one byte more is refused with a reason', (t) => {
   const answer = { data: { a: 'ü'.repeat(50) } };
@@ -8,6 +8,18 @@ test('an answer at the limit is written, and one byte more is refused with a rea
   t.like(JSON.parse(answerWriter(bytes - 1)(answer)), {
     errors: [{ extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' } }],
   });
+});
+
+test('what is JSON already is written as it is, and counts', (t) => {
+  const textOf = (json: string) => new JsonText(Buffer.from(json));
+  const [one, two] = [textOf('[1,{"a":"ü"}]'), textOf('[2]')];
+  const answer = { data: { a: { b: one, c: [two] }, d: 3 } };
+  const written = '{"data":{"a":{"b":[1,{"a":"ü"}],"c":[[2]]},"d":3}}\n';
+  const bytes = Buffer.byteLength(written);
+  t.is(answerWriter(bytes)(answer, [one, two]).toString(), written);
+  t.like(JSON.parse(answerWriter(bytes - 1)(answer, [one, two]).toString()), { errors: { length: 1 } });
+  t.true(isLargerThan(textOf('x'.repeat(100)), 99));
+  t.false(isLargerThan(textOf('x'.repeat(100)), 100));
 });
 
 test('the size of a plain value is exact', (t) => {

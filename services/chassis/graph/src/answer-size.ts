@@ -1,15 +1,53 @@
+import { randomUUID } from 'node:crypto';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { graphError } from './graph-errors.ts';
 
+/** A value of an answer that is JSON already. */
+export class JsonText {
+  readonly bytes: Buffer;
+  readonly #mark = randomUUID();
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  toJSON(): string {
+    return this.#mark;
+  }
+
+  /** Puts the bytes into what `JSON.stringify` wrote of an answer that has this once. */
+  writtenInto(parts: (string | Buffer)[]): (string | Buffer)[] {
+    return parts.flatMap((part) => {
+      if (typeof part !== 'string') return [part];
+      const [before = '', after] = part.split(`"${this.#mark}"`);
+      return after === undefined ? [part] : [before, this.bytes, after];
+    });
+  }
+}
+
+interface AnswerWriter {
+  (answer: object): string;
+  /** Of an answer with these texts. */
+  (answer: object, texts: readonly JsonText[]): string | Buffer;
+}
+
 /** Serializes answers, and replaces one that is too large by an error. It catches what no budget was charged with. */
-export function answerWriter(maxBytes: number) {
+export function answerWriter(maxBytes: number): AnswerWriter {
   const refusal = `${JSON.stringify({ errors: [graphError(answerTooLarge())] })}\n`;
-  return (answer: object): string => {
+  const write = (answer: object, texts: readonly JsonText[] = []) => {
     if (isLargerThan(answer, maxBytes)) return refusal;
     const text = `${JSON.stringify(answer)}\n`;
-    const fits = text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
-    return fits ? text : refusal;
+    const written = texts.length === 0 ? text : joined(text, texts);
+    const fits = written.length * 3 <= maxBytes || Buffer.byteLength(written) <= maxBytes;
+    return fits ? written : refusal;
   };
+  return write as AnswerWriter;
+}
+
+/** Bytes, because a string of them all would be copied several times. */
+function joined(answer: string, texts: readonly JsonText[]): Buffer {
+  const parts = texts.reduce<(string | Buffer)[]>((all, each) => each.writtenInto(all), [answer]);
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
 /**
@@ -23,6 +61,7 @@ export function isLargerThan(value: unknown, maxBytes: number): boolean {
     if (next === undefined) return false;
     if (typeof next === 'string') left -= next.length + 2;
     else if (typeof next !== 'object' || next === null) left -= 1;
+    else if (next instanceof JsonText) left -= next.bytes.length;
     else if (Array.isArray(next)) {
       left -= Math.max(2, next.length + 1); // brackets and commas
       for (const element of next) rest.push(element ?? null);

@@ -1,3 +1,4 @@
+import { answerWriter } from '@parley/graph/answer-size';
 import { answerBudget } from '@parley/kernel/answer-budget';
 import test from 'ava';
 import { buildSchema, execute, type GraphQLResolveInfo, parse } from 'graphql';
@@ -49,4 +50,28 @@ test('an object that is in one place twice is read once and charged twice', asyn
 
   const { errors } = await answered('{ things { parts { id } } }', [1, 1], 200);
   t.like(errors, { 0: { message: 'The answer is too large; ask for less at a time' }, length: 1 });
+});
+
+test('JSON that a resolver gives is in the answer at each of its places, where there is one', async (t) => {
+  const answer = graphAnswer(answerBudget(10_000));
+  const { data } = await execute({
+    schema: buildSchema(`
+      type Result { vectors: [[Float!]!]! broken: Int! }
+      type Query { one: Result all: [Result!]! }
+    `),
+    document: parse(`{ one { vectors more: vectors } again: one { vectors broken } all { vectors } }`),
+    rootValue: { one: result(), all: [result(), result()] },
+  });
+  const texts = answer.placed(data);
+  t.is(texts.length, 4);
+  const text = answerWriter(1_000)(data ?? {}, texts).toString();
+  const vectors = [[0.5]];
+  t.deepEqual(JSON.parse(text), { one: { vectors, more: vectors }, again: null, all: [{ vectors }, { vectors }] });
+
+  function result() {
+    return {
+      vectors: (_: object, __: unknown, info: GraphQLResolveInfo) => answer.asJson(Buffer.from('[[0.5]]'), info),
+      broken: () => null,
+    };
+  }
 });

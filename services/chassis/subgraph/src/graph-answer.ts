@@ -1,15 +1,35 @@
+import { JsonText } from '@parley/graph/answer-size';
 import { type FieldInfo, selectedFields } from '@parley/graph/selected-fields';
 import type { AnswerBudget } from '@parley/kernel/answer-budget';
+import { isJsonObject } from '@parley/kernel/json';
 import { answerDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import DataLoader from 'dataloader';
+import type { GraphQLResolveInfo } from 'graphql';
 
 export type GraphAnswer = ReturnType<typeof graphAnswer>;
 
 /** The answer to one request: all its reads are charged to one budget. */
 export function graphAnswer(budget: AnswerBudget) {
+  const written: { path: GraphQLResolveInfo['path']; text: JsonText }[] = [];
   return {
     budget,
+
+    /** For a resolver of a large list: the answer has this JSON in its place, which the execution does not look at. */
+    asJson(json: Buffer, { path }: GraphQLResolveInfo): never[] {
+      written.push({ path, text: new JsonText(json) });
+      return [];
+    },
+
+    /** Puts what `asJson` was given into executed data, where those have the field. */
+    placed(data: unknown): JsonText[] {
+      return written.flatMap(({ path, text }) => {
+        const holder = path.prev && valueAt(data, path.prev);
+        if (!isJsonObject(holder) || !(path.key in holder)) return [];
+        holder[path.key] = text;
+        return [text];
+      });
+    },
 
     /** The same dependencies with a database that reads for this field: within the budget, and the selected columns only. */
     reading<Deps extends { database: Database }>(deps: Deps, info: FieldInfo): Deps {
@@ -38,4 +58,9 @@ export function graphAnswer(budget: AnswerBudget) {
       };
     },
   };
+}
+
+function valueAt(data: unknown, { prev, key }: GraphQLResolveInfo['path']): unknown {
+  const holder = prev ? valueAt(data, prev) : data;
+  return typeof holder === 'object' && holder !== null ? (holder as Record<string, unknown>)[key] : undefined;
 }

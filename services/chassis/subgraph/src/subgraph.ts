@@ -83,7 +83,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     const seconds = (performance.now() - started) / 1000;
     for (const operation of fields) metrics.graphDuration.observe({ operation, outcome }, seconds);
     // The gateway reads the errors of responses with 200 only.
-    send(response, 200, write(result));
+    send(response, 200, write(result, answering.placed(result.data)));
   }
 
   return {
@@ -145,7 +145,7 @@ function isGraphRequest(body: unknown): body is GraphRequest {
   return typeof query === 'string' && isJsonObject(variables ?? {}) && typeof (operationName ?? '') === 'string';
 }
 
-function send(response: ServerResponse, status: number, body: string): void {
+function send(response: ServerResponse, status: number, body: string | Buffer): void {
   const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body) };
   response.writeHead(status, headers).end(body);
 }

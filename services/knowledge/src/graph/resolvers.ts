@@ -2,7 +2,7 @@ import { confirmKnowledgeDocumentUpload } from '../confirm-knowledge-document-up
 import { createKnowledgeBase } from '../create-knowledge-base.ts';
 import { deleteKnowledgeBase } from '../delete-knowledge-base.ts';
 import { deleteKnowledgeDocument } from '../delete-knowledge-document.ts';
-import { embed } from '../embed.ts';
+import { embed, vectorsAsJson } from '../embed.ts';
 import { ingestDocument } from '../ingest-document.ts';
 import { ingestDocumentFromUrl } from '../ingest-document-from-url.ts';
 import { listKnowledgeBases } from '../list-knowledge-bases.ts';
@@ -41,5 +41,9 @@ export const resolvers: Resolvers = {
     updateKnowledgeDocumentText: (_, input, { ports, caller, gone }) =>
       ports.turns.storeText(caller, gone, () => updateKnowledgeDocumentText(ports, caller, input, gone)),
     ingestDocumentFromUrl: (_, { input }, { ports, caller, gone }) => ingestDocumentFromUrl(ports, caller, input, gone),
+  },
+
+  EmbedResultDto: {
+    vectors: async ({ vectors }, _, { answer }, info) => answer.asJson(await vectorsAsJson(vectors), info),
   },
 };

@@ -2,6 +2,7 @@
 
 import type * as Types from '../../generated/schema.ts';
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { EmbedResultDto } from '../mappers.ts';
 import type { Context } from '../context.ts';
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
@@ -83,7 +84,7 @@ export type ResolversTypes = {
   KnowledgeChunkPreviewDto: ResolverTypeWrapper<Types.KnowledgeChunkPreviewDto>;
   Float: ResolverTypeWrapper<Types.Scalars['Float']['output']>;
   RetrievalMode: Types.RetrievalMode;
-  EmbedResultDto: ResolverTypeWrapper<Types.EmbedResultDto>;
+  EmbedResultDto: ResolverTypeWrapper<EmbedResultDto>;
   EmbedUsageDto: ResolverTypeWrapper<Types.EmbedUsageDto>;
   CreateKnowledgeBaseInput: Types.CreateKnowledgeBaseInput;
   IngestDocumentInput: Types.IngestDocumentInput;
@@ -108,7 +109,7 @@ export type ResolversParentTypes = {
   KnowledgeDocumentDto: Types.KnowledgeDocumentDto;
   KnowledgeChunkPreviewDto: Types.KnowledgeChunkPreviewDto;
   Float: Types.Scalars['Float']['output'];
-  EmbedResultDto: Types.EmbedResultDto;
+  EmbedResultDto: EmbedResultDto;
   EmbedUsageDto: Types.EmbedUsageDto;
   CreateKnowledgeBaseInput: Types.CreateKnowledgeBaseInput;
   IngestDocumentInput: Types.IngestDocumentInput;
@@ -224,6 +225,7 @@ export type PartialResolvers<ContextType = Context> = {
 export type Resolvers = PartialResolvers & {
   Query: Required<QueryResolvers>;
   Mutation: Required<MutationResolvers>;
+  EmbedResultDto: Needed<EmbedResultDtoResolvers, Types.EmbedResultDto, EmbedResultDto>;
 };
 
 type Needed<Resolvers, Dto, Held> = Required<Pick<Resolvers, NotHeld<Dto, Held> & keyof Resolvers>>;
