@@ -29,31 +29,42 @@ export interface OfferedUpload {
   objectStorageKey: string;
 }
 
-/** What an upload of a Markdown file is requested and confirmed with. */
-export const uploadedFile = (knowledgeBaseId: number) => ({
+const markdown = 'text/markdown';
+
+/** What an upload is requested and confirmed with. */
+export const uploadedFile = (knowledgeBaseId: number, mimeType = markdown) => ({
   knowledgeBaseId,
   fileName: 'Rückgabe.md',
-  mimeType: 'text/markdown',
+  mimeType,
 });
 
-export function requestUpload(client: Client, knowledgeBaseId: number): Promise<OfferedUpload> {
+export function requestUpload(client: Client, knowledgeBaseId: number, mimeType?: string): Promise<OfferedUpload> {
   const document = `mutation ($input: RequestKnowledgeDocumentUploadInput!) {
     requestKnowledgeDocumentUpload(input: $input) { uploadUrl objectStorageKey } }`;
-  return client.value(document, { input: { ...uploadedFile(knowledgeBaseId), declaredSizeBytes: 100 } });
+  return client.value(document, { input: { ...uploadedFile(knowledgeBaseId, mimeType), declaredSizeBytes: 100 } });
 }
 
-export function putUpload({ uploadUrl }: OfferedUpload, text: string, type = 'text/markdown'): Promise<Response> {
-  return fetch(uploadUrl, { method: 'PUT', body: Buffer.from(text), headers: { 'content-type': type } });
+export function putUpload(
+  { uploadUrl }: OfferedUpload,
+  bytes: string | Uint8Array,
+  type = markdown,
+): Promise<Response> {
+  return fetch(uploadUrl, { method: 'PUT', body: Buffer.from(bytes), headers: { 'content-type': type } });
 }
 
 export const confirmDocument = `mutation ($input: ConfirmKnowledgeDocumentUploadInput!) {
   confirmKnowledgeDocumentUpload(input: $input) { documentId parseStatus } }`;
 
-/** Puts and confirms a Markdown file; returns its document, which waits to be parsed. */
-export async function uploadText(client: Client, knowledgeBaseId: number, text: string): Promise<number> {
-  const offered = await requestUpload(client, knowledgeBaseId);
-  if (!(await putUpload(offered, text)).ok) throw new Error('the PUT was refused');
-  const input = { ...uploadedFile(knowledgeBaseId), objectStorageKey: offered.objectStorageKey };
+/** Puts and confirms a file, of Markdown if no type is given; returns its document, which waits to be parsed. */
+export async function uploadFile(
+  client: Client,
+  knowledgeBaseId: number,
+  bytes: string | Uint8Array,
+  mimeType?: string,
+): Promise<number> {
+  const offered = await requestUpload(client, knowledgeBaseId, mimeType);
+  if (!(await putUpload(offered, bytes, mimeType)).ok) throw new Error('the PUT was refused');
+  const input = { ...uploadedFile(knowledgeBaseId, mimeType), objectStorageKey: offered.objectStorageKey };
   return (await client.value<{ documentId: number }>(confirmDocument, { input })).documentId;
 }
 

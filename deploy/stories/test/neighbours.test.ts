@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Client } from '../src/client.ts';
 import { converse, sendMessage } from '../src/conversation.ts';
-import { createKnowledgeBase, findPassages, ingestText, parsedDocument, uploadText } from '../src/knowledge.ts';
+import { createKnowledgeBase, findPassages, ingestText, parsedDocument, uploadFile } from '../src/knowledge.ts';
 import { stories } from '../src/stories.ts';
 
 // What takes turns are the connections of a real database; the embedded one takes a transaction at a time from whomever.
@@ -31,7 +31,7 @@ async function startFlood(client: Client) {
   const all = [
     ...Array.from({ length: 20 }, (_, n) => under(store(n))),
     ...Array.from({ length: 40 }, (_, n) => under(search(n))),
-    ...Array.from({ length: 4 }, (_, n) => under(uploadText(client, knowledgeBaseId, longText.slice(n)))),
+    ...Array.from({ length: 4 }, (_, n) => under(uploadFile(client, knowledgeBaseId, longText.slice(n)))),
   ];
   return {
     /** Of its requests, those without an answer. */
@@ -56,7 +56,7 @@ story('a tenant that floods searches, texts and uploads does not hold up those o
     t.is((await findPassages(other, base, `How can lamps be returned, ${n}?`))[0]?.documentName, 'returns.md');
   }
   await ingestText(other, base, 'Broken switches are replaced free of charge.', 'repairs.md');
-  const uploaded = await uploadText(other, base, 'The workshop is on Harbour Street.');
+  const uploaded = await uploadFile(other, base, 'The workshop is on Harbour Street.');
   t.is((await parsedDocument(other, uploaded)).parseStatus, 'READY');
   await sendMessage(other, sessionId, 'Within how many days can lamps be returned?');
   const [reply] = await events.turns(1);

@@ -10,7 +10,7 @@ import {
   readKnowledgeDocument,
   requestUpload,
   uploadedFile,
-  uploadText,
+  uploadFile,
 } from '../src/knowledge.ts';
 import { stories } from '../src/stories.ts';
 
@@ -21,7 +21,7 @@ story.each('an uploaded file becomes READY, and its passages are found', async (
   const base = await createKnowledgeBase(ada);
   const text =
     '# Returns\n\nA parcel can be sent back within thirty days.\n\n# Fees\n\nThe first return costs two euros.';
-  const id = await uploadText(ada, base, text);
+  const id = await uploadFile(ada, base, text);
   t.like(await parsedDocument(ada, id), {
     parseStatus: 'READY',
     parseError: null,
@@ -39,7 +39,7 @@ story.each('an uploaded file becomes READY, and its passages are found', async (
 
 story('a file without text is FAILED with a reason, and can be queued again', async (t, mesh) => {
   const ada = await mesh.person();
-  const id = await uploadText(ada, await createKnowledgeBase(ada), ' \n\n ');
+  const id = await uploadFile(ada, await createKnowledgeBase(ada), ' \n\n ');
   const failed = await parsedDocument(ada, id);
   t.is(failed.parseStatus, 'FAILED');
   t.regex(failed.parseError ?? '', /\w+.*\.$/u);

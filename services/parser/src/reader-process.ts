@@ -29,6 +29,8 @@ const heapShare = 0.75;
 /** Below it old objects are not collected: to do so all the time takes a fifth of a PDF's processor time. */
 const uncollectedShare = 0.375;
 const watchIntervalMs = 50;
+/** Requests come first where processors are short. At 5 a reader still gets a quarter of one that something else wants all the time. */
+const niceness = 5;
 
 /** Without network, writing, processes, threads, code from text, and files other than its own code. */
 export function startReaderProcess(limits: ReadLimits) {
@@ -37,6 +39,7 @@ export function startReaderProcess(limits: ReadLimits) {
     purpose: 'that reads files',
     serialization: 'advanced',
     execArgv: readerArguments(limits),
+    niceness,
   });
 
   /** The kernel shows the memory of another process at once, also while that is busy. Elsewhere the limit of the heap must do. */

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { getPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
@@ -63,6 +65,15 @@ test('a process that has waited for a file for its time is ended', async (t) => 
   const reader = readerOf(t, { idleMs: 10 });
   await reader.of(1);
   t.true(await eventually('it has ended', () => reader.started[0]?.ended));
+});
+
+test('a reader gives way to others, with each of its threads', async (t) => {
+  const reader = readerOf(t);
+  await reader.of(1);
+  const pid = String(reader.started[0]?.pid);
+  const threads = `/proc/${pid}/task`;
+  for (const id of existsSync(threads) ? readdirSync(threads) : [pid])
+    t.is(getPriority(Number(id)), Math.min(19, getPriority() + 5));
 });
 
 test('a file that takes too long is tooSlow, also while its process does not respond', async (t) => {

@@ -12,7 +12,7 @@ import {
   ingestText,
   parsedDocument,
   readKnowledgeDocument,
-  uploadText,
+  uploadFile,
 } from '../../src/knowledge.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 
@@ -88,10 +88,10 @@ serverTest(
       embeddings.requests.filter(({ input }) => input.some((text) => text.includes(about)));
 
     const indexing = embeddings.hold('shelves');
-    const indexed = await uploadText(client, base, textAbout('shelves'));
+    const indexed = await uploadFile(client, base, textAbout('shelves'));
     await indexing.reached;
     const letPass = mesh.toObjects.hold();
-    const parsed = await uploadText(client, base, textAbout('curtains'));
+    const parsed = await uploadFile(client, base, textAbout('curtains'));
     const isParsing = async () => (await readKnowledgeDocument(client, parsed)).parseStatus === 'PARSING';
     await eventually('it is parsed', isParsing);
     const back = await killed(mesh, ['knowledge-1', 'parser-1']);

@@ -1,7 +1,7 @@
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import { createAgent, readSession, sendMessage, startSession } from '../../src/conversation.ts';
-import { createKnowledgeBase, findPassages, ingestText, parsedDocument, uploadText } from '../../src/knowledge.ts';
+import { createKnowledgeBase, findPassages, ingestText, parsedDocument, uploadFile } from '../../src/knowledge.ts';
 import type { FaultMesh } from './fault-mesh.ts';
 
 let readers = 0;
@@ -31,7 +31,7 @@ export async function reader({ person, ledger }: FaultMesh) {
         async () => (await readSession(client, sessionId)).messages[length + 1],
       );
       t.true(reply.citations?.some(({ documentName }) => documentName === 'returns.md'));
-      uploads.push(await uploadText(client, base, `${name} has ${uploads.length} files.`));
+      uploads.push(await uploadFile(client, base, `${name} has ${uploads.length} files.`));
     },
     /** Waits until all files are READY, and ends the conversation. */
     async assertRead(t: ExecutionContext): Promise<void> {

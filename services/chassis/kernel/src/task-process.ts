@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export interface TaskProcessOptions {
@@ -12,6 +13,8 @@ export interface TaskProcessOptions {
   serialization?: 'json' | 'advanced' | undefined;
   /** The process is killed if it has not started by then. Default 60,000. */
   startTimeoutMs?: number | undefined;
+  /** How much nicer the process is than this one, for long tasks beside others' requests. Default 0: timeouts are wall-clock time. */
+  niceness?: number | undefined;
 }
 
 export interface PerformOptions {
@@ -43,11 +46,10 @@ export class TaskProcessNotStarted extends Error {
 
 /**
  * Performs tasks in a process that can be killed, one at a time. It has none of the service's environment, which holds secrets. Not a
- * thread: one allocation beyond its heap limit would abort the whole process. Its priority is normal, because timeouts are wall-clock
- * time.
+ * thread: one allocation beyond its heap limit would abort the whole process.
  */
 export function startTaskProcess<Task extends object, Answer extends object>(options: TaskProcessOptions) {
-  const { module, purpose, execArgv, serialization = 'json', startTimeoutMs = 60_000 } = options;
+  const { module, purpose, execArgv, serialization = 'json', startTimeoutMs = 60_000, niceness = 0 } = options;
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(fileURLToPath(module), [], {
     execArgv,
@@ -55,6 +57,8 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
   });
+  // Before it starts its threads, which inherit it.
+  if (child.pid !== undefined && niceness > 0) makeNicer(child.pid, niceness);
   const ready = Promise.withResolvers<void>();
   const exited = Promise.withResolvers<void>();
   ready.promise.catch(() => undefined); // reported by the next `perform`
@@ -129,4 +133,14 @@ function setRef(child: ChildProcess, isRef: boolean): void {
   const how = isRef ? 'ref' : 'unref';
   child[how]();
   child.channel?.[how]();
+}
+
+const nicest = 19;
+
+function makeNicer(pid: number, by: number): void {
+  try {
+    setPriority(pid, Math.min(nicest, getPriority() + by));
+  } catch {
+    // It has ended already, or the system does not allow it.
+  }
 }
