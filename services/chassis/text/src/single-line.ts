@@ -5,7 +5,7 @@ const allBreaking = new RegExp(`(?:${breaking.source}|\\s)+`, 'gu');
 const shapeless = /^[\p{Default_Ignorable_Code_Point}\s]*$/u;
 /** Not those that shape the character before them, and not direction marks, which are part of names in Arabic or Hebrew. */
 const invisible =
-  /[\p{Default_Ignorable_Code_Point}--[\u034f\u061c\u180b-\u180d\u180f\u200c-\u200f\u202a-\u202e\u2066-\u2069\ufe00-\ufe0f\u{e0020}-\u{e007f}\u{e0100}-\u{e01ef}]]/v;
+  /[\p{Default_Ignorable_Code_Point}--[\u034f\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069\u{e0020}-\u{e007f}\p{Variation_Selector}]]/v;
 /** The flags of England, Scotland and Wales are a black one with six tags. */
 const tagsOfNoFlag = /(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]{0,6})[\u{e0020}-\u{e007f}]/v;
 /** They join emoji, and letters of scripts such as Arabic and Devanagari. */
