@@ -21,7 +21,7 @@ const eight = [
 ];
 
 /** Far above what the load of other tests does to it. */
-const mostTimes = 8;
+const mostTimes = 5;
 /** As many files as one client may upload within a minute. */
 const uploadsOfClient = 10;
 const queriesPerUpload = 8;
@@ -83,14 +83,16 @@ async function tookMs(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from;
 }
 
-function p95(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.ceil(0.95 * values.length) - 1] ?? Number.NaN;
+type Quantile = 0.5 | 0.95;
+
+function quantile(q: Quantile, values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(q * values.length) - 1] ?? Number.NaN;
 }
 
-function isNear(t: ExecutionContext, what: string, during: number[], alone: number[]): void {
-  const times = p95(during) / p95(alone);
-  const [beside, without] = [during, alone].map((each) => `${p95(each).toFixed(0)} ms (${each.length})`);
-  t.log(`${what}: p95 ${beside}, without ${without}: ${times.toFixed(2)} times`);
+function assertNear(t: ExecutionContext, q: Quantile, what: string, during: number[], alone: number[]): void {
+  const times = quantile(q, during) / quantile(q, alone);
+  const [beside, without] = [during, alone].map((each) => `${quantile(q, each).toFixed(0)} ms of ${each.length}`);
+  t.log(`p${100 * q} of ${what}: ${beside}, without ${without}: ${times.toFixed(2)} times`);
   t.true(times < mostTimes, `${what}: ${times}`);
 }
 
@@ -112,9 +114,10 @@ story('bombs of a tenant, and of several, do not slow down the queries and docum
   for (const each of several) await assertFailed(t, each);
 
   await neighbour(mesh, alone);
-  isNear(t, 'queries beside bombs of one tenant', besideOne.queries, alone.queries);
-  isNear(t, 'documents beside bombs of one tenant', besideOne.documents, alone.documents);
-  isNear(t, 'queries beside bombs of several tenants', besideSeveral.queries, alone.queries);
+  assertNear(t, 0.95, 'queries beside bombs of one tenant', besideOne.queries, alone.queries);
+  // As many as there is time for while the bombs are parsed: too few for a p95.
+  assertNear(t, 0.5, 'documents beside bombs of one tenant', besideOne.documents, alone.documents);
+  assertNear(t, 0.95, 'queries beside bombs of several tenants', besideSeveral.queries, alone.queries);
 });
 
 async function assertFailed(t: ExecutionContext, { ends }: Awaited<ReturnType<typeof upload>>): Promise<void> {
