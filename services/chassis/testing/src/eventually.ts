@@ -4,23 +4,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 const pauseMs = { least: 5, most: 250 };
 /** The pause as a multiple of the duration of the check, so that slow checks leave time to what they wait for. */
 const pauseFactor = 4;
+/** The pause as a share of the time waited so far, so that a long wait costs little and is over little later. */
+const pauseShare = 0.05;
 
 /**
- * Waits for a condition: calls `check` every few milliseconds, less often where it is slow, until it returns something truthy, and
- * returns that. Rejects, naming `what`, after `timeoutMs`. Default 30,000, for busy machines.
+ * Waits for a condition: calls `check` every few milliseconds, less often where that is slow or the wait long, until it returns
+ * something truthy, and returns that. Rejects, naming `what`, after `timeoutMs`. Default 30,000, for busy machines.
  */
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
   { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
 ): Promise<Exclude<T, false | null | undefined>> {
-  const deadline = performance.now() + timeoutMs;
+  const begun = performance.now();
   for (;;) {
     const from = performance.now();
     const answer = await check();
     if (isTruthy(answer)) return answer;
-    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
-    await delay(Math.min(pauseMs.most, Math.max(pauseMs.least, pauseFactor * (performance.now() - from))));
+    const now = performance.now();
+    if (now > begun + timeoutMs) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
+    const pause = Math.max(pauseMs.least, pauseFactor * (now - from), pauseShare * (now - begun));
+    await delay(Math.min(pauseMs.most, pause));
   }
 }
 
