@@ -43,7 +43,7 @@ if (wrong) {
 // What was started ends, and what was written is removed, as the process ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const say = (text: string) => void process.stderr.write(`${text}\n`);
-const figures: Figure[] = [];
+const figures: (Figure & { part: string })[] = [];
 const leftOut: string[] = [];
 for (const [name, measure] of Object.entries(parts)) {
   if (!only.includes(name)) continue;
@@ -59,7 +59,7 @@ for (const [name, measure] of Object.entries(parts)) {
     say,
     leaveOut,
   };
-  figures.push(...(await measure(options)));
+  for (const figure of await measure(options)) figures.push({ part: name, ...figure });
 }
 const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version };
 const lines = leftOut.map((what) => `left out: ${what}\n`).join('');
