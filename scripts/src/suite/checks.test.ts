@@ -11,7 +11,6 @@ const reads: Record<string, string[]> = {
   lockfile: ['package-lock.json'],
   generated: ['**/*.graphql', '**/package.json', '**/README.md', 'protos/**/*.*'],
   supergraph: ['**/*.graphql', '**/package.json'],
-  typecheck: ['**/package.json', 'tsconfig.json'],
   lint: ['**/package.json', '.oxlintrc.json', 'tsconfig.json'],
   format: ['**/*.{json,graphql}', 'biome.json'],
   'operation-names': ['**/*.{mjs,js}', 'gateway/*.{graphql,json}'],
