@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts } from '@parley/servers/ports';
 import { emptyFolder } from '@parley/servers/testing/folder';
@@ -32,7 +32,7 @@ async function replica(t: ExecutionContext) {
   const one = new ReplicaProcess({
     name: 'unit-1',
     main,
-    env: { ...process.env, PORT: String(port), BAD: bad },
+    env: { ...process.env, PORT: String(port), BAD: bad, NODE_COMPILE_CACHE: join(folder, 'compiled') },
     readyUrl: `http://127.0.0.1:${port}/readyz`,
     logs,
     say: (text) => said.push(text),
@@ -81,6 +81,13 @@ test('it is kept running, with longer and longer pauses where it cannot start, u
   t.false(isAlive(last));
   t.is(one.pid, undefined);
   t.is(said.length, before);
+});
+
+test('what it has compiled is kept before it ends', async (t) => {
+  const { one, folder } = await replica(t);
+  await one.start();
+  await eventually('files', () => globSync('compiled/*/*', { cwd: folder }).length > 0);
+  t.not(one.pid, undefined);
 });
 
 test('one that cannot start at all is not tried again, and its last lines are reported', async (t) => {

@@ -69,7 +69,11 @@ export class ReplicaProcess {
   /** Runs it once. `ended` resolves with the signal or exit code; `ready` rejects with the end of its standard error if that comes first. */
   #run() {
     const { main, env, logs, readyUrl } = this.#options;
-    const child = spawn(process.execPath, ['--import', join(import.meta.dirname, 'end-with-parent.ts'), main], {
+    const preloaded = ['keep-compiled.ts', 'end-with-parent.ts'].flatMap((file) => [
+      '--import',
+      join(import.meta.dirname, file),
+    ]);
+    const child = spawn(process.execPath, [...preloaded, main], {
       cwd: root,
       env,
       detached: true, // Ctrl-C is for the supervisor to act on
@@ -94,7 +98,10 @@ export class ReplicaProcess {
       if (!answer.ok) throw new Error(`it answers ${answer.status}`);
     };
     const deadline = AbortSignal.any([over.signal, AbortSignal.timeout(readyTimeoutMs)]);
-    return { ended, ready: untilItAnswers(ask, deadline) };
+    const ready = untilItAnswers(ask, deadline).then(() => {
+      if (child.connected) child.send('ready', () => undefined); // it may be gone already
+    });
+    return { ended, ready };
   }
 
   /** Restarts it whenever it ends, until `stop` is called. */

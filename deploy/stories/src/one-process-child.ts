@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { gateway } from '@parley/gateway';
 import type { Endpoint } from '@parley/kernel/addresses';
 import { createLogger } from '@parley/kernel/log';
@@ -44,6 +45,7 @@ await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()
   addresses: mesh.dependencies.addresses,
   failed: mesh.failed,
   onReady: () => {
+    flushCompileCache(); // for processes that start before this one ends
     const databaseUrl = mesh.databaseUrl() ?? '';
     process.send?.({ units: mesh.dependencies.addresses.announced(), databaseUrl } satisfies MeshAddresses);
   },
