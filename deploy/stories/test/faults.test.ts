@@ -8,5 +8,6 @@ import './faults/idempotency.test.ts';
 import './faults/stop.test.ts';
 import './faults/kill.test.ts';
 import './faults/knowledge-away.test.ts';
+import './faults/documents.test.ts';
 import './faults/slow-line.test.ts';
 import './faults/rolling-restart.test.ts';

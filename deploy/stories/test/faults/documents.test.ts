@@ -1,4 +1,4 @@
-// A mesh of its own: it kills knowledge and parser, and changes the embedding model.
+// A mesh of its own at full length: it kills knowledge and parser, and changes the embedding model, which later tests keep.
 import { identitySchema } from '@parley/identity/schema';
 import { knowledgeSchema } from '@parley/knowledge/schema';
 import { serverTest } from '@parley/servers/testing/server-test';
