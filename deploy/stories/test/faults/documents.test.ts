@@ -54,13 +54,12 @@ async function library({ person, database }: FaultMesh) {
 /** Both have begun by then, and both would wait for ever. */
 async function killed(mesh: FaultMesh, names: string[]): Promise<() => Promise<void>> {
   const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
-  return async () => {
-    await Promise.all(deaths.map(({ back }) => back()));
-    if (!fullLength) await endLeases(mesh);
-  };
+  // Before they are back: a job that the next process has taken already would be taken twice.
+  if (!fullLength) await endLeases(mesh);
+  return async () => void (await Promise.all(deaths.map(({ back }) => back())));
 }
 
-/** As if the time of the leases had passed. Whoever holds one by right renews it. */
+/** As if the time of the leases had passed. */
 async function endLeases({ database }: FaultMesh): Promise<void> {
   await database(knowledgeSchema.name).transactShared(async ({ knex }) => {
     await knex.raw(`UPDATE jobs SET lease_until = parley_now() WHERE state = 'running' AND kind LIKE 'knowledge.%'`);
