@@ -98,10 +98,11 @@ export class ReplicaProcess {
       if (!answer.ok) throw new Error(`it answers ${answer.status}`);
     };
     const deadline = AbortSignal.any([over.signal, AbortSignal.timeout(readyTimeoutMs)]);
-    const ready = untilItAnswers(ask, deadline).then(() => {
+    const readied = async () => {
+      await untilItAnswers(ask, deadline);
       if (child.connected) child.send('ready', () => undefined); // it may be gone already
-    });
-    return { ended, ready };
+    };
+    return { ended, ready: readied() };
   }
 
   /** Restarts it whenever it ends, until `stop` is called. */

@@ -1,7 +1,8 @@
+import { sampleXlsx } from '@parley/parser/samples';
 import { startServers } from '@parley/servers/start-servers';
 import { Client } from '@parley/stories/client';
 import { converse, endSession, evaluated, sendMessage } from '@parley/stories/conversation';
-import { createKnowledgeBase, parsedDocument, uploadText } from '@parley/stories/knowledge';
+import { createKnowledgeBase, parsedDocument, uploadFile } from '@parley/stories/knowledge';
 import { helm } from '../chart/render.ts';
 import { root } from '../root.ts';
 import { testWith } from '../testing/test-with.ts';
@@ -11,6 +12,8 @@ import { imageFolder } from './testing/image-folder.ts';
 import { startImage } from './testing/image-process.ts';
 
 const imageTest = await testWith(helm);
+
+const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 // For `--faults`: installing all units takes minutes.
 imageTest('all units run from their images alone, as the chart has them, on what its hooks have made', async (t) => {
@@ -37,8 +40,8 @@ imageTest('all units run from their images alone, as the chart has them, on what
   await sendMessage(ada, sessionId, 'What is a queue?');
   await events.turns(1);
   const base = await createKnowledgeBase(ada);
-  const document = await parsedDocument(ada, await uploadText(ada, base, '# Returns\n\nWithin thirty days.'), 60_000);
-  t.is(document.parseStatus, 'READY');
+  const workbook = await uploadFile(ada, base, await sampleXlsx(20), xlsx);
+  t.is((await parsedDocument(ada, workbook, 60_000)).parseStatus, 'READY');
   await events.close();
   await endSession(ada, sessionId);
   t.regex((await evaluated(ada, sessionId)).summary, /offline/u);

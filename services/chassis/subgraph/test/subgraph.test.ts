@@ -179,7 +179,7 @@ test('each root field of an operation is counted with its outcome', async (t) =>
   const text = await metrics.registry.metrics();
   const count = (outcome: string) =>
     Number(new RegExp(`_count\\{[^}]*operation="quick"[^}]*outcome="${outcome}"[^}]*\\} (\\d+)`, 'u').exec(text)?.[1]);
-  t.deepEqual([count('ok'), count('error')], [2, 1], text);
+  t.deepEqual([count('ok'), count('refused'), count('error')], [2, 1, Number.NaN], text);
 });
 
 test('known documents take a bounded part of the memory', async (t) => {

@@ -1,0 +1,26 @@
+import { errorTable } from '@parley/kernel/error-table';
+import { DomainError } from '@parley/kernel/errors';
+import test from 'ava';
+import { graphError, graphOutcome } from './graph-errors.ts';
+
+test('a failure of ours is an error, what a caller is refused is not', (t) => {
+  const kinds = Object.keys(errorTable) as (keyof typeof errorTable)[];
+  const outcomes = kinds.map((kind) => [kind, graphOutcome([graphError(new DomainError(kind, 'no')).toJSON()])]);
+  t.deepEqual(Object.fromEntries(outcomes), {
+    invalid: 'refused',
+    unauthenticated: 'refused',
+    forbidden: 'refused',
+    notFound: 'refused',
+    conflict: 'refused',
+    tooManyRequests: 'refused',
+    notImplemented: 'error',
+    unavailable: 'error',
+    internal: 'error',
+  });
+  const [refused, failed] = (['invalid', 'internal'] as const).map((kind) =>
+    graphError(new DomainError(kind, 'no')).toJSON(),
+  );
+  t.is(graphOutcome([refused, failed].flatMap((each) => each ?? [])), 'error');
+  t.is(graphOutcome([{ message: 'of no known code' }]), 'error');
+  t.is(graphOutcome(), 'ok');
+});
