@@ -27,6 +27,6 @@ test('an engine that is down is one finding, however many units need it, and no 
 test('an engine that accepts connections and never answers is found, too', async (t) => {
   const silent = await startSilentServer();
   t.teardown(() => silent.stop());
-  const { checks } = await findings(new URL(silent.url).host, 200);
+  const { checks } = await findings(new URL(silent.url).host, 1_000);
   t.deepEqual(checks, ['postgres.silent', 'redis.silent', 'kafka.protocol', 's3.silent', 'mail.silent']);
 });

@@ -280,7 +280,7 @@ test('what cannot work is refused without a call, and no key is made', async (t)
     [getTranscript, /Only one of --user, --session/, numbers({ tenant: '1', session: '1', user: '1' })],
     [getTranscript, /timeout-ms: must be above 0/, numbers({ 'timeout-ms': '-5' })],
     [getTranscript, /MESH_KEY: is missing/, { env: { SESSION_RPC_URL: env.SESSION_RPC_URL } }],
-    [getTranscript, /MESH_KEY: must be at least 32 bytes/, { env: { ...env, MESH_KEY: 'c2hvcnQ=' } }],
+    [getTranscript, /MESH_KEY: each key must be at least 32 bytes/, { env: { ...env, MESH_KEY: 'c2hvcnQ=' } }],
     [getTranscript, /Where is session\? .*SESSION_RPC_URL/, { env: { MESH_KEY: env.MESH_KEY } }],
   ];
   for (const [words, reason, typing] of wrong) {

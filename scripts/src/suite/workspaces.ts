@@ -17,7 +17,7 @@ const declaration = z.strictObject({
   faults: z.array(z.string()).default([]),
   /**
    * Files that run only if one of these paths of the checkout has changed, if they are named, and with `--faults`. Without
-   * paths, another file runs their tests.
+   * paths, another file runs their tests, or only `--faults` does.
    */
   whenChanged: z.record(z.string(), z.array(z.string())).default({}),
   /**
