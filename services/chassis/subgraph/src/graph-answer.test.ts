@@ -70,8 +70,27 @@ test('JSON that a resolver gives is in the answer at each of its places, where t
 
   function result() {
     return {
-      vectors: (_: object, __: unknown, info: GraphQLResolveInfo) => answer.asJson(Buffer.from('[[0.5]]'), info),
+      vectors: (_: object, __: unknown, info: GraphQLResolveInfo) =>
+        answer.asJson(async () => Buffer.from('[[0.5]]'), info),
       broken: () => null,
     };
   }
+});
+
+test('JSON is written until the budget is spent, whatever the number of its places', async (t) => {
+  const answer = graphAnswer(answerBudget(10));
+  let written = 0;
+  const write = async () => {
+    written += 1;
+    return Buffer.from('[1,2]');
+  };
+  const { data, errors } = await execute({
+    schema: buildSchema('type Query { list: [Int] }'),
+    document: parse(`{ ${Array.from({ length: 20 }, (_, n) => `a${n}: list`).join(' ')} }`),
+    rootValue: { list: (_: object, __: unknown, info: GraphQLResolveInfo) => answer.asJson(write, info) },
+  });
+  t.is(written, 3);
+  t.is(errors?.length, 18);
+  t.like(errors, { 0: { message: 'The answer is too large; ask for less at a time' } });
+  t.is(answer.placed(data).length, 2);
 });

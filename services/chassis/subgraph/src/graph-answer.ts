@@ -15,16 +15,23 @@ export function graphAnswer(budget: AnswerBudget) {
   return {
     budget,
 
-    /** For a resolver of a large list: the answer has this JSON in its place, which the execution does not look at. */
-    asJson(json: Buffer, { path }: GraphQLResolveInfo): never[] {
-      written.push({ path, text: new JsonText(json) });
-      return [];
+    /**
+     * For a resolver of a large list: the answer has the JSON that `write` gives in its place, which the execution does not look at. One
+     * is written at a time, and none once the budget is spent.
+     */
+    asJson(write: () => Promise<Buffer>, { path }: GraphQLResolveInfo): Promise<never[]> {
+      return budget.runExclusive(async (allowance) => {
+        const json = await write();
+        allowance.charge(json.length);
+        written.push({ path, text: new JsonText(json) });
+        return [];
+      });
     },
 
     /** Puts what `asJson` was given into executed data, where those have the field. */
     placed(data: unknown): JsonText[] {
       return written.flatMap(({ path, text }) => {
-        const holder = path.prev && valueAt(data, path.prev);
+        const holder = path.prev ? valueAt(data, path.prev) : data;
         if (!isJsonObject(holder) || !(path.key in holder)) return [];
         holder[path.key] = text;
         return [text];
