@@ -45,27 +45,35 @@ export async function readXml({ chunks }: Part, { open, text, close }: XmlHandle
   parser.close();
 }
 
-/** A part as UTF-8 without CDATA sections, for a library that reads XML by itself. @throws FileProblem; RangeError for its encoding */
+/** A part as UTF-8 with elements and text alone, for a library that reads XML by itself. @throws FileProblem; RangeError for its encoding */
 export function plainXml(bytes: Buffer): Buffer {
-  const decoder = xmlDecoder(bytes);
-  let utf8 = decoder.encoding === 'utf-8' ? bytes : Buffer.from(decoder.decode(bytes));
-  if (utf8.includes(cdataStart)) utf8 = Buffer.from(withoutCdata(utf8.toString()));
-  if (utf8.includes('<!DOCTYPE')) throw new FileProblem('forbiddenXml');
-  return utf8;
+  const xml = withoutSections(xmlDecoder(bytes).decode(bytes));
+  if (xml.includes('<!DOCTYPE')) throw new FileProblem('forbiddenXml');
+  return Buffer.from(xml);
 }
 
 const cdataStart = '<![CDATA[';
-const cdataEnd = ']]>';
+/** What begins a section whose content is no markup, and what ends it. */
+const sectionEnds: Record<string, string> = { [cdataStart]: ']]>', '<!--': '-->', '<?': '?>' };
+const sectionStart = /<!\[CDATA\[|<!--|<\?/gu;
 
-function withoutCdata(xml: string): string {
-  const [before = '', ...sections] = xml.split(cdataStart);
-  const plain = sections.map((section) => {
-    const end = section.indexOf(cdataEnd);
-    if (end < 0) throw new FileProblem('damaged');
-    const text = section.slice(0, end).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-    return `${text}${section.slice(end + cdataEnd.length)}`;
-  });
-  return before + plain.join('');
+/** CDATA sections become text; comments and processing instructions are left out. */
+function withoutSections(xml: string): string {
+  const plain: string[] = [];
+  let at = 0;
+  sectionStart.lastIndex = 0;
+  for (let found = sectionStart.exec(xml); found; found = sectionStart.exec(xml)) {
+    const [start] = found;
+    const { [start]: end = '' } = sectionEnds;
+    const from = found.index + start.length;
+    const to = xml.indexOf(end, from);
+    if (to < 0) throw new FileProblem('damaged');
+    plain.push(xml.slice(at, found.index));
+    if (start === cdataStart) plain.push(xml.slice(from, to).replaceAll('&', '&amp;').replaceAll('<', '&lt;'));
+    at = to + end.length;
+    sectionStart.lastIndex = at;
+  }
+  return plain.join('') + xml.slice(at);
 }
 
 function localName(name: string): string {

@@ -300,6 +300,16 @@ test('a text about document types is no document type, whatever encodes it', asy
   t.is(await reasonFor('docx', inUtf16(docxEntries(paragraph('a'), { prolog }))), forbidden);
 });
 
+test('what a comment of a Word document holds is no markup', async (t) => {
+  const commented = (comment: string) =>
+    makeDocx(`${paragraph('one')}<!-- ${comment} -->${paragraph('two')}<!-- ]]> -->`);
+  for (const comment of ['<![CDATA[', '<!DOCTYPE x>', '<?x', '<w:p>'])
+    t.is(await textOf('docx', commented(comment)), 'one\n\ntwo\n\n', comment);
+  t.is(await textOf('docx', makeDocx('<w:p><w:r><w:t>a<?x <!-- ?>b</w:t></w:r></w:p>')), 'ab\n\n');
+  for (const start of ['<!--', '<?x ', '<![CDATA['])
+    t.regex(await reasonFor('docx', makeDocx(start.repeat(100_000))), /^The file is damaged or incomplete/, start);
+});
+
 test('an extension of a cell adds nothing to its text', async (t) => {
   const extension = '<extLst><ext uri="x"><x:v>9</x:v><x:is><x:t>hidden</x:t></x:is></ext></extLst>';
   const row = `<row><c><v>1</v>${extension}</c><c t="inlineStr"><is><t>shown</t></is>${extension}</c></row>`;
