@@ -150,9 +150,9 @@ function refusalOf(error: unknown): string | undefined {
   return isDomainError(error, 'notFound') ? 'The knowledge base was deleted.' : undefined;
 }
 
-/** Undefined for an outage. */
+/** Undefined for an outage, or while another unit has not got a new key of the mesh yet. */
 function faultOf(error: unknown): typeof defect | undefined {
   const what = misconfigurationOf(error);
   if (what !== undefined) return what === 'account' ? emptyAccount : misconfiguration;
-  return isDomainError(error, 'unavailable') ? undefined : defect;
+  return isDomainError(error, 'unavailable') || isDomainError(error, 'unauthenticated') ? undefined : defect;
 }

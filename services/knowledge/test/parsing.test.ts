@@ -1,5 +1,5 @@
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
-import { badRequest, unavailable } from '@parley/kernel/errors';
+import { badRequest, unauthenticated, unavailable } from '@parley/kernel/errors';
 import type { Database } from '@parley/postgres/database/types';
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
 import { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
@@ -289,23 +289,27 @@ for (const [what, cause, skip, reason] of [
   });
 }
 
-test('a text waits for identity as long as for the embeddings endpoint, and is then FAILED', async (t) => {
-  const uploaded = await queuedUpload(t);
-  const { app } = uploaded;
-  let asked = 0;
-  const last = createGate();
-  app.identity.before = async () => {
-    asked += 1;
-    if (asked > 1) await last.pass();
-    throw unavailable('identity is away');
-  };
-  await complete(uploaded, textOf(1));
-  await eventually('it waits', () => skipAttempts(app.database, 'knowledge.index', 1_499));
-  t.is((await shown(uploaded)).parseStatus, 'PARSING');
-  last.open();
-  await reaches(uploaded, 'FAILED');
-  t.regex((await shown(uploaded)).parseError ?? '', /was away for too long/u);
-});
+for (const [what, error] of [
+  ['is away', unavailable('identity is away')],
+  ['refuses the key of the mesh', unauthenticated('This port takes calls from the mesh only')],
+] as const)
+  test(`a text waits for identity that ${what} as long as for the embeddings endpoint, and is then FAILED`, async (t) => {
+    const uploaded = await queuedUpload(t);
+    const { app } = uploaded;
+    let asked = 0;
+    const last = createGate();
+    app.identity.before = async () => {
+      asked += 1;
+      if (asked > 1) await last.pass();
+      throw error;
+    };
+    await complete(uploaded, textOf(1));
+    await eventually('it waits', () => skipAttempts(app.database, 'knowledge.index', 1_499));
+    t.is((await shown(uploaded)).parseStatus, 'PARSING');
+    last.open();
+    await reaches(uploaded, 'FAILED');
+    t.regex((await shown(uploaded)).parseError ?? '', /was away for too long/u);
+  });
 
 test('an outage uses up no patience with a refused key or a defect', async (t) => {
   const uploaded = await queuedUpload(t);
