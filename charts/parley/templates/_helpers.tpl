@@ -58,6 +58,11 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/* A value as it was written: Helm has all numbers as floats, and would write large ones as 1e+06. */}}
+{{- define "parley.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end }}
+{{- end }}
+
 {{/* What a unit reads that is no secret: its ports, the addresses of the units that it uses, and its settings from values. */}}
 {{- define "parley.config" -}}
 {{- $root := .root }}
@@ -84,7 +89,7 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{- $config := mergeOverwrite (deepCopy $root.Values.config) .values.env }}
 {{- range $setting, $value := $config }}
 {{- if or (has $setting $unit.settings) (hasPrefix "OTEL_" $setting) }}
-{{ $setting }}: {{ $value | toString | quote }}
+{{ $setting }}: {{ include "parley.text" $value | quote }}
 {{- end }}
 {{- end }}
 {{- range $unit.required }}

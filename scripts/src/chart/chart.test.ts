@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings } from '@parley/kernel/config';
 import { settingsOfUnit } from '@parley/local/settings';
+import { statementTimeoutMs } from '@parley/postgres/database/migrate';
 import { addressSettings } from '@parley/unit/address-settings';
 import { unitNames, units } from '@parley/units';
 import test from 'ava';
@@ -241,8 +242,26 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ terminationGracePeriodSeconds: 20 }, /terminationGracePeriodSeconds/],
     [{ preStopSeconds: 30 }, /terminationGracePeriodSeconds/],
     [{ 'units.gatewy': {} }, /gatewy/],
+    [{ 'units.agent.replicas': 20 }, /units\.agent\.autoscaling\.maxReplicas: is below replicas/],
+    [{ ingress: { enabled: true, hosts: ['a.test'] } }, /config\.TRUSTED_PROXIES is required with ingress\.enabled/],
   ];
   for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
+});
+
+chartTest('a number reaches its unit as it was written', async (t) => {
+  const manifests = await render('small', {
+    'config.IDP_ONE_CLIENT_ID': 1_234_567_890,
+    'config.OTEL_TRACES_SAMPLER_ARG': 0.1,
+  });
+  const { IDP_ONE_CLIENT_ID, OTEL_TRACES_SAMPLER_ARG } = environmentOf(manifests, 'identity').data;
+  t.deepEqual([IDP_ONE_CLIENT_ID, OTEL_TRACES_SAMPLER_ARG], ['1234567890', '0.1']);
+});
+
+chartTest('a hook may take as long as a migration, or as an operator says', async (t) => {
+  const secondsOf = async (set: object) =>
+    ofKind(await render('small', set), 'Job').map(({ spec }) => spec.activeDeadlineSeconds);
+  for (const seconds of await secondsOf({})) t.true(seconds > statementTimeoutMs / 1_000, `${seconds} s`);
+  t.deepEqual(await secondsOf({ 'migrations.deadlineSeconds': 7_200 }), [7_200, 7_200]);
 });
 
 chartTest('Kafka consumers are scaled by the groups and topics that they have, and turns by a metric', async (t) => {

@@ -31,6 +31,7 @@ export interface Spec {
   minReplicaCount?: number;
   selector: unknown;
   template: { spec: PodSpec };
+  activeDeadlineSeconds: number;
   scaleTargetRef: { name: string };
   triggers: { metadata: { consumerGroup?: string; query?: string } }[];
   policyTypes: string[];

@@ -23,7 +23,7 @@ export interface MigrateOptions {
 }
 
 /** Long, because creating an index on a large table takes minutes. */
-const statementTimeoutMs = 15 * 60_000;
+export const statementTimeoutMs = 15 * 60_000;
 /**
  * Short, because all other statements on that table wait behind the migration: it rolls back, lets them proceed, and
  * retries.
