@@ -36,6 +36,7 @@ export function serverErrors(log: Logger) {
 }
 
 const refusals = new Set(Object.values(errorTable).flatMap(({ grpc, http }) => (http < 500 ? grpc : [])));
+refusals.delete(errorTable.unauthenticated.grpc); // clients are not asked who they are here, only units
 
 /** Of a call that has thrown. */
 export function outcomeOf(error: unknown): Outcome {
