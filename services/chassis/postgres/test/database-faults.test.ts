@@ -202,6 +202,28 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
 });
 
 onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
+  test('a database that answers others is available while no connection is free', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const [first, second] = [createGate(), createGate()];
+    const held = [first, second].map((gate) => database.transact(1, () => gate.pass()));
+    t.teardown(() => second.open());
+    const pinged = database.ping();
+    first.open();
+    await t.notThrowsAsync(pinged);
+    second.open();
+    await Promise.all(held);
+  });
+
+  test('a database that answers nobody is unavailable', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const gate = createGate();
+    t.teardown(() => gate.open());
+    const held = database.transact(1, () => gate.pass());
+    t.like(await t.throwsAsync(database.ping()), { kind: 'unavailable' });
+    gate.open();
+    await held;
+  });
+
   test('two deadlocked transactions both succeed', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, async (db) => {
