@@ -1,0 +1,328 @@
+/** A chart of one or more queries of Prometheus. */
+interface Panel {
+  title: string;
+  /** Of Grafana, such as `s`, `short`, `percentunit`. */
+  unit: string;
+  /** The legend of each series, by its query. */
+  queries: Record<string, string>;
+  /** What an operator does when it looks wrong. */
+  description: string;
+}
+
+export interface Dashboard {
+  title: string;
+  /** Whether it shows the unit that is chosen, in place of all. */
+  isOfUnit?: boolean;
+  panels: Panel[];
+}
+
+/** The labels of the installation that is looked at. */
+export const here = 'namespace="$namespace"';
+const ofUnit = `${here}, unit="$unit"`;
+const rate = (metric: string, labels = here) => `rate(${metric}{${labels}}[$__rate_interval])`;
+const quantile = (q: number, metric: string, by: string, labels = here) =>
+  `histogram_quantile(${q}, sum by (le, ${by}) (${rate(`${metric}_bucket`, labels)}))`;
+const meanOf = (metric: string, by: string, labels = here) =>
+  `sum by (${by}) (${rate(`${metric}_sum`, labels)}) / sum by (${by}) (${rate(`${metric}_count`, labels)})`;
+
+const graph = 'parley_graph_duration_seconds';
+const rpc = 'parley_rpc_duration_seconds';
+const model = 'gen_ai_client_operation_duration_seconds';
+const atGateway = `${here}, unit="gateway"`;
+
+/** What the chart's dashboards show, by their name. */
+export const dashboards: Record<string, Dashboard> = {
+  overview: {
+    title: 'Parley: overview',
+    panels: [
+      {
+        title: 'Operations of clients',
+        unit: 'reqps',
+        queries: { [`sum by (outcome) (${rate(`${graph}_count`, atGateway)})`]: '{{outcome}}' },
+        description: '`error` are failures of ours, `refused` are bad input, wrong credentials and limits.',
+      },
+      {
+        title: 'Operations that fail',
+        unit: 'reqps',
+        queries: {
+          [`sum by (operation) (${rate(`${graph}_count`, `${atGateway}, outcome="error"`)}) > 0`]: '{{operation}}',
+        },
+        description: 'Read the log of the gateway for the operation, then that of the unit that answers it.',
+      },
+      {
+        title: 'Time of operations, p95',
+        unit: 's',
+        queries: { [`topk(10, ${quantile(0.95, graph, 'operation', atGateway)})`]: '{{operation}}' },
+        description: 'The ten slowest. Those that wait for a model take as long as the model.',
+      },
+      {
+        title: 'First words of a reply',
+        unit: 's',
+        queries: {
+          [quantile(0.5, 'parley_session_first_chunk_seconds', 'unit')]: 'p50',
+          [quantile(0.95, 'parley_session_first_chunk_seconds', 'unit')]: 'p95',
+        },
+        description:
+          "From the message to the reply's first chunk. Compare with the model's own on the dashboard of conversations.",
+      },
+      {
+        title: 'Turns',
+        unit: 'short',
+        queries: {
+          [`sum(parley_session_turns_running{${here}})`]: 'running',
+          [`max(parley_session_turns_waiting{${here}})`]: 'waiting',
+        },
+        description:
+          'Turns that wait while few run: a model provider is slow or kept out. Else raise maxReplicas of session and agent.',
+      },
+      {
+        title: 'Requests and calls that wait at gateways',
+        unit: 'short',
+        queries: {
+          [`sum(parley_requests_waiting{${here}})`]: 'requests',
+          [`sum(parley_subgraph_calls_waiting{${here}})`]: 'calls of subgraphs',
+          [`sum(parley_credential_checks_waiting{${here}})`]: 'checks of credentials',
+          [`sum(parley_subscriptions_waiting{${here}})`]: 'subscriptions',
+          [`sum(parley_replayed_events_waiting{${here}})`]: 'replayed events',
+        },
+        description: 'What waits is served fairly by tenant. If it stays, a unit behind is slow: see its dashboard.',
+      },
+      {
+        title: 'Oldest event that is not published',
+        unit: 's',
+        queries: { [`max by (unit) (parley_outbox_oldest_seconds{${here}})`]: '{{unit}}' },
+        description: 'Kafka does not take events. They are kept in the database and follow by themselves.',
+      },
+      {
+        title: 'Events that wait for a consumer',
+        unit: 'short',
+        queries: { [`sum by (unit) (parley_consumer_lag{${here}})`]: '{{unit}}' },
+        description: 'Read its log for events that fail; if there are none, raise its maxReplicas.',
+      },
+      {
+        title: 'Delay of event loops, p99',
+        unit: 's',
+        queries: { [`max by (unit) (nodejs_eventloop_lag_p99_seconds{${here}})`]: '{{unit}}' },
+        description: 'The worst process of each unit. Idle ones have 0.02 s; above 0.1 s it has too little CPU.',
+      },
+      {
+        title: 'Models that are not asked now',
+        unit: 'short',
+        queries: {
+          [`max by (gen_ai_provider_name, gen_ai_request_model) (parley_agent_model_kept_out{${here}})`]:
+            '{{gen_ai_provider_name}} {{gen_ai_request_model}}',
+        },
+        description: 'They failed or limit requests; fallbacks answer. Check status, key and quota at the provider.',
+      },
+      {
+        title: 'Throttles without Redis',
+        unit: 'reqps',
+        queries: { [`sum(${rate('parley_throttle_degraded_total')})`]: 'requests' },
+        description: 'Gateways count requests alone, because Redis does not answer.',
+      },
+      {
+        title: 'Processes',
+        unit: 'short',
+        queries: { [`count by (unit) (process_start_time_seconds{${here}})`]: '{{unit}}' },
+        description: 'Those whose metrics are read.',
+      },
+    ],
+  },
+  unit: {
+    title: 'Parley: one unit',
+    isOfUnit: true,
+    panels: [
+      {
+        title: 'gRPC calls that it serves',
+        unit: 'reqps',
+        queries: { [`sum by (outcome) (${rate(`${rpc}_count`, ofUnit)})`]: '{{outcome}}' },
+        description: '`error` are failures of ours, `refused` those of callers.',
+      },
+      {
+        title: 'Time of gRPC calls, p95',
+        unit: 's',
+        queries: { [`topk(10, ${quantile(0.95, rpc, 'method', ofUnit)})`]: '{{method}}' },
+        description: 'The ten slowest methods. Streams last as long as they are followed.',
+      },
+      {
+        title: 'GraphQL fields that it serves',
+        unit: 'reqps',
+        queries: { [`sum by (operation, outcome) (${rate(`${graph}_count`, ofUnit)})`]: '{{operation}} {{outcome}}' },
+        description: 'Of a subgraph, or of the gateway as a whole.',
+      },
+      {
+        title: 'Time of GraphQL fields, p95',
+        unit: 's',
+        queries: { [`topk(10, ${quantile(0.95, graph, 'operation', ofUnit)})`]: '{{operation}}' },
+        description: 'Compare with that of the gateway: the difference is the way there.',
+      },
+      {
+        title: 'CPU',
+        unit: 'percentunit',
+        queries: { [rate('process_cpu_seconds_total', ofUnit)]: '{{pod}}' },
+        description: 'Of one core, by process. JavaScript uses one.',
+      },
+      {
+        title: 'Memory',
+        unit: 'bytes',
+        queries: {
+          [`process_resident_memory_bytes{${ofUnit}}`]: '{{pod}}',
+          [`nodejs_heap_size_used_bytes{${ofUnit}}`]: '{{pod}} heap',
+          [`nodejs_external_memory_bytes{${ofUnit}}`]: '{{pod}} buffers',
+        },
+        description: 'Above its limit a process is killed.',
+      },
+      {
+        title: 'Delay of the event loop',
+        unit: 's',
+        queries: {
+          [`nodejs_eventloop_lag_p50_seconds{${ofUnit}}`]: '{{pod}} p50',
+          [`nodejs_eventloop_lag_p99_seconds{${ofUnit}}`]: '{{pod}} p99',
+        },
+        description: 'How long everything else waits for what runs.',
+      },
+      {
+        title: 'Garbage collection',
+        unit: 'percentunit',
+        queries: { [`sum by (kind) (${rate('nodejs_gc_duration_seconds_sum', ofUnit)})`]: '{{kind}}' },
+        description: 'The part of the time that goes into it. Much of `major` means too little memory.',
+      },
+      {
+        title: 'Database connections',
+        unit: 'short',
+        queries: {
+          [`parley_database_connections_used{${ofUnit}}`]: '{{pod}} used',
+          [`parley_database_transactions_waiting{${ofUnit}}`]: '{{pod}} waiting',
+        },
+        description: 'Transactions that wait: the database is slow, or DATABASE_POOL_SIZE is small for what it can do.',
+      },
+      {
+        title: 'Open files and sockets',
+        unit: 'short',
+        queries: { [`process_open_fds{${ofUnit}}`]: '{{pod}}', [`process_max_fds{${ofUnit}}`]: '{{pod}} at most' },
+        description: 'Of a gateway mostly sockets of clients.',
+      },
+    ],
+  },
+  conversations: {
+    title: 'Parley: conversations',
+    panels: [
+      {
+        title: 'Messages and sessions',
+        unit: 'reqps',
+        queries: {
+          [`sum by (operation) (${rate(`${graph}_count`, `${atGateway}, operation=~"startSession|sendMessage|endSession"`)})`]:
+            '{{operation}}',
+        },
+        description: 'As clients ask for them.',
+      },
+      {
+        title: 'First words of a reply, and those of models',
+        unit: 's',
+        queries: {
+          [quantile(0.5, 'parley_session_first_chunk_seconds', 'unit')]: 'reply p50',
+          [quantile(0.95, 'parley_session_first_chunk_seconds', 'unit')]: 'reply p95',
+          [quantile(0.5, 'gen_ai_client_operation_time_to_first_chunk_seconds', 'gen_ai_request_model')]:
+            '{{gen_ai_request_model}} p50',
+        },
+        description: 'The distance between both is ours.',
+      },
+      {
+        title: 'Calls of models',
+        unit: 'reqps',
+        queries: {
+          [`sum by (gen_ai_provider_name, gen_ai_request_model) (${rate(`${model}_count`)})`]:
+            '{{gen_ai_provider_name}} {{gen_ai_request_model}}',
+        },
+        description: 'By who was asked.',
+      },
+      {
+        title: 'Time of calls of models',
+        unit: 's',
+        queries: { [meanOf(model, 'gen_ai_request_model')]: '{{gen_ai_request_model}}' },
+        description: 'The mean.',
+      },
+      {
+        title: 'Calls of models that wait',
+        unit: 'short',
+        queries: { [`sum(parley_agent_model_calls_waiting{${here}})`]: 'waiting' },
+        description: 'For one of SESSION_TURNS_AT_ONCE places of a provider.',
+      },
+      {
+        title: 'Replies by a fallback',
+        unit: 'reqps',
+        queries: { [`sum by (from, to) (${rate('parley_agent_model_fallbacks_total')})`]: '{{from}} to {{to}}' },
+        description: 'The first choice could not answer.',
+      },
+      {
+        title: 'Evaluations and texts being made',
+        unit: 'short',
+        queries: {
+          [`sum(parley_judgements_running{${here}})`]: 'evaluations',
+          [`sum(parley_agent_text_generations_running{${here}})`]: 'texts',
+        },
+        description: 'Under way.',
+      },
+      {
+        title: 'Documents',
+        unit: 'short',
+        queries: {
+          [`sum(parley_parser_documents_running{${here}})`]: 'being read',
+          [`sum(parley_knowledge_indexing{${here}})`]: 'being embedded',
+          [`sum(parley_knowledge_bases_moving{${here}})`]: 'bases moving to another model',
+        },
+        description: 'Under way.',
+      },
+      {
+        title: 'Documents read, by outcome',
+        unit: 'reqps',
+        queries: { [`sum by (type, outcome) (${rate('parley_parser_documents_total')})`]: '{{type}} {{outcome}}' },
+        description: 'Whatever is not `parsed` has its reason in the log of parser.',
+      },
+    ],
+  },
+  money: {
+    title: 'Parley: money',
+    panels: [
+      {
+        title: 'Spend in an hour, by model',
+        unit: 'currencyUSD',
+        queries: {
+          [`sum by (gen_ai_provider_name, gen_ai_request_model) (increase(parley_agent_spend_usd_total{${here}}[1h]))`]:
+            '{{gen_ai_provider_name}} {{gen_ai_request_model}}',
+        },
+        description: 'What calls of models have cost by the price table. What each tenant owes: scripts/admin usage.',
+      },
+      {
+        title: 'Spend in an hour, by operation',
+        unit: 'currencyUSD',
+        queries: { [`sum by (operation) (increase(parley_agent_spend_usd_total{${here}}[1h]))`]: '{{operation}}' },
+        description: 'Conversations, evaluations and single texts.',
+      },
+      {
+        title: 'Spend of the last 24 hours',
+        unit: 'currencyUSD',
+        queries: { [`sum(increase(parley_agent_spend_usd_total{${here}}[24h]))`]: 'USD' },
+        description: 'Of all tenants. PLATFORM_MONTHLY_CEILING_USD bounds it.',
+      },
+      {
+        title: 'Tokens of a call',
+        unit: 'short',
+        queries: {
+          [meanOf('gen_ai_client_token_usage', 'gen_ai_request_model, gen_ai_token_type')]:
+            '{{gen_ai_request_model}} {{gen_ai_token_type}}',
+        },
+        description: 'The mean, as providers count them.',
+      },
+      {
+        title: 'Tokens in a second',
+        unit: 'short',
+        queries: {
+          [`sum by (gen_ai_request_model, gen_ai_token_type) (${rate('gen_ai_client_token_usage_sum')})`]:
+            '{{gen_ai_request_model}} {{gen_ai_token_type}}',
+        },
+        description: 'By model.',
+      },
+    ],
+  },
+};
