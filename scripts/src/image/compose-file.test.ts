@@ -56,6 +56,14 @@ composeTest('each unit has a service, by its image and without rights', async (t
   t.deepEqual(all.topics?.command, ['topics', '--replication', '1']);
 });
 
+composeTest('the database has pgvector as new as the schemas need it', async (t) => {
+  const [, version = ''] = /pgvector:([\d.]+)-/u.exec((await services()).postgres?.image ?? '') ?? [];
+  const needed = units.flatMap(({ schema }) => schema?.extensions?.vector ?? []);
+  t.true(needed.length > 0);
+  for (const least of needed)
+    t.true(version.localeCompare(least, 'en', { numeric: true }) >= 0, `${version} < ${least}`);
+});
+
 composeTest('each unit accepts the environment that it gets, and reads all of it', async (t) => {
   const [all, keys] = [await services(), await secrets(emptyFolder(t))];
   for (const unit of units as readonly ListedUnit[]) {
