@@ -33,8 +33,11 @@ interface TurnOptions extends BenchOptions {
   overLangGraph: number;
 }
 
-/** The turns of a conversation: what a turn costs may grow with those before. */
+/** The turns of a conversation that are measured. */
 const length = 10;
+
+/** The turns before those in a long conversation: what a turn costs may grow with them. */
+const before = 40;
 
 /** The turns after which V8 has compiled most of what a turn needs. */
 const warmUp = 1_500;
@@ -64,8 +67,8 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     cpu: () => ({}),
   };
 
-  /** New conversations, so many at once, and again until there were enough turns. */
-  async function period(system: System, count: number) {
+  /** New conversations, so many at once, and again until there were enough turns. @param earlier turns of each that do not count */
+  async function period(system: System, count: number, earlier = 0) {
     const turns = short ? 1 : length;
     const least = short ? 0 : (system.least ?? 0);
     const rest = () => delay(short ? 20 : 300); // work after the reply is a cost of the turn, too
@@ -75,13 +78,14 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     do {
       await using conversations = new AsyncDisposableStack();
       const opened = await oneByOne(count, async () => conversations.use(await system.open()));
+      const talk = (each: number) =>
+        atOnce(count, (index) => oneByOne(each, async () => opened[index]?.firstChunkMs(content) ?? Number.NaN));
+      await talk(earlier);
       await rest();
       const counts = await system.counts?.();
       const cpu = system.cpu();
       const begunAt = performance.now();
-      const ofEach = await atOnce(count, (index) =>
-        oneByOne(turns, async () => opened[index]?.firstChunkMs(content) ?? Number.NaN),
-      );
+      const ofEach = await talk(turns);
       seconds += (performance.now() - begunAt) / 1_000;
       await rest();
       add(used, system.cpu(), cpu);
@@ -104,19 +108,32 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     for (const system of [own, skeleton]) await period({ ...system, least: warmUp }, 16);
   }
   const figures: Figure[] = [];
-  for (const count of short ? [1, 4] : [1, 16, 50]) {
-    say(`what a turn costs, ${count} at once, ${rounds} rounds`);
+  const cases = short
+    ? [
+        { count: 1, earlier: 0 },
+        { count: 4, earlier: 1 },
+      ]
+    : [
+        { count: 1, earlier: 0 },
+        { count: 16, earlier: 0 },
+        { count: 16, earlier: before },
+        { count: 50, earlier: 0 },
+      ];
+  for (const { count, earlier } of cases) {
+    const title = `turn, ${count} at once${earlier ? `, after ${earlier}` : ''}`;
+    say(`${title}: what it costs, ${rounds} rounds`);
     const others = [skeleton, ...(langGraph ? [langGraph] : [])].filter(({ most = count }: System) => count <= most);
+    const measure = (system: System) => period(system, count, earlier);
     const round = async () => {
       const model = await period(direct, count);
-      const ours = await period(own, count);
-      return { model, ours, others: await oneByOne(others.length, (index) => period(others[index] as System, count)) };
+      const ours = await measure(own);
+      return { model, ours, others: await oneByOne(others.length, (index) => measure(others[index] as System)) };
     };
     await round(); // another warm-up
     const measured = await oneByOne(rounds, round);
     type Round = (typeof measured)[number];
     const show = (name: string, unit: Unit, pick: (each: Round) => number, bound = {}) =>
-      void figures.push(figure(`turn, ${count} at once: ${name}`, medianOf(measured, pick), unit, bound));
+      void figures.push(figure(`${title}: ${name}`, medianOf(measured, pick), unit, bound));
 
     show('rate', '/s', ({ ours }) => ours.rate);
     show("first chunk over the model's own, p50", 'ms', ({ ours, model }) => ours.p50 - model.p50);
