@@ -2,14 +2,18 @@ import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { chunkWriter } from './chunk-writer.ts';
 
-test('chunks of one tick are written as one', async (t) => {
+test('the first chunk is written at once, and later ones of one tick as one', async (t) => {
   const written: string[] = [];
   const chunks = chunkWriter(async (text) => void written.push(text));
-  for (const text of ['a', '', 'b', 'c']) chunks.push(text);
+  chunks.push('');
+  chunks.push('a');
+  t.deepEqual(written, ['a']);
+  await chunks.flush();
+  for (const text of ['b', '', 'c']) chunks.push(text);
   await chunks.flush();
   chunks.push('d');
   await chunks.flush();
-  t.deepEqual(written, ['abc', 'd']);
+  t.deepEqual(written, ['a', 'bc', 'd']);
   t.is(chunks.text, 'abcd');
 });
 
