@@ -69,19 +69,22 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), []);
   });
 
-  test('a lost connection causes a retry of a read-only transaction, but not of a writing one', async (t) => {
+  test('a lost connection causes a retry of a transaction that reads only or commits at once, but of no other', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, (db) => addNote(db, 'kept'));
-    const runs = { read: 0, transact: 0 };
-    const losing = (how: keyof typeof runs) =>
-      database[how](1, async (db) => {
+    const runs = { read: 0, atOnce: 0, transact: 0 };
+    const losing = (how: keyof typeof runs) => {
+      const work = async (db: TenantDb) => {
         runs[how] += 1;
         if (runs[how] === 1) await refuse(db, '57P01');
         return texts(db);
-      });
+      };
+      return how === 'read' ? database.read(1, work) : database.transact(1, work, { commitsAtOnce: how === 'atOnce' });
+    };
     t.deepEqual(await losing('read'), ['kept']);
+    t.deepEqual(await losing('atOnce'), ['kept']);
     t.like(await t.throwsAsync(losing('transact')), { kind: 'unavailable' });
-    t.deepEqual(runs, { read: 2, transact: 1 });
+    t.deepEqual(runs, { read: 2, atOnce: 2, transact: 1 });
   });
 
   test('a lock timeout is unavailable and rolls its transaction back', async (t) => {

@@ -642,6 +642,54 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.read(1, ({ knex }) => knex('notes').pluck('text')), ['a note']);
   });
 
+  test('a transaction that commits at once does not wait for what its statements answer', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const gate = createGate();
+    let isEnded = false;
+    const writing = database.transact(
+      1,
+      async (db) => {
+        db.afterCommit(() => {
+          isEnded = true;
+        });
+        const ids = await Promise.all(['one', 'two'].map((text) => addNote(db, text)));
+        await gate.pass();
+        return ids.length;
+      },
+      { commitsAtOnce: true },
+    );
+    await eventually('both are committed', async () => (await database.transact(1, countNotes)) === 2);
+    t.false(isEnded);
+    gate.open();
+    t.is(await writing, 2);
+    t.true(isEnded);
+  });
+
+  test('a transaction that commits at once commits nothing where a statement fails, and takes none later', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const atOnce = (work: (db: TenantDb) => Promise<unknown>) => database.transact(1, work, { commitsAtOnce: true });
+    const divide = ({ knex }: TenantDb) => knex.raw('SELECT 1 / cast(? AS integer)', [0]);
+
+    const failing = atOnce((db) => Promise.all([addNote(db, 'never'), divide(db), addNote(db, 'never')]));
+    t.like(await t.throwsAsync(failing), { code: '22012' });
+    await t.throwsAsync(
+      atOnce((db) => Promise.all([addNote(db, 'never'), divide(db).catch(() => undefined)])),
+      { message: /its error was swallowed/ },
+    );
+    await t.throwsAsync(
+      atOnce(async () => {
+        throw new Error('no');
+      }),
+      { message: 'no' },
+    );
+    t.is(await database.transact(1, countNotes), 0);
+    await t.throwsAsync(
+      atOnce(async (db) => [await addNote(db, 'committed'), await addNote(db, 'too late')]),
+      { message: /already complete/ },
+    );
+    t.deepEqual(await database.transact(1, texts), ['committed']);
+  });
+
   test('of statements made at once the one that failed is reported, not those refused for it', async (t) => {
     const database = await testSchema(t, notesSchema);
     for (let depth = 0; depth < 4; depth += 1) {

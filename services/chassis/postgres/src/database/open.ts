@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { SpanKind, trace } from '@opentelemetry/api';
 import {
   isDatabaseError,
@@ -63,6 +64,9 @@ const oneAtATime = { inFlight: 1 };
 
 const tracer = trace.getTracer('parley.database');
 
+/** The end of what runs without waiting for input or output. */
+const untilNextTick = promisify(process.nextTick);
+
 /** Whether a statement was refused because one before it, in the same transaction, had failed. */
 const isAborted = (error: unknown) => isDatabaseError(error) && error.code === '25P02';
 
@@ -125,7 +129,7 @@ export function openDatabase(options: DatabaseOptions): Database {
    * the run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of
    * them no longer fitted.
    */
-  async function run<T>(opening: Opening, kind: string, work: Work<T>): Promise<T> {
+  async function run<T>(opening: Opening, kind: string, work: Work<T>, commitsAtOnce = false): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     let effects: (() => void)[] = [];
     let woken = new Set<string>();
@@ -161,21 +165,24 @@ export function openDatabase(options: DatabaseOptions): Database {
         isEnding = true;
         return value;
       }, how);
-    const read = async (how: Opening) => {
-      const sent = Promise.withResolvers<void>();
-      let reading: Promise<T> | undefined;
-      const readAndEnd = async (transaction: Knex.Transaction) => {
-        reading = Promise.resolve(work(begin(transaction), async () => false)); // once, where it is a query of knex
-        await Promise.race([sent.promise, reading]);
+    /** Sends COMMIT as soon as `allSent` resolves. */
+    const sendAtOnce = async (how: Opening, allSent: () => Promise<unknown>) => {
+      let working: Promise<T> | undefined;
+      const workAndEnd = async (transaction: Knex.Transaction) => {
+        working = Promise.resolve(work(begin(transaction), async () => false)); // once, where it is a query of knex
+        await Promise.race([allSent(), working]);
       };
       try {
-        const config: Opening = { ...how, sent: sent.resolve };
-        await pool.transaction(readAndEnd, config);
+        await pool.transaction(workAndEnd, how);
       } catch (error) {
-        await reading; // its own error says more
+        await working; // its own error says more
         throw error;
       }
-      return reading as Promise<T>;
+      return working as Promise<T>;
+    };
+    const read = (how: Opening) => {
+      const sent = Promise.withResolvers<void>();
+      return sendAtOnce({ ...how, sent: sent.resolve }, () => sent.promise);
     };
     const attempt = (unprepared: boolean) => {
       const opened = () => {
@@ -185,11 +192,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       begun = false;
       isStale = false;
       isEnding = false;
-      return opening.readOnly ? read(how) : write(how);
+      if (opening.readOnly) return read(how);
+      return commitsAtOnce ? sendAtOnce(how, untilNextTick) : write(how);
     };
     const isUndone = (error: unknown) => {
       // Not begun: the pool returned a connection that had been lost while idle. COMMIT was not sent.
-      if (isLostConnection(error)) return !isTimedOut && (!begun || opening.readOnly === true);
+      if (isLostConnection(error)) return !isTimedOut && (!begun || opening.readOnly === true || commitsAtOnce);
       return isRolledBack(error);
     };
     async function attempts(): Promise<T> {
@@ -254,7 +262,12 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options: TransactOptions = {}) {
       return inTurn(options, () =>
-        run({ opening: settings(roles.tenant, tenantId) }, 'transact', (db) => work({ ...db, tenantId })),
+        run(
+          { opening: settings(roles.tenant, tenantId) },
+          'transact',
+          (db) => work({ ...db, tenantId }),
+          options.commitsAtOnce,
+        ),
       );
     },
 
@@ -265,8 +278,11 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     async transactShared<T>(work: (db: SharedDb) => Promise<T>, options: TransactOptions = {}) {
       return inTurn(options, () =>
-        run({ opening: settings(roles.shared, undefined) }, 'transactShared', (db, aborted) =>
-          work(sharedDb(db, aborted)),
+        run(
+          { opening: settings(roles.shared, undefined) },
+          'transactShared',
+          (db, aborted) => work(sharedDb(db, aborted)),
+          options.commitsAtOnce,
         ),
       );
     },

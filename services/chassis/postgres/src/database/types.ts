@@ -80,6 +80,13 @@ export interface TransactOptions {
   turn?: Parties<'user' | 'tenant' | 'row'> | undefined;
   /** Aborted when the caller has left: a transaction that still waits for its turn then rejects with `unavailable`. */
   gone?: AbortSignal | undefined;
+  /**
+   * COMMIT is sent with the statements of `work`, without waiting for their results: one round trip less, and locks are held for less
+   * time. All have to be made at once; a later one rejects. What is to undo the transaction has to fail in the database, since
+   * `work` can no longer do it by rejecting. It also runs again where the connection was lost while it may have been committing, so
+   * a second run must change nothing. Default false.
+   */
+  commitsAtOnce?: boolean | undefined;
 }
 
 /**
