@@ -3,6 +3,7 @@ import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { noTenant } from '../src/database/identifiers.ts';
+import { rowsBy } from '../src/database/rows.ts';
 import { jobRunner } from '../src/jobs/job-runner.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import {
@@ -92,6 +93,33 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
     t.is(statements, 1);
     t.deepEqual(await drained(database), ['a']);
+  });
+
+  test('a job gets what a statement sent together with its append has written', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const seen: unknown[] = [];
+    const handler = async ({ data, tenantId, lease }: Run) => {
+      seen.push(data);
+      await database.transact(tenantId, (db) => lease.complete(db));
+    };
+    await startRunner(t, database, () => undefined, { handler });
+    const sql = `SELECT jsonb_build_object('name', name) FROM effects WHERE tenant_id = :tenantId AND name = :name`;
+    const append = (name: string, running: string) =>
+      database.transact(1, (db) => {
+        const insert = 'INSERT INTO effects (tenant_id, name, attempt) VALUES (:tenantId, :name, 1)';
+        const data = { given: running };
+        const dataSql = { sql, values: { name: running } };
+        return Promise.all([
+          rowsBy(db.knex)(insert, { tenantId: 1, name }),
+          jobs(db).append({ kind, key: 'k', data, dataSql }),
+        ]);
+      });
+
+    await append('one', 'one');
+    await append('two', 'none');
+
+    t.deepEqual(await drained(database), ['one', 'two']);
+    t.deepEqual(seen, [{ given: 'one', name: 'one' }, { given: 'none' }]);
   });
 
   test('a claimed job whose transaction rolls back never starts, and frees its slot and key', async (t) => {
