@@ -17,7 +17,7 @@ export const parserSettings = {
   timeoutMs: setting(
     'PARSER_TIMEOUT_MS',
     positiveInt.default(60_000),
-    'How long reading one document may take; then it is FAILED.',
+    'Processor time that reading one document may take; by the clock ten times as much, on systems other than Linux as much. Then it is FAILED.',
   ),
   maxMemoryMb: setting(
     'PARSER_MAX_MEMORY_MB',

@@ -36,6 +36,7 @@ export class FileProblem extends Error {
 }
 
 export interface ReadLimits {
+  /** Of processor time. */
   timeoutMs: number;
   maxMemoryMb: number;
   maxCharacters: number;

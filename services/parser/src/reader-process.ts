@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { platform } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unavailable } from '@parley/kernel/errors';
@@ -31,6 +32,9 @@ const uncollectedShare = 0.375;
 const watchIntervalMs = 50;
 /** Requests come first where processors are short. At 5 a reader still gets a quarter of one that something else wants all the time. */
 const niceness = 5;
+
+/** By the clock a file may take so many times its processor time: a reader that waits for processors reads no slow file. */
+const longestWait = 10;
 
 /** Without network, writing, processes, threads, code from text, and files other than its own code. */
 export function startReaderProcess(limits: ReadLimits) {
@@ -67,8 +71,14 @@ export function startReaderProcess(limits: ReadLimits) {
         if ((residentMb() ?? 0) > limits.maxMemoryMb) process.kill(new FileProblem('tooMuchMemory'));
       }, watchIntervalMs);
       try {
-        const onTimeout = () => new FileProblem('tooSlow');
-        const answer = await process.perform({ file, limits }, { timeoutMs: limits.timeoutMs, onTimeout });
+        const answer = await process.perform(
+          { file, limits },
+          {
+            maxProcessorMs: limits.timeoutMs,
+            timeoutMs: limits.timeoutMs * (platform() === 'linux' ? longestWait : 1),
+            onTimeout: () => new FileProblem('tooSlow'),
+          },
+        );
         if (!('problem' in answer)) return answer;
         const { problem, found, errorName } = answer;
         throw new FileProblem(problem, { ...(found && { found }), cause: errorName && { name: errorName } });

@@ -82,6 +82,31 @@ test('a file that takes too long is tooSlow, also while its process does not res
   t.is(error.problem, 'tooSlow');
 });
 
+/** A reader whose only process, stopped by a signal, waits as one does that gets no processor; `proceed` ends that. */
+async function starvedReader(t: ExecutionContext, timeoutMs: number) {
+  const reader = readerOf(t, { timeoutMs });
+  await reader.of(1);
+  const signalTo = (name: NodeJS.Signals) => process.kill(reader.started[0]?.pid ?? 0, name);
+  signalTo('SIGSTOP');
+  return { ...reader, proceed: () => signalTo('SIGCONT') };
+}
+
+test('waiting for a processor longer than a file may take is no problem of the file', async (t) => {
+  const timeoutMs = 1_000;
+  const reader = await starvedReader(t, timeoutMs);
+  const begunAt = performance.now();
+  const reading = reader.of(1);
+  await eventually('its time has passed', () => performance.now() - begunAt > 1.5 * timeoutMs);
+  reader.proceed();
+  t.is((await reading).text, 'text');
+  t.is(reader.started.length, 1);
+});
+
+test('a process that takes no processor time at all is ended, too', async (t) => {
+  const reader = await starvedReader(t, 300);
+  await t.throwsAsync(reader.of(1), { instanceOf: FileProblem, message: 'tooSlow' });
+});
+
 test('an aborted reading kills its process and rejects with the reason', async (t) => {
   const reader = readerOf(t, { maxMemoryMb: 4_096 });
   const controller = new AbortController();

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { processorMs } from './processor-time.ts';
 
 export interface TaskProcessOptions {
   /** Sends `ready` once, then one answer to each message. */
@@ -13,15 +14,19 @@ export interface TaskProcessOptions {
   serialization?: 'json' | 'advanced' | undefined;
   /** The process is killed if it has not started by then. Default 60,000. */
   startTimeoutMs?: number | undefined;
-  /** How much nicer the process is than this one, for long tasks beside others' requests. Default 0: timeouts are wall-clock time. */
+  /** How much nicer the process is than this one, for long tasks beside others' requests. Limit their processor time then. Default 0. */
   niceness?: number | undefined;
 }
 
 export interface PerformOptions {
   /** The process is killed when the task takes longer, not counting its start. */
   timeoutMs: number;
+  /** The same for its processor time, on Linux. That does not pass while the process waits for a processor. Default: unlimited. */
+  maxProcessorMs?: number | undefined;
   onTimeout: () => Error;
 }
+
+const watchIntervalMs = 50;
 
 /** The process has ended in a task, by itself or by another's signal. */
 export class TaskProcessDied extends Error {
@@ -78,6 +83,11 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     waiting?.reject(ending ?? new TaskProcessDied(purpose, how));
     exited.resolve();
   };
+  const used = () => processorMs(child.pid ?? 0) ?? 0;
+  const watchProcessorTime = (maxMs: number, onExceeded: () => void): NodeJS.Timeout => {
+    const before = used();
+    return setInterval(() => used() - before > maxMs && onExceeded(), watchIntervalMs);
+  };
   child.on('message', (message: Answer | 'ready') => {
     if (message === 'ready') {
       clearTimeout(starting);
@@ -101,19 +111,22 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     /** Kills it at once: the task under way is rejected with `why`. */
     kill,
     /** @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout` or `kill`; Error if the process was ended. */
-    async perform(task: Task, { timeoutMs, onTimeout }: PerformOptions): Promise<Answer> {
+    async perform(task: Task, { timeoutMs, maxProcessorMs, onTimeout }: PerformOptions): Promise<Answer> {
       if (this.ended || isBusy) throw new Error(`The process ${purpose} takes no task now`);
       isBusy = true;
       setRef(child, true);
       let timer: NodeJS.Timeout | undefined;
+      let watch: NodeJS.Timeout | undefined;
       try {
         await ready.promise; // the start does not count against the task
         waiting = Promise.withResolvers();
         timer = setTimeout(() => kill(onTimeout()), timeoutMs);
+        if (maxProcessorMs !== undefined) watch = watchProcessorTime(maxProcessorMs, () => kill(onTimeout()));
         child.send(task);
         return await waiting.promise;
       } finally {
         clearTimeout(timer);
+        clearInterval(watch);
         waiting = undefined;
         isBusy = false;
         if (!ending) setRef(child, false);
