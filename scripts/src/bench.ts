@@ -6,13 +6,15 @@ import { readOptions } from './read-options.ts';
 const names = Object.keys(parts);
 const usage = `Measures what a person waits for, on this machine, beside the goals; deploy/bench/README.md says how.
 
-  scripts/bench [--rounds N] [--only PART]… [--turns] [--chunks N] [--kept URL] [--short] [--json] [--cpu-prof FOLDER]
+  scripts/bench [--rounds N] [--only PART]… [--turns] [--chunks N] [--others N] [--kept URL]
+                [--short] [--json] [--cpu-prof FOLDER]
 
   --rounds    how often each path is measured in turn; the table has the medians (default 5)
   --only      ${names.join(', ')}; may be given several times (default all)
   --turns     of local and mesh, only what a turn costs
-  --chunks    of knowledge, a base of so many chunks beside the others; 1000000 take an hour to fill
-  --kept      the database in which the chunks of knowledge are kept for the next run
+  --chunks    of retrieval, one more base, of so many chunks; 1000000 take half an hour to fill
+  --others    of retrieval, so many chunks of another tenant in the partition of four bases
+  --kept      the database in which the chunks of retrieval are kept for the next run
   --short     next to nothing of each: shows that it runs, the figures mean nothing
   --json      the figures as JSON
   --cpu-prof  has what is measured write CPU profiles into this folder, which costs some time in all figures
@@ -25,6 +27,7 @@ const { only, short, turns, kept, json, ...given } = readOptions(usage, {
   only: { type: 'string', multiple: true, default: names },
   turns: { type: 'boolean', default: false },
   chunks: { type: 'string' },
+  others: { type: 'string' },
   kept: { type: 'string' },
   short: { type: 'boolean', default: false },
   json: { type: 'boolean' },
@@ -34,6 +37,7 @@ const rounds = Number(given.rounds);
 const wrong =
   ((!Number.isInteger(rounds) || rounds < 1) && '--rounds is a whole number above 0\n') ||
   (given.chunks !== undefined && !(Number(given.chunks) > 100_000) && '--chunks is a number above 100000\n') ||
+  (given.others !== undefined && !(Number(given.others) > 0) && '--others is a number above 0\n') ||
   (!only.every((name) => names.includes(name)) && `--only is one of ${names.join(', ')}\n`);
 if (wrong) {
   process.stderr.write(wrong);
@@ -54,6 +58,7 @@ for (const [name, measure] of Object.entries(parts)) {
     short,
     turnsOnly: turns,
     largest: given.chunks === undefined ? undefined : Number(given.chunks),
+    others: given.others === undefined ? undefined : Number(given.others),
     keptUrl: kept,
     profileFolder: given['cpu-prof'],
     say,

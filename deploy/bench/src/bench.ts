@@ -5,6 +5,7 @@ import { loginsFigures } from './logins.ts';
 import { meshFigures } from './mesh.ts';
 import { modelsFigures } from './models.ts';
 import { parserFigures } from './parser.ts';
+import { retrievalFigures } from './retrieval.ts';
 
 /** The benchmarks. Each returns its figures, or the reason why this machine cannot run it. */
 export const parts = {
@@ -15,4 +16,5 @@ export const parts = {
   models: modelsFigures,
   parser: parserFigures,
   knowledge: knowledgeFigures,
+  retrieval: retrievalFigures,
 };

@@ -12,6 +12,10 @@ export function enginesOf(servers: RunningServers): Root[] {
   return needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
 }
 
+export function namedFor(part: string, figures: readonly Figure[]): Figure[] {
+  return figures.map(({ name, ...measured }) => ({ name: `${part}: ${name}`, ...measured }));
+}
+
 /** The figures of a part that needs real servers, which are started for it. Left out where this machine cannot run one of them. */
 export async function onServers(
   part: string,
@@ -27,8 +31,7 @@ export async function onServers(
       leaveOut(`${part}: without ${absent.engine}: ${absent.reason}`);
       return [];
     }
-    const figures = await measure(servers);
-    return figures.map(({ name, ...measured }) => ({ name: `${part}: ${name}`, ...measured }));
+    return namedFor(part, await measure(servers));
   } finally {
     await servers.stop();
   }

@@ -21,8 +21,10 @@ export interface BenchOptions {
   short: boolean;
   /** Of the meshes, measures only what a turn costs. */
   turnsOnly: boolean;
-  /** The chunks of one more base of knowledge. */
+  /** The chunks of one more base of knowledge, which is alone in its partition. */
   largest?: number | undefined;
+  /** The chunks of another tenant in the partition of several bases. */
+  others?: number | undefined;
   /** A database that keeps the chunks of knowledge for the next run. */
   keptUrl?: string | undefined;
   profileFolder?: string | undefined;

@@ -1,77 +1,102 @@
-import { offlineEmbeddingModel } from '@parley/knowledge/offline-embedding';
-import { retrieveChunks } from '@parley/knowledge/retrieve-chunks';
+import { tenantsOfOnePartition } from '@parley/knowledge/stored-chunks';
 import type { Database } from '@parley/postgres/database/types';
-import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
-import { type Base, documentsOf, findBase, type StoredText, textsOf } from './knowledge-bases.ts';
+import type { RunningServers } from '@parley/servers/start-servers';
+import { Client } from 'pg';
+import { baseFigures } from './base-figures.ts';
+import type { Figure } from './figures.ts';
+import { type Base, fill, openKnowledge } from './knowledge-bases.ts';
+import { namedFor, onServers } from './on-servers.ts';
 import type { BenchOptions } from './processes.ts';
 
-const topK = 20;
-const exactly = 2 ** 31 - 2;
-const byIndex = 1;
+type Sizes = Omit<Base, 'tenantId'>;
 
-/** The time of a whole search by all chunks and by the index, and how many of the best chunks the index finds. */
-export async function retrievalFigures(
-  database: Database,
-  base: Base,
-  title: string,
-  { rounds, short }: BenchOptions,
-): Promise<Figure[]> {
-  const { chunks } = base;
-  const search = await searcher(database, base);
-  const count = short ? 2 : chunks > 100_000 ? 20 : 100;
-  const round = (index: number) =>
-    oneByOne(count, async (n) => {
-      const number = index * count + n;
-      const text = textsOf(base, (number * 37) % documentsOf(base), 1 + number)();
-      const exact = await search(text, exactly);
-      const found = await search(text, byIndex);
-      const shared = exact.keys.filter((key) => found.keys.includes(key)).length;
-      return { exactMs: exact.ms, indexMs: found.ms, recall: shared / exact.keys.length };
-    });
-  await round(rounds); // warm-up
-  const all = await oneByOne(rounds, round);
-  const at = (q: number, which: 'exactMs' | 'indexMs') =>
-    medianOf(all, (each) =>
-      quantile(
-        each.map((one) => one[which]),
-        q,
-      ),
-    );
-  const questions = all.flat();
-  const recall = questions.reduce((sum, each) => sum + each.recall, 0) / questions.length;
-  const name = `${chunks} chunks ${title}`;
-  const leastMs = Math.min(at(0.5, 'exactMs'), at(0.5, 'indexMs'));
-  return [
-    figure(`${name}, exact, p50`, at(0.5, 'exactMs'), 'ms'),
-    figure(`${name}, exact, p99`, at(0.99, 'exactMs'), 'ms'),
-    figure(`${name}, by the index, p50`, at(0.5, 'indexMs'), 'ms'),
-    figure(`${name}, by the index, p99`, at(0.99, 'indexMs'), 'ms'),
-    figure(`${name}, the quicker of the two, p50`, leastMs, 'ms', goalOf(chunks)),
-    figure(`${name}, recall@${topK} of the index`, recall, '×', { atLeast: chunks > 10_000 ? 0.95 : 0.98 }),
+/** Bases of tenants of one partition, in a schema of their own. */
+interface Stage {
+  schema: string;
+  title: string;
+  bases: Sizes[];
+  /** Another tenant's, of which nothing is asked. */
+  others?: Sizes[];
+}
+
+const part = 'retrieval';
+const changed = (chunks: number): Sizes => ({ chunks, isChanged: true });
+
+const few = changed(10_000);
+const many = changed(100_000);
+const several = [few, changed(20_000), changed(50_000), many];
+const short: Stage[] = [{ schema: 'knowledge_short', title: 'alone', bases: [changed(300)] }];
+
+function stagesOf({ largest, others }: BenchOptions): Stage[] {
+  const stages: Stage[] = [
+    { schema: 'knowledge_few', title: 'alone', bases: [few] },
+    { schema: 'knowledge_prose', title: 'of prose', bases: [{ ...few, isProse: true }] },
+    { schema: 'knowledge_many', title: 'alone', bases: [many] },
+    others
+      ? {
+          schema: `knowledge_beside_${others}`,
+          title: `beside ${others} of others`,
+          bases: several,
+          others: [{ chunks: others, isChanged: false }],
+        }
+      : { schema: 'knowledge_together', title: 'together', bases: several },
   ];
+  if (largest) {
+    const base = { chunks: largest, isChanged: false };
+    stages.push({ schema: `knowledge_of_${largest}`, title: 'alone', bases: [base] });
+  }
+  return stages;
 }
 
-function goalOf(chunks: number): { goal?: number } {
-  if (chunks > 100_000) return { goal: 15 };
-  return { goal: chunks > 10_000 ? 8 : 6 };
+/** Chunks found by the service's own use case on a real PostgreSQL, exactly and by the index. */
+export async function retrievalFigures(options: BenchOptions): Promise<Figure[]> {
+  const { keptUrl } = options;
+  if (keptUrl) return namedFor(part, await measure(keptUrl, options));
+  return onServers(
+    part,
+    options,
+    async (servers) => {
+      await giveMemory(servers);
+      return measure(servers.env.DATABASE_URL ?? '', options);
+    },
+    ['postgres'],
+  );
 }
 
-/** Searches a base by the service's own use case, with an embedder that answers at once. */
-async function searcher(database: Database, base: Base) {
-  const knowledgeBaseId = await findBase(database, base);
-  if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);
-  const caller = { kind: 'apiKey', tenantId: base.tenantId, apiKeyId: 1, requestId: 'bench' } as const;
-  const { signal } = new AbortController();
+async function measure(url: string, options: BenchOptions): Promise<Figure[]> {
+  const stages = options.short ? short : stagesOf(options);
+  for (const { schema, bases, others = [] } of stages) {
+    await using database = await openKnowledge(url, schema);
+    await fill(url, database, await ofTenants(database, [...bases, ...others]), options.say);
+  }
+  const figures: Figure[] = [];
+  for (const stage of stages) figures.push(...(await stageFigures(url, stage, options)));
+  return figures;
+}
 
-  return async ({ content, vector }: StoredText, exactLimit: number) => {
-    const embedder = {
-      model: offlineEmbeddingModel,
-      embed: async () => ({ vectors: [vector], tokensIn: 1, costUsdE8: 0n }),
-    };
-    const begunAt = performance.now();
-    const asked = { knowledgeBaseId, query: content, topK };
-    const found = await retrieveChunks({ database, embedder, exactLimit }, caller, asked, signal);
-    const ms = performance.now() - begunAt;
-    return { ms, keys: found.map(({ documentId, chunkIndex }) => `${documentId} ${chunkIndex}`) };
-  };
+async function stageFigures(url: string, { schema, title, bases }: Stage, options: BenchOptions): Promise<Figure[]> {
+  await using database = await openKnowledge(url, schema);
+  const figures: Figure[] = [];
+  for (const base of await ofTenants(database, bases)) {
+    options.say(`retrieval of ${base.chunks} chunks, ${title}, ${options.rounds} rounds`);
+    figures.push(...(await baseFigures(database, base, { ...options, title, isAlone: bases.length === 1 })));
+  }
+  return figures;
+}
+
+async function ofTenants(database: Database, bases: Sizes[]): Promise<Base[]> {
+  const tenants = await tenantsOfOnePartition(database, bases.length);
+  return bases.map((sizes, at) => ({ ...sizes, tenantId: tenants[at] ?? 0 }));
+}
+
+/** The indexes fit into it, as they should on a server that is there for this. */
+async function giveMemory(servers: RunningServers): Promise<void> {
+  const superuser = new Client({ connectionString: servers.superuserUrl });
+  await superuser.connect();
+  await superuser.query(`ALTER SYSTEM SET shared_buffers = '4GB'`);
+  await superuser.query(`ALTER SYSTEM SET max_wal_size = '8GB'`);
+  await superuser.end();
+  const server = servers.server('postgres');
+  await server.stop();
+  await server.start();
 }

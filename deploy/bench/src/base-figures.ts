@@ -1,0 +1,90 @@
+import { readSettings } from '@parley/kernel/config';
+import { knowledgeSettings } from '@parley/knowledge/config';
+import { offlineEmbeddingModel } from '@parley/knowledge/offline-embedding';
+import { retrieveChunks } from '@parley/knowledge/retrieve-chunks';
+import type { Database } from '@parley/postgres/database/types';
+import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { type Base, documentsOf, findBase, type StoredText, textsOf } from './knowledge-bases.ts';
+import type { BenchOptions } from './processes.ts';
+
+interface Answer {
+  ms: number;
+  /** Of the chunks found. */
+  keys: string[];
+}
+
+const topK = 20;
+const exactly = 2 ** 31 - 2;
+const byIndex = 1;
+const { exactLimit } = readSettings({}, { exactLimit: knowledgeSettings.exactLimit });
+/** By so many questions the index is read into memory, all of that which is read often. */
+const warmUpQuestions = 200;
+
+/** The time of a whole search by all chunks and by the index, and how many of the best chunks the index finds. */
+export async function baseFigures(
+  database: Database,
+  base: Base,
+  { rounds, short, title, isAlone }: BenchOptions & { title: string; isAlone: boolean },
+): Promise<Figure[]> {
+  const { chunks } = base;
+  const search = await searcher(database, base);
+  const count = short ? 2 : chunks > 100_000 ? 50 : 100;
+  const question = (number: number) => textsOf(base, (number * 37) % documentsOf(base), 1 + number)();
+  const ask = (from: number, many: number, limit: number) => oneByOne(many, (n) => search(question(from + n), limit));
+  const asRounds = (limit: number) => oneByOne(rounds, (round) => ask(round * count, count, limit));
+  const name = `${chunks} chunks ${title}`;
+  const figures: Figure[] = [];
+  const times = (how: string, answers: Answer[][], goal: { goal?: number }) => {
+    const at = (q: number) =>
+      medianOf(answers, (round) =>
+        quantile(
+          round.map(({ ms }) => ms),
+          q,
+        ),
+      );
+    figures.push(figure(`${name}, ${how}, p50`, at(0.5), 'ms', goal), figure(`${name}, ${how}, p99`, at(0.99), 'ms'));
+  };
+
+  // The service compares all chunks of a small base. Of a large one that is the truth for the index, and takes long.
+  const isSmall = chunks <= exactLimit;
+  if (isSmall) await ask(rounds * count, count, exactly);
+  const exact = isSmall ? await asRounds(exactly) : [await ask(0, count, exactly)];
+  times('exact', exact, isSmall ? goalOf(chunks) : {});
+  // Few among many are not found by the index in sensible time, and never asked of it.
+  if (isSmall && !isAlone) return figures;
+  await ask(rounds * count, short ? count : warmUpQuestions, byIndex);
+  const indexed = await asRounds(byIndex);
+  times('by the index', indexed, isSmall ? {} : goalOf(chunks));
+  const recalls = exact.flat().map(({ keys }, at) => {
+    const found = new Set(indexed.flat()[at]?.keys);
+    return keys.filter((key) => found.has(key)).length / keys.length;
+  });
+  const recall = recalls.reduce((sum, each) => sum + each, 0) / recalls.length;
+  const atLeast = chunks > 10_000 ? 0.95 : 0.98;
+  return [...figures, figure(`${name}, recall@${topK} of the index`, recall, '×', { atLeast })];
+}
+
+function goalOf(chunks: number): { goal: number } {
+  if (chunks > 100_000) return { goal: 15 };
+  return { goal: chunks > 10_000 ? 8 : 6 };
+}
+
+/** Searches a base by the service's own use case, with an embedder that answers at once. */
+async function searcher(database: Database, base: Base) {
+  const knowledgeBaseId = await findBase(database, base);
+  if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);
+  const caller = { kind: 'apiKey', tenantId: base.tenantId, apiKeyId: 1, requestId: 'bench' } as const;
+  const { signal } = new AbortController();
+
+  return async ({ content, vector }: StoredText, limit: number): Promise<Answer> => {
+    const embedder = {
+      model: offlineEmbeddingModel,
+      embed: async () => ({ vectors: [vector], tokensIn: 1, costUsdE8: 0n }),
+    };
+    const begunAt = performance.now();
+    const asked = { knowledgeBaseId, query: content, topK };
+    const found = await retrieveChunks({ database, embedder, exactLimit: limit }, caller, asked, signal);
+    const ms = performance.now() - begunAt;
+    return { ms, keys: found.map(({ documentId, chunkIndex }) => `${documentId} ${chunkIndex}`) };
+  };
+}
