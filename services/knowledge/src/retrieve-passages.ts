@@ -11,13 +11,14 @@ const maxBases = 5;
 export interface RetrievedPassages {
   passages: FoundChunk[];
   usage: EmbeddingUsage;
-  /** After the query was embedded. */
+  /** Of all bases, after the query was embedded. */
   searchFailed: boolean;
 }
 
 /**
- * The passages of several bases, the best of all first. Those that are gone are passed over. Once the query is embedded a search that
- * fails has an answer, so that whoever asked can count what it took. @throws DomainError as `Embedder.embed`
+ * The passages of several bases, the best of all first. Those that are gone are passed over, and those that cannot be searched as long as
+ * another one can. Once the query is embedded there is an answer even so, so that whoever asked can count what it took.
+ * @throws DomainError as `Embedder.embed`
  */
 export async function retrievePassages(
   ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'log'>,
@@ -44,11 +45,22 @@ export async function retrievePassages(
     signal,
   });
   const bases: FoundChunk[][] = [];
-  try {
-    for (const id of ids) bases.push((await search(id)) ?? []);
-  } catch (err) {
-    if (usage.tokensIn === 0 || signal.aborted || isDomainError(err, 'invalid')) throw err;
-    ports.log.warn({ err, agentId, sessionId }, 'bases not searched, although the query was embedded');
+  let failure: Error | undefined;
+  for (const id of ids) {
+    try {
+      const found = await search(id);
+      if (found) bases.push(found);
+    } catch (err) {
+      if (signal.aborted || (isDomainError(err, 'invalid') && err.reason === 'SPEND_CAP_REACHED')) throw err;
+      failure ??= err instanceof Error ? err : new Error(String(err));
+      ports.log.warn(
+        { err, knowledgeBaseId: id, agentId, sessionId },
+        'knowledge base not searched; answering without',
+      );
+    }
+  }
+  if (bases.length === 0 && failure) {
+    if (usage.tokensIn === 0 || isDomainError(failure, 'invalid')) throw failure;
     return { passages: [], usage, searchFailed: true };
   }
   const found = bases.filter(({ length }) => length > 0);

@@ -75,6 +75,36 @@ test('a search that fails after its embedding answers what that took, one that f
   t.like(await t.throwsAsync(rpc.retrieve(asked([base]), { caller: userOf(1) })), { kind: 'unavailable' });
 });
 
+test('a base that cannot be searched leaves the passages of the others, wherever it stands', async (t) => {
+  const { rpc, database, unit } = await retrievalUnit(t);
+  const mine = storedChunks(database, 1);
+  const [one, two, broken] = [await mine.base(), await mine.base(), await mine.base()];
+  await mine.document(one, ['The falcon nests on the tower']);
+  await mine.document(two, ['The falcon nests on the cliff']);
+  // No endpoint is set that would serve it.
+  const unserved = await mine.base('text-embedding-3-small');
+  const reading = unit.deps.database.read;
+  unit.deps.database.read = (tenantId, work) =>
+    reading(tenantId, async (db) => {
+      const found = await work(db);
+      if (typeof found === 'object' && found && 'id' in found && found.id === broken) throw unavailable('too slow');
+      return found;
+    });
+  for (const bases of [
+    [unserved, broken, one, two],
+    [one, unserved, two, broken],
+  ]) {
+    const { passages, searchFailed } = await rpc.retrieve(asked(bases), { caller: userOf(1) });
+    t.deepEqual(passages.map(({ content }) => content).toSorted(), [
+      'The falcon nests on the cliff',
+      'The falcon nests on the tower',
+    ]);
+    t.false(searchFailed);
+  }
+  const nothing = rpc.retrieve(asked([unserved, broken, 999_999]), { caller: userOf(1) });
+  t.like(await t.throwsAsync(nothing), { kind: 'unavailable' });
+});
+
 test('Retrieve refuses a blank query, no base or more than five, and a topK outside 1 to 20', async (t) => {
   const { rpc, database } = await retrievalUnit(t);
   const base = await storedChunks(database, 1).base();

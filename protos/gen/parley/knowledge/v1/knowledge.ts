@@ -98,7 +98,7 @@ export interface RetrieveResponse {
   usage?:
     | EmbeddingUsage
     | undefined;
-  /** The search failed after the query was embedded: there are no passages, and usage says what that took. */
+  /** The search of all bases failed after the query was embedded: there are no passages, and usage says what that took. */
   searchFailed: boolean;
 }
 
@@ -1542,7 +1542,7 @@ export const KnowledgeServiceDefinition = {
     },
     /**
      * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
-     * passed over. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
+     * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
      * the tenant's monthly cap; UNAVAILABLE when the embeddings endpoint does not answer.
      */
     retrieve: {
@@ -1598,7 +1598,7 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<CheckKnowledgeBasesResponse>>;
   /**
    * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
-   * passed over. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
+   * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
    * the tenant's monthly cap; UNAVAILABLE when the embeddings endpoint does not answer.
    */
   retrieve(request: RetrieveRequest, context: CallContext & CallContextExt): Promise<DeepPartial<RetrieveResponse>>;
@@ -1634,7 +1634,7 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
   ): Promise<CheckKnowledgeBasesResponse>;
   /**
    * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
-   * passed over. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
+   * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
    * the tenant's monthly cap; UNAVAILABLE when the embeddings endpoint does not answer.
    */
   retrieve(request: DeepPartial<RetrieveRequest>, options?: CallOptions & CallOptionsExt): Promise<RetrieveResponse>;
