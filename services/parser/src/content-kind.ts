@@ -23,7 +23,7 @@ export function contentKindOf(bytes: Buffer): ContentKind {
 }
 
 export function archiveKindOf(names: ReadonlySet<string>): ContentKind {
-  if (names.has('xl/workbook.xml')) return 'xlsx';
+  if ([...names].some((name) => /^xl\/workbook\d*\.xml$/u.test(name))) return 'xlsx';
   if (names.has('ppt/presentation.xml')) return 'pptx';
   if ([...names].some((name) => /^word\/document\d*\.xml$/u.test(name))) return 'docx';
   return 'zip';

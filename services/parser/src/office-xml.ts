@@ -52,6 +52,12 @@ export function plainXml(bytes: Buffer): Buffer {
   return Buffer.from(xml);
 }
 
+/** Of the relations of a part: some writers separate folders as Windows does. */
+export function withSlashes(relations: Buffer): Buffer {
+  const slashed = (target: string) => target.replaceAll('\\', '/');
+  return Buffer.from(relations.toString().replaceAll(/\sTarget\s*=\s*(?:"[^"]*"|'[^']*')/gu, slashed));
+}
+
 const cdataStart = '<![CDATA[';
 /** What begins a section whose content is no markup, and what ends it. */
 const sectionEnds: Record<string, string> = { [cdataStart]: ']]>', '<!--': '-->', '<?': '?>' };

@@ -11,7 +11,7 @@ import {
   table,
 } from './markdown.ts';
 import { openOfficeArchive, storedArchive } from './office-archive.ts';
-import { plainXml } from './office-xml.ts';
+import { plainXml, withSlashes } from './office-xml.ts';
 
 /** Parts that mammoth reads; not pictures, fonts, macros and embedded files. */
 const textParts = /^(?:\[Content_Types\]\.xml|_rels\/.*|word\/.*)(?<=\.xml|\.rels)$/iu;
@@ -23,7 +23,9 @@ export async function readDocx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
   const archive = await openOfficeArchive(bytes, 'docx', limits);
   const parts = [];
   for (const name of archive.names) {
-    if (textParts.test(name) && !otherParts.test(name)) parts.push({ name, bytes: plainXml(await archive.read(name)) });
+    if (!textParts.test(name) || otherParts.test(name)) continue;
+    const bytes = plainXml(await archive.read(name));
+    parts.push({ name, bytes: name.endsWith('.rels') ? withSlashes(bytes) : bytes });
   }
   const buffer = storedArchive(parts);
   let found: DocxDocument | undefined;

@@ -15,10 +15,12 @@ export interface Book {
   is1904: boolean;
 }
 
+const usualWorkbook = 'xl/workbook.xml';
+
 export async function readBook(archive: OfficeArchive): Promise<Book> {
-  const targets = await readTargets(archive);
-  const partOf = (wanted: string) => [...targets.values()].find(({ type }) => type === wanted)?.part;
-  const { listed, is1904 } = await readWorkbook(archive);
+  const workbook = partOf(await readTargets(archive, ''), 'officeDocument') ?? usualWorkbook;
+  const targets = await readTargets(archive, workbook);
+  const { listed, is1904 } = await readWorkbook(archive, workbook);
   const sheets = listed.flatMap(({ name, id }) => {
     const target = targets.get(id);
     if (!target) throw new FileProblem('damaged');
@@ -28,29 +30,52 @@ export async function readBook(archive: OfficeArchive): Promise<Book> {
   return {
     sheets,
     is1904,
-    strings: await readStrings(archive, partOf('sharedStrings')),
-    styles: await readStyles(archive, partOf('styles')),
+    strings: await readStrings(archive, partOf(targets, 'sharedStrings')),
+    styles: await readStyles(archive, partOf(targets, 'styles')),
   };
 }
 
-async function readTargets(archive: OfficeArchive): Promise<Map<string, { type: string; part: string }>> {
-  const targets = new Map<string, { type: string; part: string }>();
-  const relations = 'xl/_rels/workbook.xml.rels';
+type Targets = Map<string, { type: string; part: string }>;
+
+function partOf(targets: Targets, wanted: string): string | undefined {
+  return [...targets.values()].find(({ type }) => type === wanted)?.part;
+}
+
+/** What a part, or with '' the package, is related to. */
+async function readTargets(archive: OfficeArchive, source: string): Promise<Targets> {
+  const targets: Targets = new Map();
+  const folder = posix.dirname(`/${source}`);
+  const relations = posix.join(folder, '_rels', `${posix.basename(source)}.rels`).slice(1);
   if (!archive.has(relations)) return targets;
   await readXml(archive.part(relations), {
     open(name, { Id = '', Type = '', Target = '', TargetMode }) {
       if (name !== 'Relationship' || TargetMode === 'External') return;
-      const part = posix.join('/xl', Target.startsWith('/') ? posix.relative('/xl', Target) : Target).slice(1);
-      if (archive.has(part)) targets.set(Id, { type: posix.basename(Type), part });
+      const part = partNames(folder, Target).find(archive.has);
+      if (part !== undefined) targets.set(Id, { type: posix.basename(Type), part });
     },
   });
   return targets;
 }
 
-async function readWorkbook(archive: OfficeArchive) {
+/** Some writers separate folders as Windows does, or encode in relations what they do not in the archive. */
+function partNames(folder: string, target: string): string[] {
+  const path = target.replaceAll('\\', '/');
+  const paths = /%[\da-f]{2}/iu.test(path) ? [path, decoded(path)] : [path];
+  return paths.map((each) => posix.resolve(folder, each).slice(1));
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+async function readWorkbook(archive: OfficeArchive, part: string) {
   const listed: { name: string; id: string }[] = [];
   let is1904 = false;
-  await readXml(archive.part('xl/workbook.xml'), {
+  await readXml(archive.part(part), {
     open(element, { name = '', state = 'visible', date1904 = '', ...others }) {
       if (element === 'workbookPr') is1904 = ['1', 'true'].includes(date1904);
       if (element !== 'sheet' || state !== 'visible') return;

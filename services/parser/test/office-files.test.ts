@@ -176,6 +176,37 @@ test('parts are found whatever the case of their names, as a package has them', 
   t.regex(await reasonFor('xlsx', makeZip(twice)), /^The file is damaged: parts of its archive overlap/);
 });
 
+/** The parts of an archive whose relations are written in another way. */
+function related(entries: ZipEntry[], ...changes: [from: string | RegExp, to: string][]): Buffer {
+  const changed = ({ name, content }: ZipEntry) =>
+    name.endsWith('.rels')
+      ? { name, content: changes.reduce((text, [from, to]) => text.replaceAll(from, to), String(content)) }
+      : { name, content };
+  return makeZip(entries.map(changed));
+}
+
+test('relations with backslashes or encoded names lead to their parts', async (t) => {
+  const book = xlsxEntries([['a b', `<row>${textCell('A1', 'cell')}</row>`]]);
+  const text = '## a b\n\n| cell |\n| --- |\n\n';
+  for (const target of ['worksheets\\sheet1.xml', '\\xl\\worksheets\\sheet1.xml', '.\\worksheets/sheet%31.xml'])
+    t.is(await textOf('xlsx', related(book, ['worksheets/sheet1.xml', target])), text, target);
+  t.regex(await reasonFor('xlsx', related(book, ['worksheets/sheet1.xml', 'worksheets/%zz.xml'])), /is damaged/);
+  const document = docxEntries('<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>title</w:t></w:r></w:p>');
+  const slashes: [string, string][] = [
+    ['word/document.xml', '\\word\\document.xml'],
+    ['styles.xml', '.\\styles.xml'],
+  ];
+  t.is(await textOf('docx', related(document, ...slashes)), '# title\n\n');
+});
+
+test('a workbook is found where its package says, as some programs number it', async (t) => {
+  const book = xlsxEntries([['a', `<row>${textCell('A1', 'cell')}</row>`]]).map((entry) => ({
+    ...entry,
+    name: entry.name.replace('workbook', 'workbook2'),
+  }));
+  t.regex(await textOf('xlsx', related(book, ['workbook.xml', 'workbook2.xml'])), /^\| cell \|$/m);
+});
+
 test('a value in the last column makes no table of sixteen thousand columns', async (t) => {
   t.is(
     await textOf('xlsx', makeXlsx([['a', `<row r="9">${textCell('A9', 'first')}${textCell('XFD9', 'last')}</row>`]])),
