@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
 import { invalid } from '@parley/kernel/errors';
-import { codePoints } from '@parley/kernel/input-checks';
+import { codePoints, isShapeless } from '@parley/kernel/input-checks';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import type { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { documentStore } from './document-store.ts';
@@ -52,7 +52,7 @@ async function joined(parts: AsyncIterable<CompleteDocumentRequest>): Promise<Pa
     for (const start of starts) pageStarts.push(start);
   }
   const rawText = texts.join('');
-  if (!parse || rawText.trim() === '') throw invalid({ path: 'text', message: 'must not be blank' });
+  if (!parse || isShapeless(rawText)) throw invalid({ path: 'text', message: 'must not be blank' });
   const isMisplaced = (start: number, at: number) => start < (pageStarts[at - 1] ?? 0) || start > rawText.length;
   if (pageStarts.some(isMisplaced))
     throw invalid({ path: 'page_starts', message: 'must be ascending and within the text' });

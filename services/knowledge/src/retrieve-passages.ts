@@ -1,5 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { invalid, isDomainError } from '@parley/kernel/errors';
+import { isShapeless } from '@parley/kernel/input-checks';
 import { type EmbeddingUsage, RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { FoundChunk } from './base-search.ts';
 import type { Ports } from './ports.ts';
@@ -30,7 +31,7 @@ export async function retrievePassages(
     .slice(0, maxQueryCharacters)
     .join('');
   const ids = [...new Set(knowledgeBaseIds)];
-  if (query.trim() === '') throw invalid({ path: 'query', message: 'must not be blank' });
+  if (isShapeless(query)) throw invalid({ path: 'query', message: 'must not be blank' });
   if (ids.length === 0 || ids.length > maxBases) {
     throw invalid({ path: 'knowledge_base_ids', message: `must name 1 to ${maxBases} bases` });
   }

@@ -1,5 +1,6 @@
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
+import { isShapeless } from '@parley/kernel/input-checks';
 import { readObject } from '@parley/objects/object-store';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
@@ -81,7 +82,9 @@ async function readDocument(
     const bytes = await readConfirmed();
     const ended = metrics.read(type);
     try {
-      return await reader.read({ type, bytes }, { tenantId, signal });
+      const read = await reader.read({ type, bytes }, { tenantId, signal });
+      if (isShapeless(read.text)) throw new FileProblem(type === 'pdf' ? 'noText' : 'empty');
+      return read;
     } finally {
       ended();
     }

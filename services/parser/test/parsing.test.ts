@@ -32,8 +32,10 @@ test('a file that cannot be read is FAILED with its reason', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus } = await mesh.replica();
   await mesh.upload(1, 'pdf', 'no PDF');
-  await eventBus.publish([mesh.uploaded(1)]);
+  await mesh.upload(2, 'docx', makeDocx(paragraph('\u2800\u200b')));
+  await eventBus.publish([mesh.uploaded(1), mesh.uploaded(2)]);
   t.is((await mesh.ended(1)).reason, 'The file was uploaded as a PDF document, but its content is plain text.');
+  t.is((await mesh.ended(2)).reason, 'The file is empty: it has no text.');
 });
 
 test('a long text reaches knowledge whole, in parts below 1 MB', async (t) => {

@@ -13,6 +13,15 @@ export function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
+/** Among those with a place and no ink: blank Braille, marks of layout, a filler of Khitan, a note without a head. */
+const shapeless =
+  /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffc\u{13430}-\u{13440}\u{16fe4}\u{1d159}]*$/u;
+
+/** Whether a reader sees nothing of a text. */
+export function isShapeless(text: string): boolean {
+  return shapeless.test(text);
+}
+
 /** Why a JSON value cannot be stored in PostgreSQL; undefined when it can. Completes "<path> …". */
 export function storageProblem(value: unknown): string | undefined {
   const pending = [value];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from './errors.ts';
-import { codePoints, storageProblem } from './input-checks.ts';
+import { codePoints, isShapeless, storageProblem } from './input-checks.ts';
 
 /**
  * Validates an input by its schema and returns the schema's output. A field that is omitted or undefined is not in the result, so
@@ -112,7 +112,7 @@ export function textProblem(value: unknown, max: number, min = 1): string | unde
   if (typeof value !== 'string') return 'must be text';
   const unstorable = storageProblem(value);
   if (unstorable) return unstorable;
-  if (value.trim() === '') return 'must not be blank';
+  if (isShapeless(value)) return 'must not be blank';
   if (codePoints(value) < min) return `must have at least ${min} characters`;
   return lengthProblem(value, max);
 }

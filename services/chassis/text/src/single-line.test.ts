@@ -36,6 +36,16 @@ const invisible = {
   tags: '\u{e0001}\u{e0041}\u{e0042}',
 };
 
+/** Within a text they take a place. */
+const inkless = {
+  'blank Braille': '\u2800',
+  'annotation anchor': '\ufff9',
+  'object that is not there': '\ufffc',
+  'Khitan filler': '\u{16fe4}',
+  'null notehead': '\u{1d159}',
+  'Egyptian joiner': '\u{13430}',
+};
+
 test('a name of one line has no break, control character or mark of direction', (t) => {
   for (const name of broken)
     t.is(singleLineProblem(name), 'must not hold line breaks or control characters', JSON.stringify(name));
@@ -55,9 +65,13 @@ test('what has no shape in a name is left out of one line', (t) => {
   t.is(toSingleLine(`🏴${'\u{e0041}'.repeat(100)}`), `🏴${'\u{e0041}'.repeat(7)}`);
 });
 
-test('a name of nothing visible is blank', (t) => {
-  for (const [what, text] of Object.entries({ ...invisible, 'variation selector': '\ufe0f', mark: '\u200e' })) {
-    t.is(singleLineProblem(`${text} ${text}`), 'must not be blank', what);
+test('nothing is left of a line of nothing visible', (t) => {
+  for (const [what, text] of Object.entries({
+    ...invisible,
+    ...inkless,
+    'variation selector': '\ufe0f',
+    mark: '\u200e',
+  })) {
     t.is(toSingleLine(`${text} ${text}`), '', what);
   }
 });

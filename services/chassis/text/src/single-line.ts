@@ -1,8 +1,9 @@
+import { isShapeless } from '@parley/kernel/input-checks';
+
 /** Line breaks, control characters, and marks that turn the direction of the text around them. */
 const breaking = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 const allBreaking = new RegExp(`(?:${breaking.source}|\\s)+`, 'gu');
 
-const shapeless = /^[\p{Default_Ignorable_Code_Point}\s]*$/u;
 /** Not those that shape the character before them, and not direction marks, which are part of names in Arabic or Hebrew. */
 const invisible =
   /[\p{Default_Ignorable_Code_Point}--[\u034f\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069\u{e0020}-\u{e007f}\p{Variation_Selector}]]/v;
@@ -16,14 +17,13 @@ const allInvisible = new RegExp(
   'gv',
 );
 
-/** Why a name is not one visible line; undefined where it is. Completes "<path> …". */
+/** Why a text that is not blank is no name of one line; undefined where it is. Completes "<path> …". */
 export function singleLineProblem(name: string): string | undefined {
-  if (breaking.test(name)) return 'must not hold line breaks or control characters';
-  return shapeless.test(name) ? 'must not be blank' : undefined;
+  return breaking.test(name) ? 'must not hold line breaks or control characters' : undefined;
 }
 
 /** The name in one line, each break in it a space, without characters that nobody sees. */
 export function toSingleLine(name: string): string {
   const line = name.replaceAll(allInvisible, '').replaceAll(allBreaking, ' ').trim();
-  return shapeless.test(line) ? '' : line;
+  return isShapeless(line) ? '' : line;
 }

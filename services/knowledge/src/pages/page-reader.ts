@@ -1,5 +1,6 @@
 import { badRequest } from '@parley/kernel/errors';
 import { fairQueue } from '@parley/kernel/fair-queue';
+import { isShapeless } from '@parley/kernel/input-checks';
 import type { Outbound } from '@parley/outbound/outbound';
 import { fetchPage } from './fetch-page.ts';
 import { type PageLimits, type PageText, readPage, usualPageLimits } from './page-process.ts';
@@ -27,7 +28,7 @@ export function pageReader(outbound: Outbound, limits: PageLimits = usualPageLim
       if (page === 'too complex') throw badRequest('The page is too complex to be read', 'PAGE_TOO_COMPLEX');
       if (page === 'too long')
         throw badRequest(`The page has more than ${limits.maxLength} characters of text`, 'PAGE_TOO_LONG');
-      if (page.text.trim() === '') throw badRequest('The page has no text', 'PAGE_BLANK');
+      if (isShapeless(page.text)) throw badRequest('The page has no text', 'PAGE_BLANK');
       return { ...page, mimeType };
 
       async function within<T>(queue: typeof fetching, work: () => Promise<T>): Promise<T> {
