@@ -59,6 +59,15 @@ onOneDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     }
   });
 
+  test('a migration has memory to build indexes with', async (t) => {
+    const database = await testSchema(t, notesSchema, { migrate: false });
+    const memory = withMore(
+      notesSchema,
+      sql('002-memory', `SELECT 1 / (pg_size_bytes(current_setting('maintenance_work_mem')) >= 256 * 2 ^ 20)::int`),
+    );
+    await t.notThrowsAsync((await replicaOf(t, database, memory)).migrate());
+  });
+
   test('only new migrations are applied', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, ({ knex }) => knex('notes').insert({ tenant_id: 1, text: 'kept' }));

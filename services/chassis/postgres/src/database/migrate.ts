@@ -22,8 +22,10 @@ export interface MigrateOptions {
   lockTimeoutMs?: number;
 }
 
-/** Long, because creating an index on a large table takes minutes. */
-export const statementTimeoutMs = 15 * 60_000;
+/** Long, because creating an index on a large table takes many minutes. Below what a chart's hook has. */
+export const statementTimeoutMs = 45 * 60_000;
+/** At least so much to build an index with: one over vectors that does not fit takes several times as long. */
+const indexMemory = '256MB';
 /**
  * Short, because all other statements on that table wait behind the migration: it rolls back, lets them proceed, and
  * retries.
@@ -48,6 +50,10 @@ export async function migrateSchema(options: MigrateOptions): Promise<string[]> 
     pool.transaction(async (transaction) => {
       await transaction.raw(`SELECT pg_advisory_xact_lock(hashtext('parley migrations'))`);
       await transaction.raw(`SET LOCAL lock_timeout = ${Number(lockTimeoutMs)}`);
+      await transaction.raw(
+        `SELECT set_config('maintenance_work_mem', '${indexMemory}', true)
+          WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('${indexMemory}')`,
+      );
       await ensureSchema(transaction, schemaName, userOf(appUrl));
       await transaction.raw(`SET LOCAL search_path TO ${schemaName}, public`);
       await ensureClock(transaction, schemaName);
