@@ -105,6 +105,9 @@ const fusedRanking = `
 /** No row where the base has another model now or is gone; one without a chunk where nothing was found. */
 function statement(nearest: string, isFused: boolean): string {
   const matched = isFused ? matchedTerms : 'NULL';
+  // All chunks of a base are ranked as they are read: to keep them and to count them takes a tenth of the search.
+  const isKept = isFused || nearest === indexNearest;
+  const candidates = nearest === indexNearest ? '(SELECT count(*) FROM near)' : '0';
   return `
     WITH base AS MATERIALIZED (
       SELECT id FROM knowledge_bases
@@ -112,10 +115,10 @@ function statement(nearest: string, isFused: boolean): string {
     ), live AS MATERIALIZED (
       SELECT id, generation FROM knowledge_documents
        WHERE tenant_id = :tenantId AND knowledge_base_id = :id AND deleted_at IS NULL AND generation > 0
-    ), near AS MATERIALIZED (${nearest.replace('MATCHED', matched)}
+    ), near AS ${isKept ? '' : 'NOT '}MATERIALIZED (${nearest.replace('MATCHED', matched)}
     ), best AS MATERIALIZED (${isFused ? fusedRanking : cosineRanking}
     )
-    SELECT found.*, (SELECT count(*) FROM near) AS candidates
+    SELECT found.*, ${candidates} AS candidates
       FROM base LEFT JOIN (
         SELECT c.id AS chunk_id, c.document_id, d.file_name AS document_name, c.chunk_index, c.content, c.heading, c.page,
                1 - best.distance AS score, best.rank, best.distance
