@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
+import { Supergraph } from '@apollo/federation-internals';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
 import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
@@ -31,6 +32,16 @@ import { readSupergraph } from '../../src/graph/supergraph.ts';
 import { gatewayOf } from '../../src/service.ts';
 import { identityScript, publicUrl } from './identity-script.ts';
 import { sessionScript } from './session-script.ts';
+
+/** Apollo's models of schemas, which nothing changes. Each gateway asks for one, and to build it takes longer than most tests. */
+const supergraphs = new Map<string, Supergraph>();
+const { build } = Supergraph;
+Supergraph.build = (sdl, options) => {
+  const key = String(sdl);
+  const supergraph = supergraphs.get(key) ?? build(sdl, options);
+  supergraphs.set(key, supergraph);
+  return supergraph;
+};
 
 type SubgraphName = string;
 type RpcName = 'agent' | 'identity' | 'session';
