@@ -20,6 +20,11 @@ export interface ReplicaProcessOptions {
   backoffMs?: { first: number; longest: number };
 }
 
+/**
+ * Those of `scripts/up` and of tests, because processes with other flags of V8 do not read what these have written to the compile
+ * cache. A unit has next to no WebAssembly that this slows down.
+ */
+const nodeFlags = ['--liftoff-only'];
 const readyTimeoutMs = 60_000;
 const askTimeoutMs = 5_000;
 /** After running this long, a process counts as recovered, and the next crash starts with the first pause again. */
@@ -73,7 +78,7 @@ export class ReplicaProcess {
       '--import',
       join(import.meta.dirname, file),
     ]);
-    const child = spawn(process.execPath, [...preloaded, main], {
+    const child = spawn(process.execPath, [...nodeFlags, ...preloaded, main], {
       cwd: root,
       env,
       detached: true, // Ctrl-C is for the supervisor to act on

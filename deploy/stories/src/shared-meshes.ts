@@ -25,19 +25,15 @@ export type SharedMeshes = Awaited<ReturnType<typeof startSharedMeshes>>;
 
 const shownWarnings = 40;
 
-/** Starts the meshes at the same time. They end with this process. @throws Error if one does not start; then all are stopped. */
+/**
+ * Starts the meshes, the one process first: the others find in the compile cache what it has loaded, where ten that start at once
+ * would all compile the same. They end with this process. @throws Error if one does not start; then all are stopped.
+ */
 export async function startSharedMeshes({ signal, say, servers, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
   const failed = new AbortController();
   const common = { parent: folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
-  const beginnings = [
-    // Stories about logs and spans run on the mesh of processes where there is one.
-    startMesh('one process', { ...common, verbose: !servers }),
-    ...(servers ? [startMesh('processes', { ...common, servers, verbose: true })] : []),
-  ];
-  for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
-  const ends = await Promise.allSettled(beginnings);
-  const meshes = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  const meshes: Awaited<ReturnType<typeof startMesh>>[] = [];
 
   /**
    * Waits until the meshes are idle, checks the invariants of their data, and stops them.
@@ -48,10 +44,15 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     return problems.flat();
   }
-  if (meshes.length < ends.length) {
+  try {
+    // Stories about logs and spans run on the mesh of processes where there is one.
+    meshes.push(await startMesh('one process', { ...common, verbose: !servers }));
+    if (servers) meshes.push(await startMesh('processes', { ...common, servers, verbose: true }));
+  } catch (error) {
+    failed.abort(error);
     await stop();
     signal.throwIfAborted();
-    throw failed.signal.reason;
+    throw error;
   }
   return {
     /** The environment for the tests. */
