@@ -37,13 +37,8 @@ export interface BenchOptions {
 /** Waits until opened and closed connections have settled. */
 export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 
-/**
- * Makes a process collect its garbage at SIGUSR2, so that `collectedKb` does not count it, and load the meter at the first SIGWINCH,
- * which nothing else acts on.
- */
-const meter = pathToFileURL(join(import.meta.dirname, 'beside/meter.ts'));
-const onSignals = `process.on('SIGUSR2',()=>gc());process.once('SIGWINCH',()=>import('${meter}'))`;
-const collecting = ['--expose-gc', `--import=data:text/javascript,${onSignals}`];
+/** Node's option that loads what the bench asks of measured processes by signals. */
+const loaded = `--import=${pathToFileURL(join(import.meta.dirname, 'beside/on-signals.ts'))}`;
 
 /** For a client that stands for many, because all its connections come from one IP address, and that signs in only once. */
 export const limits = {
@@ -65,7 +60,7 @@ export async function startChild<Hello = string>(
   const begunAt = performance.now();
   const child = fork(resolve(import.meta.dirname, 'beside', script), args, {
     env: { ...process.env, LOG_LEVEL: 'fatal', ...env },
-    execArgv: [...collecting, ...flags],
+    execArgv: [loaded, ...flags],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const kill = () => void child.kill('SIGKILL');
@@ -134,7 +129,7 @@ export async function openPlace({ profileFolder }: BenchOptions) {
   const text = 'These are the twenty words of a reply that is about as long as one sentence of an agent is.';
   const model = await startModelServer({ script: { text } });
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-  const NODE_OPTIONS = [...collecting, ...profiling].join(' ');
+  const NODE_OPTIONS = [loaded, ...profiling].join(' ');
   const nothing = { PARLEY_SERVERS_DIR: '', DATABASE_URL: '', LOG_FILE: '', GATEWAY_PORT: '0', STORAGE_PORT: '0' };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: modelName, PARLEY_DATA_DIR: folder };
   // A folder for temporary files of its own, in which the socket of an embedded database is found.
