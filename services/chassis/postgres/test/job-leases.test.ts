@@ -5,6 +5,7 @@ import { createGate } from '@parley/testing/gate';
 import type { Database } from '../src/database/types.ts';
 import type { JobNotifier } from '../src/jobs/job-types.ts';
 import { jobs } from '../src/jobs/jobs.ts';
+import { leaseTimes, soleOwnerSearchMs } from '../src/jobs/lease-times.ts';
 import {
   aborted,
   append,
@@ -177,9 +178,10 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     const database = await testSchema(t, effectsSchema);
     await append(database, 'a', 'k', dyingRunner({ leaseMs: 3_600_000 }));
 
-    await startRunner(t, database, () => undefined, { soleOwner: true });
+    const heir = await startRunner(t, database, () => undefined, { soleOwner: true, searchIntervalMs: undefined });
 
     t.deepEqual(await drained(database), ['a@2']);
+    t.is(heir.leaseMs, leaseTimes(30_000, soleOwnerSearchMs).leaseMs, 'it seldom searches');
   });
 
   test('a cancellation aborts a job of this process at once, and the next one of its key follows', async (t) => {

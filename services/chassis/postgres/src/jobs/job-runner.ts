@@ -11,7 +11,7 @@ import type { ClaimedJob } from './job-rows.ts';
 import { jobSearch } from './job-search.ts';
 import { JobHandover, LeaseLost } from './job-signals.ts';
 import { jobsStore } from './jobs-store.ts';
-import { leaseTimes } from './lease-times.ts';
+import { leaseTimes, soleOwnerSearchMs } from './lease-times.ts';
 import type { JobRunner, JobRunnerOptions } from './runner-types.ts';
 
 /** How long handlers have to end after `JobHandover`, before their jobs are released to other processes. */
@@ -22,7 +22,8 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
 ): JobRunner {
   const { database, kind, concurrency, maxAttempts = 3, notifier, log, stopGraceMs = 15_000 } = options;
   const perTenantLimit = typeof options.perTenantLimit === 'number' ? options.perTenantLimit : undefined;
-  const { leaseMs, searchIntervalMs } = leaseTimes(options.leaseMs ?? 30_000, options.searchIntervalMs);
+  const givenSearchMs = options.searchIntervalMs ?? (options.soleOwner ? soleOwnerSearchMs : undefined);
+  const { leaseMs, searchIntervalMs } = leaseTimes(options.leaseMs ?? 30_000, givenSearchMs);
   const owner = randomUUID();
   const claim = { owner, leaseMs };
   const channel = `parley:jobs:${database.schemaName}:${kind}:cancelled`;

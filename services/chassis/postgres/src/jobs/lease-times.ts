@@ -1,5 +1,11 @@
 const defaultSearchMs = 1_500;
 
+/**
+ * The interval of a sole owner. There is no dead process whose jobs it could find, and it knows when its own are due: it searches
+ * only for a job whose claim or renewal failed.
+ */
+export const soleOwnerSearchMs = 10_000;
+
 /** The longest pause between two searches, as a multiple of the interval. */
 const longestPause = 1.25;
 

@@ -26,7 +26,7 @@ export interface RunnerOptions {
   retryable?: ((error: unknown) => boolean) | undefined;
   /** The delay after the given failed attempt (1, 2, …), in ms. Default: 1 s, doubled up to 60 s, randomly halved at most. */
   backoffMs?: ((attempt: number) => number) | undefined;
-  /** The interval of searches for unclaimed jobs and expired leases, in ms. Default 1.5 s, less for short leases. */
+  /** The interval of searches for unclaimed jobs and expired leases, in ms. Default 1.5 s, less for short leases; 10 s for a sole owner. */
   searchIntervalMs?: number | undefined;
   /** How long `stop` waits for jobs to end before it hands them over, in ms. Default 15 s. */
   stopGraceMs?: number | undefined;
