@@ -34,6 +34,7 @@ export interface ServedAnswer {
   estimated: boolean;
 }
 
+/** Its usage and cost include those of attempts that failed. */
 export type MeteredEvent =
   | { type: 'asked'; model: Model }
   | { type: 'text'; text: string }
@@ -51,14 +52,18 @@ export async function* meteredStream(
   let asked: Model | undefined;
   try {
     for await (const event of chain.stream(request, call.chainCall)) {
+      if (event.type === 'left') {
+        call.attempted(event.model, event.usage);
+        continue;
+      }
       if (event.type === 'asked') asked = event.model;
       if (event.type === 'text') text += event.text;
       if (event.type !== 'finish') {
         yield event;
         continue;
       }
-      const { type, model, finishReason, ...usage } = event;
-      const costUsdE8 = await call.served(model, usage, text);
+      const { type, model, finishReason, ...given } = event;
+      const { costUsdE8, ...usage } = await call.served(model, given, text);
       yield { type, model, finishReason, usage, costUsdE8 };
     }
   } catch (error) {
@@ -98,6 +103,17 @@ function begin(
   const metered = reserved ?? meter.open(account);
   let isReserved = reserved !== undefined;
   let isSettled = false;
+  const attempts: { spent: Spent; usage: TokenUsage }[] = [];
+
+  /** With what attempts took that failed, under the name of the model that ended the call. */
+  function inAll(model: Model, usage: TokenUsage): { spent: Spent; estimated: boolean } {
+    const spent = costs.costOf(model, usage);
+    for (const { spent: earlier } of attempts) {
+      for (const figure of ['tokensIn', 'tokensCached', 'tokensOut'] as const) spent[figure] += earlier[figure];
+      spent.costUsdE8 += earlier.costUsdE8;
+    }
+    return { spent, estimated: [usage, ...attempts.map((each) => each.usage)].some(({ estimated }) => estimated) };
+  }
 
   async function settle(spent: Spent, estimated: boolean, served: boolean): Promise<void> {
     if (isSettled || !isReserved) return;
@@ -116,21 +132,30 @@ function begin(
         isReserved = true;
       },
     },
-    async served(model: Model, usage: TokenUsage, text: string): Promise<bigint> {
-      const spent = costs.costOf(model, usage);
-      await beforeSettled?.({ text, spent, estimated: usage.estimated });
-      await settle(spent, usage.estimated, true);
-      return spent.costUsdE8;
+    attempted(model: Model, usage: TokenUsage): void {
+      attempts.push({ spent: costs.costOf(model, usage), usage });
+    },
+    async served(model: Model, usage: TokenUsage, text: string): Promise<TokenUsage & { costUsdE8: bigint }> {
+      const { spent, estimated } = inAll(model, usage);
+      await beforeSettled?.({ text, spent, estimated });
+      await settle(spent, estimated, true);
+      const { providerId: _, modelId: __, ...figures } = spent;
+      return { ...figures, estimated };
     },
     /** It counts as served where the model had begun to answer. */
     async failed(model: Model | undefined, usage: TokenUsage): Promise<void> {
-      await settle(costs.costOf(model ?? chain.first, usage), usage.estimated, usage.tokensOut > 0);
+      const isCounted = attempts.some((attempt) => attempt.usage === usage); // none was asked since
+      const { spent, estimated } = inAll(model ?? chain.first, isCounted ? nothing : usage);
+      await settle(spent, estimated, usage.tokensOut > 0);
     },
     /** Whoever asked has left: a model that was asked has read the request and said `text`. Does nothing after the end of the call. */
     left(model: Model | undefined, text: string): void {
+      if (isSettled || !isReserved) return;
       const tokensIn = model ? estimateRequestTokens(request) : 0;
-      const usage = { tokensIn, tokensCached: 0, tokensOut: estimateTokens(text) };
-      void settle(costs.costOf(model ?? chain.first, usage), true, model !== undefined);
+      const usage = { tokensIn, tokensCached: 0, tokensOut: estimateTokens(text), estimated: true };
+      void settle(inAll(model ?? chain.first, usage).spent, true, model !== undefined);
     },
   };
 }
+
+const nothing: TokenUsage = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };

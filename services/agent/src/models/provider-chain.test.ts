@@ -71,6 +71,28 @@ async function streamed(events: AsyncIterable<ChainEvent>): Promise<string[]> {
   return seen;
 }
 
+test('what a failed attempt took is told before the next one, and that of the last one is with its error', async (t) => {
+  const thought = (kind: ModelErrorKind) => new ModelError(kind, { beforeFirstChunk: true, transient: true, usage });
+  const again = { ...model('one', [thought('failed'), thought('failed')]), retries: 1 };
+  t.deepEqual(await streamed(chainOf(again, model('two')).chain.stream(request, call())), [
+    'asked one',
+    'left one',
+    'asked one',
+    'left one',
+    'asked two',
+    'two',
+    'finish two',
+  ]);
+  const last = thought('timedOut');
+  const seen: string[] = [];
+  const events = chainOf(model('one', [last])).chain.stream(request, call());
+  const reading = (async () => {
+    for await (const { type } of events) seen.push(type);
+  })();
+  t.is(await t.throwsAsync(reading), last);
+  t.deepEqual(seen, ['asked']);
+});
+
 test('the first choice answers, and nobody else is asked', async (t) => {
   const [one, two] = [model('one'), model('two')];
   const { chain, left } = chainOf(one, two);

@@ -20,9 +20,13 @@ export interface ChainCall {
   beforeFirst?: (() => Promise<void>) | undefined;
 }
 
-/** `asked`: a model is asked now; text follows, then one `finish` of the model that served. */
+/**
+ * `asked`: a model is asked now; text follows, then one `finish` of the model that served. `left`: it failed before that, and its
+ * provider charges for what it took; the call goes on.
+ */
 export type ChainEvent =
   | { type: 'asked'; model: Model }
+  | { type: 'left'; model: Model; usage: TokenUsage }
   | { type: 'text'; text: string }
   | ({ type: 'finish'; model: Model; finishReason: FinishReason } & TokenUsage);
 
@@ -96,7 +100,11 @@ export function providerChain(
           }
           if (!(error instanceof ModelError) || !error.retryable) throw error;
           failure = error;
-          if (attempt === retries || !isWorthRetry(error)) break;
+          const isLastHere = attempt === retries || !isWorthRetry(error);
+          if (isLastHere && index === ready.length - 1) break;
+          const { usage } = error;
+          if (usage.tokensIn + usage.tokensOut > 0) yield { type: 'left', model, usage };
+          if (isLastHere) break;
         }
         held.dispose();
         await sleep(pauseOf(failure, attempt), call.signal);

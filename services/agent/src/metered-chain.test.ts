@@ -1,0 +1,90 @@
+import { readPrices } from '@parley/prices/prices';
+import test from 'ava';
+import { callCosts } from './call-cost.ts';
+import { meteredGenerate } from './metered-chain.ts';
+import type { ModelRequest } from './models/model.ts';
+import { ModelError } from './models/model-error.ts';
+import type { ChosenModel } from './models/models.ts';
+import type { ChainEvent, ProviderChain } from './models/provider-chain.ts';
+
+const request: ModelRequest = { system: '', messages: [{ role: 'user', text: 'Hi' }] };
+const account = { tenantId: 1, requestId: 'r', callId: 'c', operation: 'session' };
+const thought = { tokensIn: 1_000, tokensCached: 0, tokensOut: 500, estimated: true };
+const usage = { tokensIn: 100, tokensCached: 10, tokensOut: 20, estimated: false };
+
+const modelOf = (modelId: string) =>
+  ({
+    providerId: 'P',
+    modelId,
+    maxOutputTokens: 10,
+    contextTokens: 1_000,
+    vision: false,
+    offline: false,
+  }) as ChosenModel;
+const [first, second] = [modelOf('gpt-4o'), modelOf('gpt-4o-mini')];
+
+/** What the ledger gets of a call whose chain says this. */
+async function settledAfter(events: (ChainEvent | Error)[]) {
+  const settled: object[] = [];
+  const { prices } = readPrices(undefined);
+  const metering = {
+    meter: {
+      open: () => ({
+        reserve: async () => undefined,
+        begin: async () => undefined,
+        settle: async (spent: object) => void settled.push(spent),
+      }),
+    },
+    costs: callCosts(prices),
+    metrics: { spent: () => undefined },
+  };
+  const chain: ProviderChain = {
+    first,
+    candidates: [first, second].map((model) => ({ model, retries: 0 })),
+    async *stream(_request, { beforeFirst }) {
+      await beforeFirst?.();
+      for (const event of events) {
+        if (event instanceof Error) throw event;
+        yield event;
+      }
+    },
+  };
+  const { signal } = new AbortController();
+  const answer = await meteredGenerate(metering, chain, request, { account, signal }).catch((error: unknown) => error);
+  const costOf = (model: ChosenModel, of: typeof usage) => metering.costs.costOf(model, of).costUsdE8;
+  return { answer, settled, costOf };
+}
+
+test('a call costs what served and what failed before it took, and names who served', async (t) => {
+  const { answer, settled, costOf } = await settledAfter([
+    { type: 'asked', model: first },
+    { type: 'left', model: first, usage: thought },
+    { type: 'asked', model: second },
+    { type: 'text', text: 'Hello' },
+    { type: 'finish', model: second, finishReason: 'stop', ...usage },
+  ]);
+  const costUsdE8 = costOf(first, thought) + costOf(second, usage);
+  const spent = {
+    providerId: 'P',
+    modelId: 'gpt-4o-mini',
+    tokensIn: 1_100,
+    tokensCached: 10,
+    tokensOut: 520,
+    costUsdE8,
+  };
+  t.deepEqual(settled, [{ ...spent, estimated: true, served: true }]);
+  t.deepEqual(answer, { text: 'Hello', spent, estimated: true });
+});
+
+test('where all attempts failed, each is counted once', async (t) => {
+  const left: ChainEvent[] = [
+    { type: 'asked', model: first },
+    { type: 'left', model: first, usage: thought },
+  ];
+  const failed = (of: typeof usage) => new ModelError('failed', { beforeFirstChunk: true, transient: true, usage: of });
+  const two = await settledAfter([...left, { type: 'asked', model: second }, failed(usage)]);
+  t.like(two.settled, [{ tokensIn: 1_100, costUsdE8: two.costOf(first, thought) + two.costOf(second, usage) }]);
+  // The other model has been kept out since, and the failure is that of the one before.
+  const one = await settledAfter([...left, failed(thought)]);
+  t.like(one.settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: one.costOf(first, thought) }]);
+});
