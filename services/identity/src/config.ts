@@ -130,6 +130,12 @@ export const identitySettings = {
       { without: 'no ceiling' },
     ),
     prices: pricesSetting,
+    ownCloudModel: setting(
+      'CLOUD_HOSTED_MODELS_MODEL',
+      z.string().optional(),
+      "The model of `CLOUD_HOSTED_MODELS` that agent is configured with, which a tenant's override may name even where it has no price.",
+      { without: 'a tenant may name only models with a price' },
+    ),
     spendLeaseMs: setting(
       'IDENTITY_SPEND_LEASE_MS',
       positiveInt.default(30_000),

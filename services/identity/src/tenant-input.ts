@@ -5,14 +5,16 @@ import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';
 
-export function tenantChanges({ regions, prices }: Pick<IdentitySettings, 'regions' | 'prices'>) {
+type TenantSettings = Pick<IdentitySettings, 'regions' | 'prices' | 'ownCloudModel'>;
+
+export function tenantChanges({ regions, prices, ownCloudModel }: TenantSettings) {
   const isServed = (region: string) => regions.length === 0 || regions.includes(region);
   const region = text(32).check(
     rule((given) => (isServed(given) ? undefined : `must be one of ${regions.join(', ')}`)),
   );
-  const model = text(255).check(
-    rule((id) => (costsSomething(prices.find(id)) ? undefined : 'names a model that has no price here')),
-  );
+  // Only what the operator has chosen may cost nothing.
+  const mayBeNamed = (id: string) => id === ownCloudModel || costsSomething(prices.find(id));
+  const model = text(255).check(rule((id) => (mayBeNamed(id) ? undefined : 'names a model that has no price here')));
   return z
     .object({
       name: text(255),
@@ -25,7 +27,7 @@ export function tenantChanges({ regions, prices }: Pick<IdentitySettings, 'regio
     .partial();
 }
 
-export function newTenant(settings: Pick<IdentitySettings, 'regions' | 'prices'>) {
+export function newTenant(settings: TenantSettings) {
   return tenantChanges(settings).omit({ isSuspended: true }).required({ name: true });
 }
 

@@ -105,6 +105,13 @@ test('llmModelOverride names a model with a price that is not 0', async (t) => {
   }
 });
 
+test("llmModelOverride names the operator's own model too, which may cost nothing", async (t) => {
+  const { app } = await identityApp(t, { prices: { find: () => undefined }, ownCloudModel: 'own' });
+  const { caller } = await signUp(app);
+  t.is((await app.updateTenant(caller, { llmModelOverride: 'own' })).llmModelOverride, 'own');
+  t.like(await t.throwsAsync(app.updateTenant(caller, { llmModelOverride: 'other' })), { kind: 'invalid' });
+});
+
 test('with REGIONS set, region must be one of them', async (t) => {
   const { app } = await identityApp(t, { regions: ['eu', 'us'] });
   const { caller } = await signUp(app);
