@@ -77,6 +77,11 @@ export const gatewaySettings = {
     positiveInt.default(30_000),
     'How long a subgraph may take in all for its part of an answer, its turn to be asked included; then `UNAVAILABLE`.',
   ),
+  subgraphConnectionMs: setting(
+    'GATEWAY_SUBGRAPH_CONNECTION_MS',
+    positiveInt.default(60_000),
+    'How long a connection to a subgraph is used; then a new one may lead to a process that was added.',
+  ),
   calls: {
     inFlight: setting(
       'GATEWAY_SUBGRAPH_CALLS',

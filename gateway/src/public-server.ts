@@ -61,7 +61,7 @@ export interface PublicServerOptions {
 
 export function publicServer(options: PublicServerOptions): Part {
   const { config, given, readSdl, identity, session, metrics, log } = options;
-  const { addresses, callers, keyValue, host } = given;
+  const { addresses, callers, keyValue, host, mesh } = given;
   const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs, subgraphCalls, longCalls } = config;
   const degraded = metrics.counter(
     'parley_throttle_degraded_total',
@@ -109,6 +109,7 @@ export function publicServer(options: PublicServerOptions): Part {
       callers,
       addresses,
       subgraphTimeoutMs,
+      subgraphConnectionMs: config.subgraphConnectionMs,
       subgraphCalls,
       longCalls,
       maxAnswerBytes,
@@ -221,7 +222,7 @@ export function publicServer(options: PublicServerOptions): Part {
     const clients = new Map<string, RpcClientPart<SubscriptionServiceDefinition>>();
     for (const unit of new Set(owners.values())) {
       const address = () => addresses.of(unit, 'rpc');
-      const client = rpcClient({ definition: SubscriptionServiceDefinition, unit, address, callers });
+      const client = rpcClient({ definition: SubscriptionServiceDefinition, unit, address, callers, mesh });
       await client.start();
       closers.push(() => client.stop());
       clients.set(unit, client);

@@ -130,6 +130,27 @@ test('a subgraph that closes the connection is unavailable, and the gateway keep
   t.notRegex(answer.text, /socket|127/);
 });
 
+test('connections to a subgraph that is always asked are replaced, so that its added processes are asked too', async (t) => {
+  const connections = new Set<Socket>();
+  const agent = await rawServer(t, (request, response) => {
+    connections.add(request.socket);
+    request.resume();
+    response.setHeader('content-type', 'application/json');
+    // names agentCount: the field that is asked for.
+    response.end('{"data":{"agentCount":7}}');
+  });
+  const { ask, identity } = await gatewayMesh(t, {
+    graphUrls: { agent },
+    env: { GATEWAY_SUBGRAPH_CONNECTION_MS: '20' },
+  });
+  const token = await identity.signIn('s-1');
+  await eventually('there were several connections', async () => {
+    const answer = await ask(count, { token });
+    t.deepEqual(answer.data, { agentCount: 7 });
+    return connections.size > 3;
+  });
+});
+
 test('a query on an idle connection that the subgraph closes is retried, a mutation is not', async (t) => {
   let isStopping = false;
   const asked: string[] = [];

@@ -25,6 +25,8 @@ export interface SubgraphSourceOptions {
   callers: Callers;
   /** Time limit in ms from entering the queue to the last byte of the response. */
   timeoutMs: number;
+  /** How long a connection is used, in ms. */
+  connectionMs: number;
   calls: FairQueueLimits<SubgraphShare>;
   /** The same of requests with a field that may take minutes. */
   long: { timeoutMs: number; calls: FairQueueLimits<SubgraphShare> };
@@ -50,6 +52,7 @@ export function subgraphSource({
   rules,
   callers,
   timeoutMs,
+  connectionMs,
   calls,
   long,
   maxAnswerBytes,
@@ -65,6 +68,8 @@ export function subgraphSource({
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
+    // While there is always a request, a connection would stay, and processes of the service that are added would get none.
+    clientTtl: connectionMs,
     maxResponseSize: maxAnswerBytes,
   });
 

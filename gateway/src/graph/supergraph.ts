@@ -27,6 +27,7 @@ export interface SupergraphOptions {
   callers: Callers;
   addresses: Addresses;
   subgraphTimeoutMs: number;
+  subgraphConnectionMs: number;
   subgraphCalls: FairQueueLimits<SubgraphShare>;
   longCalls: SubgraphSourceOptions['long'];
   maxAnswerBytes: number;
@@ -43,6 +44,7 @@ export async function createSupergraph({
   callers,
   addresses,
   subgraphTimeoutMs: timeoutMs,
+  subgraphConnectionMs: connectionMs,
   subgraphCalls: calls,
   longCalls: long,
   maxAnswerBytes,
@@ -61,7 +63,8 @@ export async function createSupergraph({
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {
       const url = addresses.of(name, 'graph');
-      const source = subgraphSource({ unit: name, url, rules, callers, timeoutMs, calls, long, maxAnswerBytes, log });
+      const limits = { timeoutMs, connectionMs, calls, long, maxAnswerBytes };
+      const source = subgraphSource({ unit: name, url, rules, callers, ...limits, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },

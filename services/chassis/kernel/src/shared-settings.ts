@@ -239,8 +239,18 @@ export const processSettings = {
   ...fileSettings,
 };
 
+/** How a process of its own reaches other units. */
+export const meshSettings = {
+  lookupIntervalMs: setting(
+    'MESH_LOOKUP_INTERVAL_MS',
+    positiveInt.default(10_000),
+    'How often the name of a unit that is called by gRPC is looked up again, so that processes of it which are added get calls.',
+  ),
+};
+
 export const unitProcessSettings = {
   ...everyProcessSettings,
+  mesh: meshSettings,
   host: setting('PARLEY_HOST', z.string().default('127.0.0.1'), 'The address that the servers of a unit listen on.'),
 };
 

@@ -1,5 +1,6 @@
 import { NotListeningYetError } from '@parley/kernel/addresses';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
+import type { MeshOptions } from '@parley/kernel/mesh';
 import type { Part } from '@parley/kernel/unit';
 import { type Client, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
 import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
@@ -9,6 +10,7 @@ import { Metadata, Status } from 'nice-grpc-common';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
 import { answeredErrors, clientErrors, type ExpectedErrors } from './client-errors.ts';
 import { keepDrainingConnections } from './draining-connections.ts';
+import { refreshed } from './refreshed-names.ts';
 import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
 
@@ -31,6 +33,8 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    */
   address: () => string;
   callers: Callers;
+  /** Names are looked up again, so that processes which are added get calls. */
+  mesh?: MeshOptions | undefined;
   /**
    * How long a connection with open calls may be without a response to keepalive pings, in ms, before it is closed, as when the peer
    * is frozen or the network has lost the connection. Default 40,000.
@@ -59,7 +63,7 @@ const retries: RetryOptions = {
 export function rpcClient<Definition extends CompatServiceDefinition>(
   options: RpcClientOptions<Definition>,
 ): RpcClientPart<Definition> {
-  const { definition, unit, address, callers, keepaliveTimeoutMs = 40_000 } = options;
+  const { definition, unit, address, callers, mesh = {}, keepaliveTimeoutMs = 40_000 } = options;
   let started = false;
   let channel: ReturnType<typeof createChannel> | undefined;
   let client: RpcClient<Definition> | undefined;
@@ -83,7 +87,9 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
 
   function connect(): RpcClient<Definition> {
     keepDrainingConnections();
-    channel = createChannel(rpcTarget(address()), undefined, {
+    const to = refreshed(rpcTarget(address()), mesh.lookupIntervalMs ?? 10_000);
+    channel = createChannel(to.target, undefined, {
+      ...to.options,
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
       // A proxy of the environment is for the way out, e.g. to models. It must not see signed callers.

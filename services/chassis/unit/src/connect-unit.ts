@@ -29,6 +29,7 @@ export function connectUnit(env: Environment): UnitDependencies & Part {
     eventLog,
     addresses: createAddresses(env),
     callers: createCallers(settings.meshKey),
+    mesh: { lookupIntervalMs: settings.mesh.lookupIntervalMs },
     host: settings.host,
     development: env.NODE_ENV !== 'production',
     async start() {

@@ -82,12 +82,12 @@ export function defineUnit<
   checkCalls(declaration, Object.keys(calls));
 
   function build(config: Config, dependencies: Dependencies, options: UnitOptions = {}): BuiltUnit<Deps> {
-    const { addresses, callers, host } = dependencies;
+    const { addresses, callers, host, mesh } = dependencies;
     const { log = createLogger(name), servers = true } = options;
     const metrics = createMetrics(name);
     const clients = Object.entries(calls).map(([called, client]): [string, RpcClientPart<CompatServiceDefinition>] => [
       called,
-      rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers }),
+      rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers, mesh }),
     ]);
     const called = Object.fromEntries(clients.map(([unitName, client]) => [unitName, client.calls]));
     const provided = {

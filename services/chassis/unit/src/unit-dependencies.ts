@@ -1,5 +1,6 @@
 import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
+import type { MeshOptions } from '@parley/kernel/mesh';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 
@@ -12,6 +13,8 @@ export interface UnitDependencies {
   eventLog: EventLog;
   addresses: Addresses;
   callers: Callers;
+  /** Default: as `MeshOptions` says of each. */
+  mesh?: MeshOptions | undefined;
   /** The address that the unit's servers listen on. */
   host: string;
   /** Whether gRPC reflection and other aids for developers are enabled. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Caller, createCallers } from '@parley/kernel/caller';
+import { type Caller, type Callers, createCallers } from '@parley/kernel/caller';
 import { createMetrics } from '@parley/kernel/metrics';
 import {
   EvaluationServiceDefinition,
@@ -21,6 +21,10 @@ type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionSe
 interface ServingOptions {
   /** The address that the server listens on. Default 127.0.0.1. */
   host?: string;
+  /** Default: any free one. */
+  port?: number;
+  /** Default: with a key of its own. */
+  callers?: Callers;
   /** Whether clients connect through a proxy. */
   viaProxy?: boolean;
   /** How long open calls may take to end when the server stops. Default 2 s. */
@@ -35,17 +39,18 @@ export async function serving(
   handlers: Handlers,
   {
     host = '127.0.0.1',
+    port = 0,
+    callers = createCallers(randomBytes(32)),
     viaProxy = false,
     drainTimeoutMs = 2_000,
     keepaliveTimeoutMs = viaProxy ? 1_000 : undefined,
   }: ServingOptions = {},
 ) {
-  const callers = createCallers(randomBytes(32));
   let address = '';
   const server = rpcServer({
     unit: 'it',
     host,
-    port: 0,
+    port,
     callers,
     log,
     metrics: createMetrics('it'),
