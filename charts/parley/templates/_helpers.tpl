@@ -97,7 +97,7 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{- end }}
 {{- end }}
 
-{{/* Rules that let pods reach DNS and these engines. An engine without `to` is reached nowhere. */}}
+{{/* Rules that let pods reach DNS and these engines. */}}
 {{- define "parley.egressToEngines" -}}
 {{- $policy := .root.Values.networkPolicy }}
 - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
@@ -113,5 +113,51 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
     - { port: {{ . }}, protocol: TCP }
     {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* A rule that lets pods reach public addresses: what the units themselves take for public, and not the cluster's own ranges. */}}
+{{- define "parley.egressToWorld" -}}
+{{- $never4 := list "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "168.63.129.16/32" "169.254.0.0/16" "172.16.0.0/12" "192.0.0.0/24" "192.0.2.0/24" "192.31.196.0/24" "192.52.193.0/24" "192.88.99.0/24" "192.168.0.0/16" "192.175.48.0/24" "198.18.0.0/15" "198.51.100.0/24" "203.0.113.0/24" "224.0.0.0/4" "240.0.0.0/4" }}
+{{- $never6 := list "::/3" "2001::/23" "2001:db8::/32" "2002::/16" "2620:4f:8000::/48" "3ffe::/16" "3fff::/20" "4000::/2" "8000::/1" }}
+{{- range .Values.networkPolicy.clusterRanges }}
+{{- if contains ":" . }}{{ $never6 = append $never6 . }}{{ else }}{{ $never4 = append $never4 . }}{{ end }}
+{{- end }}
+- to:
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except: {{- $never4 | uniq | toYaml | nindent 10 }}
+    - ipBlock:
+        cidr: ::/0
+        except: {{- $never6 | uniq | toYaml | nindent 10 }}
+  ports:
+    {{- range .Values.networkPolicy.worldPorts }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end }}
+
+{{/*
+Fails where policies would keep pods from what they cannot work without. A pod would wait for it without a word, and a hook of an
+install for an hour.
+*/}}
+{{- define "parley.checkPolicies" -}}
+{{- $root := .root }}
+{{- $policy := $root.Values.networkPolicy }}
+{{- $used := list }}
+{{- $isTraced := false }}
+{{- range .units }}
+{{- $used = concat $used .engines }}
+{{- $env := (get $root.Values.units .name | default dict).env | default dict }}
+{{- range list $root.Values.config $root.Values.defaults.env $env }}
+{{- if or .OTEL_EXPORTER_OTLP_ENDPOINT .OTEL_EXPORTER_OTLP_TRACES_ENDPOINT }}{{ $isTraced = true }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $used | uniq | sortAlpha }}
+{{- if and (not (get $policy.engines .).to) (or $isTraced (ne . "telemetry")) }}
+{{- fail (printf "networkPolicy.engines.%s.to is required with networkPolicy.enabled, because no pod would reach it: where it is, as NetworkPolicy peers, such as [{ipBlock: {cidr: 10.20.0.10/32}}]" .) }}
+{{- end }}
+{{- end }}
+{{- if and $root.Values.monitoring.serviceMonitor.enabled (not $policy.metricsFrom) }}
+{{- fail "networkPolicy.metricsFrom is required with monitoring.serviceMonitor.enabled, because Prometheus would reach no pod: where it is, as NetworkPolicy peers" }}
 {{- end }}
 {{- end }}

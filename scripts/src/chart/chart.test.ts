@@ -10,8 +10,8 @@ import { parse } from 'yaml';
 import { ofMigrations, setByChart } from '../generate/chart-units.ts';
 import { root } from '../root.ts';
 import { testWith } from '../testing/test-with.ts';
-import { environmentOf, ofKind, requiredValues as required, sampleSecret, unitOf } from './environment.ts';
-import { chart, helm, type Manifest, type Rule, render, runHelm } from './render.ts';
+import { environmentOf, isHook, ofKind, requiredValues as required, sampleSecret, unitOf } from './environment.ts';
+import { chart, helm, render, runHelm } from './render.ts';
 
 const chartTest = await testWith(helm);
 
@@ -22,7 +22,6 @@ const installations: [string | undefined, object][] = [
 ];
 const drainSeconds = 25;
 const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
-const isHook = ({ metadata }: Manifest) => metadata.annotations?.['helm.sh/hook'] !== undefined;
 
 chartTest('the chart passes strict linting with each example', async (t) => {
   for (const example of ['small', 'production']) {
@@ -123,7 +122,11 @@ for (const [example, set] of installations) {
 chartTest('every declared setting reaches its unit from values or the Secret, and no other unit', async (t) => {
   const all = units.flatMap((unit) => Object.values(settingsOfUnit(unit)).flat());
   const given = all.filter(({ name, secret }) => !secret && !setByChart.test(name)).map(({ name }) => [name, 'given']);
-  const manifests = await render(undefined, { ...required, config: Object.fromEntries(given) });
+  const manifests = await render(undefined, {
+    ...required,
+    config: Object.fromEntries(given),
+    'networkPolicy.engines.telemetry.to': [{ podSelector: {} }],
+  });
   for (const unit of units) {
     const read = Object.values(settingsOfUnit(unit)).flat();
     const { data, secrets } = environmentOf(manifests, unit.name);
@@ -148,85 +151,6 @@ chartTest('every declared setting reaches its unit from values or the Secret, an
   }
 });
 
-chartTest('pods reach and are reached by the units that they call, and no others', async (t) => {
-  const manifests = await render('small');
-  const policies = ofKind(manifests, 'NetworkPolicy').filter((each) => !isHook(each));
-  const component = (peer: NonNullable<Rule['to']>[number]): string[] => {
-    const name = peer.podSelector?.matchLabels?.['app.kubernetes.io/component'];
-    return name === undefined ? [] : [name];
-  };
-  const edges = (direction: 'ingress' | 'egress', peers: 'from' | 'to') =>
-    policies.flatMap((policy) =>
-      policy.spec[direction].flatMap((rule) =>
-        (rule[peers] ?? []).flatMap(component).map((other: string) => {
-          const ports: Record<number, string> = { 50051: 'rpc', 4001: 'graph' };
-          const port = ports[Number(rule.ports[0].port)] ?? rule.ports[0].port;
-          return direction === 'egress'
-            ? `${unitOf(policy)} → ${other} ${port}`
-            : `${other} → ${unitOf(policy)} ${port}`;
-        }),
-      ),
-    );
-  const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph'));
-  const streams = units.filter(({ hasSubscriptions }) => hasSubscriptions);
-  const expected = new Set([
-    ...units.flatMap(({ name, calls = [] }) => calls.map((called) => `${name} → ${called} rpc`)),
-    ...subgraphs.map(({ name }) => `gateway → ${name} graph`),
-    ...streams.map(({ name }) => `gateway → ${name} rpc`),
-  ]);
-  t.deepEqual(sorted(edges('egress', 'to')), sorted(expected));
-  t.deepEqual(sorted(edges('ingress', 'from')), sorted(expected));
-  for (const { spec } of policies) t.deepEqual(spec.policyTypes, ['Ingress', 'Egress']);
-});
-
-chartTest('only units that call out reach the world, and none of them the cluster', async (t) => {
-  const ranges = ['198.51.100.0/24', '2001:db8::/32'];
-  const manifests = await render('small', { 'networkPolicy.clusterRanges': ranges });
-  const open = ofKind(manifests, 'NetworkPolicy').flatMap((policy) => {
-    const blocks: { cidr: string; except: string[] }[] = policy.spec.egress.flatMap((rule) =>
-      (rule.to ?? []).flatMap(({ ipBlock }) => ipBlock ?? []),
-    );
-    return blocks.filter(({ cidr }) => cidr.endsWith('/0')).map((block) => ({ unit: unitOf(policy), ...block }));
-  });
-  const callers = units.filter(({ callsOut }) => callsOut).map(({ name }) => name);
-  t.deepEqual([...new Set(open.map(({ unit }) => unit))].toSorted(), callers.toSorted());
-  for (const { cidr, except } of open) {
-    const [four = '', six = ''] = ranges;
-    const never = cidr === '::/0' ? [six, 'fc00::/7', 'fe80::/10'] : [four, '10.0.0.0/8', '169.254.0.0/16'];
-    t.deepEqual(
-      never.filter((range) => !except.includes(range)),
-      [],
-    );
-  }
-});
-
-test('a unit with the address of something outside declares that it calls out', (t) => {
-  const own = /^(RESET_URL|PARLEY_PUBLIC_URL)$|_GRAPH_URL$|DATABASE_URL$/;
-  const withAddress = units.filter((unit) =>
-    settingsOfUnit(unit).own.some(({ name, type }) => type === 'URL' && !own.test(name)),
-  );
-  t.deepEqual(
-    withAddress.filter(({ callsOut }) => !callsOut).map(({ name }) => name),
-    [],
-  );
-});
-
-chartTest('units reach only the engines that they use', async (t) => {
-  const ports = { postgres: 1, redis: 2, kafka: 3, s3: 4, smtp: 5, telemetry: 6 };
-  const engines = Object.entries(ports).map(([name, port]) => [name, { to: [{ podSelector: {} }], ports: [port] }]);
-  const manifests = await render(undefined, { ...required, 'networkPolicy.engines': Object.fromEntries(engines) });
-  const reached = (unit: string) => {
-    const policy = ofKind(manifests, 'NetworkPolicy').find((each) => unitOf(each) === unit);
-    const numbers = policy?.spec.egress.map((rule) => Number(rule.ports[0].port)) ?? [];
-    return numbers.filter((port) => port < 7).toSorted((a, b) => a - b);
-  };
-  t.deepEqual(reached('gateway'), [ports.redis, ports.telemetry]);
-  t.deepEqual(reached('identity'), [ports.postgres, ports.redis, ports.kafka, ports.smtp, ports.telemetry]);
-  t.deepEqual(reached('parser'), [ports.postgres, ports.redis, ports.kafka, ports.s3, ports.telemetry]);
-  t.deepEqual(reached('migrate'), [ports.postgres]);
-  t.deepEqual(reached('topics'), [ports.kafka]);
-});
-
 chartTest('what cannot work is refused, with its name', async (t) => {
   const refused: [object, RegExp][] = [
     [{ 'image.tag': 'latest' }, /image.*tag/],
@@ -244,8 +168,25 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ 'units.gatewy': {} }, /gatewy/],
     [{ 'units.agent.replicas': 20 }, /units\.agent\.autoscaling\.maxReplicas: is below replicas/],
     [{ ingress: { enabled: true, hosts: ['a.test'] } }, /config\.TRUSTED_PROXIES is required with ingress\.enabled/],
+    [{ 'networkPolicy.engines.kafka.to': [] }, /networkPolicy\.engines\.kafka\.to is required/],
+    [
+      { 'units.agent.env.OTEL_EXPORTER_OTLP_ENDPOINT': 'http://collector:4318' },
+      /networkPolicy\.engines\.telemetry\.to is required/,
+    ],
+    [{ 'monitoring.serviceMonitor.enabled': true }, /networkPolicy\.metricsFrom is required with monitoring\.service/],
+    [{ 'service.externalTrafficPolicy': 'local' }, /externalTrafficPolicy/],
   ];
   for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
+});
+
+chartTest('a load balancer keeps the addresses of clients, unless an operator says otherwise', async (t) => {
+  const gateway = async (set: object) =>
+    ofKind(await render('small', set), 'Service').find(({ metadata }) => metadata.name === 'parley-gateway')?.spec;
+  t.is((await gateway({}))?.externalTrafficPolicy, undefined);
+  t.is((await gateway({ 'service.type': 'LoadBalancer' }))?.externalTrafficPolicy, 'Local');
+  const spread = { type: 'LoadBalancer', externalTrafficPolicy: 'Cluster', loadBalancerSourceRanges: ['192.0.2.0/24'] };
+  const { externalTrafficPolicy, loadBalancerSourceRanges } = (await gateway({ service: spread })) ?? {};
+  t.deepEqual([externalTrafficPolicy, loadBalancerSourceRanges], ['Cluster', ['192.0.2.0/24']]);
 });
 
 chartTest('a number reaches its unit as it was written', async (t) => {

@@ -1,7 +1,14 @@
 import type { Manifest } from './render.ts';
 
+/** Policies that let pods reach an engine of each kind. */
+const engines = ['postgres', 'redis', 'kafka', 's3', 'smtp'].map((name) => [
+  `networkPolicy.engines.${name}.to`,
+  [{ ipBlock: { cidr: '10.20.0.10/32' } }],
+]);
+
 /** The least that an installation needs of values. */
 export const requiredValues = {
+  ...Object.fromEntries(engines),
   'image.repository': 'registry.example.com/parley',
   existingSecret: 'parley',
   publicUrl: 'https://parley.example.com',
@@ -11,6 +18,10 @@ export const requiredValues = {
 /** The unit that a manifest is for. */
 export function unitOf({ metadata }: Manifest): string {
   return metadata.labels['app.kubernetes.io/component'] ?? '';
+}
+
+export function isHook({ metadata }: Manifest): boolean {
+  return metadata.annotations?.['helm.sh/hook'] !== undefined;
 }
 
 export function ofKind(manifests: Manifest[], kind: string): Manifest[] {

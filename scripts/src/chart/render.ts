@@ -16,7 +16,7 @@ export const helm = {
 /** A peer and a rule of a NetworkPolicy. */
 interface Peer {
   podSelector?: { matchLabels?: Record<string, string> };
-  ipBlock?: { cidr: string; except: string[] };
+  ipBlock?: { cidr: string; except?: string[] };
 }
 export interface Rule {
   ports: [{ port: number | string }];
@@ -24,7 +24,7 @@ export interface Rule {
   to?: Peer[];
 }
 
-/** What tests read of Deployments, Jobs, scalers, budgets and policies; a kind has those that are its own. */
+/** What tests read of Deployments, Jobs, Services, scalers, budgets and policies; a kind has those that are its own. */
 export interface Spec {
   replicas?: number;
   minReplicas?: number;
@@ -37,6 +37,8 @@ export interface Spec {
   policyTypes: string[];
   ingress: Rule[];
   egress: Rule[];
+  externalTrafficPolicy?: string;
+  loadBalancerSourceRanges?: string[];
 }
 
 interface PodSpec {
@@ -81,12 +83,23 @@ export interface Manifest {
   automountServiceAccountToken?: boolean;
 }
 
+const rendered = new Map<string, Promise<string>>();
+
 /** The manifests of the chart with an example's values, or none's, and with `set` over them. @throws Error with what Helm says. */
 export async function render(example?: string, set: object = {}): Promise<Manifest[]> {
+  const text = await renderText(example, set);
+  return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS()]));
+}
+
+/** The same as YAML. */
+export function renderText(example?: string, set: object = {}): Promise<string> {
   const files = example === undefined ? [] : ['--values', join(chart, `examples/${example}.yaml`)];
   const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
-  const text = await runHelm('template', 'parley', chart, '--namespace', 'parley', ...files, ...over);
-  return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS()]));
+  const args = ['template', 'parley', chart, '--namespace', 'parley', ...files, ...over];
+  const key = args.join(' ');
+  const text = rendered.get(key) ?? runHelm(...args);
+  rendered.set(key, text);
+  return text;
 }
 
 /** @returns its output. */
