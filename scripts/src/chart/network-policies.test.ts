@@ -43,10 +43,10 @@ chartTest('pods reach and are reached by the units that they call, and no others
 
 /** Addresses that answer credentials of a node, that pods, Services and nodes usually have, or that lead to such by IPv6. */
 const inside = [
-  ...['169.254.169.254', '168.63.129.16', '192.0.0.192', '100.100.100.200', 'fd00:ec2::254', 'fe80::a9fe:a9fe'],
-  ...['10.96.0.1', '172.20.0.10', '192.168.1.10', '100.64.0.1', '127.0.0.1', '198.18.0.1', 'fd00::1', '::1'],
-  ...['::ffff:10.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b:1::1', '2002:a00:1::1', '2001::1', '224.0.0.1', 'ff02::1'],
-];
+  '169.254.169.254 168.63.129.16 192.0.0.192 100.100.100.200 fd00:ec2::254 fe80::a9fe:a9fe',
+  '10.96.0.1 172.20.0.10 192.168.1.10 100.64.0.1 127.0.0.1 198.18.0.1 fd00::1 ::1',
+  '::ffff:10.0.0.1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 2002:a00:1::1 2001::1 224.0.0.1 ff02::1',
+].flatMap((line) => line.split(' '));
 const outside = ['1.1.1.1', '8.8.8.8', '52.95.110.1', '2606:4700:4700::1111', '2a00:1450:4001::1'];
 
 chartTest('only units that call out reach the world, and none of them the cluster', async (t) => {
@@ -90,7 +90,8 @@ chartTest('metrics are read by whom an operator names, and by nobody else', asyn
   t.deepEqual(await onOps({}), []);
   const prometheus = [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'prometheus' } } }];
   const rules = await onOps({ 'networkPolicy.metricsFrom': prometheus });
-  t.deepEqual(rules, Array(units.length).fill({ ports: [{ port: 'ops' }], from: prometheus }));
+  t.is(rules.length, units.length);
+  for (const rule of rules) t.deepEqual(rule, { ports: [{ port: 'ops' }], from: prometheus });
 });
 
 chartTest('every rule names whom it is for, but that of the public port', async (t) => {

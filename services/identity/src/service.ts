@@ -20,6 +20,7 @@ import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
 import { spendLeases } from './settle-lapsed-spend.ts';
+import { spendMetrics } from './spend-metrics.ts';
 import { idempotencyKeySweep } from './sweep-idempotency-keys.ts';
 
 export const identity = service(identityDeclaration, {
@@ -41,13 +42,16 @@ export const identity = service(identityDeclaration, {
       settings: config.settings,
     };
   },
-  parts: (ports, { log }) => [
-    { name: 'passwords', start: async () => undefined, stop: () => ports.passwords.close() },
-    { name: 'carriers', start: async () => undefined, stop: async () => ports.carriers.close() },
-    ports.keys,
-    spendLeases(ports, log),
-    idempotencyKeySweep(ports, log),
-  ],
+  parts(ports, { log, metrics }) {
+    spendMetrics(ports, metrics);
+    return [
+      { name: 'passwords', start: async () => undefined, stop: () => ports.passwords.close() },
+      { name: 'carriers', start: async () => undefined, stop: async () => ports.carriers.close() },
+      ports.keys,
+      spendLeases(ports, log),
+      idempotencyKeySweep(ports, log),
+    ];
+  },
   jobs: messageJobs,
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },
   rpc: {

@@ -1,4 +1,6 @@
+import { createMetrics } from '@parley/kernel/metrics';
 import test from 'ava';
+import { spendMetrics } from '../src/spend-metrics.ts';
 import { defaultSettings, identityApp, mesh } from './support/identity-app.ts';
 import { ledgerApp } from './support/ledger-app.ts';
 import { agentOf, assertBalanced, ledgerOf, newTenant, settlement, spendCall, usd } from './support/spend.ts';
@@ -203,6 +205,24 @@ test('the ceiling of the platform bounds all tenants together by one call, also 
   }
   t.is(admittedOf(await reserveAll()), 8 + 4, 'those that are known, and 1.6 to 3.2');
   await assertBalanced(t, database, ...tenantIds);
+});
+
+test('metrics say what all tenants spend this month, and what they may', async (t) => {
+  const { app, database } = await identityApp(t, { platformMonthlyCeilingUsd: 3 });
+  const [one, two] = await Promise.all([newTenant(database, 'PRO'), newTenant(database, 'PRO')]);
+  const call = spendCall('a', { costUsdE8: usd(0.4) });
+  await app.reserveSpend(agentOf(one), { call, begins: true });
+  await app.settleSpend(agentOf(two), { settlements: [settlement('b', { costUsdE8: usd(1) })] });
+
+  const exported = async (platformMonthlyCeilingUsd: number | null) => {
+    const metrics = createMetrics('identity');
+    spendMetrics({ database, settings: { platformMonthlyCeilingUsd } }, metrics);
+    return [...(await metrics.registry.metrics()).matchAll(/^parley_spend_\w+\{.*\} (.*)$/gmu)].map(
+      ([, value]) => value,
+    );
+  };
+  t.deepEqual(await exported(3), ['1.4', '3']);
+  t.deepEqual(await exported(null), ['1.4', '+Inf']);
 });
 
 test('limits: the spend cap resets each calendar month: that of a call is that of its reservation in UTC', async (t) => {

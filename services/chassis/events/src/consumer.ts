@@ -30,8 +30,8 @@ export interface EventConsumerOptions<Payloads>
   /** The service's database. While it does not answer, no event goes to the dead letters. */
   database?: { ping(): Promise<void> };
   log: Logger;
-  /** Gets the gauge `parley_consumer_lag`. */
-  metrics?: Pick<Metrics, 'gauge'> | undefined;
+  /** Gets `parley_consumer_lag` and `parley_events_given_up_total`. */
+  metrics?: Pick<Metrics, 'gauge' | 'counter'> | undefined;
 }
 
 const tracer = trace.getTracer('parley.events');
@@ -81,10 +81,13 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     () => subscription?.lag?.() ?? 0,
   );
 
+  const givenUp = metrics?.counter('parley_events_given_up_total', 'Events that went to the dead letters');
+
   return {
     name: `consumer ${group}`,
     async start() {
-      subscription = await bus.subscribe({ ...subscribeOptions, topics, handler, isUnavailable });
+      const onGivenUp = () => givenUp?.add();
+      subscription = await bus.subscribe({ ...subscribeOptions, topics, handler, isUnavailable, onGivenUp });
     },
     async stop() {
       await subscription?.stop();

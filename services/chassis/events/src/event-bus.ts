@@ -47,6 +47,8 @@ export interface SubscribeOptions {
    * it has, failures count neither as attempts nor against the event's time. Never rejects. Default: false.
    */
   isUnavailable?: () => Promise<boolean>;
+  /** Called when the dead letter of an event is stored. */
+  onGivenUp?: () => void;
 }
 
 export interface Subscription {

@@ -63,6 +63,7 @@ export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
     const failure = await attemptEvent(event, { ...options, ...member, stopped: stopping.signal, pause });
     if (!failure) return;
     await deadLetters.append({ ...failure, topic: deadLetterTopic(event.topic), group, time: new Date(), event });
+    member.onGivenUp?.();
     const { id, type, topic } = event;
     log?.error({ group, topic, type, eventId: id, ...failure }, 'event moved to dead letters');
   }

@@ -31,7 +31,7 @@ export async function handleMessage(
   stopped: AbortSignal,
   pause: Pause,
 ): Promise<void> {
-  const { group, log } = options;
+  const { group, log, onGivenUp } = options;
   const { topic, message } = received;
   if (!isForGroup(group, message)) return;
   const event = readEnvelope(topic, message); // what is not an event is not attempted: no attempt would change that
@@ -42,6 +42,7 @@ export async function handleMessage(
   if (!failure) return;
   const known = event instanceof TypeError ? {} : { type: event.type, eventId: event.id };
   await storeDeadLetter(received, failure, options, stopped, pause);
+  onGivenUp?.();
   log?.error({ group, topic, ...known, ...failure }, 'event moved to dead letters');
 }
 

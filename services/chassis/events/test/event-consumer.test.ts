@@ -1,6 +1,7 @@
 import { context as otel, propagation, trace } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { readSettings } from '@parley/kernel/config';
+import { createMetrics } from '@parley/kernel/metrics';
 import { tracingSettings } from '@parley/kernel/shared-settings';
 import { registerTracing } from '@parley/kernel/tracing-sdk';
 import test from 'ava';
@@ -77,18 +78,23 @@ test('an event type without a handler is skipped, and logged at debug', async (t
   t.is(lines.filter((line) => line.includes('person.greeted.v2') && line.includes('"level":20')).length, 1);
 });
 
-test('a payload that cannot be decoded goes to the dead letters', async (t) => {
+test('a payload that cannot be decoded goes to the dead letters, and is counted', async (t) => {
   const { bus, log, event, letters } = setup();
+  const metrics = createMetrics('greeter');
+  const givenUp = async () => /^parley_events_given_up_total{.*} (\d+)$/m.exec(await metrics.registry.metrics())?.[1];
   const handle = async () => t.fail('not for this one');
   await eventConsumer({
     bus,
     group: 'greeter',
     log,
+    metrics,
     maxAttempts: 2,
     handlers: { 'person.greeted.v1': { topic: 'greeted', decode, handle } },
   }).start();
+  t.is(await givenUp(), '0', 'alerts see the first one only if there was a value before');
   await bus.publish([event({ data: new TextEncoder().encode('{') })]);
   t.like(letters, [{ group: 'greeter', attempts: 2 }]);
+  t.is(await givenUp(), '1');
 });
 
 test('an event is handled in a trace of its own, linked to the one that caused it', async (t) => {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { createMetrics } from './metrics.ts';
 import { opsServer } from './ops.ts';
@@ -40,6 +41,26 @@ test('an answer is never older than its request', async (t) => {
   t.is(await text(), 'the first reason\n');
   reason = 'the second reason';
   t.is(await text(), 'the second reason\n');
+});
+
+test('metrics say whether it is ready, as it was last checked', async (t) => {
+  let isReady = true;
+  const { get } = await served(t, async () => {
+    if (!isReady) throw new Error('no database');
+  });
+  const ready = async () => /^parley_ready\{unit="test"\} (\d)$/mu.exec(await (await get('/metrics')).text())?.[1];
+  await get('/readyz');
+  t.is(await ready(), '1');
+  isReady = false;
+  await get('/readyz');
+  t.is(await ready(), '0');
+  isReady = true;
+  await eventually('it is ready again, though only metrics are asked for', async () => (await ready()) === '1');
+});
+
+test('a check that hangs delays no metrics', async (t) => {
+  const { get } = await served(t, () => new Promise(() => undefined));
+  t.regex(await (await get('/metrics')).text(), /^parley_ready\{unit="test"\} 0$/mu);
 });
 
 test('metrics that cannot be collected are 500', async (t) => {

@@ -21,15 +21,29 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
   let server: Server | undefined;
   const check = shared('the check', ready);
   const collect = shared('the collection', () => metrics.registry.metrics());
+  let isReady = false;
+
+  /** @returns why it is not ready, or undefined. */
+  async function observe(): Promise<string | undefined> {
+    const reason = await check().then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : 'not ready'),
+    );
+    isReady = reason === undefined;
+    return reason;
+  }
+
+  // A collection does not wait for a check, which takes as long as an engine that hangs: the next one has its outcome.
+  metrics.gauge('parley_ready', 'Whether `/readyz` answered 200 when it was last checked', () => {
+    void observe();
+    return isReady ? 1 : 0;
+  });
 
   async function answer(path: string | undefined, response: ServerResponse): Promise<void> {
     if (path === '/healthz') {
       response.end('ok\n');
     } else if (path === '/readyz') {
-      const reason = await check().then(
-        () => undefined,
-        (error: unknown) => (error instanceof Error ? error.message : 'not ready'),
-      );
+      const reason = await observe();
       response.writeHead(reason === undefined ? 200 : 503).end(`${reason ?? 'ready'}\n`);
     } else if (path === '/metrics') {
       const text = await collect();

@@ -305,13 +305,15 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       waits.push(attempt);
       return 20;
     };
-    const runner = await startRunner(t, database, work, { backoffMs });
+    const failures: string[] = [];
+    const runner = await startRunner(t, database, work, { backoffMs, onFailure: (outcome) => failures.push(outcome) });
 
     await append(database, 'shaky', 'k', runner);
     await append(database, 'behind', 'k', runner);
 
     t.deepEqual(await drained(database), ['shaky@3', 'behind']);
     t.deepEqual(waits, [1, 2]);
+    t.deepEqual(failures, ['retried', 'retried']);
   });
 
   test('onExhausted runs in the transaction that removes a failed job, and the next one follows', async (t) => {
@@ -319,7 +321,9 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const work = ({ data }: Run): void => {
       if (data === 'hopeless') throw new Error('never');
     };
+    const failures: string[] = [];
     const runner = await startRunner(t, database, work, {
+      onFailure: (outcome) => failures.push(outcome),
       async onExhausted(db, { data, attempt }, error) {
         await db.knex('effects').insert({ tenant_id: db.tenantId, name: `${data}: ${String(error)}`, attempt });
       },
@@ -329,6 +333,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await append(database, 'behind', 'k', runner);
 
     t.deepEqual(await drained(database), ['hopeless: Error: never@3', 'behind']);
+    t.deepEqual(failures, ['retried', 'retried', 'given_up']);
   });
 
   test('without onExhausted a failed job stays in the table without secrets, and blocks no other', async (t) => {

@@ -10,6 +10,7 @@ import { subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { JobDeclaration } from '@parley/postgres/jobs/job';
+import type { JobFailure } from '@parley/postgres/jobs/runner-types';
 import { outboxRelay } from '@parley/postgres/outbox/relay';
 import { tombstonesTable } from '@parley/postgres/tenant-tombstones';
 import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
@@ -179,8 +180,18 @@ export function service<
     const kinds = declared.map(({ kind }) => kind);
     const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
     if (twice !== undefined) throw new Error(`${name}: it declares jobs of the kind ${twice} twice`);
-    const runners = declared.map(({ gauge, runner: make }) => {
-      const runner = make({ database, soleOwner, notifier: keyValue, log });
+    const failures =
+      declared.length > 0
+        ? metrics.counter('parley_job_failures_total', 'Attempts at jobs that failed, by what became of the job', [
+            'kind',
+            'outcome',
+          ])
+        : undefined;
+    const runners = declared.map(({ kind, gauge, runner: make }) => {
+      // Alerts see the first one only if there was a value before.
+      for (const outcome of ['retried', 'given_up']) failures?.add({ kind, outcome }, 0);
+      const onFailure = (outcome: JobFailure) => failures?.add({ kind, outcome });
+      const runner = make({ database, soleOwner, notifier: keyValue, onFailure, log });
       if (gauge) metrics.gauge(gauge.name, gauge.help, () => runner.running);
       return runner;
     });

@@ -242,6 +242,22 @@ test('a deleted tenant is marked and closed once, and finished by a job that is 
     [1, 2],
   );
   t.deepEqual(finished, [1, 1]);
+  const ops = dependencies.addresses.of('notes', 'ops');
+  const failures = (await (await fetch(`${ops}/metrics`)).text()).matchAll(
+    /^parley_job_failures_total\{(.*)\} (\d)$/gmu,
+  );
+  const ofKind = 'kind="notes.end-tenant"';
+  t.deepEqual(
+    [...failures].map(([, labels = '', count]) => [
+      labels.includes(ofKind),
+      /outcome="(\w+)"/u.exec(labels)?.[1],
+      count,
+    ]),
+    [
+      [true, 'retried', '1'],
+      [true, 'given_up', '0'],
+    ],
+  );
   for (const tenantId of [1, 2, 3]) {
     const marks = await database.transact(tenantId, ({ knex }) => knex('deleted_tenants'));
     t.is(marks.length, tenantId === 3 ? 0 : 1);

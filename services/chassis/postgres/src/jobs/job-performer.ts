@@ -35,7 +35,7 @@ const tracer = trace.getTracer('parley.jobs');
 /** Runs handlers and writes each outcome once. */
 export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptions<Data, Prepared, Fetched>) {
   const { database, kind, handler, beforeExhausted, onExhausted, leases, leaseMs, end, maxAttempts = 3, log } = options;
-  const { retryable = () => true, backoffMs = defaultBackoffMs } = options;
+  const { retryable = () => true, backoffMs = defaultBackoffMs, onFailure } = options;
   const exhausting = new Set<string>();
 
   const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => ({
@@ -110,6 +110,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
         const delayMs = Math.round(backoffMs(job.attempt));
         log.warn({ ...about, delayMs, err: error }, 'job failed; will retry');
         await persist(lease, () => database.transactShared((db) => jobsStore(db.knex, kind).release([job], delayMs)));
+        onFailure?.('retried');
         options.retryIn(delayMs);
       } else {
         await exhaust(job, error, { lease });
@@ -134,7 +135,9 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
     const write = async () => {
       const fetched = (await beforeExhausted?.(typed(job))) as Fetched;
       await database.transact(job.tenantId, async (db) => {
-        if (await end(db, job, how, lease)) await onExhausted?.(db, typed(job), error, fetched);
+        if (!(await end(db, job, how, lease))) return;
+        db.afterCommit(() => onFailure?.('given_up'));
+        await onExhausted?.(db, typed(job), error, fetched);
       });
     };
     try {

@@ -2,7 +2,7 @@ import { jobRunner } from './job-runner.ts';
 import type { JobRunner, JobRunnerOptions, RunnerOptions } from './runner-types.ts';
 
 /** The runner options that the service provides. */
-type ServiceOptions = 'database' | 'soleOwner' | 'notifier' | 'log';
+type ServiceOptions = 'database' | 'soleOwner' | 'notifier' | 'onFailure' | 'log';
 
 /** How a service runs its jobs of one kind; `service` creates the runner. */
 export interface JobDeclaration {

@@ -37,8 +37,12 @@ export interface RunnerOptions {
   soleOwner?: boolean | undefined;
   /** Carries cancellations to other replicas at once. */
   notifier?: JobNotifier | undefined;
+  /** Called when an attempt has failed: the job is `retried`, or `given_up` for good. */
+  onFailure?: ((outcome: JobFailure) => void) | undefined;
   log: Logger;
 }
+
+export type JobFailure = 'retried' | 'given_up';
 
 /**
  * Options of a runner for one kind of job. The handler works outside any transaction and ends the job by

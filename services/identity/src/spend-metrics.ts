@@ -1,0 +1,21 @@
+import type { Metrics } from '@parley/kernel/metrics';
+import { platformStore } from './platform-store.ts';
+import type { Ports } from './ports.ts';
+
+type Ceiling = Pick<Ports['settings'], 'platformMonthlyCeilingUsd'>;
+
+/** What the platform spends this month, and what it may: by these an operator learns of the ceiling before calls are refused. */
+export function spendMetrics(
+  { database, settings }: Pick<Ports, 'database'> & { settings: Ceiling },
+  metrics: Metrics,
+): void {
+  metrics.gauge(
+    'parley_spend_month_usd',
+    'Spend of all tenants on models this month (UTC), reserved included, in USD',
+    () =>
+      // A scrape must not fail in an outage of the database, which readiness reports.
+      database.transactShared((db) => platformStore(db).monthlySpendUsd()).catch(() => Number.NaN),
+  );
+  const ceilingUsd = settings.platformMonthlyCeilingUsd ?? Number.POSITIVE_INFINITY;
+  metrics.gauge('parley_spend_ceiling_usd', 'PLATFORM_MONTHLY_CEILING_USD; +Inf without it', () => ceilingUsd);
+}
