@@ -30,6 +30,11 @@ app.kubernetes.io/component: {{ .unit }}
 {{- mergeOverwrite (deepCopy .root.Values.defaults) (dict "replicas" (max (int .root.Values.defaults.replicas) (int .unit.replicas) | int)) (deepCopy (get .root.Values.units .unit.name | default dict)) | toYaml }}
 {{- end }}
 
+{{/* Sockets and turns move with each pod that goes, so one goes at a time. */}}
+{{- define "parley.scalingBehavior" -}}
+{ scaleDown: { stabilizationWindowSeconds: 300, policies: [{ type: Pods, value: 1, periodSeconds: 60 }] } }
+{{- end }}
+
 {{- define "parley.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 10001

@@ -53,17 +53,15 @@ const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].m
 /** What alerts, dashboards and scalers of the chart read. */
 function metricsOfChart(): string[] {
   const chart = join(import.meta.dirname, '../../../charts/parley');
-  const read = globSync('{files/{alerts.yaml,dashboards/*.json},templates/scaling.yaml}', { cwd: chart }).flatMap(
-    (path) => {
-      const text = readFileSync(join(chart, path), 'utf8');
-      const queries = path.endsWith('.json')
-        ? namesIn(text, /"expr": "(.*)"/g)
-        : namesIn(text, /(?:expr|query): (.*)/g);
-      return queries.flatMap((query) => {
-        const labels = /\\".*?\\"|\{.*?\}|\bby \(.*?\)/g;
-        return namesIn(query.replaceAll(labels, ''), /\b((?:parley|nodejs|process|gen_ai)_\w+)/g);
-      });
-    },
-  );
+  const read = globSync('{files/{alerts.yaml,dashboards/*.json},templates/{scaling,monitoring}.yaml}', {
+    cwd: chart,
+  }).flatMap((path) => {
+    const text = readFileSync(join(chart, path), 'utf8');
+    const queries = path.endsWith('.json') ? namesIn(text, /"expr": "(.*)"/g) : namesIn(text, /(?:expr|query): (.*)/g);
+    return queries.flatMap((query) => {
+      const labels = /\\".*?\\"|\{.*?\}|\bby \(.*?\)/g;
+      return namesIn(query.replaceAll(labels, ''), /\b((?:parley|nodejs|process|gen_ai)_\w+)/g);
+    });
+  });
   return [...new Set(read)];
 }

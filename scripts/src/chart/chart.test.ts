@@ -30,19 +30,6 @@ chartTest('the chart passes strict linting with each example', async (t) => {
   }
 });
 
-chartTest('dashboards are ConfigMaps with one file of JSON each, labelled for the sidecar of Grafana', async (t) => {
-  const manifests = ofKind(await render('production'), 'ConfigMap').filter(({ metadata }) =>
-    /-dashboard-/.test(metadata.name),
-  );
-  t.is(manifests.length, 4);
-  for (const { metadata, data } of manifests) {
-    t.is(metadata.labels.grafana_dashboard, '1');
-    const [[name, text] = ['', ''], ...others] = Object.entries(data ?? {});
-    t.deepEqual(others, []);
-    t.is(`${JSON.parse(text).uid}.json`, name);
-  }
-});
-
 chartTest('values, their schema and the manifests have all units and no others', async (t) => {
   const names = unitNames.toSorted();
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
@@ -217,22 +204,6 @@ chartTest('Kafka consumers are scaled by the groups and topics that they have, a
     'parser cpu parser.document-uploaded',
     `session cpu session.tenant-deleted ${running}`,
   ]);
-});
-
-test('every metric that the chart names is one of the units', (t) => {
-  const files = globSync(['templates/*', 'files/alerts.yaml'], { cwd: chart });
-  const named = files.flatMap((file) => readFileSync(join(chart, file), 'utf8').match(/\bparley_\w+/g) ?? []);
-  const sources = globSync(['gateway/src/**/*.ts', 'services/**/src/**/*.ts'], {
-    cwd: root,
-    exclude: ['**/node_modules/**', '**/*.test.ts'],
-  });
-  const text = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
-  const names = [...new Set(named.map((name) => name.replace(/_count$/, '')))];
-  t.true(names.length > 5);
-  t.deepEqual(
-    names.filter((name) => !text.includes(`'${name}'`)),
-    [],
-  );
 });
 
 test('every value is explained where it stands', (t) => {

@@ -24,7 +24,15 @@ export interface Rule {
   to?: Peer[];
 }
 
-/** What tests read of Deployments, Jobs, Services, scalers, budgets and policies; a kind has those that are its own. */
+/** A rule of a PrometheusRule. */
+export interface Alert {
+  alert: string;
+  expr: string;
+  labels: { severity: string; unit?: string };
+  annotations: { summary: string; runbook: string };
+}
+
+/** What tests read of Deployments, Jobs, Services, scalers, budgets, policies and alerts; a kind has those that are its own. */
 export interface Spec {
   replicas?: number;
   minReplicas?: number;
@@ -37,6 +45,7 @@ export interface Spec {
   policyTypes: string[];
   ingress: Rule[];
   egress: Rule[];
+  groups: { rules: Alert[] }[];
   externalTrafficPolicy?: string;
   loadBalancerSourceRanges?: string[];
 }

@@ -20,6 +20,7 @@ export interface Dashboard {
 export const here = 'namespace="$namespace"';
 const ofUnit = `${here}, unit="$unit"`;
 const rate = (metric: string, labels = here) => `rate(${metric}{${labels}}[$__rate_interval])`;
+const increase = (metric: string) => `increase(${metric}{${here}}[30m])`;
 const quantile = (q: number, metric: string, by: string, labels = here) =>
   `histogram_quantile(${q}, sum by (le, ${by}) (${rate(`${metric}_bucket`, labels)}))`;
 const meanOf = (metric: string, by: string, labels = here) =>
@@ -30,11 +31,25 @@ const rpc = 'parley_rpc_duration_seconds';
 const model = 'gen_ai_client_operation_duration_seconds';
 const atGateway = `${here}, unit="gateway"`;
 
+const spendOfMonth = {
+  [`max(parley_spend_month_usd{${here}})`]: 'spent and reserved',
+  [`max(parley_spend_ceiling_usd{${here}} < Inf)`]: 'ceiling',
+};
+
 /** What the chart's dashboards show, by their name. */
 export const dashboards: Record<string, Dashboard> = {
   overview: {
     title: 'Parley: overview',
     panels: [
+      {
+        title: 'Processes',
+        unit: 'short',
+        queries: {
+          [`sum by (unit) (parley_ready{${here}})`]: '{{unit}} ready',
+          [`count by (unit) (parley_ready{${here}} == 0)`]: '{{unit}} not ready',
+        },
+        description: 'Those whose metrics are read. /readyz and the log of one that is not ready name what it lacks.',
+      },
       {
         title: 'Operations of clients',
         unit: 'reqps',
@@ -121,10 +136,34 @@ export const dashboards: Record<string, Dashboard> = {
         description: 'Gateways count requests alone, because Redis does not answer.',
       },
       {
-        title: 'Processes',
+        title: 'Jobs that fail, and events that were given up',
         unit: 'short',
-        queries: { [`count by (unit) (process_start_time_seconds{${here}})`]: '{{unit}}' },
-        description: 'Those whose metrics are read.',
+        queries: {
+          [`sum by (unit, kind, outcome) (${increase('parley_job_failures_total')}) > 0`]: '{{kind}} {{outcome}}',
+          [`sum by (unit) (${increase('parley_events_given_up_total')}) > 0`]: 'events of {{unit}}',
+        },
+        description: 'In 30 minutes. `retried` jobs go on by themselves; `given_up` ones and dead letters are yours.',
+      },
+      {
+        title: 'Transactions that wait for a connection',
+        unit: 'short',
+        queries: { [`sum by (unit) (parley_database_transactions_waiting{${here}})`]: '{{unit}}' },
+        description: 'The database is slow, or DATABASE_POOL_SIZE is small for what it can do.',
+      },
+      {
+        title: 'Calls of models that fail',
+        unit: 'reqps',
+        queries: {
+          [`sum by (gen_ai_request_model, error_type) (${rate(`${model}_count`, `${here}, error_type!=""`)})`]:
+            '{{gen_ai_request_model}} {{error_type}}',
+        },
+        description: 'By what the provider did. Fallbacks answer where there are any.',
+      },
+      {
+        title: 'Spend of this month',
+        unit: 'currencyUSD',
+        queries: spendOfMonth,
+        description: 'At the ceiling calls of models are refused. Without one there is no line.',
       },
     ],
   },
@@ -195,6 +234,20 @@ export const dashboards: Record<string, Dashboard> = {
           [`parley_database_transactions_waiting{${ofUnit}}`]: '{{pod}} waiting',
         },
         description: 'Transactions that wait: the database is slow, or DATABASE_POOL_SIZE is small for what it can do.',
+      },
+      {
+        title: 'Jobs that fail',
+        unit: 'short',
+        queries: {
+          [`sum by (kind, outcome) (increase(parley_job_failures_total{${ofUnit}}[30m]))`]: '{{kind}} {{outcome}}',
+        },
+        description: 'In 30 minutes; the log has the reasons.',
+      },
+      {
+        title: 'Starts of its processes',
+        unit: 'short',
+        queries: { [`sum by (pod) (changes(process_start_time_seconds{${ofUnit}}[30m]))`]: '{{pod}}' },
+        description: 'Anew in the same pod, in 30 minutes: it failed or had too little memory.',
       },
       {
         title: 'Open files and sockets',
@@ -285,6 +338,13 @@ export const dashboards: Record<string, Dashboard> = {
     title: 'Parley: money',
     panels: [
       {
+        title: 'Spend of this month, and its ceiling',
+        unit: 'currencyUSD',
+        queries: spendOfMonth,
+        description:
+          'Of all tenants (UTC), reserved included. At PLATFORM_MONTHLY_CEILING_USD calls of models are refused.',
+      },
+      {
         title: 'Spend in an hour, by model',
         unit: 'currencyUSD',
         queries: {
@@ -303,7 +363,7 @@ export const dashboards: Record<string, Dashboard> = {
         title: 'Spend of the last 24 hours',
         unit: 'currencyUSD',
         queries: { [`sum(increase(parley_agent_spend_usd_total{${here}}[24h]))`]: 'USD' },
-        description: 'Of all tenants. PLATFORM_MONTHLY_CEILING_USD bounds it.',
+        description: 'Of all tenants.',
       },
       {
         title: 'Tokens of a call',
