@@ -2,7 +2,7 @@ import { makeTopics } from '@parley/events/kafka-topics';
 import type { TopicDeclaration } from '@parley/events/topics';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { positiveInt } from '@parley/kernel/setting-types';
-import { neededBrokersSetting } from '@parley/kernel/shared-settings';
+import { neededKafkaSettings } from '@parley/kernel/shared-settings';
 
 /** Creates the topics and says the outcome of each. @param copies of each partition; by default as `makeTopics` chooses. */
 export async function topicsCommand(
@@ -11,9 +11,9 @@ export async function topicsCommand(
   say: (line: string) => void,
   copies?: string,
 ) {
-  const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
+  const kafka = readSettings(env, neededKafkaSettings);
   const replication = copies === undefined ? undefined : positiveInt.parse(copies);
-  const outcomes = await makeTopics(topics, { brokers, replication });
+  const outcomes = await makeTopics(topics, { ...kafka, replication });
   const width = Math.max(...outcomes.map(({ name }) => name.length));
   for (const { name, change, note } of outcomes) say(`${name.padEnd(width)}  ${change}${note ? `, but ${note}` : ''}`);
 }

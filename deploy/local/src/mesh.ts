@@ -130,7 +130,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         name: 'topics',
         async start() {
           const { makeTopics } = await import('@parley/events/kafka-topics');
-          await makeTopics(topics, { brokers, log });
+          await makeTopics(topics, { ...kafka, brokers, log });
         },
         async stop() {},
       },

@@ -1,6 +1,6 @@
 import { kafkaDeadLetters, type StoredDeadLetter } from '@parley/events/kafka-dead-letters';
 import { type Environment, readSettings } from '@parley/kernel/config';
-import { neededBrokersSetting } from '@parley/kernel/shared-settings';
+import { neededKafkaSettings } from '@parley/kernel/shared-settings';
 
 export interface DeadLetterRequest {
   action: 'list' | 'replay';
@@ -14,8 +14,7 @@ export interface DeadLetterRequest {
 /** Does what is asked, and says which letters that was about. */
 export async function deadLettersCommand(request: DeadLetterRequest, env: Environment, say: (line: string) => void) {
   const { action, topic, group, id, all } = request;
-  const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
-  const letters = kafkaDeadLetters({ brokers });
+  const letters = kafkaDeadLetters(readSettings(env, neededKafkaSettings));
   try {
     const chosen = (await letters.list(topic)).filter(
       (letter) =>

@@ -33,13 +33,9 @@ export function connectionProblem(error: unknown, at: string): ConnectionProblem
       change: 'Start the server, or correct host and port.',
     };
   }
-  if (codes.some((code) => certificate.test(code))) {
-    return {
-      kind: 'tls',
-      found: `the certificate of ${at} is not trusted`,
-      change:
-        'Give the units its authority (NODE_EXTRA_CA_CERTS=FILE), or the server a certificate for that host name.',
-    };
+  // The client of mail servers has codes of its own, and the message of Node.
+  if (codes.some((code) => certificate.test(code)) || errors.some(({ message }) => /certificate/u.test(message))) {
+    return { kind: 'tls', ...certificateProblem(error, at) };
   }
   if (codes.some((code) => tls.test(code)) || errors.some(({ message }) => /SSL|TLS/u.test(message))) {
     return {
@@ -63,6 +59,27 @@ export function connectionProblem(error: unknown, at: string): ConnectionProblem
     };
   }
   return undefined;
+}
+
+function certificateProblem(error: unknown, at: string): Omit<ConnectionProblem, 'kind'> {
+  const reason = reasonOf(error);
+  if (/altnames/u.test(reason)) {
+    return {
+      found: `the certificate of ${at} is not for that name: ${reason}`,
+      change: 'Name the server as its certificate does, or give it a certificate with this name (subjectAltName).',
+    };
+  }
+  if (/expired/u.test(reason)) {
+    return {
+      found: `the certificate of ${at} has expired`,
+      change: 'Renew it, and see why that was not done in time.',
+    };
+  }
+  return {
+    found: `the certificate of ${at} is not trusted: ${reason}`,
+    change:
+      'Give the units the authority that has signed it: NODE_EXTRA_CA_CERTS=FILE, `tls.authorities` of the chart.',
+  };
 }
 
 /** Resolves when a connection to a port was accepted. Nothing is sent. */

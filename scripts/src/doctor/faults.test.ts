@@ -1,8 +1,11 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { leftOut } from '@parley/testing/left-out';
+import { testAuthority } from '@parley/testing/test-authority';
 import type { ListedUnit } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { diagnose } from './diagnose.ts';
 import { exitCode, report } from './report.ts';
+import { encrypted } from './testing/encrypted.ts';
 import { kafkaFaults } from './testing/faults/kafka-faults.ts';
 import { otherFaults } from './testing/faults/other-faults.ts';
 import { postgresFaults } from './testing/faults/postgres-faults.ts';
@@ -14,6 +17,7 @@ import type { Fault } from './testing/planted.ts';
 const engines = ['TEST_DATABASE_URL', 'TEST_REDIS_URL', 'TEST_KAFKA_BROKERS', 'TEST_S3_ENDPOINT'];
 const missing = engines.filter((name) => !process.env[name]);
 let garden: Garden;
+const authority = testAuthority();
 
 /** What is reported of the garden with this fault. */
 async function examine(t: ExecutionContext, { env, unit, now = Date.now, undo }: Fault = {}) {
@@ -37,6 +41,8 @@ async function examine(t: ExecutionContext, { env, unit, now = Date.now, undo }:
 function declareTests() {
   test.before(async () => {
     garden = await plantGarden();
+    // As NODE_EXTRA_CA_CERTS does.
+    setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
   });
   test.after.always(() => garden?.remove());
 
@@ -51,6 +57,30 @@ function declareTests() {
   test.serial('a login that does not own the schema is good enough for the service', async (t) => {
     t.deepEqual((await examine(t, { env: { MIGRATIONS_DATABASE_URL: '' } })).findings, []);
   });
+
+  test.serial('engines are reached by TLS, with a private authority', async (t) => {
+    const env = await encrypted(t, garden, authority.issue(['localhost']));
+    const { outcomes, findings } = await examine(t, { env });
+    t.deepEqual(findings, []);
+    t.is(exitCode(outcomes), 0);
+  });
+
+  for (const [what, certificate, words] of [
+    ['of an unknown authority', testAuthority('unknown').issue(['localhost']), /is not trusted: unable to verify/u],
+    ['for another name', authority.issue(['elsewhere.example']), /is not for that name/u],
+    ['that has expired', authority.issue(['localhost'], -1), /has expired/u],
+  ] as const) {
+    test.serial(`it finds engines with a certificate ${what}, and nothing else`, async (t) => {
+      const { findings } = await examine(t, { env: await encrypted(t, garden, certificate) });
+      const checks = ['postgres.tls', 'redis.tls', 'kafka.tls', 's3.tls', 'mail.tls'];
+      t.deepEqual(
+        findings.map(({ check }) => check),
+        checks,
+        report(findings),
+      );
+      for (const { found } of findings) t.regex(found, words);
+    });
+  }
 
   const faults = [...postgresFaults, ...redisFaults, ...kafkaFaults, ...s3Faults, ...otherFaults];
   for (const { what, plant, checks, words } of faults) {

@@ -1,5 +1,5 @@
 import { deadLetterTopic } from '@parley/events/event-bus';
-import { kafkaClient } from '@parley/events/kafka-client';
+import { type KafkaConnection, kafkaClient } from '@parley/events/kafka-client';
 import { describeTopics, type TopicState } from '@parley/events/kafka-topics';
 import { deadLetterRetentionMs, type TopicDeclaration } from '@parley/events/topics';
 import { eventSettings } from '@parley/kernel/shared-settings';
@@ -10,15 +10,17 @@ import { connectionProblem, hostAndPort, reach, reasonOf, withCauses } from './c
 import { type Installation, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
-const { brokers: named } = eventSettings.kafka;
+const { brokers: named, tls, login } = eventSettings.kafka;
 const settings = [named.name];
+const loginNames = Object.values(login.settings).map(({ name }) => name);
 const retries = 5;
 
 /** Connects to the brokers, and compares the topics of the units with their declarations. */
 export async function checkKafka(installation: Installation): Promise<Outcome[]> {
   const { env, units, allUnits, patienceMs } = installation;
-  const brokers = units.some(usesEvents) ? usable(env, { named })?.named : undefined;
-  if (brokers === undefined) return [];
+  const read = units.some(usesEvents) ? usable(env, { named, tls, login }) : undefined;
+  if (read?.named === undefined) return [];
+  const { named: brokers, ...connection } = read;
   const tried = await Promise.all(
     brokers.map(async (broker) => ({ broker, failure: await failureOf(broker, patienceMs) })),
   );
@@ -26,14 +28,14 @@ export async function checkKafka(installation: Installation): Promise<Outcome[]>
   if (unreached.length === brokers.length) return unreached.map((each) => ({ ...each, level: 'wrong' }));
 
   const reachable = tried.flatMap(({ broker, failure }) => (failure ? [] : [broker]));
-  const admin = kafkaClient({ brokers: reachable }, { retries }).admin();
+  const admin = kafkaClient({ brokers: reachable, ...connection }, { retries }).admin();
   try {
     return [
       ...unreached,
       ...(await within(4 * patienceMs, 'Asking Kafka', clusterOutcomes(admin, topicsOf(units, allUnits), patienceMs))),
     ];
   } catch (error) {
-    return [...unreached, clusterFailure(error, reachable)];
+    return [...unreached, clusterFailure(error, reachable, connection)];
   } finally {
     await admin.disconnect().catch(() => undefined);
   }
@@ -63,6 +65,7 @@ function brokerOutcome(broker: string, error: unknown): Outcome {
   return warning('kafka.unreachable', settings, `${broker} cannot be reached: ${reasonOf(error)}`, 'Correct it.');
 }
 
+type Reached = Pick<KafkaConnection, 'tls' | 'login'>;
 type Admin = ReturnType<ReturnType<typeof kafkaClient>['admin']>;
 
 async function clusterOutcomes(admin: Admin, topics: TopicDeclaration[], patienceMs: number): Promise<Outcome[]> {
@@ -116,13 +119,22 @@ function topicOutcomes({ name, partitions, retentionMs }: TopicDeclaration, stat
   return outcomes;
 }
 
-function clusterFailure(error: unknown, brokers: string[]): Outcome {
+function clusterFailure(error: unknown, brokers: string[], connection: Reached): Outcome {
+  const { tls: isEncrypted = false, login: hasLogin } = connection;
   const unreached = withCauses(error).flatMap((each) => ('broker' in each ? [String(each.broker)] : []));
   const [advertised] = unreached.filter((address) => !brokers.includes(address));
   if (advertised) return advertisedOutcome([advertised]);
   const at = brokers.join(', ');
-  const found = `no Kafka without TLS and login answers at ${at}: ${reasonOf(error)}`;
-  return wrong('kafka.protocol', settings, found, `Name a plain listener in ${named.name}.`);
+  if (withCauses(error).some(({ name }) => name === 'KafkaJSSASLAuthenticationError')) {
+    const change = `Correct ${loginNames.join(', ')}, or give that login a password by kafka-configs.`;
+    return wrong('kafka.password', [...settings, ...loginNames], `${at} refuses the login: ${reasonOf(error)}`, change);
+  }
+  const problem = connectionProblem(error, at);
+  if (problem?.kind === 'tls') return wrong('kafka.tls', [...settings, tls.name], problem.found, problem.change);
+  const how = `${isEncrypted ? 'with' : 'without'} TLS and ${hasLogin ? 'with' : 'without'} login`;
+  const found = `no Kafka ${how} answers at ${at}: ${reasonOf(error)}`;
+  const change = `Set ${tls.name} and ${login.name} as the listener in ${named.name} is, or name another one.`;
+  return wrong('kafka.protocol', settings, found, change);
 }
 
 function advertisedOutcome(addresses: string[]): Outcome {

@@ -1,11 +1,15 @@
 import type { Logger } from '@parley/kernel/log';
-import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
+import { type ISocketFactory, Kafka, logLevel, type SASLOptions } from 'kafkajs';
 import { patchIdleTimer } from './kafka-idle-timer.ts';
 import { kafkaLog } from './kafka-log.ts';
 
 export interface KafkaConnection {
   /** `host:port` of one broker or more; the others are discovered from them. */
   brokers: string[];
+  /** Whether by TLS. The certificates of the brokers are verified against the authorities of the process. */
+  tls?: boolean | undefined;
+  /** User and password, by `plain` or one of the mechanisms of SCRAM. */
+  login?: SASLOptions | undefined;
   log?: Logger | undefined;
   /** How sockets are opened. For tests that delay or break connections. */
   socketFactory?: ISocketFactory | undefined;
@@ -17,10 +21,12 @@ export interface KafkaConnection {
  * @param retries how often a call is tried again before it fails; 40 take about 20 s.
  */
 export function kafkaClient(connection: KafkaConnection, { retries }: { retries: number }): Kafka {
-  const { brokers, log, socketFactory } = connection;
+  const { brokers, tls = false, login, log, socketFactory } = connection;
   patchIdleTimer();
   return new Kafka({
     brokers,
+    ssl: tls,
+    ...(login && { sasl: login }),
     clientId: 'parley', // in the brokers' logs and metrics
     connectionTimeout: 1_000,
     requestTimeout: 5_000,

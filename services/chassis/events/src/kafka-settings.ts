@@ -6,9 +6,9 @@ import { kafkaEventBus } from './kafka-event-bus.ts';
 
 /** The event bus on the brokers that the settings name; undefined where they name none. */
 export function kafkaBusOf(
-  { brokers, stalledAfterMs }: ValuesOf<typeof eventSettings.kafka>,
+  { brokers, ...connection }: ValuesOf<typeof eventSettings.kafka>,
   log: Logger,
 ): EventBus | undefined {
   // Start does not wait for partitions: the group may wait 10 s for a dead member, and the unit can serve meanwhile.
-  return brokers && kafkaEventBus({ brokers, stalledAfterMs, joinTimeoutMs: 0, log });
+  return brokers && kafkaEventBus({ brokers, ...connection, joinTimeoutMs: 0, log });
 }

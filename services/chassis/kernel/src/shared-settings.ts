@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { certificatesFile } from './certificates.ts';
 import { readNetwork } from './client-network.ts';
 import { secretKeys } from './secret-box.ts';
 import { byteCount, flag, httpUrl, list, oneOf, port, positiveInt, secretKey, someOf } from './setting-types.ts';
@@ -61,7 +62,28 @@ export const operatorKeySetting = setting(
   { secret: true, without: 'operators can do nothing' },
 );
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
-export const neededBrokersSetting = setting('KAFKA_BROKERS', brokers, brokersMeaning);
+/** How the brokers are reached beside their addresses. */
+const kafkaConnection = {
+  tls: setting('KAFKA_TLS', flag.default(false), 'Whether the brokers are reached by TLS.'),
+  login: optionalGroup('KAFKA_SASL_MECHANISM', {
+    mechanism: setting(
+      'KAFKA_SASL_MECHANISM',
+      z
+        .string()
+        .toLowerCase()
+        .pipe(oneOf(['plain', 'scram-sha-256', 'scram-sha-512'])),
+      'How processes log in to Kafka (SASL). `plain` sends the password as it is, so it takes `KAFKA_TLS`.',
+      { without: 'without login' },
+    ),
+    username: setting('KAFKA_USERNAME', z.string(), 'The login of Kafka.'),
+    password: setting('KAFKA_PASSWORD', z.string(), 'Its password.', { secret: true }),
+  }),
+};
+/** Of commands, which do nothing without Kafka. */
+export const neededKafkaSettings = {
+  brokers: setting('KAFKA_BROKERS', brokers, brokersMeaning),
+  ...kafkaConnection,
+};
 export const poolSizeSetting = setting(
   'DATABASE_POOL_SIZE',
   positiveInt.default(4),
@@ -181,10 +203,16 @@ const everyProcessSettings = {
     { without: '`development`' },
   ),
   meshKey: meshKeySetting,
+  extraCaCerts: setting(
+    'NODE_EXTRA_CA_CERTS',
+    certificatesFile.optional(),
+    'Private certificate authorities, in PEM, which are trusted besides the public ones: for the database, Redis, Kafka, S3, mail, traces and all else that is called by TLS. Read when a process starts.',
+    { without: 'public ones alone' },
+  ),
   redisUrl: setting(
     'REDIS_URL',
     redisUrl.optional(),
-    'Redis 7, which processes share for counters, announcements and live events.',
+    'Redis 7, which processes share for counters, announcements and live events; `rediss://` for TLS.',
     { secret: true, without: 'in memory', requiredInProduction: true },
   ),
   eventLogMaxBytes: setting(
@@ -203,6 +231,7 @@ export const eventSettings = {
       without: 'in process',
       requiredInProduction: true,
     }),
+    ...kafkaConnection,
     stalledAfterMs: setting(
       'KAFKA_STALLED_AFTER_MS',
       positiveInt.default(60_000),
@@ -246,6 +275,23 @@ export const meshSettings = {
     positiveInt.default(10_000),
     'How often the name of a unit that is called by gRPC is looked up again, so that processes of it which are added get calls.',
   ),
+  tls: {
+    certFile: setting(
+      'MESH_TLS_CERT_FILE',
+      z.string().optional().meta({ title: 'file' }),
+      'Encrypts calls between units (mTLS): the certificate of the process, in PEM, with those that lead to its authority. Its names are those by which other units call it. Replaced files count within 10 s, for new connections.',
+      { without: 'calls between units are not encrypted' },
+    ),
+    keyFile: setting('MESH_TLS_KEY_FILE', z.string().optional().meta({ title: 'file' }), 'Its private key, in PEM.', {
+      required: 'with MESH_TLS_CERT_FILE',
+    }),
+    caFile: setting(
+      'MESH_TLS_CA_FILE',
+      z.string().optional().meta({ title: 'file' }),
+      'The authorities of which other units have certificates, in PEM. Whoever has one of them may connect, so they are to sign for nothing else.',
+      { required: 'with MESH_TLS_CERT_FILE' },
+    ),
+  },
 };
 
 export const unitProcessSettings = {
@@ -262,7 +308,7 @@ export function databaseSettings(service: string) {
       url: setting(
         'DATABASE_URL',
         postgresUrl,
-        'PostgreSQL 15 or newer with pgvector; `<SERVICE>_DATABASE_URL` for one service.',
+        'PostgreSQL 15 or newer with pgvector, by TLS with `?sslmode=verify-full`; `<SERVICE>_DATABASE_URL` for one service.',
         { secret: true, without: 'with `scripts/up` PGlite', required: `without ${prefix}_DATABASE_URL` },
       ),
       migrationsUrl: setting(

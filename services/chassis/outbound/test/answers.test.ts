@@ -6,9 +6,9 @@ import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } 
 import { badRequest } from '@parley/kernel/errors';
 import { listen } from '@parley/kernel/listen';
 import { eventually } from '@parley/testing/eventually';
+import { certificateFor } from '@parley/testing/test-authority';
 import test, { type ExecutionContext } from 'ava';
 import type { AnswerHead } from '../src/outbound.ts';
-import { certificateFor } from './certificate.ts';
 import { guard, loopback, server } from './guarded.ts';
 
 const allowed = { allowlist: ['127.0.0.1'], dns: loopback };

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAbortError } from '@parley/kernel/abort';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
@@ -167,6 +168,7 @@ export function redisClients(url: string, timeoutMs: number): (name: string) => 
 }
 
 function firstClient(url: string, timeoutMs: number) {
+  const { hostname, protocol } = new URL(url);
   return createClient({
     url,
     disableOfflineQueue: true,
@@ -174,6 +176,9 @@ function firstClient(url: string, timeoutMs: number) {
     maintNotifications: 'disabled',
     commandOptions: { timeout: 0 }, // the link has its own timeout, without an AbortSignal per command
     socket: {
+      // The client sends no name by itself, by which a proxy of several servers tells them apart.
+      ...(protocol === 'rediss:' &&
+        isIP(hostname.replace(/^\[|\]$/gu, '')) === 0 && { tls: true, servername: hostname }),
       connectTimeout: 2 * timeoutMs,
       socketTimeout: 6 * timeoutMs, // ends a handshake without a reply; later there is always a PING in flight
       reconnectStrategy: false, // the link creates a new client, whose state is known

@@ -1,0 +1,46 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { hasCode } from './errors.ts';
+
+/**
+ * The certificates of a text in PEM, in its order.
+ * @throws Error which says what is wrong with it, without its content.
+ */
+export function parseCertificates(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu) ?? [];
+  if (blocks.length === 0) throw new Error('has no certificate in PEM');
+  return blocks.map((block) => {
+    try {
+      return new X509Certificate(block);
+    } catch (error) {
+      throw new Error('has a certificate that cannot be read', { cause: error });
+    }
+  });
+}
+
+/** The text of a file. @throws Error which says why it cannot be read, without its path */
+export function readPem(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const reason = hasCode(error, 'ENOENT') ? 'there is no such file' : `it cannot be read (${codeOf(error)})`;
+    throw new Error(reason, { cause: error });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'of an unknown error';
+}
+
+/** The path of a file with certificates in PEM, which is there when the setting is read. */
+export const certificatesFile = z
+  .string()
+  .check(({ value, issues }) => {
+    try {
+      parseCertificates(readPem(value));
+    } catch (error) {
+      issues.push({ code: 'custom', input: value, message: `${value}: ${(error as Error).message}` });
+    }
+  })
+  .meta({ title: 'file' });

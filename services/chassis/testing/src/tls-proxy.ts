@@ -1,0 +1,59 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { listen } from '@parley/kernel/listen';
+import type { TestCertificate } from './test-authority.ts';
+
+export interface TlsProxyOptions {
+  /** `host:port` of a server that speaks no TLS. */
+  to: string;
+  certificate: TestCertificate;
+  /** Whether clients ask for TLS first, as those of PostgreSQL do. */
+  negotiated?: boolean;
+  /** Changes what the server says, told the proxy's own port; of the same length. */
+  answers?: (bytes: Buffer, port: number) => Buffer;
+}
+
+/** A proxy that speaks TLS before a server that does not. */
+export async function tlsProxy({ to, certificate, negotiated = false, answers }: TlsProxyOptions) {
+  const secureContext = createSecureContext(certificate);
+  const target = new URL(`tcp://${to}`);
+  const open = new Set<Socket>();
+
+  function encrypt(client: Socket): void {
+    const secure = new TLSSocket(client, { isServer: true, secureContext });
+    const upstream = connect({ host: target.hostname, port: Number(target.port) });
+    for (const [socket, other] of [
+      [secure, upstream],
+      [upstream, secure],
+    ] as const) {
+      open.add(socket);
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          open.delete(socket);
+          other.destroy();
+        });
+    }
+    secure.pipe(upstream);
+    upstream.on('data', (bytes) => secure.write(answers?.(bytes, port) ?? bytes));
+  }
+
+  const server = createServer((client) => {
+    client.on('error', () => undefined);
+    if (!negotiated) return encrypt(client);
+    // The client waits for the answer before it says more.
+    client.once('data', () => {
+      client.write('S');
+      encrypt(client);
+    });
+  });
+  const address = await listen(server);
+  const port = Number(new URL(`tcp://${address}`).port);
+  return {
+    port,
+    close(): void {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
