@@ -108,6 +108,7 @@ export function publicServer(options: PublicServerOptions): Part {
       sdl,
       callers,
       addresses,
+      mesh,
       subgraphTimeoutMs,
       subgraphConnectionMs: config.subgraphConnectionMs,
       subgraphCalls,

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { runInNewContext } from 'node:vm';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { eventually } from '@parley/testing/eventually';
+import { testAuthority } from '@parley/testing/test-authority';
+import { testMeshTls } from '@parley/testing/test-mesh-tls';
 import test from 'ava';
 import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
@@ -21,6 +24,50 @@ test('errors: a request with a missing or unknown platform is refused before its
   t.is(other.status, 400);
   t.deepEqual(codesOf(other), ['PLATFORM_REQUIRED']);
   t.is((await post(body)).status, 200);
+});
+
+test('subgraphs are reached with a certificate, which may be replaced, and refuse others', async (t) => {
+  const [old, next] = [testAuthority('old'), testAuthority('next')];
+  const { tls, replace } = await testMeshTls(t, { ...old.issue(['127.0.0.1']), ca: old.cert });
+  const { ask, identity, addresses } = await gatewayMesh(t, {
+    mesh: { tls },
+    resolvers: { agent: { Query: { agentCount: () => 7 } } },
+    env: { GATEWAY_SUBGRAPH_CONNECTION_MS: '1' },
+  });
+  const token = await identity.signIn('s-1');
+  const isAnswered = async () => {
+    const { data } = await ask('{ agentCount }', { token }); // names agentCount: one that the test answers
+    t.deepEqual(data, { agentCount: 7 });
+  };
+  await isAnswered();
+
+  const url = addresses.of('agent', 'graph');
+  t.regex(url, /^https:/u);
+  const reached = async (certificate: object) => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), ...certificate });
+    const closed = new AbortController();
+    socket.once('close', () => closed.abort());
+    t.teardown(() => socket.destroy());
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+    const [answer] = await once(socket, 'data', { signal: closed.signal });
+    return { answer: String(answer), number: socket.getPeerCertificate().serialNumber };
+  };
+  const first = await reached(tls.current);
+  t.regex(first.answer, /^HTTP\/1.1 401 /u, 'a caller is needed as well');
+  await t.throwsAsync(reached({ ca: old.cert }), { any: true });
+  await t.throwsAsync(reached({ ...testAuthority().issue(['127.0.0.1']), ca: old.cert }), { any: true });
+
+  replace({ ca: old.cert + next.cert });
+  await eventually('both authorities count', async () => {
+    await isAnswered();
+    return tls.current.ca.length > old.cert.length;
+  });
+  replace(next.issue(['127.0.0.1']));
+  await eventually('the new certificate is shown', async () => {
+    await isAnswered();
+    return (await reached(tls.current)).number !== first.number;
+  });
+  await isAnswered();
 });
 
 test('operations come by POST, as one JSON object', async (t) => {

@@ -7,8 +7,9 @@ import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
 import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
+import type { MeshTls } from '@parley/kernel/mesh';
 import { GraphQLError } from 'graphql';
-import { type Dispatcher, errors, Pool } from 'undici';
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import { tookEffect } from '../idempotency/took-effect.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
@@ -23,6 +24,7 @@ export interface SubgraphSourceOptions {
   url: string;
   rules: FieldRules;
   callers: Callers;
+  tls: MeshTls | undefined;
   /** Time limit in ms from entering the queue to the last byte of the response. */
   timeoutMs: number;
   /** How long a connection is used, in ms. */
@@ -46,11 +48,24 @@ export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
 /** Sends of a query whose connection closes before the response. */
 const maxAttempts = 3;
 
+const connectTimeoutMs = 1_000;
+
+/** Opens connections with the certificate that counts at the time. */
+function tlsConnector(tls: MeshTls): buildConnector.connector {
+  const build = () => buildConnector({ ...tls.current, allowH2: false, timeout: connectTimeoutMs });
+  let connect = build();
+  tls.onChange(() => {
+    connect = build();
+  });
+  return (options, connected) => connect(options, connected);
+}
+
 export function subgraphSource({
   unit,
   url,
   rules,
   callers,
+  tls,
   timeoutMs,
   connectionMs,
   calls,
@@ -63,7 +78,8 @@ export function subgraphSource({
   const longRunning = { queue: fairQueue(long.calls), timeoutMs: long.timeoutMs };
   const pool = new Pool(new URL(url).origin, {
     connections: calls.inFlight === undefined ? null : calls.inFlight + (long.calls.inFlight ?? 0),
-    connectTimeout: 1_000,
+    connectTimeout: connectTimeoutMs,
+    ...(tls && { connect: tlsConnector(tls) }),
     // The timeouts of undici exclude the wait in the queue and restart with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -4,6 +4,7 @@ import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
+import type { MeshOptions } from '@parley/kernel/mesh';
 import type { GraphQLSchema } from 'graphql';
 import { installCustomScalars } from './custom-scalars.ts';
 import { type FieldRules, readFieldRules } from './field-rules.ts';
@@ -26,6 +27,7 @@ export interface SupergraphOptions {
   sdl: string;
   callers: Callers;
   addresses: Addresses;
+  mesh: MeshOptions | undefined;
   subgraphTimeoutMs: number;
   subgraphConnectionMs: number;
   subgraphCalls: FairQueueLimits<SubgraphShare>;
@@ -43,6 +45,7 @@ export async function createSupergraph({
   sdl,
   callers,
   addresses,
+  mesh,
   subgraphTimeoutMs: timeoutMs,
   subgraphConnectionMs: connectionMs,
   subgraphCalls: calls,
@@ -64,7 +67,7 @@ export async function createSupergraph({
     buildService: ({ name }) => {
       const url = addresses.of(name, 'graph');
       const limits = { timeoutMs, connectionMs, calls, long, maxAnswerBytes };
-      const source = subgraphSource({ unit: name, url, rules, callers, ...limits, log });
+      const source = subgraphSource({ unit: name, url, rules, callers, tls: mesh?.tls, ...limits, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },

@@ -8,6 +8,7 @@ import { type Caller, createCallers } from '@parley/kernel/caller';
 import type { Environment } from '@parley/kernel/config';
 import { listen } from '@parley/kernel/listen';
 import { createLogger } from '@parley/kernel/log';
+import type { MeshOptions } from '@parley/kernel/mesh';
 import { createMetrics } from '@parley/kernel/metrics';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/kernel/session-token';
 import type { Part } from '@parley/kernel/unit';
@@ -64,6 +65,8 @@ export interface GatewayMeshOptions {
   longestStartMs?: number;
   /** Where the gateway listens. Default: 127.0.0.1. */
   host?: string;
+  /** How the gateway and the others reach each other. */
+  mesh?: MeshOptions;
   /** The gateway has a MESH_KEY of its own. */
   otherMeshKey?: boolean;
 }
@@ -106,7 +109,9 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   const session = sessionScript();
   /** Requests that reached a subgraph, in order. */
   const reached: { subgraph: SubgraphName; caller: Caller }[] = [];
+  const { mesh } = options;
   const given = testDependencies({
+    mesh,
     keyValue,
     addresses,
     callers: options.otherMeshKey ? createCallers(randomBytes(32)) : callers,
@@ -138,6 +143,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
         return request;
       },
       callers,
+      mesh,
       log,
       metrics: createMetrics(name),
       onListening,
@@ -161,6 +167,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       unit: name,
       port,
       callers,
+      mesh,
       log,
       metrics: createMetrics(name),
       drainTimeoutMs: 1_000,

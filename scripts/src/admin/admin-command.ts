@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import { createCallers } from '@parley/kernel/caller';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { badRequest } from '@parley/kernel/errors';
+import { readMesh } from '@parley/kernel/mesh';
 import { operatorKeySetting } from '@parley/kernel/shared-settings';
 import { addressOf, invoke, keysWith, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
 import { readOperatorMethods } from '../rpc/methods.ts';
@@ -47,7 +48,7 @@ export function adminCommand(typed: TypedAdmin, env: Environment, terminal: Admi
     if (fromInput) fields[fieldOf[fromInput] ?? ''] = (await terminal.read()).replace(/\r?\n$/, '');
     const request = requestOf(method, JSON.stringify(fields));
     return invoke(
-      { unit, address, callers, caller, method, request, timeoutMs: 30_000, signal },
+      { unit, address, callers, mesh: readMesh(env), caller, method, request, timeoutMs: 30_000, signal },
       {
         answer: (json) => terminal.stdout.write(typed.json ? jsonOf(json) : shown(json, method.output)),
         refusal: (refusal) =>

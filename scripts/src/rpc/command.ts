@@ -3,6 +3,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { badRequest } from '@parley/kernel/errors';
+import { readMesh } from '@parley/kernel/mesh';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { setting } from '@parley/kernel/settings';
 import { meshKeySetting } from '@parley/kernel/shared-settings';
@@ -40,7 +41,7 @@ async function call(method: DescMethod, typed: Typed, env: Environment, terminal
   const { meshKey } = readSettings(keysWith('MESH_KEY', env), { meshKey: meshKeySetting });
   const indent = method.methodKind === 'server_streaming' ? 0 : 2;
   return invoke(
-    { unit, address, callers: createCallers(meshKey), caller, method, request, timeoutMs, signal },
+    { unit, address, callers: createCallers(meshKey), mesh: readMesh(env), caller, method, request, timeoutMs, signal },
     {
       answer: (answer) => terminal.stdout.write(`${JSON.stringify(answer, null, indent)}\n`),
       refusal: (refusal) => terminal.stderr.write(`${JSON.stringify(refusal, null, 2)}\n`),

@@ -13,6 +13,7 @@ import type { Caller, Callers } from '@parley/kernel/caller';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import { errorTable } from '@parley/kernel/error-table';
 import { badRequest, type ErrorKind, isDomainError } from '@parley/kernel/errors';
+import type { MeshOptions } from '@parley/kernel/mesh';
 import { dataFolderSetting } from '@parley/kernel/shared-settings';
 import { addressesFile } from '@parley/local/addresses-file';
 import { keysFile } from '@parley/local/keys';
@@ -27,6 +28,7 @@ export interface Invocation {
   unit: string;
   address: string;
   callers: Callers;
+  mesh: MeshOptions;
   caller: Caller;
   method: DescMethod;
   request: Message;
@@ -45,13 +47,13 @@ export interface Refusal {
 
 /** Calls a method and shows each answer in protobuf's JSON. @returns the exit code: 1 where it failed, 130 where it was interrupted */
 export async function invoke(
-  { unit, address, callers, caller, method, request, timeoutMs, signal }: Invocation,
+  { unit, address, callers, mesh, caller, method, request, timeoutMs, signal }: Invocation,
   show: { answer(json: JsonObject): void; refusal(refusal: Refusal): void },
 ): Promise<number> {
   const isStream = method.methodKind === 'server_streaming';
   // Shows the error of the unit in full.
   const options = { caller, signal, expectedErrors: Object.keys(errorTable) as ErrorKind[] };
-  const client = rpcClient({ definition: definitionOf(method), unit, address: () => address, callers });
+  const client = rpcClient({ definition: definitionOf(method), unit, address: () => address, callers, mesh });
   await client.start();
   try {
     const { once, many } = client.calls;

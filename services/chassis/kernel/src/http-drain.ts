@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
 
 export type HttpDrain = ReturnType<typeof httpDrain>;
 
@@ -6,7 +7,7 @@ export type HttpDrain = ReturnType<typeof httpDrain>;
  * Tracks the responses of a server that does not listen yet. Needed because Node's own `close` leaves a busy connection open for
  * more requests, one of which would be aborted in the end.
  */
-export function httpDrain(http: Server) {
+export function httpDrain(http: Server | TlsServer) {
   const open = new Set<ServerResponse>();
   let isDraining = false;
   const markLast = (response: ServerResponse) => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import type { Callers } from './caller.ts';
 import type { Logger } from './log.ts';
+import type { MeshOptions } from './mesh.ts';
 import type { Metrics } from './metrics.ts';
 
 /** What each server of a unit needs. */
@@ -19,6 +20,7 @@ export interface ServerOptions {
 
 /** What a server needs that takes calls of other units. */
 export interface MeshServerOptions extends ServerOptions {
+  mesh?: MeshOptions | undefined;
   callers: Callers;
   log: Logger;
 }

@@ -1,5 +1,155 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { parseCertificates, readPem } from './certificates.ts';
+import { type Environment, readSettings, SettingsError } from './config.ts';
+import type { Logger } from './log.ts';
+import { meshSettings } from './shared-settings.ts';
+import type { Part } from './unit.ts';
+
 /** How the units of a mesh reach each other. */
 export interface MeshOptions {
   /** How often a client looks the name of a unit up again, in ms. Default 10,000. */
   lookupIntervalMs?: number | undefined;
+  /** With what units prove to each other who they are. Without it calls between units are not encrypted. */
+  tls?: MeshTls | undefined;
+}
+
+/** A certificate with its key, and the authorities that other units' certificates are signed by; in PEM. */
+export interface MeshCertificate {
+  cert: string;
+  key: string;
+  ca: string;
+}
+
+export interface MeshTls {
+  readonly current: MeshCertificate;
+  /** Calls `listener` with what counts from now on. @returns a function that ends that */
+  onChange(listener: (changed: MeshCertificate) => void): () => void;
+}
+
+/** The files of the settings, by what they hold. */
+export type MeshTlsFiles = Record<keyof MeshCertificate, string>;
+
+/** Kubernetes replaces mounted files within about a minute. */
+const rereadIntervalMs = 10_000;
+
+const { certFile, keyFile, caFile } = meshSettings.tls;
+const names: MeshTlsFiles = { cert: certFile.name, key: keyFile.name, ca: caFile.name };
+
+/**
+ * Reads how this process reaches other units. Its part rereads the files, so that a certificate is replaced without a restart.
+ * @throws SettingsError also where only some of the files are given, or do not belong together.
+ */
+export function readMesh(env: Environment, log?: Pick<Logger, 'info' | 'warn'>): MeshOptions & Part {
+  const { lookupIntervalMs } = readSettings(env, { lookupIntervalMs: meshSettings.lookupIntervalMs });
+  const files = readMeshTlsFiles(env);
+  const tls = files && meshTls(files, log);
+  return {
+    name: 'mesh',
+    lookupIntervalMs,
+    tls,
+    async start() {
+      await tls?.start();
+    },
+    async stop() {
+      await tls?.stop();
+    },
+  };
+}
+
+/** The files of the settings, which have been read once; undefined without them. @throws SettingsError */
+export function readMeshTlsFiles(env: Environment): MeshTlsFiles | undefined {
+  const { certFile: cert, keyFile: key, caFile: ca } = readSettings(env, meshSettings.tls);
+  const given = [names.cert, names.key, names.ca].filter((name) => env[name]);
+  if (cert === undefined || key === undefined || ca === undefined) {
+    const missing = [names.cert, names.key, names.ca].filter((name) => !given.includes(name));
+    if (given.length === 0) return undefined;
+    throw new SettingsError(missing.map((name) => `${name}: is missing, and ${given.join(' and ')} is set`));
+  }
+  const files = { cert, key, ca };
+  readMeshCertificate(files);
+  return files;
+}
+
+/** @throws SettingsError where a file cannot be read, or the key is not that of the certificate */
+function readMeshCertificate(files: MeshTlsFiles): MeshCertificate {
+  const problems: string[] = [];
+  const attempt = <T>(kind: keyof MeshCertificate, read: (path: string) => T): T | undefined => {
+    try {
+      return read(files[kind]);
+    } catch (error) {
+      problems.push(`${names[kind]}: ${files[kind]}: ${(error as Error).message}`);
+      return undefined;
+    }
+  };
+  const certificates = (path: string) => {
+    const text = readPem(path);
+    return { text, first: parseCertificates(text)[0] };
+  };
+  const cert = attempt('cert', certificates);
+  const ca = attempt('ca', certificates);
+  const key = attempt('key', (path) => {
+    const text = readPem(path);
+    return { text, private: privateKey(text) };
+  });
+  if (cert?.first && key && !cert.first.checkPrivateKey(key.private)) {
+    problems.push(`${names.key}: is not the key of the certificate of ${names.cert}`);
+  }
+  if (!cert || !ca || !key || problems.length > 0) throw new SettingsError(problems);
+  return { cert: cert.text, key: key.text, ca: ca.text };
+}
+
+function privateKey(pem: string) {
+  try {
+    return createPrivateKey(pem);
+  } catch (error) {
+    throw new Error('has no private key in PEM without a passphrase', { cause: error });
+  }
+}
+
+/** What the files hold. Where they are read while they are replaced, or are damaged, what was there before counts on. */
+export function meshTls(
+  files: MeshTlsFiles,
+  log?: Pick<Logger, 'info' | 'warn'>,
+  intervalMs = rereadIntervalMs,
+): MeshTls & Part {
+  let current = readMeshCertificate(files);
+  let timer: NodeJS.Timeout | undefined;
+  let problem: string | undefined;
+  const listeners = new Set<(changed: MeshCertificate) => void>();
+
+  function reread(): void {
+    try {
+      const read = readMeshCertificate(files);
+      problem = undefined;
+      if (read.cert === current.cert && read.key === current.key && read.ca === current.ca) return;
+      current = read;
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      const found = error.problems.join('; ');
+      if (problem === found) return;
+      problem = found;
+      log?.warn({ problems: error.problems }, 'mesh certificate cannot be used; the one before counts on');
+      return;
+    }
+    for (const listener of listeners) listener(current);
+    const { validTo } = new X509Certificate(current.cert);
+    log?.info({ validTo }, 'mesh certificate replaced');
+  }
+
+  return {
+    name: 'mesh certificate',
+    get current() {
+      return current;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async start() {
+      timer = setInterval(reread, intervalMs).unref();
+    },
+    async stop() {
+      clearInterval(timer);
+    },
+  };
 }

@@ -10,6 +10,7 @@ import { Metadata, Status } from 'nice-grpc-common';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
 import { answeredErrors, clientErrors, type ExpectedErrors } from './client-errors.ts';
 import { keepDrainingConnections } from './draining-connections.ts';
+import { channelCredentials } from './mesh-credentials.ts';
 import { refreshed } from './refreshed-names.ts';
 import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
@@ -33,7 +34,7 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    */
   address: () => string;
   callers: Callers;
-  /** Names are looked up again, so that processes which are added get calls. */
+  /** Names are looked up again from time to time, so that processes which are added get calls. */
   mesh?: MeshOptions | undefined;
   /**
    * How long a connection with open calls may be without a response to keepalive pings, in ms, before it is closed, as when the peer
@@ -87,8 +88,9 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
 
   function connect(): RpcClient<Definition> {
     keepDrainingConnections();
-    const to = refreshed(rpcTarget(address()), mesh.lookupIntervalMs ?? 10_000);
-    channel = createChannel(to.target, undefined, {
+    const { lookupIntervalMs = 10_000, tls } = mesh;
+    const to = refreshed(rpcTarget(address()), lookupIntervalMs);
+    channel = createChannel(to.target, channelCredentials(tls), {
       ...to.options,
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,

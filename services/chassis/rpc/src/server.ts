@@ -6,6 +6,7 @@ import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details';
 import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health';
+import { serverCredentials } from './mesh-credentials.ts';
 import { outcomeOf, serverErrors } from './server-errors.ts';
 import { serverTracing } from './tracing.ts';
 
@@ -86,11 +87,13 @@ export function rpcServer(options: RpcServerOptions): Part {
       if (options.reflection) await addReflection(server, options.reflection);
       const signedBy = (callers: Callers) => created.with<MeshContext>(callerOnly(callers));
       options.services(signedBy(options.callers), signedBy);
-      const bound = await server.listen(hostAndPort(host, port)).catch((error: unknown) => {
-        throw /EADDRINUSE/.test(String(error))
-          ? Object.assign(new Error('taken'), { code: 'EADDRINUSE', port, address: host })
-          : error;
-      });
+      const bound = await server
+        .listen(hostAndPort(host, port), serverCredentials(options.mesh?.tls))
+        .catch((error: unknown) => {
+          throw /EADDRINUSE/.test(String(error))
+            ? Object.assign(new Error('taken'), { code: 'EADDRINUSE', port, address: host })
+            : error;
+        });
       options.onListening?.(hostAndPort(host, bound));
     },
     async stop() {

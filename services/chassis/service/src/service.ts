@@ -209,9 +209,9 @@ export function service<
   }
 
   function serversOf(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
-    const { addresses, callers, config, development, host, log, metrics } = provided;
+    const { addresses, callers, config, development, host, log, mesh, metrics } = provided;
     const announce = (endpoint: 'rpc' | 'graph') => (address: string) => addresses.announce(name, endpoint, address);
-    const common = { unit: name, host, callers, log, metrics };
+    const common = { unit: name, host, callers, log, mesh, metrics };
     const subscriptions = graph?.subscriptions?.(deps);
     const servers: Part[] = [];
     if (rpc) {

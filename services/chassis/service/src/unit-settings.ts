@@ -1,4 +1,5 @@
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
+import { readMeshTlsFiles } from '@parley/kernel/mesh';
 import { type ListedSetting, listSettings } from '@parley/kernel/settings';
 import {
   databaseSettings,
@@ -9,17 +10,21 @@ import {
 } from '@parley/kernel/shared-settings';
 import { readTracing } from '@parley/kernel/telemetry';
 import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
-import { addressSettings, type UsedEndpoint } from '@parley/unit/address-settings';
+import { addressSettings, readAddresses, type UsedEndpoint } from '@parley/unit/address-settings';
 import { type DeclaredUnit, usesEvents } from './declaration.ts';
+
+function endpointsOf({ calls = [] }: Pick<DeclaredUnit, 'calls'>, used: readonly UsedEndpoint[]): UsedEndpoint[] {
+  return [...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })), ...used];
+}
 
 /** What the unit reads in a process of its own. @param used the endpoints of other units that it needs beside its `calls` */
 function declaredFor(unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>, used: readonly UsedEndpoint[]) {
-  const { name, settings, schema, keepsFiles, calls = [] } = unit;
+  const { name, settings, schema, keepsFiles } = unit;
   const urls = databaseSettings(name);
   return {
     own: {
       settings,
-      addresses: addressSettings([...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })), ...used]),
+      addresses: addressSettings(endpointsOf(unit, used)),
       ...(schema && { database: urls.own }),
     },
     shared: {
@@ -50,12 +55,14 @@ export function settingsOfProcess(
  */
 export function checkSettingsOfProcess(unit: DeclaredUnit, env: Environment, used: readonly UsedEndpoint[] = []): void {
   const { own, shared } = declaredFor(unit, used);
-  const { settings: _, ...connections } = own;
-  const { tracing: __, ...others } = shared;
+  const { settings: _, addresses: __, ...connections } = own;
+  const { tracing: ___, mesh: ____, ...others } = shared;
   readAll({
     config: () => unit.readConfig(env),
+    addresses: () => readAddresses(env, endpointsOf(unit, used)),
     connections: () => readSettings(env, connections),
     others: () => readSettings(env, others),
+    mesh: () => readMeshTlsFiles(env),
     tracing: () => readTracing(env),
     urls: () => unit.schema && requireDatabaseUrls(env, unit.schema.name),
   });

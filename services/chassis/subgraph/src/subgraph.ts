@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
 import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
@@ -14,6 +15,7 @@ import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { type GraphServerOptions, listen } from '@parley/kernel/listen';
+import type { MeshTls } from '@parley/kernel/mesh';
 import { readWithin } from '@parley/kernel/read-within';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
@@ -96,7 +98,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
         }),
       );
       const run = operations({ schema, format: formatGraphError(log) });
-      const http = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+      const http = serverOf(options.mesh?.tls, (request, response) => {
         serve(run, request, response).catch((error: unknown) => {
           if (response.headersSent || response.destroyed) return response.destroy();
           const { status, message } =
@@ -108,12 +110,21 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       });
       draining = httpDrain(http);
       const address = await listen(http, port, host);
-      options.onListening?.(`http://${address}`);
+      options.onListening?.(`${options.mesh?.tls ? 'https' : 'http'}://${address}`);
     },
     async stop() {
       await draining?.drain(drainTimeoutMs);
     },
   };
+}
+
+/** With a certificate, clients need one of its authorities. */
+function serverOf(tls: MeshTls | undefined, serve: RequestListener) {
+  const settings = { keepAliveTimeout: 65_000 };
+  if (!tls) return createServer(settings, serve);
+  const server = createTlsServer({ ...settings, ...tls.current, requestCert: true, rejectUnauthorized: true }, serve);
+  const end = tls.onChange((changed) => server.setSecureContext(changed));
+  return server.once('close', end);
 }
 
 /** A request that is refused before it is an operation. */

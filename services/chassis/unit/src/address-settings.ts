@@ -1,7 +1,8 @@
 import { addressName, type Endpoint } from '@parley/kernel/addresses';
-import { SettingsError } from '@parley/kernel/config';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import { httpUrl } from '@parley/kernel/setting-types';
 import { type Setting, setting } from '@parley/kernel/settings';
+import { meshSettings } from '@parley/kernel/shared-settings';
 import { rpcTarget } from '@parley/rpc/rpc-target';
 import { z } from 'zod';
 
@@ -38,6 +39,18 @@ export function addressSettings(used: readonly UsedEndpoint[]): Record<string, S
     return [name, setting(name, endpoint === 'rpc' ? rpcAddress : graphAddress, meaningOf(unit, endpoint))];
   });
   return Object.fromEntries(settings) as Record<string, Setting<string>>;
+}
+
+/**
+ * Reads them as a process of its own does.
+ * @throws SettingsError also where a subgraph would be called without encryption although the mesh is encrypted
+ */
+export function readAddresses(env: Environment, used: readonly UsedEndpoint[]): Record<string, string> {
+  const addresses = readSettings(env, addressSettings(used));
+  const { name } = meshSettings.tls.certFile;
+  const plain = Object.keys(addresses).filter((address) => env[name] && addresses[address]?.startsWith('http://'));
+  if (plain.length > 0) throw new SettingsError(plain.map((address) => `${address}: is not https, and ${name} is set`));
+  return addresses;
 }
 
 function meaningOf(unit: string, endpoint: UsedEndpoint['endpoint']): string {

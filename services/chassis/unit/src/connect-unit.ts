@@ -2,6 +2,7 @@ import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
+import { readMesh } from '@parley/kernel/mesh';
 import { unitProcessSettings } from '@parley/kernel/shared-settings';
 import { readTracing } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
@@ -16,8 +17,12 @@ import type { UnitDependencies } from './unit-dependencies.ts';
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function connectUnit(env: Environment): UnitDependencies & Part {
-  const { tracing: _, ...needed } = unitProcessSettings;
-  const { settings } = readAll({ settings: () => readSettings(env, needed), tracing: () => readTracing(env) });
+  const { tracing: _, mesh: __, ...needed } = unitProcessSettings;
+  const { settings, mesh } = readAll({
+    settings: () => readSettings(env, needed),
+    mesh: () => readMesh(env, createLogger('mesh')),
+    tracing: () => readTracing(env),
+  });
   const redis = settings.redisUrl === undefined ? undefined : redisEngines(settings.redisUrl, createLogger('redis'));
   const { keyValue, eventLog } = redis ?? {
     keyValue: memoryKeyValue(),
@@ -29,15 +34,17 @@ export function connectUnit(env: Environment): UnitDependencies & Part {
     eventLog,
     addresses: createAddresses(env),
     callers: createCallers(settings.meshKey),
-    mesh: { lookupIntervalMs: settings.mesh.lookupIntervalMs },
+    mesh,
     host: settings.host,
     development: env.NODE_ENV !== 'production',
     async start() {
+      await mesh.start();
       await redis?.start();
     },
     async stop() {
       await Promise.all([eventLog.close(), keyValue.close()]);
       await redis?.stop();
+      await mesh.stop();
     },
   };
 }

@@ -1,9 +1,9 @@
-import { type Environment, readAll, readSettings, SettingsError, warnOfUnknownSettings } from '@parley/kernel/config';
+import { type Environment, readAll, SettingsError, warnOfUnknownSettings } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
 import { run } from '@parley/kernel/run';
 import { telemetry } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
-import { addressSettings } from './address-settings.ts';
+import { readAddresses } from './address-settings.ts';
 import { connectUnit } from './connect-unit.ts';
 import type { UnitConfig } from './declaration.ts';
 import type { DefinedUnit } from './define-unit.ts';
@@ -26,12 +26,12 @@ export async function runProcess<Config extends UnitConfig, Dependencies extends
   connect: (env: Environment) => Dependencies & Part,
   env: Environment,
 ): Promise<void> {
-  const addresses = addressSettings(await uses());
+  const used = await uses();
   const read = readOrReport(() =>
     readAll({
       config: () => readConfig(env),
       dependencies: () => connect(env),
-      addresses: () => readSettings(env, addresses),
+      addresses: () => readAddresses(env, used),
       log: () => createLogger(name),
     }),
   );

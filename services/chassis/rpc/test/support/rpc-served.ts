@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Caller, type Callers, createCallers } from '@parley/kernel/caller';
+import type { MeshOptions } from '@parley/kernel/mesh';
 import { createMetrics } from '@parley/kernel/metrics';
 import {
   EvaluationServiceDefinition,
@@ -25,6 +26,8 @@ interface ServingOptions {
   port?: number;
   /** Default: with a key of its own. */
   callers?: Callers;
+  /** Of the server, and of clients. */
+  mesh?: MeshOptions;
   /** Whether clients connect through a proxy. */
   viaProxy?: boolean;
   /** How long open calls may take to end when the server stops. Default 2 s. */
@@ -41,6 +44,7 @@ export async function serving(
     host = '127.0.0.1',
     port = 0,
     callers = createCallers(randomBytes(32)),
+    mesh,
     viaProxy = false,
     drainTimeoutMs = 2_000,
     keepaliveTimeoutMs = viaProxy ? 1_000 : undefined,
@@ -52,6 +56,7 @@ export async function serving(
     host,
     port,
     callers,
+    mesh,
     log,
     metrics: createMetrics('it'),
     drainTimeoutMs,
@@ -73,6 +78,7 @@ export async function serving(
     unit: 'it',
     address: () => (proxy ? `127.0.0.1:${proxy.port}` : address),
     callers,
+    mesh,
     ...(keepaliveTimeoutMs !== undefined && { keepaliveTimeoutMs }),
   };
   const evaluation = rpcClient({ definition: EvaluationServiceDefinition, ...to });

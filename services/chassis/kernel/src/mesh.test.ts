@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '@parley/testing/eventually';
+import { testAuthority } from '@parley/testing/test-authority';
+import { testMeshTls } from '@parley/testing/test-mesh-tls';
+import test from 'ava';
+import { readMesh } from './mesh.ts';
+
+const authority = testAuthority();
+const ca = authority.cert;
+
+test('without files calls between units are not encrypted', (t) => {
+  const { tls, lookupIntervalMs } = readMesh({ MESH_TLS_CERT_FILE: '' });
+  t.deepEqual([tls, lookupIntervalMs], [undefined, 10_000]);
+});
+
+test('files that are missing, or do not belong together, are named', async (t) => {
+  const { files } = await testMeshTls(t, { ...authority.issue(['a']), ca });
+  const other = await testMeshTls(t, { ...authority.issue(['b']), ca });
+  const env = { MESH_TLS_CERT_FILE: files.cert, MESH_TLS_KEY_FILE: files.key, MESH_TLS_CA_FILE: files.ca };
+  t.like(readMesh(env).tls?.current, { ca });
+  const noText = join(files.ca, '..', 'empty');
+  writeFileSync(noText, '');
+  for (const [change, problem] of [
+    [{ MESH_TLS_CERT_FILE: '' }, 'MESH_TLS_CERT_FILE: is missing, and MESH_TLS_KEY_FILE and MESH_TLS_CA_FILE is set'],
+    [{ MESH_TLS_CA_FILE: '' }, 'MESH_TLS_CA_FILE: is missing, and MESH_TLS_CERT_FILE and MESH_TLS_KEY_FILE is set'],
+    [{ MESH_TLS_KEY_FILE: '/none' }, 'MESH_TLS_KEY_FILE: /none: there is no such file'],
+    [
+      { MESH_TLS_KEY_FILE: files.cert },
+      `MESH_TLS_KEY_FILE: ${files.cert}: has no private key in PEM without a passphrase`,
+    ],
+    [
+      { MESH_TLS_KEY_FILE: other.files.key },
+      'MESH_TLS_KEY_FILE: is not the key of the certificate of MESH_TLS_CERT_FILE',
+    ],
+    [{ MESH_TLS_CA_FILE: noText }, `MESH_TLS_CA_FILE: ${noText}: has no certificate in PEM`],
+  ] as const) {
+    t.throws(() => readMesh({ ...env, ...change }), { message: `These settings are wrong:\n  ${problem}` });
+  }
+});
+
+test('while files are being replaced, what was there before counts', async (t) => {
+  const [first, second] = [authority.issue(['a']), authority.issue(['a'])];
+  const { tls, replace } = await testMeshTls(t, { ...first, ca });
+  const seen: string[] = [];
+  tls.onChange(({ cert }) => seen.push(cert));
+  replace({ cert: second.cert }); // its key is still the first one's
+  replace({ ca: `${ca}\n` });
+  replace({ key: second.key });
+  await eventually('the second counts', () => tls.current.key === second.key);
+  t.deepEqual([tls.current.cert, new Set(seen)], [second.cert, new Set([second.cert])]);
+});

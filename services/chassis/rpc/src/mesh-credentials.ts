@@ -1,0 +1,68 @@
+import {
+  type ChannelCredentials,
+  credentials as channel,
+  experimental,
+  type ServerCredentials,
+  ServerCredentials as server,
+} from '@grpc/grpc-js';
+import type { MeshTls } from '@parley/kernel/mesh';
+
+/** What a client proves who it is with, and accepts of a server: a certificate of the mesh's authorities, for the name that is called. */
+export function channelCredentials(tls: MeshTls | undefined): ChannelCredentials {
+  if (!tls) return channel.createInsecure();
+  const provider = providerOf(tls);
+  return experimental.createCertificateProviderChannelCredentials(provider, provider);
+}
+
+/** The same of a server: clients without a certificate of these authorities are refused. */
+export function serverCredentials(tls: MeshTls | undefined): ServerCredentials {
+  if (!tls) return server.createInsecure();
+  const provider = providerOf(tls);
+  return experimental.createCertificateProviderServerCredentials(provider, provider, true);
+}
+
+const providers = new WeakMap<MeshTls, experimental.CertificateProvider>();
+
+/** The same one for all clients of a process, because gRPC shares their connections then. */
+function providerOf(tls: MeshTls): experimental.CertificateProvider {
+  const known = providers.get(tls) ?? certificateProvider(tls);
+  providers.set(tls, known);
+  return known;
+}
+
+function certificateProvider(tls: MeshTls): experimental.CertificateProvider {
+  const authorities = listening<experimental.CaCertificateUpdate>(tls, ({ ca }) => ({
+    caCertificate: Buffer.from(ca),
+  }));
+  const identities = listening<experimental.IdentityCertificateUpdate>(tls, ({ cert, key }) => ({
+    certificate: Buffer.from(cert),
+    privateKey: Buffer.from(key),
+  }));
+  return {
+    addCaCertificateListener: authorities.add,
+    removeCaCertificateListener: authorities.remove,
+    addIdentityCertificateListener: identities.add,
+    removeIdentityCertificateListener: identities.remove,
+  };
+}
+
+function listening<Update>(tls: MeshTls, updateOf: (of: MeshTls['current']) => Update) {
+  type Listener = (update: Update) => void;
+  const ends = new Map<Listener, () => void>();
+  return {
+    add(listener: Listener): void {
+      ends.set(
+        listener,
+        tls.onChange((changed) => listener(updateOf(changed))),
+      );
+      // As gRPC demands: not before it has added the listener.
+      process.nextTick(() => {
+        if (ends.has(listener)) listener(updateOf(tls.current));
+      });
+    },
+    remove(listener: Listener): void {
+      ends.get(listener)?.();
+      ends.delete(listener);
+    },
+  };
+}
