@@ -74,7 +74,14 @@ capabilities: { drop: [ALL] }
 {{- $unit := .unit }}
 {{- $known := .known }}
 {{- $name := include "parley.name" $root }}
+{{- $mesh := $root.Values.tls.mesh.secret }}
 NODE_ENV: production
+{{- include "parley.authoritiesFile" (dict "root" $root "form" "config") }}
+{{- if $mesh }}
+MESH_TLS_CERT_FILE: /etc/parley/mesh/tls.crt
+MESH_TLS_KEY_FILE: /etc/parley/mesh/tls.key
+MESH_TLS_CA_FILE: /etc/parley/mesh/ca.crt
+{{- end }}
 PARLEY_HOST: "0.0.0.0"
 PARLEY_DATA_DIR: /tmp/parley
 OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
@@ -85,7 +92,7 @@ OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
 {{- if eq .endpoint "rpc" }}
 {{ .setting }}: "{{ $name }}-{{ .unit }}-rpc.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "rpc" }}"
 {{- else }}
-{{ .setting }}: "http://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
+{{ .setting }}: "http{{ if $mesh }}s{{ end }}://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
 {{- end }}
 {{- end }}
 {{- if $unit.readsPublicUrl }}
@@ -99,6 +106,46 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{- end }}
 {{- range $unit.required }}
 {{- if and (has . $unit.settings) (not (hasKey $config .)) }}{{ fail (printf "config.%s is required: %s" . (get $known .).meaning) }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* The variable by which Node reads private authorities, as a line of a ConfigMap or of a list. */}}
+{{- define "parley.authoritiesFile" -}}
+{{- $authorities := .root.Values.tls.authorities }}
+{{- if and $authorities.secret $authorities.configMap }}{{ fail "tls.authorities: a Secret or a ConfigMap, not both" }}{{ end }}
+{{- if or $authorities.secret $authorities.configMap }}
+{{- if eq .form "config" }}
+NODE_EXTRA_CA_CERTS: /etc/parley/authorities/ca.crt
+{{- else }}
+- { name: NODE_EXTRA_CA_CERTS, value: /etc/parley/authorities/ca.crt }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Where certificates are mounted. Whole folders, because Kubernetes does not replace a file that is mounted alone. */}}
+{{- define "parley.certificateMounts" -}}
+{{- $tls := .root.Values.tls }}
+{{- if or $tls.authorities.secret $tls.authorities.configMap }}
+- { name: authorities, mountPath: /etc/parley/authorities, readOnly: true }
+{{- end }}
+{{- if and .mesh $tls.mesh.secret }}
+- { name: mesh, mountPath: /etc/parley/mesh, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "parley.certificateVolumes" -}}
+{{- $tls := .root.Values.tls }}
+{{- $items := list (dict "key" $tls.authorities.key "path" "ca.crt") }}
+{{- if $tls.authorities.secret }}
+- name: authorities
+  secret: { secretName: {{ $tls.authorities.secret }}, defaultMode: 0440, items: {{ toJson $items }} }
+{{- else if $tls.authorities.configMap }}
+- name: authorities
+  configMap: { name: {{ $tls.authorities.configMap }}, defaultMode: 0440, items: {{ toJson $items }} }
+{{- end }}
+{{- if and .mesh $tls.mesh.secret }}
+- name: mesh
+  secret: { secretName: {{ $tls.mesh.secret }}, defaultMode: 0440 }
 {{- end }}
 {{- end }}
 

@@ -21,6 +21,7 @@ const installations: [string | undefined, object][] = [
   ['production', {}],
 ];
 const drainSeconds = 25;
+const encrypted = { 'tls.authorities.configMap': 'company-ca', 'tls.mesh.secret': 'parley-mesh' };
 const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
 
 chartTest('the chart passes strict linting with each example', async (t) => {
@@ -111,6 +112,7 @@ chartTest('every declared setting reaches its unit from values or the Secret, an
   const given = all.filter(({ name, secret }) => !secret && !setByChart.test(name)).map(({ name }) => [name, 'given']);
   const manifests = await render(undefined, {
     ...required,
+    ...encrypted,
     config: Object.fromEntries(given),
     'networkPolicy.engines.telemetry.to': [{ podSelector: {} }],
   });

@@ -57,6 +57,7 @@ interface PodSpec {
   topologySpreadConstraints: unknown[];
   securityContext: { runAsNonRoot: boolean; seccompProfile: { type: string } };
   containers: [Container];
+  volumes: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
 }
 
 interface Container {
@@ -70,6 +71,7 @@ interface Container {
   resources: Record<'limits' | 'requests', { cpu?: string; memory?: string }>;
   lifecycle: { preStop: { exec: { command: [string, string] } } };
   ports: { name: string; containerPort: number }[];
+  volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[];
   securityContext: {
     readOnlyRootFilesystem: boolean;
     allowPrivilegeEscalation: boolean;
