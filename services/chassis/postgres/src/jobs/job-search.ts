@@ -22,6 +22,8 @@ export interface JobSearchOptions {
 
 /** How many jobs one search claims at most. Together with concurrent appends it stays below `limitMargin`. */
 const batchSize = 16;
+/** The longest average pause after a search that failed. */
+const retryMs = 1_500;
 
 /** Finds jobs that no process runs: those of dead processes, and queued ones that were not claimed at their append. */
 export function jobSearch(options: JobSearchOptions) {
@@ -53,12 +55,19 @@ export function jobSearch(options: JobSearchOptions) {
       void searching.finally(() => within(0));
       return;
     }
-    searching = search()
-      .catch((error: unknown) => log.warn({ kind, err: error }, 'job search failed; will retry'))
-      .finally(() => {
-        searching = undefined;
-        within(intervalMs * (0.75 + Math.random() / 2));
-      });
+    searching = searchOnce();
+  }
+
+  async function searchOnce(): Promise<void> {
+    let pauseMs = intervalMs;
+    try {
+      await search();
+    } catch (error) {
+      log.warn({ kind, err: error }, 'job search failed; will retry');
+      pauseMs = Math.min(pauseMs, retryMs);
+    }
+    searching = undefined;
+    within(pauseMs * (0.75 + Math.random() / 2));
   }
 
   async function search(): Promise<void> {
