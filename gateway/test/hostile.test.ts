@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '@parley/testing/collect-garbage';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
@@ -8,12 +7,9 @@ import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
 import { hostileRequests, longOperation, neverSeen } from './support/hostile.ts';
 import { rawPost } from './support/raw-post.ts';
 
-setFlagsFromString('--expose-gc');
-const gc: () => void = runInNewContext('gc');
-
 /** Heap and external buffers. */
 function heldBytes(): number {
-  gc();
+  collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { callerHeader, createCallers, serviceCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import { createMetrics } from '@parley/kernel/metrics';
+import { collectGarbage } from '@parley/testing/collect-garbage';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { buildSchema } from 'graphql';
 import { pino } from 'pino';
 import { operations } from '../src/operations.ts';
 import { type GraphContext, subgraph } from '../src/subgraph.ts';
-
-setFlagsFromString('--expose-gc');
-const gc: () => void = runInNewContext('gc');
 
 const typeDefs = `
   type Query {
@@ -186,7 +182,7 @@ test('known documents take a bounded part of the memory', async (t) => {
   const schema = buildSchema('type Query { quick(of: [Int!]): Boolean }');
   const run = operations({ schema, format: (formatted) => formatted });
   const heapBytes = () => {
-    gc();
+    collectGarbage();
     return process.memoryUsage().heapUsed;
   };
   const before = heapBytes();
