@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { ApolloGateway } from '@apollo/gateway';
 import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
 import type { MeshOptions } from '@parley/kernel/mesh';
 import type { GraphQLSchema } from 'graphql';
+import { ApolloGateway } from './apollo-gateway.ts';
 import { installCustomScalars } from './custom-scalars.ts';
 import { type FieldRules, readFieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';

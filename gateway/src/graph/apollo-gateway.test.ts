@@ -1,0 +1,10 @@
+import { createRequire } from 'node:module';
+import test from 'ava';
+import { ApolloGateway } from './apollo-gateway.ts';
+
+test('the gateway loads nothing of what its library needs for metrics of its own', (t) => {
+  const { cache } = createRequire(import.meta.url);
+  const loaded = Object.keys(cache).filter((path) => /sdk-metrics|resource-detector|exporter-metrics/u.test(path));
+  t.deepEqual(loaded, []);
+  t.is(typeof ApolloGateway, 'function');
+});
