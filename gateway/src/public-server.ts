@@ -18,6 +18,7 @@ import type { UnitDependencies } from '@parley/unit/unit-dependencies';
 import type { GatewayConfig } from './config.ts';
 import { acceptedByIdentity } from './credentials/accepted-by-identity.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
+import { apiKeyOwners } from './credentials/api-key-owners.ts';
 import { createAuthenticate, createOwnerOf, type Origin } from './credentials/authenticate.ts';
 import { credentialCalls } from './credentials/credential-calls.ts';
 import { createCredentialStatus } from './credentials/credential-status.ts';
@@ -122,7 +123,8 @@ export function publicServer(options: PublicServerOptions): Part {
     const tokens = accessTokens(identity, config.publicUrl);
     const sessionTokens = createSessionTokens(config.avatarTokenKeys);
     const credentialStatus = createCredentialStatus({ identity, session, calls });
-    const credentialDeps = { rules, accessTokens: tokens, sessionTokens, credentialStatus, identity, calls };
+    const apiKeyOwner = apiKeyOwners(identity);
+    const credentialDeps = { rules, accessTokens: tokens, sessionTokens, credentialStatus, apiKeyOwner, calls };
     const authenticate = createAuthenticate(credentialDeps);
 
     const clientIp = clientAddress(config.trustedProxies);

@@ -6,6 +6,7 @@ import type { RpcClient } from '@parley/rpc/client';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import type { FieldRules } from '../graph/field-rules.ts';
+import { apiKeyOwners } from './api-key-owners.ts';
 import { createAuthenticate, createOwnerOf } from './authenticate.ts';
 import { credentialCalls } from './credential-calls.ts';
 
@@ -63,7 +64,7 @@ function setup(
       session: async () => 'ACTIVE',
       tenant: async () => ({ suspended: false, deleted: false }),
     },
-    identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
+    apiKeyOwner: apiKeyOwners(() => identity as RpcClient<typeof IdentityServiceDefinition>),
     calls,
   };
   return { authenticate: createAuthenticate(deps), ownerOf: createOwnerOf(deps), asked };

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { CredentialKind } from '@parley/graph/access';
-import { type Caller, serviceCaller } from '@parley/kernel/caller';
+import type { Caller } from '@parley/kernel/caller';
 import { type DomainError, forbidden, isDomainError, unauthenticated } from '@parley/kernel/errors';
 import { type SessionTokens, sessionTokenPrefix } from '@parley/kernel/session-token';
-import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import type { RpcClient } from '@parley/rpc/client';
 import { type FieldRule, type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 import type { AccessTokens } from './access-tokens.ts';
+import type { ApiKeyOwners } from './api-key-owners.ts';
 import type { CredentialCalls } from './credential-calls.ts';
 import { type CredentialStatus, noSession, type SessionKey, type StatusRequester } from './credential-status.ts';
 import type { Credentials } from './credentials.ts';
@@ -27,7 +26,7 @@ export interface CredentialDeps {
   accessTokens: AccessTokens;
   sessionTokens: Pick<SessionTokens, 'verify'>;
   credentialStatus: CredentialStatus;
-  identity: () => RpcClient<typeof IdentityServiceDefinition>;
+  apiKeyOwner: ApiKeyOwners;
   calls: CredentialCalls;
 }
 
@@ -138,7 +137,6 @@ async function sessionCaller(deps: CredentialDeps, request: CredentialRequest): 
 
 async function apiKeyCaller(deps: CredentialDeps, request: CredentialRequest): Promise<Caller> {
   const { credentials, origin } = request;
-  const caller = serviceCaller('gateway', null, origin.requestId);
   const keySha256 = createHash('sha256')
     .update(credentials.apiKey ?? '')
     .digest();
@@ -147,9 +145,7 @@ async function apiKeyCaller(deps: CredentialDeps, request: CredentialRequest): P
       apiKeyId,
       tenantId,
       tenantSuspended: suspended,
-    } = await deps.calls.inTurn(request.requester, () =>
-      deps.identity().resolveApiKey({ keySha256 }, { caller, expectedErrors: ['notFound'] }),
-    );
+    } = await deps.calls.inTurn(request.requester, () => deps.apiKeyOwner({ keySha256, requestId: origin.requestId }));
     if (suspended) throw tenantSuspended();
     return { kind: 'apiKey', apiKeyId, tenantId, ...origin };
   } catch (error) {

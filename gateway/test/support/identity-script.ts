@@ -51,7 +51,7 @@ export interface IdentityScript {
   /** By id; others exist and are neither suspended nor deleted. */
   tenants: Map<number, { suspended?: boolean; deleted?: boolean } | 'absent'>;
   keys: IdempotencyScript;
-  /** Received calls in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`, `claim <key>`, `end`. */
+  /** Received calls in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `apiKeys`, `tenant <id>`, `claim <key>`, `end`. */
   asked: string[];
   /** Creates a sign-in and returns its access token. Default: user 1 of tenant 1. */
   signIn(sid: string, facts?: Partial<ResolveSignInResponse>): Promise<string>;
@@ -111,6 +111,15 @@ export async function identityScript(): Promise<IdentityScript> {
         await script.beforeApiKey(found !== undefined);
         if (!found) throw notFound('ApiKey', 'shown');
         return found;
+      },
+      async resolveApiKeys({ keysSha256 }) {
+        answer('apiKeys');
+        const found = keysSha256.map((key) => ({
+          keySha256: key,
+          owner: apiKeys.get(Buffer.from(key).toString('hex')),
+        }));
+        await Promise.all(found.map(async ({ owner }) => script.beforeApiKey(owner !== undefined)));
+        return { keys: found.filter(({ owner }) => owner) };
       },
       async getTenant({ tenantId }) {
         answer(`tenant ${tenantId}`);

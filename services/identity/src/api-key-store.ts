@@ -1,4 +1,5 @@
-import type { SharedDb } from '@parley/postgres/database/types';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { SharedDb, Transaction } from '@parley/postgres/database/types';
 
 export interface ApiKeyOwner {
   apiKeyId: number;
@@ -6,18 +7,22 @@ export interface ApiKeyOwner {
   tenantSuspended: boolean;
 }
 
+export interface ResolvedApiKey extends ApiKeyOwner {
+  keySha256: Buffer;
+}
+
+/** The owners of live keys, in no order. */
+export async function apiKeyOwners({ knex }: Transaction, keys: Buffer[]): Promise<ResolvedApiKey[]> {
+  return rowsBy(knex)<ResolvedApiKey>(
+    `SELECT k.key_sha256, k.id AS api_key_id, k.tenant_id, t.suspended_by_tenant OR t.suspended_by_operator AS tenant_suspended
+       FROM api_keys k JOIN tenants t ON t.id = k.tenant_id AND t.deleted_at IS NULL
+      WHERE k.key_sha256 = ANY (cast(:keys AS bytea[])) AND k.revoked_at IS NULL`,
+    { keys },
+  );
+}
+
 export function apiKeyStore({ knex }: SharedDb) {
   return {
-    async findOwner(keySha256: Buffer): Promise<ApiKeyOwner | undefined> {
-      const { rows } = await knex.raw(
-        `SELECT k.id AS api_key_id, k.tenant_id, t.suspended_by_tenant OR t.suspended_by_operator AS tenant_suspended
-           FROM api_keys k JOIN tenants t ON t.id = k.tenant_id AND t.deleted_at IS NULL
-          WHERE k.key_sha256 = ? AND k.revoked_at IS NULL`,
-        [keySha256],
-      );
-      return rows[0];
-    },
-
     async insert(key: { tenantId: number; keySha256: Buffer; createdBy: number }): Promise<void> {
       await knex('api_keys').insert(key);
     },

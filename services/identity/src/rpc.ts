@@ -11,7 +11,7 @@ import type { Ports } from './ports.ts';
 import { renewIdempotencyKey } from './renew-idempotency-key.ts';
 import { renewSpend } from './renew-spend.ts';
 import { reserveSpend } from './reserve-spend.ts';
-import { resolveApiKey } from './resolve-api-key.ts';
+import { resolveApiKey, resolveApiKeys } from './resolve-api-key.ts';
 import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
 import { settleSpend } from './settle-spend.ts';
 import type { SignInState } from './sign-in-store.ts';
@@ -28,6 +28,11 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
     },
 
     resolveApiKey: ({ keySha256 }) => resolveApiKey(ports, keySha256),
+
+    async resolveApiKeys({ keysSha256 }) {
+      const found = await resolveApiKeys(ports, keysSha256);
+      return { keys: found.map(({ keySha256, ...owner }) => ({ keySha256, owner })) };
+    },
 
     async getTenant({ tenantId }, { caller }) {
       const tenant = await getTenant(ports, caller, tenantId);

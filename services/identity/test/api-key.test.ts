@@ -32,6 +32,23 @@ test('generateApiKey: a new key invalidates the previous one at once, on every r
   }
 });
 
+test('many keys are resolved at once, without those that are revoked or unknown', async (t) => {
+  const { app } = await identityApp(t);
+  const [one, two] = [await signUp(app), await signUp(app)];
+  const old = await app.generateApiKey(one.caller);
+  const keys = [await app.generateApiKey(one.caller), await app.generateApiKey(two.caller)];
+  const found = await app.resolveApiKeys([old, ...keys, { key: 'sk_unknown' }, ...keys].map(({ key }) => sha256(key)));
+  const tenantOf = (key: string) => found.find(({ keySha256 }) => keySha256.equals(sha256(key)))?.tenantId;
+  t.is(found.length, 2);
+  t.deepEqual(
+    keys.map(({ key }) => tenantOf(key)),
+    [one.caller.tenantId, two.caller.tenantId],
+  );
+  t.deepEqual(await app.resolveApiKeys([]), []);
+  const many = Array.from({ length: 501 }, () => sha256('a'));
+  t.like(await t.throwsAsync(app.resolveApiKeys(many)), { kind: 'invalid' });
+});
+
 test('of keys created concurrently exactly one stays valid', async (t) => {
   const { app, replica } = await identityApp(t);
   const other = await replica();

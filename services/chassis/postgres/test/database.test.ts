@@ -636,6 +636,18 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await t.throwsAsync(twice, { message: /already complete/ });
   });
 
+  test('readShared reads what belongs to no tenant, and no rows of tenants', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    await database.transact(1, (db) => addNote(db, 'a note'));
+    await database.transactShared(({ knex }) => knex('people').insert({ email: 'ada@example.test' }));
+    t.deepEqual(await database.readShared(({ knex }) => knex('people').pluck('email')), ['ada@example.test']);
+    await t.throwsAsync(database.readShared(({ knex }) => knex('notes').pluck('text')));
+    await t.throwsAsync(
+      database.readShared(({ knex }) => knex('people').insert({ email: 'eve@example.test' })),
+      { message: /read-only transaction/ },
+    );
+  });
+
   test('read takes a query that nothing waits for yet', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, (db) => addNote(db, 'a note'));

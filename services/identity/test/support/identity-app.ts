@@ -52,7 +52,7 @@ import { renewIdempotencyKey } from '../../src/renew-idempotency-key.ts';
 import { renewSpend } from '../../src/renew-spend.ts';
 import { reserveSpend } from '../../src/reserve-spend.ts';
 import { resetUserPasswordWithUrl } from '../../src/reset-user-password-with-url.ts';
-import { resolveApiKey } from '../../src/resolve-api-key.ts';
+import { resolveApiKey, resolveApiKeys } from '../../src/resolve-api-key.ts';
 import { resolveSignIn, resolveSignIns } from '../../src/resolve-sign-in.ts';
 import { rotateSigningKey } from '../../src/rotate-signing-key.ts';
 import { setPrimaryBillingAccount } from '../../src/set-primary-billing-account.ts';
@@ -100,6 +100,7 @@ export const useCases = {
   resolveSignIn,
   resolveSignIns,
   resolveApiKey,
+  resolveApiKeys,
   getTenant,
   rotateSigningKey,
   reserveSpend,

@@ -78,6 +78,26 @@ export interface ResolveApiKeyResponse {
   tenantSuspended: boolean;
 }
 
+/** Names API keys. */
+export interface ResolveApiKeysRequest {
+  /** At most 500, each the SHA-256 of a key as presented. */
+  keysSha256: Buffer[];
+}
+
+/** Whose keys they are. */
+export interface ResolveApiKeysResponse {
+  /** Only those of live keys, in no order. */
+  keys: ResolvedApiKey[];
+}
+
+/** One API key. */
+export interface ResolvedApiKey {
+  /** Which one. */
+  keySha256: Buffer;
+  /** Whose it is. */
+  owner?: ResolveApiKeyResponse | undefined;
+}
+
 /** Names a tenant. */
 export interface GetTenantRequest {
   /** The tenant. */
@@ -1061,6 +1081,239 @@ export const ResolveApiKeyResponse: MessageFns<ResolveApiKeyResponse> = {
     message.apiKeyId = object.apiKeyId ?? 0;
     message.tenantId = object.tenantId ?? 0;
     message.tenantSuspended = object.tenantSuspended ?? false;
+    return message;
+  },
+};
+
+function createBaseResolveApiKeysRequest(): ResolveApiKeysRequest {
+  return { keysSha256: [] };
+}
+
+export const ResolveApiKeysRequest: MessageFns<ResolveApiKeysRequest> = {
+  encode(message: ResolveApiKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.keysSha256) {
+      writer.uint32(10).bytes(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveApiKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveApiKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keysSha256.push(Buffer.from(reader.bytes()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolveApiKeysRequest {
+    return {
+      keysSha256: globalThis.Array.isArray(object?.keysSha256)
+        ? object.keysSha256.map((e: any) => Buffer.from(bytesFromBase64(e)))
+        : globalThis.Array.isArray(object?.keys_sha256)
+        ? object.keys_sha256.map((e: any) => Buffer.from(bytesFromBase64(e)))
+        : [],
+    };
+  },
+
+  toJSON(message: ResolveApiKeysRequest): unknown {
+    const obj: any = {};
+    if (message.keysSha256?.length) {
+      obj.keysSha256 = message.keysSha256.map((e) => base64FromBytes(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolveApiKeysRequest>): ResolveApiKeysRequest {
+    return ResolveApiKeysRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveApiKeysRequest>): ResolveApiKeysRequest {
+    const message = createBaseResolveApiKeysRequest();
+    message.keysSha256 = object.keysSha256?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseResolveApiKeysResponse(): ResolveApiKeysResponse {
+  return { keys: [] };
+}
+
+export const ResolveApiKeysResponse: MessageFns<ResolveApiKeysResponse> = {
+  encode(message: ResolveApiKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.keys) {
+      ResolvedApiKey.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveApiKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveApiKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keys.push(ResolvedApiKey.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolveApiKeysResponse {
+    return {
+      keys: globalThis.Array.isArray(object?.keys) ? object.keys.map((e: any) => ResolvedApiKey.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: ResolveApiKeysResponse): unknown {
+    const obj: any = {};
+    if (message.keys?.length) {
+      obj.keys = message.keys.map((e) => ResolvedApiKey.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolveApiKeysResponse>): ResolveApiKeysResponse {
+    return ResolveApiKeysResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveApiKeysResponse>): ResolveApiKeysResponse {
+    const message = createBaseResolveApiKeysResponse();
+    message.keys = object.keys?.map((e) => ResolvedApiKey.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseResolvedApiKey(): ResolvedApiKey {
+  return { keySha256: Buffer.alloc(0), owner: undefined };
+}
+
+export const ResolvedApiKey: MessageFns<ResolvedApiKey> = {
+  encode(message: ResolvedApiKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keySha256.length !== 0) {
+      writer.uint32(10).bytes(message.keySha256);
+    }
+    if (message.owner !== undefined) {
+      ResolveApiKeyResponse.encode(message.owner, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolvedApiKey {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolvedApiKey();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keySha256 = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.owner = ResolveApiKeyResponse.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolvedApiKey {
+    return {
+      keySha256: isSet(object.keySha256)
+        ? Buffer.from(bytesFromBase64(object.keySha256))
+        : isSet(object.key_sha256)
+        ? Buffer.from(bytesFromBase64(object.key_sha256))
+        : Buffer.alloc(0),
+      owner: isSet(object.owner) ? ResolveApiKeyResponse.fromJSON(object.owner) : undefined,
+    };
+  },
+
+  toJSON(message: ResolvedApiKey): unknown {
+    const obj: any = {};
+    if (message.keySha256.length !== 0) {
+      obj.keySha256 = base64FromBytes(message.keySha256);
+    }
+    if (message.owner !== undefined) {
+      obj.owner = ResolveApiKeyResponse.toJSON(message.owner);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolvedApiKey>): ResolvedApiKey {
+    return ResolvedApiKey.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolvedApiKey>): ResolvedApiKey {
+    const message = createBaseResolvedApiKey();
+    message.keySha256 = object.keySha256 ?? Buffer.alloc(0);
+    message.owner = (object.owner !== undefined && object.owner !== null)
+      ? ResolveApiKeyResponse.fromPartial(object.owner)
+      : undefined;
     return message;
   },
 };
@@ -3075,6 +3328,15 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /** The tenants of many API keys, each as ResolveApiKey answers. */
+    resolveApiKeys: {
+      name: "ResolveApiKeys",
+      requestType: ResolveApiKeysRequest as typeof ResolveApiKeysRequest,
+      requestStream: false,
+      responseType: ResolveApiKeysResponse as typeof ResolveApiKeysResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
     getTenant: {
       name: "GetTenant",
@@ -3199,6 +3461,11 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     request: ResolveApiKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveApiKeyResponse>>;
+  /** The tenants of many API keys, each as ResolveApiKey answers. */
+  resolveApiKeys(
+    request: ResolveApiKeysRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ResolveApiKeysResponse>>;
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
   /**
@@ -3283,6 +3550,11 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ResolveApiKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveApiKeyResponse>;
+  /** The tenants of many API keys, each as ResolveApiKey answers. */
+  resolveApiKeys(
+    request: DeepPartial<ResolveApiKeysRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ResolveApiKeysResponse>;
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
   /**

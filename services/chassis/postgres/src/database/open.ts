@@ -276,6 +276,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       return run(opening, 'read', (db) => work({ ...db, tenantId }));
     },
 
+    async readShared<T>(work: (db: Transaction) => Promise<T>) {
+      return run({ opening: settings(roles.shared, undefined), readOnly: true }, 'readShared', work);
+    },
+
     async transactShared<T>(work: (db: SharedDb) => Promise<T>, options: TransactOptions = {}) {
       return inTurn(options, () =>
         run(

@@ -110,6 +110,8 @@ export interface Database {
    * COMMIT: for hot paths. A second statement rejects.
    */
   read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
+  /** The same as `read` under the shared role. */
+  readShared<T>(work: (db: Transaction) => Promise<T>): Promise<T>;
   /** The same as `transact` under the shared role, for what belongs to no single tenant. */
   transactShared<T>(work: (db: SharedDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** Calls `listener` after each commit of this process that woke `what`; returns how to unsubscribe. */

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { notFound, unavailable } from '@parley/kernel/errors';
+import { createGate } from '@parley/testing/gate';
+import test from 'ava';
+import { apiKeyOwners } from './api-key-owners.ts';
+
+const hashOf = (key: string) => createHash('sha256').update(key).digest();
+
+/** Owners of the keys `a` to `e`, tenant 1 to 5. The first two questions wait at the gate, and others go together meanwhile. */
+function setup(resolveApiKeys?: () => Promise<never>) {
+  const gate = createGate();
+  const known = new Map([...'abcde'].map((key, n) => [hashOf(key).toString('hex'), n + 1]));
+  const asked: number[] = [];
+  const ownerOf = (keySha256: Uint8Array = new Uint8Array()) => {
+    const tenantId = known.get(Buffer.from(keySha256).toString('hex'));
+    return tenantId === undefined ? undefined : { apiKeyId: 10 * tenantId, tenantId, tenantSuspended: tenantId === 5 };
+  };
+  const ownerOfKey = apiKeyOwners(() => ({
+    async resolveApiKey({ keySha256 }) {
+      asked.push(1);
+      await gate.pass();
+      return ownerOf(keySha256) ?? Promise.reject(notFound('API key', 1));
+    },
+    async resolveApiKeys({ keysSha256 = [] }) {
+      asked.push(keysSha256.length);
+      if (resolveApiKeys) return resolveApiKeys();
+      return { keys: keysSha256.map((keySha256) => ({ keySha256, owner: ownerOf(keySha256) })) };
+    },
+  }));
+  return { gate, asked, known, owner: (key: string) => ownerOfKey({ keySha256: hashOf(key), requestId: 'r' }) };
+}
+
+test('keys that are asked for while others are resolved go together, and each gets its own owner', async (t) => {
+  const { gate, asked, owner } = setup();
+  const all = [...'abcdea'].map(owner);
+  const unknown = owner('x');
+  gate.open();
+  t.deepEqual(
+    (await Promise.all(all)).map(({ tenantId }) => tenantId),
+    [1, 2, 3, 4, 5, 1],
+  );
+  t.like(await t.throwsAsync(unknown), { kind: 'notFound' });
+  t.deepEqual(asked, [1, 1, 5]);
+});
+
+test('a key that is revoked before it is asked for has no owner, although a question about it is under way', async (t) => {
+  const { gate, known, owner } = setup();
+  const before = [owner('a'), owner('b')];
+  known.delete(hashOf('a').toString('hex'));
+  const after = [owner('a'), owner('c')];
+  gate.open();
+  await Promise.allSettled(before);
+  t.like(await t.throwsAsync(after[0] as Promise<unknown>), { kind: 'notFound' });
+  t.is((await after[1])?.tenantId, 3);
+});
+
+test('where many cannot be asked for together, each is asked for alone', async (t) => {
+  const { gate, asked, owner } = setup(() => Promise.reject(unavailable('identity does not answer')));
+  const all = [...'abcd'].map(owner);
+  gate.open();
+  t.deepEqual(
+    (await Promise.all(all)).map(({ tenantId }) => tenantId),
+    [1, 2, 3, 4],
+  );
+  t.deepEqual(asked, [1, 1, 2, 1, 1]);
+});

@@ -1,0 +1,53 @@
+import { serviceCaller } from '@parley/kernel/caller';
+import { DomainError } from '@parley/kernel/errors';
+import { inBatches } from '@parley/kernel/in-batches';
+import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+
+export interface AskedKey {
+  keySha256: Buffer;
+  requestId: string;
+}
+
+/** Whose API key it is now. @throws DomainError `notFound`; `unavailable` */
+export type ApiKeyOwners = (asked: AskedKey) => Promise<ResolveApiKeyResponse>;
+
+/** A replica that does not answer must not hold up the keys of others for long. */
+const togetherMs = 1_000;
+
+/** Asks identity for many keys at once while earlier questions are under way, and for each alone where that fails. */
+export function apiKeyOwners(
+  identity: () => Pick<RpcClient<typeof IdentityServiceDefinition>, 'resolveApiKey' | 'resolveApiKeys'>,
+): ApiKeyOwners {
+  async function alone({ keySha256, requestId }: AskedKey): Promise<ResolveApiKeyResponse> {
+    const caller = serviceCaller('gateway', null, requestId);
+    return identity().resolveApiKey({ keySha256 }, { caller, expectedErrors: ['notFound'] });
+  }
+
+  /** Undefined where they could not be asked for together. */
+  async function together(asked: AskedKey[]): Promise<Map<string, ResolveApiKeyResponse> | undefined> {
+    const [{ requestId } = { requestId: '' }] = asked;
+    const keysSha256 = asked.map(({ keySha256 }) => keySha256);
+    try {
+      const caller = serviceCaller('gateway', null, requestId);
+      const { keys } = await identity().resolveApiKeys({ keysSha256 }, { caller, timeoutMs: togetherMs });
+      return new Map(keys.flatMap(({ keySha256, owner }) => (owner ? [[nameOf(keySha256), owner]] : [])));
+    } catch {
+      return undefined; // also of an identity of an older version
+    }
+  }
+
+  return inBatches({ atOnce: 2, size: 500 }, async (asked: AskedKey[]) => {
+    const found = asked.length > 1 ? await together(asked) : undefined;
+    if (found) return asked.map(async (key) => found.get(nameOf(key.keySha256)) ?? Promise.reject(unknown()));
+    const owners = asked.map(alone);
+    await Promise.allSettled(owners);
+    return owners;
+  });
+}
+
+const unknown = () => new DomainError('notFound', 'API key not found');
+
+function nameOf(keySha256: Uint8Array): string {
+  return Buffer.from(keySha256).toString('base64');
+}

@@ -1,0 +1,42 @@
+import { createGate } from '@parley/testing/gate';
+import test from 'ava';
+import { inBatches } from './in-batches.ts';
+
+test('what is asked while a batch is under way goes into the next one, up to its size, and each gets its own result', async (t) => {
+  const gate = createGate();
+  const batches: number[][] = [];
+  const ask = inBatches({ atOnce: 1, size: 3 }, async (items: number[]) => {
+    batches.push(items);
+    await gate.pass();
+    return items.map((item) => item * 10);
+  });
+  const all = [1, 2, 3, 4, 5].map(ask);
+  gate.open();
+  t.deepEqual(await Promise.all(all), [10, 20, 30, 40, 50]);
+  t.deepEqual(batches, [[1], [2, 3, 4], [5]]);
+});
+
+test('several batches are under way at once, so that a slow one holds up only its own', async (t) => {
+  const slow = createGate();
+  const ask = inBatches({ atOnce: 2, size: 10 }, async (items: string[]) => {
+    if (items.includes('slow')) await slow.pass();
+    return items;
+  });
+  const held = ask('slow');
+  t.is(await ask('a'), 'a');
+  t.is(await ask('b'), 'b');
+  slow.open();
+  t.is(await held, 'slow');
+});
+
+test('a batch that fails fails for all of it, and the next one is served', async (t) => {
+  const ask = inBatches({ atOnce: 1, size: 2 }, async (items: string[]) => {
+    if (items.includes('bad')) throw new Error('no');
+    return items;
+  });
+  const outcomes = await Promise.allSettled(['a', 'bad', 'b', 'c'].map(ask));
+  t.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  );
+});
