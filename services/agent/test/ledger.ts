@@ -6,7 +6,9 @@ import { createMetrics } from '@parley/kernel/metrics';
 import {
   IdentityServiceDefinition,
   type IdentityServiceImplementation,
+  type MeterSpendRequest,
   type ReserveSpendRequest,
+  type SpendChange,
   type SpendSettlement,
 } from '@parley/protos/parley/identity/v1/identity';
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
@@ -52,6 +54,31 @@ export async function startLedger(
       return answer(request);
     };
   };
+  function reserve(request: ReserveSpendRequest) {
+    if (ledger.spent >= ledger.cap)
+      throw badRequest('Monthly LLM spend cap reached: $10.00 (spent $10.00)', 'SPEND_CAP_REACHED');
+    const callId = request.call?.callId ?? '';
+    ledger.reserved.push(request);
+    ledger.open.add(callId);
+    if (request.begins) ledger.begun.add(callId);
+    return { leaseMs: 30_000 };
+  }
+  function settle({ settlements }: { settlements: SpendSettlement[] }) {
+    for (const settlement of settlements) {
+      ledger.open.delete(settlement.call?.callId ?? '');
+      ledger.settled.push(settlement);
+    }
+    return {};
+  }
+  function isMade({ change }: SpendChange): boolean {
+    try {
+      if (change?.$case === 'reserve') reserve(change.value);
+      else if (change) settle({ settlements: [change.value] });
+      return true;
+    } catch {
+      return false;
+    }
+  }
   const identity = stubRpc<IdentityServiceImplementation<MeshContext>>(IdentityServiceDefinition, {
     getTenant: answers(({ tenantId }: { tenantId: number }) => ({
       tenantId,
@@ -61,28 +88,18 @@ export async function startLedger(
       llmProviderOverride: '',
       llmModelOverride: '',
     })),
-    reserveSpend: answers((request: ReserveSpendRequest) => {
-      if (ledger.spent >= ledger.cap)
-        throw badRequest('Monthly LLM spend cap reached: $10.00 (spent $10.00)', 'SPEND_CAP_REACHED');
-      const callId = request.call?.callId ?? '';
-      ledger.reserved.push(request);
-      ledger.open.add(callId);
-      if (request.begins) ledger.begun.add(callId);
-      return { leaseMs: 30_000 };
-    }),
+    reserveSpend: answers(reserve),
+    settleSpend: answers(settle),
+    meterSpend: answers(({ changes }: MeterSpendRequest) => ({
+      left: changes.flatMap((change, place) => (isMade(change) ? [] : [place])),
+      leaseMs: 30_000,
+    })),
     beginSpend: answers(({ callId }: { callId: string }) => {
       if (!ledger.open.has(callId)) throw notFound('Reservation', callId);
       ledger.begun.add(callId);
       return {};
     }),
     renewSpend: answers(() => ({})),
-    settleSpend: answers(({ settlements }: { settlements: SpendSettlement[] }) => {
-      for (const settlement of settlements) {
-        ledger.open.delete(settlement.call?.callId ?? '');
-        ledger.settled.push(settlement);
-      }
-      return {};
-    }),
   });
   const server = rpcServer({
     unit: 'identity',

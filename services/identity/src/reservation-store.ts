@@ -3,7 +3,7 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
 import type { MeteredCall } from './spend-call.ts';
 import { capValues, tenantCap } from './spend-limits.ts';
-import { addToTotals, callTypes, currentMonth, details, me, recordset, totalsOf } from './usage-sql.ts';
+import { addToTotals, callTypes, currentMonth, details, isFree, me, recordset, totalsOf } from './usage-sql.ts';
 
 export interface NewReservation extends MeteredCall {
   begins: boolean;
@@ -47,6 +47,7 @@ export function reservationStore({ knex, tenantId }: TenantDb, settings: Identit
              FROM (SELECT cast(:ceiling AS numeric) AS ceiling) AS limits
          ), given AS MATERIALIZED (
            SELECT * FROM jsonb_to_recordset(cast(:calls AS jsonb)) AS given (${callTypes}, begins boolean, place integer)
+            WHERE ${isFree}
          ), fresh AS MATERIALIZED (
            SELECT given.*,
                coalesce(sum(cost_usd) OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS others

@@ -7,6 +7,7 @@ import { claimIdempotencyKey } from './claim-idempotency-key.ts';
 import { endIdempotencyKey } from './end-idempotency-key.ts';
 import { getJwks } from './get-jwks.ts';
 import { getTenant } from './get-tenant.ts';
+import { meterSpend } from './meter-spend.ts';
 import type { Ports } from './ports.ts';
 import { renewIdempotencyKey } from './renew-idempotency-key.ts';
 import { renewSpend } from './renew-spend.ts';
@@ -62,6 +63,10 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
     renewSpend: (request, { caller }) => emptyAnswer(renewSpend(ports, caller, request)),
 
     settleSpend: (request, { caller }) => emptyAnswer(settleSpend(ports, caller, request)),
+
+    async meterSpend(request, { caller }) {
+      return { left: await meterSpend(ports, caller, request), leaseMs: ports.settings.spendLeaseMs };
+    },
 
     async claimIdempotencyKey(request, { caller }) {
       const claimed = await claimIdempotencyKey(ports, caller, request);

@@ -27,9 +27,15 @@ export const addToTotals = `tenant_total AS (
 
 const shards = 64;
 
+/** The row of the platform's totals that a tenant counts in. */
+export const shardOf = (tenantId: number) => tenantId % shards;
+
 export function totalsOf(tenantId: number) {
-  return { tenantId, shard: tenantId % shards };
+  return { tenantId, shard: shardOf(tenantId) };
 }
+
+/** False after `tryLock` where another transaction has the ledger: the statement then changes nothing. */
+export const isFree = `current_setting('parley.ledger', true) IS DISTINCT FROM 'busy'`;
 
 export function recordset(calls: readonly object[]): string {
   const row = (call: object) =>

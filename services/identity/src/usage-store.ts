@@ -5,7 +5,7 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
 import type { Settlement } from './spend-call.ts';
 import { capValues, tenantCap } from './spend-limits.ts';
-import { addToTotals, callTypes, currentMonth, details, me, recordset, totalsOf } from './usage-sql.ts';
+import { addToTotals, callTypes, currentMonth, details, isFree, me, recordset, totalsOf } from './usage-sql.ts';
 
 export interface EndedCall extends Settlement {
   /** Its cost is assumed, because its caller is gone. */
@@ -61,6 +61,7 @@ export function usageStore(db: TenantDb) {
                 WHERE r.tenant_id = ${me} AND r.call_id = given.call_id LIMIT 1) AS held ON true
              LEFT JOIN LATERAL (
                SELECT * FROM usage_calls c WHERE c.tenant_id = ${me} AND c.call_id = given.call_id LIMIT 1) AS known ON true
+              WHERE ${isFree}
          ), ended AS (
            DELETE FROM usage_reservations WHERE ctid = ANY (ARRAY (SELECT held_place FROM given WHERE held_place IS NOT NULL))
          ), stored AS (

@@ -30,10 +30,22 @@ interface LedgerCall {
   expectedErrors?: ErrorKind[];
 }
 
+/** A change of one tenant's ledger. */
+export interface SpendChange {
+  tenantId: number;
+  change:
+    | { $case: 'reserve'; value: { call: SpendCall; begins: boolean } }
+    | { $case: 'settle'; value: SpendSettlement };
+}
+
 /** The ledger of tenants' spend, as a gRPC client has it; the proto of the service that serves it says what each call does. */
 export interface Ledger {
   reserveSpend(request: { call: SpendCall; begins: boolean }, call: LedgerCall): Promise<{ leaseMs: number }>;
   beginSpend(request: { callId: string }, call: LedgerCall): Promise<unknown>;
   renewSpend(request: { callIds: string[] }, call: LedgerCall): Promise<unknown>;
+  meterSpend(
+    request: { changes: SpendChange[] },
+    call: LedgerCall & { timeoutMs: number },
+  ): Promise<{ left: number[]; leaseMs: number }>;
   settleSpend(request: { settlements: SpendSettlement[] }, call: LedgerCall): Promise<unknown>;
 }

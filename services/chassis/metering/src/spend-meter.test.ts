@@ -2,7 +2,7 @@ import { DomainError, unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import type { SpendSettlement } from './ledger.ts';
+import type { SpendChange, SpendSettlement } from './ledger.ts';
 import { type CallAccount, spendMeter } from './spend-meter.ts';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
@@ -15,6 +15,8 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
     reserve: async () => undefined as unknown,
     settle: async () => undefined as unknown,
     begin: async () => undefined as unknown,
+    /** Of changes of many tenants in one step: which are left. Default: all. */
+    left: async (changes: SpendChange[]) => changes.map((_, place) => place),
     renewed: [] as string[][],
     settled: [] as string[][],
   };
@@ -34,6 +36,10 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
         ledger.renewed.push([...callIds]);
         return {};
       },
+      meterSpend: async (request: { changes: SpendChange[] }) => ({
+        left: await ledger.left(request.changes),
+        leaseMs,
+      }),
       settleSpend: async ({ settlements }: { settlements: SpendSettlement[] }) => {
         await ledger.settle();
         ledger.settled.push(settlements.map(({ call, served }) => `${call.callId} ${call.costUsdE8} ${served}`));
@@ -59,12 +65,18 @@ test('a call is reserved, and settled once it has ended', async (t) => {
   t.deepEqual(ledger.settled, [['a 70 true']]);
 });
 
-test('settlements of a tenant that come while one is stored go together, those of others beside them', async (t) => {
+test('settlements that are asked for alone go together where one of their tenant is stored, those of others beside them', async (t) => {
   const { ledger, open } = await metered(t);
   const gate = createGate();
   ledger.settle = () => gate.pass();
+  let left = 0;
+  ledger.left = async (changes) => {
+    left += changes.length;
+    return changes.map((_, place) => place);
+  };
   const all = ['a', 'b', 'c'].map((id) => open(id).settle(outcome));
   const other = open('x', 2).settle(outcome);
+  await eventually('all are left', () => left === 4);
   gate.open();
   await Promise.all([...all, other]);
   t.deepEqual(
@@ -130,5 +142,37 @@ test('while identity is of an older version calls are made, and settled once it 
   void call.settle(outcome);
   ledger.settle = async () => undefined;
   await eventually('it is stored', () => ledger.settled.length === 1);
+  t.deepEqual(ledger.settled, [['a 70 true']]);
+});
+
+test('changes of many tenants that come while others are made go together, and what is left is asked for alone', async (t) => {
+  const { meter, ledger, open } = await metered(t);
+  const gate = createGate();
+  const batches: string[][] = [];
+  ledger.left = async (changes) => {
+    batches.push(changes.map(({ tenantId, change }) => `${tenantId} ${change.$case}`));
+    await gate.pass();
+    return changes.flatMap(({ tenantId }, place) => (tenantId === 3 ? [place] : []));
+  };
+  const calls = [1, 2, 3, 4].map((tenantId) => ({ tenantId, call: open(`of ${tenantId}`, tenantId) }));
+  const alone: string[] = [];
+  ledger.reserve = async () => void alone.push('reserved');
+  const reserved = calls.map(({ call }) => call.reserve(spent, true));
+  const settled = open('x', 5).settle(outcome);
+  gate.open();
+  await Promise.all([...reserved, settled]);
+  t.deepEqual(batches, [['1 reserve'], ['2 reserve'], ['3 reserve', '4 reserve', '5 settle']]);
+  t.deepEqual(alone, ['reserved']);
+  t.deepEqual(ledger.settled, [], 'it was settled with the others');
+  await meter.renewNow();
+  t.deepEqual(ledger.renewed.flat().toSorted(), ['of 1', 'of 2', 'of 3', 'of 4']);
+});
+
+test('a step that fails or is never answered is asked for again, call by call', async (t) => {
+  const { ledger, open } = await metered(t);
+  ledger.left = () => Promise.reject(unavailable('identity is not available'));
+  const call = open('a');
+  await call.reserve(spent, true);
+  await call.settle(outcome);
   t.deepEqual(ledger.settled, [['a 70 true']]);
 });

@@ -1,9 +1,10 @@
 import { serviceCaller } from '@parley/kernel/caller';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
+import { inBatches } from '@parley/kernel/in-batches';
 import type { Logger } from '@parley/kernel/log';
 import { sleep, within } from '@parley/kernel/timers';
 import type { Part } from '@parley/kernel/unit';
-import type { Ledger, SpendSettlement, Spent } from './ledger.ts';
+import type { Ledger, SpendChange, SpendSettlement, Spent } from './ledger.ts';
 
 export interface CallAccount {
   tenantId: number;
@@ -55,13 +56,15 @@ const mostSettled = 200;
 const answerWaitMs = 1_000;
 const flushMs = 5_000;
 const firstRetryMs = 100;
+/** Beyond it changes are asked for alone: those of one batch wait for each other. */
+const togetherMs = 1_000;
 const longestRetryMs = 5_000;
 
 /** Meters calls of models in identity's ledger: renews the leases of those under way, and settles those that end, by tenant in batches. */
 export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOptions): SpendMeter {
   const underWay = new Map<number, Set<string>>();
   const settling = new Map<number, Settling[]>();
-  const senders = new Set<Promise<void>>();
+  const unsettled = new Set<Promise<void>>();
   let leaseMs = usualLeaseMs;
   const stopped = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -143,15 +146,38 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
     settling.delete(tenantId);
   }
 
+  /** Whether a change was made with those of other tenants; otherwise it has to be asked for alone. */
+  const changeWithOthers = inBatches({ atOnce: 2, size: 200 }, async (changes: SpendChange[]): Promise<boolean[]> => {
+    try {
+      const options = { caller: serviceCaller(unit, null, 'spend'), timeoutMs: togetherMs };
+      const { left, leaseMs: ms } = await ledger.meterSpend({ changes }, options);
+      setLease(ms);
+      const isLeft = new Set(left);
+      return changes.map((_, place) => !isLeft.has(place));
+    } catch {
+      return changes.map(() => false); // also by an identity of an older version
+    }
+  });
+
   function settle(tenantId: number, settlement: SpendSettlement): Promise<void> {
+    const store = async () => {
+      const isStored = await changeWithOthers({ tenantId, change: { $case: 'settle', value: settlement } });
+      if (isStored) forget(tenantId, settlement.call.callId);
+      else await settleAlone(tenantId, settlement);
+    };
+    const stored = store().finally(() => unsettled.delete(stored));
+    unsettled.add(stored);
+    return stored;
+  }
+
+  function settleAlone(tenantId: number, settlement: SpendSettlement): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const queue = settling.get(tenantId);
     if (queue) queue.push({ settlement, stored: resolve });
     else {
       const first = [{ settlement, stored: resolve }];
       settling.set(tenantId, first);
-      const sender = send(tenantId, first).finally(() => senders.delete(sender));
-      senders.add(sender);
+      void send(tenantId, first);
     }
     return promise;
   }
@@ -163,7 +189,7 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
     },
     async stop() {
       clearTimeout(timer);
-      const flushed = Promise.all(senders);
+      const flushed = Promise.all(unsettled);
       await within(flushMs, 'settling spend', flushed).catch((error: unknown) => {
         log.warn({ err: error }, 'stopped with unsettled spend; it is settled at its estimate');
       });
@@ -178,6 +204,8 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
       return {
         async reserve(estimate, begins) {
           const call = callOf(estimate);
+          const change = { $case: 'reserve' as const, value: { call, begins } };
+          if (await changeWithOthers({ tenantId, change })) return track(tenantId, callId);
           try {
             const { leaseMs: ms } = await ledger.reserveSpend(
               { call, begins },

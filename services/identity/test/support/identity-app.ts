@@ -42,6 +42,7 @@ import { loginLock } from '../../src/login-lock.ts';
 import { loginWithIdpOne } from '../../src/login-with-idp-one.ts';
 import type { Message } from '../../src/messages/message.ts';
 import { messageJobs, openMessage, type SendMessage } from '../../src/messages/send-message.ts';
+import { meterSpend } from '../../src/meter-spend.ts';
 import { myTenant } from '../../src/my-tenant.ts';
 import { myTenants } from '../../src/my-tenants.ts';
 import { createPasswords } from '../../src/passwords.ts';
@@ -107,6 +108,7 @@ export const useCases = {
   beginSpend,
   renewSpend,
   settleSpend,
+  meterSpend,
   settleLapsedSpend,
   claimIdempotencyKey,
   renewIdempotencyKey,

@@ -222,6 +222,35 @@ export interface SpendSettlement {
 export interface SettleSpendResponse {
 }
 
+/** Changes of the ledgers of many tenants. */
+export interface MeterSpendRequest {
+  /** At most 500. */
+  changes: SpendChange[];
+}
+
+/** A change of one tenant's ledger. */
+export interface SpendChange {
+  /** The tenant. */
+  tenantId: number;
+  /** What is to be done. */
+  change?:
+    | //
+    /** As ReserveSpend. */
+    { $case: "reserve"; value: ReserveSpendRequest }
+    | //
+    /** As SettleSpend. */
+    { $case: "settle"; value: SpendSettlement }
+    | undefined;
+}
+
+/** What was done. */
+export interface MeterSpendResponse {
+  /** The places of the changes that were not made, counted from 0. All others are stored. */
+  left: number[];
+  /** After how many milliseconds without RenewSpend a reservation counts as its caller's death. */
+  leaseMs: number;
+}
+
 /** A request with an `Idempotency-Key`. */
 export interface ClaimIdempotencyKeyRequest {
   /** The key: 1 to 255 printable ASCII characters. */
@@ -2603,6 +2632,299 @@ export const SettleSpendResponse: MessageFns<SettleSpendResponse> = {
   },
 };
 
+function createBaseMeterSpendRequest(): MeterSpendRequest {
+  return { changes: [] };
+}
+
+export const MeterSpendRequest: MessageFns<MeterSpendRequest> = {
+  encode(message: MeterSpendRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.changes) {
+      SpendChange.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MeterSpendRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMeterSpendRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.changes.push(SpendChange.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): MeterSpendRequest {
+    return {
+      changes: globalThis.Array.isArray(object?.changes) ? object.changes.map((e: any) => SpendChange.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: MeterSpendRequest): unknown {
+    const obj: any = {};
+    if (message.changes?.length) {
+      obj.changes = message.changes.map((e) => SpendChange.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<MeterSpendRequest>): MeterSpendRequest {
+    return MeterSpendRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MeterSpendRequest>): MeterSpendRequest {
+    const message = createBaseMeterSpendRequest();
+    message.changes = object.changes?.map((e) => SpendChange.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSpendChange(): SpendChange {
+  return { tenantId: 0, change: undefined };
+}
+
+export const SpendChange: MessageFns<SpendChange> = {
+  encode(message: SpendChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tenantId !== 0) {
+      writer.uint32(8).int32(message.tenantId);
+    }
+    switch (message.change?.$case) {
+      case "reserve":
+        ReserveSpendRequest.encode(message.change.value, writer.uint32(18).fork()).join();
+        break;
+      case "settle":
+        SpendSettlement.encode(message.change.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SpendChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSpendChange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tenantId = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.change = { $case: "reserve", value: ReserveSpendRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.change = { $case: "settle", value: SpendSettlement.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SpendChange {
+    return {
+      tenantId: isSet(object.tenantId)
+        ? globalThis.Number(object.tenantId)
+        : isSet(object.tenant_id)
+        ? globalThis.Number(object.tenant_id)
+        : 0,
+      change: isSet(object.reserve)
+        ? { $case: "reserve", value: ReserveSpendRequest.fromJSON(object.reserve) }
+        : isSet(object.settle)
+        ? { $case: "settle", value: SpendSettlement.fromJSON(object.settle) }
+        : undefined,
+    };
+  },
+
+  toJSON(message: SpendChange): unknown {
+    const obj: any = {};
+    if (message.tenantId !== 0) {
+      obj.tenantId = Math.round(message.tenantId);
+    }
+    if (message.change?.$case === "reserve") {
+      obj.reserve = ReserveSpendRequest.toJSON(message.change.value);
+    } else if (message.change?.$case === "settle") {
+      obj.settle = SpendSettlement.toJSON(message.change.value);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SpendChange>): SpendChange {
+    return SpendChange.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SpendChange>): SpendChange {
+    const message = createBaseSpendChange();
+    message.tenantId = object.tenantId ?? 0;
+    switch (object.change?.$case) {
+      case "reserve": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "reserve", value: ReserveSpendRequest.fromPartial(object.change.value) };
+        }
+        break;
+      }
+      case "settle": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "settle", value: SpendSettlement.fromPartial(object.change.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseMeterSpendResponse(): MeterSpendResponse {
+  return { left: [], leaseMs: 0 };
+}
+
+export const MeterSpendResponse: MessageFns<MeterSpendResponse> = {
+  encode(message: MeterSpendResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.left.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.left) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    if (message.leaseMs !== 0) {
+      writer.uint32(16).int32(message.leaseMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MeterSpendResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMeterSpendResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.left.push(reader.int32());
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.left.push(reader.int32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.leaseMs = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): MeterSpendResponse {
+    return {
+      left: globalThis.Array.isArray(object?.left) ? object.left.map((e: any) => globalThis.Number(e)) : [],
+      leaseMs: isSet(object.leaseMs)
+        ? globalThis.Number(object.leaseMs)
+        : isSet(object.lease_ms)
+        ? globalThis.Number(object.lease_ms)
+        : 0,
+    };
+  },
+
+  toJSON(message: MeterSpendResponse): unknown {
+    const obj: any = {};
+    if (message.left?.length) {
+      obj.left = message.left.map((e) => Math.round(e));
+    }
+    if (message.leaseMs !== 0) {
+      obj.leaseMs = Math.round(message.leaseMs);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<MeterSpendResponse>): MeterSpendResponse {
+    return MeterSpendResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MeterSpendResponse>): MeterSpendResponse {
+    const message = createBaseMeterSpendResponse();
+    message.left = object.left?.map((e) => e) || [];
+    message.leaseMs = object.leaseMs ?? 0;
+    return message;
+  },
+};
+
 function createBaseClaimIdempotencyKeyRequest(): ClaimIdempotencyKeyRequest {
   return { key: "", requestSha256: Buffer.alloc(0), claimId: "", inAnyTenant: false };
 }
@@ -3394,6 +3716,19 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
+     * Reserves and settles calls of many tenants in one step, for a unit that makes many. What could not be done in it is named and
+     * left as it was: at a cap, with a fault of its own, or while its tenant's ledger is in use elsewhere. Asked for alone it gets its
+     * reason. For callers of no tenant.
+     */
+    meterSpend: {
+      name: "MeterSpend",
+      requestType: MeterSpendRequest as typeof MeterSpendRequest,
+      requestStream: false,
+      responseType: MeterSpendResponse as typeof MeterSpendResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /**
      * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
      * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
      * claim has a lease. The same claim id is the same claim.
@@ -3500,6 +3835,15 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SettleSpendResponse>>;
   /**
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many. What could not be done in it is named and
+   * left as it was: at a cap, with a fault of its own, or while its tenant's ledger is in use elsewhere. Asked for alone it gets its
+   * reason. For callers of no tenant.
+   */
+  meterSpend(
+    request: MeterSpendRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<MeterSpendResponse>>;
+  /**
    * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
    * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
    * claim has a lease. The same claim id is the same claim.
@@ -3588,6 +3932,15 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<SettleSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SettleSpendResponse>;
+  /**
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many. What could not be done in it is named and
+   * left as it was: at a cap, with a fault of its own, or while its tenant's ledger is in use elsewhere. Asked for alone it gets its
+   * reason. For callers of no tenant.
+   */
+  meterSpend(
+    request: DeepPartial<MeterSpendRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<MeterSpendResponse>;
   /**
    * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
    * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another

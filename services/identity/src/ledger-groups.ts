@@ -1,0 +1,71 @@
+interface Waiting<Change> {
+  change: Change;
+  done(isMade: boolean): void;
+  fail(error: unknown): void;
+}
+
+/** So many run beside each other: one may work while another one's commit is written. */
+const groupsAtOnce = 2;
+const mostInGroup = 500;
+
+/**
+ * Gathers changes of all tenants while groups of them are under way, so that many share a transaction. A tenant is in one group at a
+ * time. @param make makes the changes of a group in one step. @returns those that were made
+ */
+export function ledgerGroups<Change>(make: (changes: Map<number, Change[]>) => Promise<ReadonlySet<Change>>) {
+  const waiting = new Map<number, Waiting<Change>[]>();
+  const underWay = new Set<number>();
+  let running = 0;
+  let isDue = false;
+
+  function take(): Map<number, Waiting<Change>[]> {
+    const taken = new Map<number, Waiting<Change>[]>();
+    let left = mostInGroup;
+    for (const [tenantId, queue] of waiting) {
+      if (left === 0) break;
+      if (underWay.has(tenantId)) continue;
+      const own = queue.splice(0, left);
+      left -= own.length;
+      taken.set(tenantId, own);
+      if (queue.length === 0) waiting.delete(tenantId);
+    }
+    return taken;
+  }
+
+  async function run(group: Map<number, Waiting<Change>[]>): Promise<void> {
+    const all = [...group.values()].flat();
+    try {
+      const changes = [...group].map(([tenantId, own]) => [tenantId, own.map(({ change }) => change)] as const);
+      const made = await make(new Map(changes));
+      for (const { change, done } of all) done(made.has(change));
+    } catch (error) {
+      for (const { fail } of all) fail(error);
+    } finally {
+      for (const tenantId of group.keys()) underWay.delete(tenantId);
+      running -= 1;
+      begin();
+    }
+  }
+
+  function begin(): void {
+    isDue = false;
+    while (running < groupsAtOnce) {
+      const group = take();
+      if (group.size === 0) return;
+      for (const tenantId of group.keys()) underWay.add(tenantId);
+      running += 1;
+      void run(group);
+    }
+  }
+
+  /** Resolves with whether it was made; rejects where its whole group was not. */
+  return (tenantId: number, change: Change): Promise<boolean> =>
+    new Promise((done, fail) => {
+      const queue = waiting.get(tenantId) ?? [];
+      queue.push({ change, done, fail });
+      waiting.set(tenantId, queue);
+      if (isDue) return;
+      isDue = true;
+      setImmediate(begin); // what arrives in one turn of the event loop goes together
+    });
+}
