@@ -7,8 +7,18 @@ export interface RequestSource {
   socket: { remoteAddress?: string | undefined };
 }
 
-/** The peer, or behind trusted proxies the right-most untrusted hop; an invalid hop counts as its proxy. */
+/** The peer, or behind trusted proxies the right-most untrusted hop; an invalid hop counts as its proxy. Read once of each request. */
 export function clientAddress(trustedProxies: string[]): (request: RequestSource) => string {
+  const read = addressReader(trustedProxies);
+  const known = new WeakMap<RequestSource, string>();
+  return (request) => {
+    const address = known.get(request) ?? read(request);
+    known.set(request, address);
+    return address;
+  };
+}
+
+function addressReader(trustedProxies: string[]): (request: RequestSource) => string {
   const networks = trustedProxies.map(readNetwork);
   const trusted = trustedIn(networks);
   return (request) => {

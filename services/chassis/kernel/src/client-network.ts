@@ -11,6 +11,7 @@ const mappedBits = 96;
 
 /** What limits count as one client: an IPv4 address, or an IPv6 /64, within which a client chooses its addresses; else `unknown`. */
 export function clientNetwork(address: string): string {
+  if (isIP(address) === 4) return address; // already in canonical form
   const read = readAddress(address);
   if (!read) return 'unknown';
   if (!(read instanceof ipaddr.IPv6)) return read.toString();
