@@ -1,5 +1,6 @@
 import { within } from '@parley/kernel/timers';
 import { checkAddresses } from './addresses.ts';
+import { checkCertificates } from './certificates.ts';
 import { reasonOf } from './connection-problem.ts';
 import { type Installation, settingsRead } from './installation.ts';
 import { checkKafka } from './kafka.ts';
@@ -13,6 +14,7 @@ import { withoutSecrets } from './without-secrets.ts';
 
 const checks: Record<string, (installation: Installation) => Outcome[] | Promise<Outcome[]>> = {
   settings: checkSettings,
+  certificates: checkCertificates,
   postgres: checkPostgres,
   redis: checkRedis,
   kafka: checkKafka,

@@ -6,6 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { diagnose } from './diagnose.ts';
 import { exitCode, report } from './report.ts';
 import { encrypted } from './testing/encrypted.ts';
+import { certificateFaults } from './testing/faults/certificate-faults.ts';
 import { kafkaFaults } from './testing/faults/kafka-faults.ts';
 import { otherFaults } from './testing/faults/other-faults.ts';
 import { postgresFaults } from './testing/faults/postgres-faults.ts';
@@ -82,7 +83,18 @@ function declareTests() {
     });
   }
 
-  const faults = [...postgresFaults, ...redisFaults, ...kafkaFaults, ...s3Faults, ...otherFaults];
+  test.serial('it finds a PostgreSQL whose certificate is not verified, and nothing else', async (t) => {
+    const env = await encrypted(t, garden, authority.issue(['localhost']));
+    const unverified = (url = '') => url.replace('verify-full', 'no-verify');
+    const urls = ['DATABASE_URL', 'MIGRATIONS_DATABASE_URL'].map((name) => [name, unverified(env[name])]);
+    const { findings } = await examine(t, { env: { ...env, ...Object.fromEntries(urls) } });
+    t.deepEqual(
+      findings.map(({ check, settings }) => [check, settings]),
+      [['postgres.unverified', ['DATABASE_URL', 'MIGRATIONS_DATABASE_URL']]],
+    );
+  });
+
+  const faults = [...postgresFaults, ...redisFaults, ...kafkaFaults, ...s3Faults, ...certificateFaults, ...otherFaults];
   for (const { what, plant, checks, words } of faults) {
     test.serial(`it finds ${what}, and nothing else`, async (t) => {
       const { findings } = await examine(t, await plant(garden, t));

@@ -32,6 +32,7 @@ export async function checkKafka(installation: Installation): Promise<Outcome[]>
   try {
     return [
       ...unreached,
+      ...clearOutcomes(connection),
       ...(await within(4 * patienceMs, 'Asking Kafka', clusterOutcomes(admin, topicsOf(units, allUnits), patienceMs))),
     ];
   } catch (error) {
@@ -117,6 +118,13 @@ function topicOutcomes({ name, partitions, retentionMs }: TopicDeclaration, stat
     outcomes.push(warning('kafka.replicas', settings, found, change));
   }
   return outcomes;
+}
+
+function clearOutcomes({ tls: isEncrypted, login: given }: Reached): Outcome[] {
+  if (isEncrypted || given?.mechanism !== 'plain') return [];
+  const found = 'the password of Kafka crosses the network in clear';
+  const change = `Set ${tls.name}, with a listener that speaks TLS, or a mechanism of SCRAM.`;
+  return [warning('kafka.clear', [tls.name, login.name], found, change)];
 }
 
 function clusterFailure(error: unknown, brokers: string[], connection: Reached): Outcome {

@@ -1,7 +1,7 @@
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { hostAndPort } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
-import type { Outcome } from './outcome.ts';
+import { type Outcome, warning } from './outcome.ts';
 import { type Connection, connectLogin } from './postgres-connection.ts';
 import { loginsOf, type UsedSchema, usedSchemas } from './postgres-logins.ts';
 import { schemaOutcomes } from './postgres-schema.ts';
@@ -17,6 +17,7 @@ export async function checkPostgres(installation: Installation): Promise<Outcome
     const poolSize = usable(env, { poolSizeSetting })?.poolSizeSetting;
     return [
       ...connected.filter((each) => 'level' in each),
+      ...connections.flatMap(unverifiedOutcomes),
       ...databases(connections, schemas),
       ...(poolSize === undefined ? [] : servers(connections, schemas, poolSize)),
       ...(await Promise.all(schemas.map((schema) => checkSchema(schema, connections, env)))).flat(),
@@ -24,6 +25,14 @@ export async function checkPostgres(installation: Installation): Promise<Outcome
   } finally {
     await Promise.all(connections.map(({ pool }) => pool.destroy()));
   }
+}
+
+function unverifiedOutcomes({ url, settings }: Connection): Outcome[] {
+  if (new URL(url).searchParams.get('sslmode') !== 'no-verify') return [];
+  const found = `${hostAndPort(url).at} is reached by TLS, and its certificate is not verified`;
+  return [
+    warning('postgres.unverified', settings, found, 'Use sslmode=verify-full: anyone could answer in its place.'),
+  ];
 }
 
 function databases(connections: Connection[], schemas: UsedSchema[]): Outcome[] {

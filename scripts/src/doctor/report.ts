@@ -2,6 +2,7 @@ import type { Level, Outcome } from './outcome.ts';
 
 const headings: Record<string, string> = {
   settings: 'Settings',
+  certificates: 'Certificates',
   postgres: 'PostgreSQL',
   redis: 'Redis',
   kafka: 'Kafka',

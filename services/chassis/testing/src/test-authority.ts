@@ -10,18 +10,18 @@ export interface TestCertificate {
 export interface TestAuthority {
   /** Its own certificate, in PEM. */
   cert: string;
-  /** A key with a certificate for these host names and IPv4 addresses. @param days until it expires; below 0 it has. Default 1 */
+  /** A key with a certificate for these host names and IPv4 addresses. @param days until it expires; below 0 it has. Default 90 */
   issue(names: string[], days?: number): TestCertificate;
 }
 
-/** A certificate authority of its own. */
-export function testAuthority(name = 'authority of a test'): TestAuthority {
+/** A certificate authority of its own. @param days until it expires */
+export function testAuthority(name = 'authority of a test', days = 90): TestAuthority {
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signer = { name, key: own.privateKey };
-  const cert = certificate({ name, publicKey: own.publicKey, extensions: [isAuthority], days: 1 }, signer);
+  const cert = certificate({ name, publicKey: own.publicKey, extensions: [isAuthority], days }, signer);
   return {
     cert,
-    issue(names, days = 1) {
+    issue(names, days = 90) {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const subject = { name: names[0] ?? '', publicKey, extensions: [alternativeNames(names)], days };
       return { key: pemOf(privateKey), cert: certificate(subject, signer) };

@@ -1,5 +1,5 @@
 import type { TopicDeclaration } from '@parley/events/topics';
-import type { Garden } from '../garden.ts';
+import { canary, type Garden } from '../garden.ts';
 import { type Fault, nowhere, planted } from '../planted.ts';
 import { replacing, rewritingProxy } from '../proxies.ts';
 
@@ -8,6 +8,12 @@ const topic = (garden: Garden, change: Partial<TopicDeclaration>): Fault => ({
 });
 
 export const kafkaFaults = [
+  planted(
+    'a login for a listener of Kafka without one',
+    () => ({ env: { KAFKA_SASL_MECHANISM: 'plain', KAFKA_USERNAME: 'gardener', KAFKA_PASSWORD: canary } }),
+    ['kafka.protocol'],
+    /no Kafka without TLS and with login answers/u,
+  ),
   planted(
     'brokers of which none answers',
     () => ({ env: { KAFKA_BROKERS: nowhere } }),

@@ -1,0 +1,125 @@
+import type { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { addressName } from '@parley/kernel/addresses';
+import { parseCertificates, readPem } from '@parley/kernel/certificates';
+import { SettingsError } from '@parley/kernel/config';
+import { readMeshTlsFiles } from '@parley/kernel/mesh';
+import { meshSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
+import { hostAndPort } from './connection-problem.ts';
+import { type Installation, usable } from './installation.ts';
+import { type Outcome, ok, warning, wrong } from './outcome.ts';
+
+const { extraCaCerts } = unitProcessSettings;
+const { certFile, caFile } = meshSettings.tls;
+const dayMs = 86_400_000;
+/** cert-manager renews after two thirds of the time, which is 30 days before the end of the usual 90. */
+const soonDays = 14;
+const usages = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' };
+
+/** Looks at the files with authorities, and at the certificate for calls between units. */
+export function checkCertificates(installation: Installation): Outcome[] {
+  const { env, now } = installation;
+  const authorities = usable(env, { extraCaCerts })?.extraCaCerts;
+  return [
+    ...(authorities === undefined ? [] : expiryOutcomes(extraCaCerts.name, certificatesOf(authorities), now())),
+    ...meshOutcomes(installation),
+  ];
+}
+
+function meshOutcomes({ env, units, now }: Installation): Outcome[] {
+  const files = meshFiles(env);
+  if (!files) return [];
+  const [own, ...between] = certificatesOf(files.cert);
+  const authorities = certificatesOf(files.ca);
+  if (!own) return [];
+  const outcomes = [
+    ...expiryOutcomes(certFile.name, [own, ...between], now()),
+    ...expiryOutcomes(caFile.name, authorities, now()),
+  ];
+  if (!leadsTo(own, between, authorities)) {
+    const found = `the certificate of ${certFile.name} does not lead to an authority of ${caFile.name}`;
+    const change =
+      'Other units would refuse it. Give it with the certificates between it and that authority, or add its authority.';
+    outcomes.push(wrong('certificates.chain', [certFile.name, caFile.name], found, change));
+  }
+  const hosts = units.flatMap(({ name }) =>
+    (['rpc', 'graph'] as const).flatMap((endpoint) => hostsOf(env[addressName(name, endpoint)])),
+  );
+  const unnamed = [...new Set(hosts)].filter((host) => !isFor(own, host));
+  if (unnamed.length > 0) {
+    const found = `the certificate of ${certFile.name} is not for ${unnamed.join(', ')}, by which units are called`;
+    const change = `Make it for that name too (subjectAltName); it has ${own.subjectAltName ?? 'none'}.`;
+    outcomes.push(wrong('certificates.name', [certFile.name], found, change));
+  }
+  const { keyUsage = [] } = own; // the extended usages; without any all are allowed
+  const missing = Object.entries(usages).filter(([usage]) => keyUsage.length > 0 && !keyUsage.includes(usage));
+  for (const [, whose] of missing) {
+    const found = `the certificate of ${certFile.name} is not one of ${whose}, and a unit is both`;
+    outcomes.push(wrong('certificates.usage', [certFile.name], found, 'Issue it for `server auth` and `client auth`.'));
+  }
+  if (outcomes.length > 0) return outcomes;
+  const found = `calls between units are encrypted; the certificate is valid until ${own.validTo}`;
+  return [ok('certificates.mesh', [certFile.name], found)];
+}
+
+/** Undefined too where they cannot be used, which `checkSettings` reports. */
+function meshFiles(env: Installation['env']) {
+  try {
+    return readMeshTlsFiles(env);
+  } catch (error) {
+    if (error instanceof SettingsError) return undefined;
+    throw error;
+  }
+}
+
+function certificatesOf(file: string): X509Certificate[] {
+  return parseCertificates(readPem(file));
+}
+
+function expiryOutcomes(name: string, certificates: X509Certificate[], nowMs: number): Outcome[] {
+  return certificates.flatMap((certificate) => {
+    const { validTo } = certificate;
+    const leftMs = Date.parse(validTo) - nowMs;
+    const which = `the certificate ${nameOf(certificate)} of ${name}`;
+    if (leftMs <= 0) {
+      const change =
+        'Renew it, and see why that was not done in time. An authority that nothing uses any more is left out.';
+      return [wrong('certificates.expired', [name], `${which} has expired on ${validTo}`, change)];
+    }
+    if (leftMs > soonDays * dayMs) return [];
+    const change = 'See whether it is renewed by itself, as cert-manager does; else renew it.';
+    return [warning('certificates.expiry', [name], `${which} expires on ${validTo}`, change)];
+  });
+}
+
+function nameOf({ subject }: X509Certificate): string {
+  return subject.replaceAll('\n', ', ');
+}
+
+/** Whether an authority has signed it, itself or by way of the certificates between them. */
+function leadsTo(certificate: X509Certificate, between: X509Certificate[], authorities: X509Certificate[]): boolean {
+  const isBy = (issuer: X509Certificate) => certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+  if (authorities.some(isBy)) return true;
+  const next = between.find(isBy);
+  return (
+    next !== undefined &&
+    leadsTo(
+      next,
+      between.filter((each) => each !== next),
+      authorities,
+    )
+  );
+}
+
+function hostsOf(addresses = ''): string[] {
+  const urls = addresses.split(',').map((address) => (address.includes('://') ? address : `rpc://${address.trim()}`));
+  return urls
+    .filter((url) => URL.canParse(url))
+    .map((url) => hostAndPort(url).host)
+    .filter(Boolean);
+}
+
+function isFor(certificate: X509Certificate, host: string): boolean {
+  const found = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host);
+  return found !== undefined;
+}
