@@ -22,7 +22,8 @@ const declaration = z.strictObject({
   whenChanged: z.record(z.string(), z.array(z.string())).default({}),
   /**
    * Files that share one process, because starting one takes longer than their tests: all that match the same pattern. They
-   * leave nothing behind, have no hooks around each test, and all their titles differ. Patterns relative to the folder.
+   * leave nothing behind, have no hooks around each test, declare all tests without waiting, and all their titles differ. Patterns
+   * relative to the folder.
    */
   together: z.array(z.string()).default([]),
 });
