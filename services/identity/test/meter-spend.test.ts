@@ -151,3 +151,36 @@ test('many tenants are metered for units alone, and at most 500 changes at once'
   t.like(await t.throwsAsync(app.meterSpend(mesh, { changes })), { kind: 'invalid' });
   t.deepEqual(await app.meterSpend(mesh, { changes: [] }), []);
 });
+
+test('steps of many tenants and calls alone, at once on two replicas, count each call once', async (t) => {
+  const { app, database, tenant, replica } = await ledgerApp(t);
+  const elsewhere = await replica();
+  const tenants = await Promise.all(Array.from({ length: 6 }, () => tenant('ENTERPRISE')));
+  const ids = tenants.map(({ id }) => id);
+  const on = () => (Math.random() < 0.5 ? app : elsewhere);
+  async function made(changes: SpendChange[]): Promise<void> {
+    for (const place of await on().meterSpend(mesh, { changes })) {
+      const { tenantId = 0, change } = changes[place] ?? {};
+      if (change?.$case === 'reserve') await on().reserveSpend(agentOf(tenantId), change.value);
+      if (change?.$case === 'settle') await on().settleSpend(agentOf(tenantId), { settlements: [change.value] });
+    }
+  }
+  const calls = Array.from({ length: 240 }, (_, n) => ({ tenantId: ids[n % ids.length] ?? 0, callId: `call ${n}` }));
+  await Promise.all(
+    Array.from({ length: 40 }, async (_, n) => {
+      const own = calls.slice(6 * n, 6 * n + 6).toSorted(() => Math.random() - 0.5);
+      await made(own.map(({ tenantId, callId }) => reserve(tenantId, callId, 2)));
+      const settled = own.map(({ tenantId, callId }) => settle(tenantId, callId, 0.25));
+      await Promise.all([made(settled), ...(n % 4 === 0 ? [made(settled.toReversed())] : [])]);
+    }),
+  );
+  for (const { ledger } of tenants) {
+    t.like(await ledger(), {
+      months: [{ spent: '10.00000000', reserved: '0.00000000' }],
+      calls: { length: 40 },
+      reservations: { length: 0 },
+      counts: [{ count: 40 }],
+    });
+  }
+  await assertBalanced(t, database, ...ids);
+});
