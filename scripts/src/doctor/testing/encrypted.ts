@@ -19,13 +19,13 @@ export async function encrypted(
   const hostOf = (url: string | undefined) => new URL(url ?? '').host;
   const at = (url: string | undefined, change: (url: URL) => void) => changed(url, change);
   const postgres = await before(hostOf(env.DATABASE_URL), { negotiated: true });
-  const database = (url: string | undefined) =>
-    at(url, (it) => Object.assign(it, { host: postgres, search: '?sslmode=verify-full' }));
+  const database = (url: string | undefined, mode: string) =>
+    at(url, (it) => Object.assign(it, { host: postgres, search: `?sslmode=${mode}` }));
   const redis = await before(hostOf(env.REDIS_URL));
   const mail = await before(hostOf(env.SMTP_URL));
   return {
-    DATABASE_URL: database(env.DATABASE_URL),
-    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL),
+    DATABASE_URL: database(env.DATABASE_URL, 'verify-full'),
+    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL, 'require'), // which verifies as much
     REDIS_URL: at(env.REDIS_URL, (it) => Object.assign(it, { host: redis })).replace(/^redis:/u, 'rediss:'),
     KAFKA_BROKERS: await before(broker, { answers: (bytes, port) => advertised(bytes, broker, port) }),
     KAFKA_TLS: 'true',

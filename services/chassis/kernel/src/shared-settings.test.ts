@@ -1,6 +1,6 @@
 import test from 'ava';
 import { readSettings, SettingsError } from './config.ts';
-import { fileSettings, outboundSettings, processSettings } from './shared-settings.ts';
+import { databaseSettings, eventSettings, fileSettings, outboundSettings, processSettings } from './shared-settings.ts';
 
 const bucket = {
   S3_ENDPOINT: 'https://s3.example.com',
@@ -43,6 +43,29 @@ test('a Redis URL that the client cannot read is an error with its name', (t) =>
   });
   t.throws(() => read('redis://h/abc'), { message: /REDIS_URL: has a path, which is no number of a database$/u });
   t.throws(() => read('there'), { message: /REDIS_URL: is not a redis or rediss URL$/u });
+});
+
+test('Kafka may take a login, whose name and password belong to it', (t) => {
+  const { kafka } = eventSettings;
+  const given = { KAFKA_BROKERS: 'k:9093', KAFKA_TLS: 'true', KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' };
+  const login = { KAFKA_USERNAME: 'parley', KAFKA_PASSWORD: 'hidden' };
+  t.like(readSettings({ ...given, ...login }, { kafka }).kafka, {
+    tls: true,
+    login: { mechanism: 'scram-sha-512', username: 'parley', password: 'hidden' },
+  });
+  t.like(readSettings({ KAFKA_BROKERS: 'k:9092' }, { kafka }).kafka, { tls: false, login: undefined });
+  t.throws(() => readSettings(given, { kafka }), {
+    message: /KAFKA_USERNAME: is missing, and KAFKA_SASL_MECHANISM is set\n +KAFKA_PASSWORD: is missing/u,
+  });
+  const { message } = t.throws(() => readSettings({ ...given, ...login, KAFKA_SASL_MECHANISM: 'gssapi' }, { kafka }));
+  t.regex(message, /KAFKA_SASL_MECHANISM: gssapi is none of plain, scram-sha-256 and scram-sha-512$/u);
+});
+
+test('a PostgreSQL whose certificate would not be verified by sslmode=require is an error', (t) => {
+  const { url } = databaseSettings('notes').shared;
+  const read = (DATABASE_URL: string) => readSettings({ DATABASE_URL }, { url }).url;
+  t.notThrows(() => read('postgres://h/d?sslmode=require'));
+  t.throws(() => read('postgres://h/d?uselibpqcompat=true&sslmode=require'), { message: /has uselibpqcompat/u });
 });
 
 test('a misspelt production is an error, rather than development', (t) => {

@@ -34,6 +34,10 @@ export const fetchedUrl = httpUrl.refine(
 );
 const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' })
+  .refine(
+    (url) => !URL.canParse(url) || new URL(url).searchParams.get('uselibpqcompat') !== 'true',
+    'has uselibpqcompat, by which sslmode=require would verify no certificate',
+  )
   .meta({ title: 'URL' })
   .optional();
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

@@ -36,7 +36,7 @@ export const certificateFaults = [
     'a file of private authorities that is missing',
     () => ({ env: { NODE_EXTRA_CA_CERTS: '/no/such/ca.crt' } }),
     ['settings.invalid'],
-    /NODE_EXTRA_CA_CERTS: \/no\/such\/ca.crt: there is no such file/u,
+    /NODE_EXTRA_CA_CERTS \/no\/such\/ca.crt: there is no such file/u,
   ),
   planted(
     'a private authority that expires soon',
