@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings } from '@parley/kernel/config';
 import { settingsOfUnit } from '@parley/local/settings';
@@ -8,7 +8,6 @@ import { unitNames, units } from '@parley/units';
 import test from 'ava';
 import { parse } from 'yaml';
 import { ofMigrations, setByChart } from '../generate/chart-units.ts';
-import { root } from '../root.ts';
 import { testWith } from '../testing/test-with.ts';
 import { environmentOf, isHook, ofKind, requiredValues as required, sampleSecret, unitOf } from './environment.ts';
 import { chart, helm, render, runHelm } from './render.ts';

@@ -64,7 +64,7 @@ interface Container {
   image: string;
   args?: string[];
   env: { name: string; value?: string; valueFrom: { secretKeyRef: { optional: boolean } } }[];
-  envFrom: { configMapRef: { name: string } }[];
+  envFrom?: { configMapRef: { name: string } }[];
   startupProbe: Probe;
   readinessProbe: Probe;
   livenessProbe: Probe;

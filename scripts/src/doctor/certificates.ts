@@ -51,8 +51,8 @@ function meshOutcomes({ env, units, now }: Installation): Outcome[] {
     const change = `Make it for that name too (subjectAltName); it has ${own.subjectAltName ?? 'none'}.`;
     outcomes.push(wrong('certificates.name', [certFile.name], found, change));
   }
-  const { keyUsage = [] } = own; // the extended usages; without any all are allowed
-  const missing = Object.entries(usages).filter(([usage]) => keyUsage.length > 0 && !keyUsage.includes(usage));
+  const allowed = usagesOf(own);
+  const missing = Object.entries(usages).filter(([usage]) => allowed?.includes(usage) === false);
   for (const [, whose] of missing) {
     const found = `the certificate of ${certFile.name} is not one of ${whose}, and a unit is both`;
     outcomes.push(wrong('certificates.usage', [certFile.name], found, 'Issue it for `server auth` and `client auth`.'));
@@ -90,6 +90,11 @@ function expiryOutcomes(name: string, certificates: X509Certificate[], nowMs: nu
     const change = 'See whether it is renewed by itself, as cert-manager does; else renew it.';
     return [warning('certificates.expiry', [name], `${which} expires on ${validTo}`, change)];
   });
+}
+
+/** Undefined where all are allowed, which the types of Node do not know. */
+function usagesOf({ keyUsage }: { keyUsage?: string[] }): string[] | undefined {
+  return keyUsage;
 }
 
 function nameOf({ subject }: X509Certificate): string {
