@@ -1,5 +1,5 @@
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
-import { readMeshTlsFiles } from '@parley/kernel/mesh';
+import { readMesh } from '@parley/kernel/mesh';
 import { type ListedSetting, listSettings } from '@parley/kernel/settings';
 import {
   databaseSettings,
@@ -62,7 +62,7 @@ export function checkSettingsOfProcess(unit: DeclaredUnit, env: Environment, use
     addresses: () => readAddresses(env, endpointsOf(unit, used)),
     connections: () => readSettings(env, connections),
     others: () => readSettings(env, others),
-    mesh: () => readMeshTlsFiles(env),
+    mesh: () => readMesh(env),
     tracing: () => readTracing(env),
     urls: () => unit.schema && requireDatabaseUrls(env, unit.schema.name),
   });
