@@ -122,6 +122,17 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(seen, [{ given: 'one', name: 'one' }, { given: 'none' }]);
   });
 
+  test('what was to be prepared may fail together with the append', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await startRunner(t, database, () => undefined);
+    const dataSql = { sql: `jsonb_build_object('n', 1 / cast(:zero AS integer))`, values: { zero: 0 } };
+    const prepared = () => Promise.reject(new Error('not there')); // unhandled, it would end the process
+    const appending = database.transact(1, (db) =>
+      jobs(db).append({ kind, key: 'k', data: {}, dataSql, prepared: prepared() }),
+    );
+    t.like(await t.throwsAsync(appending), { code: '22012' });
+  });
+
   test('a claimed job whose transaction rolls back never starts, and frees its slot and key', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const started: string[] = [];

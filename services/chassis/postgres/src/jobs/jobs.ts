@@ -60,6 +60,8 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
      */
     async append<Data>(newJob: NewJob<Data> & TenantOfJob<Db>): Promise<AppendedJob> {
       const { kind, key, data, dataSql, delayMs = 0 }: NewJob<Data> = newJob;
+      const given = Promise.resolve(newJob.prepared);
+      given.catch(() => undefined); // awaited only once the job is claimed
       const runner = runnerOf(kind);
       const tenantId = ownTenantId ?? newJob.tenantId;
       if (tenantId === undefined) throw new TypeError(`a job of the kind ${kind} belongs to no tenant`);
@@ -86,7 +88,7 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
             cancelRequested: false,
             traceparent,
           };
-          const prepared = (await newJob.prepared) ?? (await runner.prepare(db, job));
+          const prepared = (await given) ?? (await runner.prepare(db, job));
           db.afterCommit(() => {
             slot.free();
             runner.begin(job, { claimedAtMs, prepared });
