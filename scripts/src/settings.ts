@@ -1,5 +1,5 @@
-import { allSettings, settingsOfUnit } from '@parley/local/settings';
 import { unitNames, units } from '@parley/units';
+import { allSettings, settingsOfUnit } from '@parley/units/settings';
 import { readOptions } from './read-options.ts';
 import { listing, usage } from './settings/listing.ts';
 

@@ -1,5 +1,5 @@
 import { readSettings } from '@parley/kernel/config';
-import { talkSettings } from '@parley/local/command-settings';
+import { talkSettings } from '@parley/units/command-settings';
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { publicApi } from './talk/api.ts';

@@ -23,11 +23,11 @@ import { serviceDatabase } from '@parley/service/service-database';
 import type { ServiceDependencies } from '@parley/service/service-dependencies';
 import type { UnitConfig } from '@parley/unit/declaration';
 import { schemas, topics, unitNames } from '@parley/units';
+import { oneProcessSettings } from '@parley/units/settings';
 import { publishAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { groupsOf, loadUnits } from './load-units.ts';
 import { unitSettings } from './mesh-settings.ts';
-import { oneProcessSettings } from './settings.ts';
 import { localStorage } from './storage.ts';
 
 export interface LocalMeshOptions {

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { usesEvents } from '@parley/service/declaration';
 import { type ListedUnit, units } from '@parley/units';
+import { settingsOfUnit } from '@parley/units/settings';
 import test from 'ava';
-import { settingsOfUnit } from '../src/settings.ts';
 
 const root = join(import.meta.dirname, '../../..');
 

@@ -2,9 +2,9 @@ import { globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { addressSettings } from '@parley/unit/address-settings';
 import { units } from '@parley/units';
+import { settingsOfUnit } from '@parley/units/settings';
 import test from 'ava';
 import { groupsOf, loadUnits, misfits } from '../src/load-units.ts';
-import { settingsOfUnit } from '../src/settings.ts';
 
 const root = join(import.meta.dirname, '../../..');
 /** Workspaces that have this file, or one like it. */

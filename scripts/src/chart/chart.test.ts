@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings } from '@parley/kernel/config';
-import { settingsOfUnit } from '@parley/local/settings';
+import { longestStopMs } from '@parley/kernel/run';
 import { statementTimeoutMs } from '@parley/postgres/database/migrate';
 import { addressSettings } from '@parley/unit/address-settings';
 import { unitNames, units } from '@parley/units';
+import { settingsOfUnit } from '@parley/units/settings';
 import test from 'ava';
 import { parse } from 'yaml';
 import { ofMigrations, setByChart } from '../generate/chart-units.ts';
@@ -19,7 +20,7 @@ const installations: [string | undefined, object][] = [
   ['small', {}],
   ['production', {}],
 ];
-const drainSeconds = 25;
+const drainSeconds = longestStopMs / 1_000;
 const encrypted = { 'tls.authorities.configMap': 'company-ca', 'tls.mesh.secret': 'parley-mesh' };
 const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
 
@@ -72,10 +73,15 @@ for (const [example, set] of installations) {
 
   chartTest(`no process has rights, tokens or an image that moves: ${title}`, async (t) => {
     const manifests = await render(example, set);
-    const workloads = [...ofKind(manifests, 'Deployment'), ...ofKind(manifests, 'Job')];
-    t.is(workloads.length, units.length + 2);
-    for (const { metadata, spec } of workloads) {
-      const pod = spec.template.spec;
+    const pods = [
+      ...[...ofKind(manifests, 'Deployment'), ...ofKind(manifests, 'Job')].map(({ metadata, spec }) => ({
+        metadata,
+        pod: spec.template.spec,
+      })),
+      ...ofKind(manifests, 'Pod').map(({ metadata, spec }) => ({ metadata, pod: spec })),
+    ];
+    t.is(pods.length, units.length + 3);
+    for (const { metadata, pod } of pods) {
       const [container] = pod.containers;
       t.false(pod.enableServiceLinks, metadata.name);
       t.false(pod.automountServiceAccountToken, metadata.name);
@@ -165,6 +171,35 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ 'service.externalTrafficPolicy': 'local' }, /externalTrafficPolicy/],
   ];
   for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
+});
+
+chartTest('doctor gets what each unit gets, and reaches what any of them reaches', async (t) => {
+  const file = { name: 'prices', configMap: { name: 'prices' } };
+  const manifests = await render('production', {
+    'units.agent.env.LOG_LEVEL': 'debug',
+    'units.agent.extraVolumes': [file],
+    'units.agent.extraVolumeMounts': [{ name: 'prices', mountPath: '/etc/prices' }],
+    'units.parser.autoscaling.enabled': false,
+  });
+  const [{ data } = {}] = ofKind(manifests, 'ConfigMap').filter((each) => unitOf(each) === 'doctor');
+  const installation = JSON.parse(data?.['installation.json'] ?? '{}');
+  t.deepEqual(Object.keys(installation).toSorted(), unitNames.toSorted());
+  const [pod] = ofKind(manifests, 'Pod');
+  const [container] = pod?.spec.containers ?? t.fail('there is no pod of doctor');
+  t.deepEqual(container.args, ['doctor', '--installation', '/etc/parley/doctor/installation.json']);
+  t.true(container.volumeMounts.some(({ mountPath }) => mountPath === '/etc/prices'));
+  const given = container.env.map(({ name }) => name);
+  for (const { name } of units) {
+    const { data: expected, secrets } = environmentOf(manifests, name);
+    t.deepEqual(installation[name].env, expected, name);
+    t.deepEqual(
+      secrets.filter((secret) => !given.includes(secret)),
+      [],
+      name,
+    );
+  }
+  const processes = ['gateway', 'parser', 'knowledge'].map((name) => installation[name].processes);
+  t.deepEqual(processes, [40 + 1, 3 + 1, 12 + 1], 'the most that there may be, and one that an upgrade adds');
 });
 
 chartTest('a load balancer keeps the addresses of clients, unless an operator says otherwise', async (t) => {

@@ -33,7 +33,7 @@ chartTest(
   async (t) => {
     const pages = readFileSync(join(root, 'deploy/README.md'), 'utf8');
     const rules = await alerts();
-    const inPages = [...pages.matchAll(/^\| `(Parley\w+)`/gmu)].map(([, name]) => name);
+    const inPages = [...pages.matchAll(/^\| `(Parley\w+)`/gmu)].map(([, name = '']) => name);
     t.deepEqual([...new Set(rules.map(({ alert }) => alert))].toSorted(), inPages.toSorted());
     for (const { alert, expr, labels, annotations } of rules) {
       t.true(metricsIn(expr).length > 0, alert);
@@ -47,7 +47,7 @@ chartTest(
 
 chartTest('an alert rings for each unit that has no ready process, also for one that has none at all', async (t) => {
   const down = (await alerts()).filter(({ alert }) => alert === 'ParleyUnitDown');
-  t.deepEqual(down.map(({ labels }) => labels.unit).toSorted(), unitNames.toSorted());
+  t.deepEqual(down.map(({ labels }) => labels.unit ?? '').toSorted(), unitNames.toSorted());
   for (const { expr, labels } of down)
     t.is(expr, `absent(parley_ready{namespace="parley", unit="${labels.unit}"} == 1)`);
 });

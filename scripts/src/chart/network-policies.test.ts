@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net';
-import { settingsOfUnit } from '@parley/local/settings';
 import { isPublicAddress } from '@parley/outbound/public-address';
 import { units } from '@parley/units';
+import { settingsOfUnit } from '@parley/units/settings';
 import test from 'ava';
 import { testWith } from '../testing/test-with.ts';
 import { isHook, ofKind, requiredValues as required, unitOf } from './environment.ts';
@@ -55,7 +55,7 @@ chartTest('only units that call out reach the world, and none of them the cluste
   const callers: string[] = units.filter(({ callsOut }) => callsOut).map(({ name }) => name);
   for (const policy of ofKind(manifests, 'NetworkPolicy')) {
     const reached = (address: string) => policy.spec.egress.some((rule) => reaches(rule, address));
-    const isCaller = callers.includes(unitOf(policy));
+    const isCaller = [...callers, 'doctor'].includes(unitOf(policy));
     for (const address of outside) t.is(reached(address), isCaller, `${unitOf(policy)}: ${address}`);
     for (const address of [...inside, '9.9.9.9', '2a01:4f8::1'])
       t.false(reached(address), `${unitOf(policy)}: ${address}`);
@@ -133,4 +133,5 @@ chartTest('units reach only the engines that they use', async (t) => {
   // A hook that cannot reach its engine would wait for it until Helm gives up.
   t.deepEqual(reached('migrate'), [ports.postgres]);
   t.deepEqual(reached('topics'), [ports.kafka]);
+  t.deepEqual(reached('doctor'), Object.values(ports));
 });

@@ -32,8 +32,8 @@ export interface Alert {
   annotations: { summary: string; runbook: string };
 }
 
-/** What tests read of Deployments, Jobs, Services, scalers, budgets, policies and alerts; a kind has those that are its own. */
-export interface Spec {
+/** What tests read of Deployments, Jobs, Pods, Services, scalers, budgets, policies and alerts; a kind has those that are its own. */
+export interface Spec extends PodSpec {
   replicas?: number;
   minReplicas?: number;
   minReplicaCount?: number;

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Endpoint } from '@parley/kernel/addresses';
 import type { ListedSetting } from '@parley/kernel/settings';
-import { settingsOfUnit } from '@parley/local/settings';
 import { units as allUnits, type ListedUnit } from '@parley/units';
+import { settingsOfUnit } from '@parley/units/settings';
 import { cell, markdownTable } from './settings-tables.ts';
 
 /** What the chart's templates need to know of a unit. */

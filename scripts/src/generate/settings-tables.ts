@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ListedSetting } from '@parley/kernel/settings';
-import { allSettings } from '@parley/local/settings';
+import { allSettings } from '@parley/units/settings';
 import { defaultText, typeText } from '../settings/listing.ts';
 
 const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings -->)/gsu;

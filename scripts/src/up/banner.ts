@@ -1,6 +1,6 @@
 import { readSettings } from '@parley/kernel/config';
-import { talkSettings } from '@parley/local/command-settings';
 import type { ModelDescription } from '@parley/local/mesh-settings';
+import { talkSettings } from '@parley/units/command-settings';
 
 /** The row of variables with names similar to settings. @param unknown the most similar setting of each. */
 export function unknownRow(unknown: Record<string, string> = {}): [string, string][] {

@@ -8,7 +8,6 @@ import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { publishAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
 import { embeddingsOf, readMeshSettings } from '@parley/local/mesh-settings';
-import { publicPortSetting } from '@parley/local/settings';
 import { Logs, shortLine } from '@parley/mesh/logs';
 import { startMeshServers } from '@parley/mesh/mesh-servers';
 import { startProcessMesh } from '@parley/mesh/process-mesh';
@@ -16,6 +15,7 @@ import { meshAddresses } from '@parley/mesh/replicas';
 import { foldersOf } from '@parley/servers/folders';
 import { isFree } from '@parley/servers/ports';
 import { schemas, topics } from '@parley/units';
+import { publicPortSetting } from '@parley/units/settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 

@@ -3,10 +3,13 @@ import type { Addresses } from './addresses.ts';
 import type { Logger } from './log.ts';
 import type { Part } from './unit.ts';
 
+/** How long stopping may take, in ms; the Helm chart's grace period is longer. */
+export const longestStopMs = 25_000;
+
 export interface RunOptions {
   log: Logger;
   addresses?: Pick<Addresses, 'announced'>;
-  /** How long stopping may take, in ms, before the process exits with code 1. Default 25,000. */
+  /** How long stopping may take, in ms, before the process exits with code 1. Default `longestStopMs`. */
   stopTimeoutMs?: number;
   /** Resolves when something that the parts need has ended: everything is stopped, with exit code 1. */
   failed?: Promise<Error>;
@@ -19,7 +22,7 @@ export interface RunOptions {
  */
 export async function run(
   parts: Part[],
-  { log, addresses, stopTimeoutMs = 25_000, failed, onReady }: RunOptions,
+  { log, addresses, stopTimeoutMs = longestStopMs, failed, onReady }: RunOptions,
 ): Promise<void> {
   const started: Part[] = [];
   let received: NodeJS.Signals | undefined;

@@ -1,8 +1,8 @@
 import { gatewaySettings } from '@parley/gateway/config';
 import { misspeltSettings, SettingsError, unknownSettings } from '@parley/kernel/config';
 import { publicUrlSetting } from '@parley/kernel/shared-settings';
-import { allSettings, checkSettingsOfUnit } from '@parley/local/settings';
-import { type Installation, settingsRead, unitAddress, usable } from './installation.ts';
+import { allSettings, checkSettingsOfUnit } from '@parley/units/settings';
+import { envOf, type Installation, settingsRead, unitAddress, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
 /** Reads all settings as the units do, and looks for values that are valid and rarely meant. */
@@ -18,9 +18,10 @@ export function checkSettings(installation: Installation): Outcome[] {
   return [ok('settings.complete', [], `those of ${names} are complete`)];
 }
 
-function problemOutcomes({ env, units }: Installation): Outcome[] {
+function problemOutcomes(installation: Installation): Outcome[] {
+  const { env, units } = installation;
   const read = settingsRead(units);
-  const problems = units.flatMap((unit) => problemsOf(() => checkSettingsOfUnit(unit, env)));
+  const problems = units.flatMap((unit) => problemsOf(() => checkSettingsOfUnit(unit, envOf(installation, unit.name))));
   const addresses = read.map(({ setting }) => setting.name).filter((name) => unitAddress.test(name));
   const withoutAddresses = addresses.length > 0 && addresses.every((name) => !env[name]);
   const others = withoutAddresses ? problems.filter((each) => !addresses.includes(settingOf(each))) : problems;

@@ -10,8 +10,8 @@ import {
 } from '@parley/kernel/shared-settings';
 import { checkSettingsOfProcess, settingsOfProcess } from '@parley/service/unit-settings';
 import type { UsedEndpoint } from '@parley/unit/address-settings';
-import { type ListedUnit, units } from '@parley/units';
 import { commandSettings } from './command-settings.ts';
+import { type ListedUnit, units } from './units.ts';
 
 /** Where clients reach the mesh. */
 export const publicPortSetting = gatewaySettings.port;

@@ -1,6 +1,5 @@
-import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { hostAndPort } from './connection-problem.ts';
-import { type Installation, usable } from './installation.ts';
+import type { Installation } from './installation.ts';
 import { type Outcome, warning } from './outcome.ts';
 import { type Connection, connectLogin } from './postgres-connection.ts';
 import { loginsOf, type UsedSchema, usedSchemas } from './postgres-logins.ts';
@@ -14,12 +13,11 @@ export async function checkPostgres(installation: Installation): Promise<Outcome
   const connected = await Promise.all(loginsOf(schemas).map((login) => connectLogin(login, installation)));
   const connections = connected.filter((each) => 'pool' in each);
   try {
-    const poolSize = usable(env, { poolSizeSetting })?.poolSizeSetting;
     return [
       ...connected.filter((each) => 'level' in each),
       ...connections.flatMap(unverifiedOutcomes),
       ...databases(connections, schemas),
-      ...(poolSize === undefined ? [] : servers(connections, schemas, poolSize)),
+      ...servers(connections, schemas, installation),
       ...(await Promise.all(schemas.map((schema) => checkSchema(schema, connections, env)))).flat(),
     ];
   } finally {
@@ -44,12 +42,12 @@ function databases(connections: Connection[], schemas: UsedSchema[]): Outcome[] 
   });
 }
 
-function servers(connections: Connection[], schemas: UsedSchema[], poolSize: number): Outcome[] {
+function servers(connections: Connection[], schemas: UsedSchema[], installation: Installation): Outcome[] {
   const serverOf = (url: string) => hostAndPort(url).at;
   const onEach = Map.groupBy(schemas, ({ service }) => serverOf(service.url));
   return [...onEach].flatMap(([server, used]) => {
     const connection = connections.find(({ url }) => serverOf(url) === server);
-    return connection ? poolOutcomes(connection, used, poolSize) : [];
+    return connection ? poolOutcomes(connection, used, installation) : [];
   });
 }
 

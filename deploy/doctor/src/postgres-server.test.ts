@@ -1,5 +1,6 @@
+import { units } from '@parley/units';
 import test from 'ava';
-import { databaseOutcomes } from './postgres-server.ts';
+import { databaseOutcomes, poolOutcomes } from './postgres-server.ts';
 
 const facts = {
   version: 180_004,
@@ -46,4 +47,24 @@ test('a clock that is off by seconds is a warning, and wrong when it is off by m
   t.deepEqual(clock(0.9), []);
   t.deepEqual(clock(5), [['warning', 'postgres.clock', "the clock of db:5432 is 5 s ahead of this machine's"]]);
   t.deepEqual(clock(-40), [['wrong', 'postgres.clock', "the clock of db:5432 is 40 s behind this machine's"]]);
+});
+
+test('connections are counted by the processes and pools of each unit of an installation', (t) => {
+  const connection = { facts, settings: ['DATABASE_URL'], at: 'db:5432/parley' };
+  const used = units.flatMap((unit) => (['identity', 'session'].includes(unit.name) ? [{ unit }] : []));
+  const found = (planned: Record<string, number[]>) => {
+    const given = Object.entries(planned).map(([name, [processes = 0, size]]) => [
+      name,
+      { processes, env: { DATABASE_POOL_SIZE: String(size) } },
+    ]);
+    const installation = { env: { DATABASE_POOL_SIZE: '5' }, planned: Object.fromEntries(given) };
+    return poolOutcomes(connection, used, installation).map(({ level, found }) => [level, found]);
+  };
+  t.deepEqual(found({}), [['ok', 'db:5432 gives 97 connections, enough for the 15 that 3 processes take at most']]);
+  t.deepEqual(found({ identity: [7, 10], session: [3, 9] }), [
+    ['ok', 'db:5432 gives 97 connections, enough for the 97 that 10 processes take at most'],
+  ]);
+  t.deepEqual(found({ identity: [7, 10], session: [4, 9] }), [
+    ['warning', 'db:5432 gives 97 connections, fewer than the 106 that 11 processes take at most'],
+  ]);
 });

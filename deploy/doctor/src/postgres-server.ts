@@ -1,5 +1,6 @@
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { clockOutcome } from './clock.ts';
+import { envOf, type Installation, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 import type { UsedSchema } from './postgres-logins.ts';
@@ -55,21 +56,24 @@ function isOlder(version: string, than: string): boolean {
 }
 
 /** Whether a server has connections for all processes of the units. */
-export function poolOutcomes(connection: Connection, schemas: readonly UsedSchema[], poolSize: number): Outcome[] {
-  const { connections } = connection.facts;
-  const processes = schemas.reduce((sum, { unit }) => sum + unit.replicas, 0);
-  const settings = [...connection.settings, poolSizeSetting.name];
-  const server = connection.at.replace(/\/.*/u, '');
-  const needed = `${processes} processes with ${poolSize} connections each`;
-  if (processes * poolSize <= connections)
-    return [ok('postgres.connections', settings, `${server} has room for ${needed}`)];
-  const change = `Raise max_connections above ${processes * poolSize}, lower ${poolSizeSetting.name}, or put a pooler between.`;
-  return [
-    warning(
-      'postgres.connections',
-      settings,
-      `${server} gives ${connections} connections, fewer than ${needed}`,
-      change,
-    ),
-  ];
+export function poolOutcomes(
+  { facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>,
+  schemas: readonly Pick<UsedSchema, 'unit'>[],
+  installation: Pick<Installation, 'env' | 'planned'>,
+): Outcome[] {
+  const pools = schemas.flatMap(({ unit: { name, replicas } }) => {
+    const size = usable(envOf(installation, name), { poolSizeSetting })?.poolSizeSetting;
+    return size === undefined ? [] : [{ size, processes: installation.planned?.[name]?.processes ?? replicas }];
+  });
+  const needed = pools.reduce((sum, { size, processes }) => sum + size * processes, 0);
+  const processes = pools.reduce((sum, pool) => sum + pool.processes, 0);
+  const looked = [...settings, poolSizeSetting.name];
+  const server = at.replace(/\/.*/u, '');
+  const use = `the ${needed} that ${processes} processes take at most`;
+  const check = 'postgres.connections';
+  if (needed <= facts.connections) {
+    return [ok(check, looked, `${server} gives ${facts.connections} connections, enough for ${use}`)];
+  }
+  const change = `Raise max_connections above ${needed}, lower ${poolSizeSetting.name} or the number of processes, or put a pooler between.`;
+  return [warning(check, looked, `${server} gives ${facts.connections} connections, fewer than ${use}`, change)];
 }

@@ -119,7 +119,7 @@ export const postgresFaults = [
     'pools that are larger than the server has connections',
     () => ({ env: { DATABASE_POOL_SIZE: '1000' } }),
     ['postgres.connections'],
-    /fewer than 2 processes with 1000/u,
+    /fewer than the 2000 that 2 processes take at most/u,
   ),
   planted(
     'keys that do not open what is stored',

@@ -1,6 +1,6 @@
+import { everySetting } from '@parley/doctor/testing/every-setting';
 import test from 'ava';
-import { startChild } from '../testing/child.ts';
-import { everySetting, password } from './testing/every-setting.ts';
+import { startChild } from './testing/child.ts';
 
 const { TEST_REDIS_URL: redisUrl = '' } = process.env;
 const redisTest = redisUrl || process.env.CI ? test : test.skip; // CI has every engine
@@ -18,21 +18,4 @@ redisTest('the command ends with 0 where nothing is wrong, and says what it has 
   });
   t.is(await child.ended, 0, child.stdout + child.stderr);
   t.regex(child.stdout, /^Settings\n {2}ok .*\n\nRedis\n(?: {2}ok .*\n)+\n0 wrong, 0 to look at, \d in order\n$/u);
-});
-
-test('the command ends with 1 where something is wrong, and lists it for programs', async (t) => {
-  const child = startChild(t, 'doctor', { args: ['--unit', 'gateway', '--json'], env: environment({}) });
-  t.is(await child.ended, 1);
-  const outcomes: { level: string; check: string }[] = JSON.parse(child.stdout);
-  t.deepEqual(
-    outcomes.filter(({ level }) => level === 'wrong').map(({ check }) => check),
-    ['redis.refused'],
-  );
-  t.notRegex(child.stdout + child.stderr, new RegExp(password, 'u'));
-});
-
-test('an unknown unit is a wrong usage', async (t) => {
-  const child = startChild(t, 'doctor', { args: ['--unit', 'gatway'] });
-  t.is(await child.ended, 2);
-  t.regex(child.stderr, /There is no unit gatway, but identity/u);
 });

@@ -1,11 +1,22 @@
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import type { ListedSetting, Settings, ValuesOf } from '@parley/kernel/settings';
-import { settingsOfUnit } from '@parley/local/settings';
 import type { ListedUnit } from '@parley/units';
+import { settingsOfUnit } from '@parley/units/settings';
+
+/** What an installation gives to one unit. */
+export interface PlannedUnit {
+  /** Its processes at most, with the one that an upgrade adds for a while. */
+  processes: number;
+  /** Its environment. */
+  env: Environment;
+}
 
 /** What is checked. */
 export interface Installation {
+  /** The settings of all units together, by which engines are found. */
   env: Environment;
+  /** What each unit gets, by its name. Default: `env`, and processes as the mesh of one machine has them. */
+  planned?: Readonly<Record<string, PlannedUnit | undefined>>;
   /** The units whose settings and engines are checked. */
   units: readonly ListedUnit[];
   /** These and all others, which may publish what the units consume. */
@@ -14,6 +25,11 @@ export interface Installation {
   now(): number;
   /** How long connecting to an engine, or one answer of it, may take, in ms. */
   patienceMs: number;
+}
+
+/** What a unit reads. */
+export function envOf({ env, planned = {} }: Pick<Installation, 'env' | 'planned'>, unit: string): Environment {
+  return planned[unit]?.env ?? env;
 }
 
 /** The settings by which units find one another. */

@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { everySetting } from '@parley/doctor/testing/every-setting';
+import test from 'ava';
+
+/** Runs the entry point of the image `commands`. */
+function commands(...args: string[]) {
+  const env = Object.entries(everySetting('127.0.0.1:1')).filter(([, value]) => value !== undefined);
+  return spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], {
+    env: Object.fromEntries(env),
+    encoding: 'utf8',
+  });
+}
+
+test('the image of the commands has doctor, with the exit codes of scripts/doctor', (t) => {
+  const { status, stdout, stderr } = commands('doctor', '--unit', 'gateway');
+  t.is(status, 1, stderr);
+  t.regex(stdout, /WRONG .*redis\.refused: .*127\.0\.0\.1:1/u);
+});
+
+test('wrong arguments are shown how it is used', (t) => {
+  const { status, stderr } = commands('migrate', '--replication', '3');
+  t.is(status, 2);
+  t.regex(stderr, /migrate .*\n.*topics .*\n.*doctor /u);
+});
