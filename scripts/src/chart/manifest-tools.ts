@@ -1,0 +1,9 @@
+import { join } from 'node:path';
+
+/** Programs that check manifests, and the schemas of Kubernetes' kinds. None of them needs a cluster. */
+export const manifestTools = {
+  name: 'kubeconform and kube-score',
+  version: '0.8.0 and 1.20.0',
+  folder: 'manifest-tools-1',
+  scripts: join(import.meta.dirname, 'manifest-tools'),
+};
