@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { ApolloServer } from '@apollo/server';
 import { answerWriter } from '@parley/graph/answer-size';
-import { httpDrain } from '@parley/kernel/http-drain';
+import { httpDrain, productionLingerMs } from '@parley/kernel/http-drain';
 import { listen } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
@@ -62,7 +62,7 @@ export interface PublicServerOptions {
 
 export function publicServer(options: PublicServerOptions): Part {
   const { config, given, readSdl, identity, session, metrics, log } = options;
-  const { addresses, callers, keyValue, host, mesh } = given;
+  const { addresses, callers, keyValue, host, development, mesh } = given;
   const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs, subgraphCalls, longCalls } = config;
   const degraded = metrics.counter(
     'parley_throttle_degraded_total',
@@ -212,7 +212,7 @@ export function publicServer(options: PublicServerOptions): Part {
     closers.push(unsubscribe);
     const address = await listen(http, config.port, host);
     closers.push(async () => {
-      const closed = drain(drainTimeoutMs);
+      const closed = drain(drainTimeoutMs, development ? 0 : productionLingerMs);
       await sockets.close();
       await closed;
     });

@@ -6,6 +6,7 @@ import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
 import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
+import { idleConnectionMs } from '@parley/kernel/http-drain';
 import type { Logger } from '@parley/kernel/log';
 import type { MeshTls } from '@parley/kernel/mesh';
 import { GraphQLError } from 'graphql';
@@ -83,7 +84,9 @@ export function subgraphSource({
     // The timeouts of undici exclude the wait in the queue and restart with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
-    keepAliveTimeout: 30_000,
+    // Less than servers that stop wait for one more request, whatever they announce.
+    keepAliveTimeout: idleConnectionMs,
+    keepAliveMaxTimeout: idleConnectionMs,
     // While there is always a request, a connection would stay, and processes of the service that are added would get none.
     clientTtl: connectionMs,
     maxResponseSize: maxAnswerBytes,

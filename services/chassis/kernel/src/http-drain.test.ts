@@ -78,6 +78,25 @@ test('a connection whose response had begun is closed after it', async (t) => {
   t.true(performance.now() - begun < patient);
 });
 
+test('a request on an idle connection is still answered for a while, and closes it', async (t) => {
+  const { gate, drain, send } = await busyServer(t);
+  gate.open();
+  await send();
+  const drained = drain(patient, patient);
+
+  t.deepEqual(await send(), { text: 'whole', connection: 'close' });
+  await t.throwsAsync(send, { code: 'ECONNREFUSED' });
+  await drained;
+});
+
+test('a connection that stays idle is closed after the while', async (t) => {
+  const { gate, arrivals, drain, send } = await busyServer(t);
+  gate.open();
+  await send();
+  await drain(patient, 20);
+  t.is(arrivals.count, 1);
+});
+
 test('connections that are left after the timeout are closed', async (t) => {
   const { drain, send, http } = await busyServer(t);
   const answer = send();

@@ -1,5 +1,12 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
+import { Server as NetServer } from 'node:net';
+
+/** How long a unit keeps an idle connection to another one. */
+export const idleConnectionMs = 2_000;
+
+/** How long servers of production wait for a request on idle connections as they stop: longer than other units keep those. */
+export const productionLingerMs = 4_000;
 
 export type HttpDrain = ReturnType<typeof httpDrain>;
 
@@ -10,6 +17,7 @@ export type HttpDrain = ReturnType<typeof httpDrain>;
 export function httpDrain(http: Server | TlsServer) {
   const open = new Set<ServerResponse>();
   let isDraining = false;
+  let isLingering = false;
   const markLast = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader('connection', 'close');
   };
@@ -20,7 +28,7 @@ export function httpDrain(http: Server | TlsServer) {
     response.once('close', () => {
       open.delete(response);
       // A response whose headers were sent before the drain had no `connection: close`.
-      if (isDraining) http.closeIdleConnections();
+      if (isDraining && !isLingering) http.closeIdleConnections();
     });
   });
 
@@ -28,14 +36,24 @@ export function httpDrain(http: Server | TlsServer) {
     /**
      * Refuses new connections and resolves when the open ones have closed: each after its current response, which carries
      * `connection: close`. Connections left after `timeoutMs` are closed at once.
+     * @param lingerMs how long idle connections stay open for one more request, which a client may be sending just now. None is lost
+     * where clients keep idle connections for less than that. Default 0.
      */
-    async drain(timeoutMs: number): Promise<void> {
+    async drain(timeoutMs: number, lingerMs = 0): Promise<void> {
       isDraining = true;
+      isLingering = lingerMs > 0;
       for (const response of open) markLast(response);
-      const closed = new Promise((resolve) => http.close(resolve)); // closes idle connections too
-      const timer = setTimeout(() => http.closeAllConnections(), timeoutMs);
+      // That of HTTP servers would also close idle connections.
+      const closed = new Promise((resolve) => NetServer.prototype.close.call(http, resolve));
+      const closeIdle = () => {
+        isLingering = false;
+        http.closeIdleConnections();
+      };
+      const timers = [setTimeout(() => http.closeAllConnections(), timeoutMs)];
+      if (isLingering) timers.push(setTimeout(closeIdle, lingerMs));
+      else closeIdle();
       await closed;
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
     },
   };
 }

@@ -29,6 +29,8 @@ export interface MeshServerOptions extends ServerOptions {
 export interface GraphServerOptions extends MeshServerOptions {
   /** The limit of one answer, in bytes; a larger one is `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
   maxAnswerBytes?: number;
+  /** How long idle connections may bring one more request when it stops, in ms (`httpDrain`). Default 0. */
+  lingerMs?: number;
 }
 
 /** `host:port`, with brackets around an IPv6 address, as URLs and gRPC take it. */

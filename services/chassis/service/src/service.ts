@@ -3,6 +3,7 @@ import { type EventReaction, eventConsumer, type Handler } from '@parley/events/
 import type { EventBus } from '@parley/events/event-bus';
 import type { Callers } from '@parley/kernel/caller';
 import type { Environment } from '@parley/kernel/config';
+import { productionLingerMs } from '@parley/kernel/http-drain';
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
 import { untilReached } from '@parley/kernel/until-reached';
@@ -241,6 +242,7 @@ export function service<
         graph.server(deps, Object.keys(subscriptions ?? {}), {
           ...common,
           port: config.graphPort ?? 0,
+          lingerMs: development ? 0 : productionLingerMs,
           ...(config.maxAnswerBytes !== undefined && { maxAnswerBytes: config.maxAnswerBytes }),
           onListening: announce('graph'),
         }),

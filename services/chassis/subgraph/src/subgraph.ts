@@ -52,7 +52,8 @@ const maxBodyBytes = 9 * 1_048_576;
 
 /** The GraphQL server of a service, for requests with a verified caller. */
 export function subgraph<Context extends GraphContext>(options: SubgraphOptions<Context>): Part {
-  const { unit, host = '127.0.0.1', port, callers, log, metrics, maxAnswerBytes = defaultMaxAnswerBytes } = options;
+  const { unit, host = '127.0.0.1', port, callers, log, metrics, lingerMs } = options;
+  const { maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
   const write = answerWriter(maxAnswerBytes);
   let draining: HttpDrain | undefined;
@@ -113,7 +114,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       options.onListening?.(`${options.mesh?.tls ? 'https' : 'http'}://${address}`);
     },
     async stop() {
-      await draining?.drain(drainTimeoutMs);
+      await draining?.drain(drainTimeoutMs, lingerMs);
     },
   };
 }
