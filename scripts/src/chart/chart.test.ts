@@ -21,6 +21,8 @@ const installations: [string | undefined, object][] = [
   ['production', {}],
 ];
 const drainSeconds = longestStopMs / 1_000;
+/** How long CoreDNS keeps answers, as most clusters have it. */
+const dnsSeconds = 30;
 const encrypted = { 'tls.authorities.configMap': 'company-ca', 'tls.mesh.secret': 'parley-mesh' };
 const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
 
@@ -60,6 +62,7 @@ for (const [example, set] of installations) {
       t.truthy(container.resources.requests.cpu, unit);
       const preStopSeconds = Number(container.lifecycle.preStop.exec.command[1]);
       t.true(spec.terminationGracePeriodSeconds > drainSeconds + preStopSeconds, unit);
+      t.true((deployment.spec.minReadySeconds ?? 0) > dnsSeconds, unit);
       t.is(spec.topologySpreadConstraints.length, 2, unit);
       const scaler = [...ofKind(manifests, 'HorizontalPodAutoscaler'), ...ofKind(manifests, 'ScaledObject')].find(
         (each) => each.spec.scaleTargetRef.name === deployment.metadata.name,

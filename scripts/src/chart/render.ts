@@ -35,6 +35,7 @@ export interface Alert {
 /** What tests read of Deployments, Jobs, Pods, Services, scalers, budgets, policies and alerts; a kind has those that are its own. */
 export interface Spec extends PodSpec {
   replicas?: number;
+  minReadySeconds?: number;
   minReplicas?: number;
   minReplicaCount?: number;
   selector: unknown;
@@ -43,6 +44,8 @@ export interface Spec extends PodSpec {
   scaleTargetRef: { name: string };
   triggers: { metadata: { consumerGroup?: string; query?: string } }[];
   policyTypes: string[];
+  clusterIP?: string;
+  ports: [{ port: number; targetPort: string }];
   ingress: Rule[];
   egress: Rule[];
   groups: { rules: Alert[] }[];
@@ -88,7 +91,7 @@ interface Probe {
 /** A manifest as far as tests read it. */
 export interface Manifest {
   kind: string;
-  metadata: { name: string; labels: Record<string, string>; annotations?: Record<string, string> };
+  metadata: { name: string; namespace: string; labels: Record<string, string>; annotations?: Record<string, string> };
   data?: Record<string, string>;
   spec: Spec;
   automountServiceAccountToken?: boolean;
@@ -96,17 +99,20 @@ export interface Manifest {
 
 const rendered = new Map<string, Promise<string>>();
 
-/** The manifests of the chart with an example's values, or none's, and with `set` over them. @throws Error with what Helm says. */
-export async function render(example?: string, set: object = {}): Promise<Manifest[]> {
-  const text = await renderText(example, set);
+/**
+ * The manifests of the chart with an example's values, or none's, and with `set` over them. @param folder of another version of it.
+ * @throws Error with what Helm says.
+ */
+export async function render(example?: string, set: object = {}, folder = chart): Promise<Manifest[]> {
+  const text = await renderText(example, set, folder);
   return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS()]));
 }
 
 /** The same as YAML. */
-export function renderText(example?: string, set: object = {}): Promise<string> {
-  const files = example === undefined ? [] : ['--values', join(chart, `examples/${example}.yaml`)];
+export function renderText(example?: string, set: object = {}, folder = chart): Promise<string> {
+  const files = example === undefined ? [] : ['--values', join(folder, `examples/${example}.yaml`)];
   const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
-  const args = ['template', 'parley', chart, '--namespace', 'parley', ...files, ...over];
+  const args = ['template', 'parley', folder, '--namespace', 'parley', ...files, ...over];
   const key = args.join(' ');
   const text = rendered.get(key) ?? runHelm(...args);
   rendered.set(key, text);
