@@ -48,6 +48,30 @@ test('connections go to the server that has the fewest', async (t) => {
   t.deepEqual(names.toSorted(), ['one', 'one', 'two', 'two']);
 });
 
+test('new connections go to the servers of now, and open ones stay', async (t) => {
+  const [one, two] = [await named(t, 'one'), await named(t, 'two')];
+  const proxy = await proxied(t, [one.address]);
+  const before = await visit(t, proxy);
+  proxy.retarget([two.address]);
+
+  t.is((await visit(t, proxy)).name, 'two');
+  before.socket.write('still here');
+  t.is(String((await once(before.socket, 'data'))[0]), 'still here');
+});
+
+test('like kube-proxy, it can leave a refused connection refused', async (t) => {
+  const [one, two] = [await named(t, 'one'), await named(t, 'two')];
+  const proxy = await new TcpProxy([one.address, two.address], { passesOver: false }).open();
+  t.teardown(() => proxy.close());
+  one.stop();
+  const socket = connect({ host: '127.0.0.1', port: proxy.port });
+  await once(
+    socket.on('error', () => undefined),
+    'close',
+  );
+  t.is(socket.bytesRead, 0);
+});
+
 test('a server that is away is passed over', async (t) => {
   const [one, two] = [await named(t, 'one'), await named(t, 'two')];
   const proxy = await proxied(t, [one.address, two.address]);

@@ -11,6 +11,17 @@ export interface Tap {
   answered?: Change;
 }
 
+export interface TcpProxyOptions {
+  /** The address that it listens on. Default 127.0.0.1. */
+  host?: string;
+  /** 0, the default, takes any free one. */
+  port?: number;
+  /** Called once for each connection. */
+  tap?: () => Tap;
+  /** Whether a connection that a server refuses goes to another one. Default true; kube-proxy does not. */
+  passesOver?: boolean;
+}
+
 /**
  * A load balancer for several servers, `host:port` each, like a Kubernetes Service. A connection goes to the server with the
  * fewest connections, or to another one if that refuses it. With a tap, tests simulate network faults.
@@ -18,27 +29,38 @@ export interface Tap {
 export class TcpProxy {
   /** 0 until `open` has chosen a free one, where none was given. */
   port: number;
-  readonly #targets: string[];
+  readonly #host: string;
+  #targets: string[];
   readonly #tap: () => Tap;
+  readonly #passesOver: boolean;
   /** The open sockets, each with its server. */
   readonly #sockets = new Map<Socket, string>();
   readonly #server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
     void this.#pass(this.#hold(client, 'this one'));
   });
 
-  /** @param options.tap is called once for each connection. */
-  constructor(targets: string[], { port = 0, tap = () => ({}) }: { port?: number; tap?: () => Tap } = {}) {
+  constructor(
+    targets: string[],
+    { host = '127.0.0.1', port = 0, tap = () => ({}), passesOver = true }: TcpProxyOptions = {},
+  ) {
+    this.#host = host;
     this.port = port;
     this.#targets = targets;
     this.#tap = tap;
+    this.#passesOver = passesOver;
   }
 
   /** Accepts connections, also again after `close`. @throws Error with code EADDRINUSE if the port is taken. */
   async open(): Promise<this> {
-    this.#server.listen(this.port, '127.0.0.1');
+    this.#server.listen(this.port, this.#host);
     await once(this.#server, 'listening');
     this.port = (this.#server.address() as AddressInfo).port;
     return this;
+  }
+
+  /** Sends new connections to these servers from now on; open ones stay where they are. */
+  retarget(targets: string[]): void {
+    this.#targets = targets;
   }
 
   /** Refuses new connections and destroys open ones. */
@@ -57,7 +79,8 @@ export class TcpProxy {
         () => true,
         () => false,
       );
-      if (!isTaken) continue;
+      if (!isTaken && this.#passesOver) continue;
+      if (!isTaken) break;
       const { asked, answered } = this.#tap();
       pipeline([client, ...changing(asked), upstream], () => undefined);
       pipeline([upstream, ...changing(answered), client], () => undefined);
