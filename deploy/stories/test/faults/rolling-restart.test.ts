@@ -1,11 +1,10 @@
 // A mesh of its own at full length: every process is replaced.
-import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
-import type { Client } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
-import { idsGrow, type SessionEvent, type SessionEvents } from '../../src/session-events.ts';
+import { followLastingly, type LastingFollower } from '../../src/lasting-follower.ts';
+import { idsGrow, type SessionEvent } from '../../src/session-events.ts';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { during } from './traffic.ts';
 
@@ -19,62 +18,8 @@ const backWithinMs = 15_000;
 /** In the short form those alone that subscriptions hang on: `stop` and `kill` end the others. */
 const restarted = (unit: string) => fullLength || unit === 'gateway' || unit === 'session';
 
-const firstPauseMs = 100;
-const longestPauseMs = 1_000;
-/** A subscription that ends sooner, and without an event, was none. */
-const standsAfterMs = 1_000;
-
 const isFinal = ({ __typename }: SessionEvent) => __typename !== 'AiResponseChunkEvent';
 const repliesOf = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'AiResponseEvent');
-
-/**
- * Somebody who follows a session on a socket of their own: from the first event on, and after an end from the last event that
- * has arrived, as any client would.
- */
-function followLastingly(client: Client, sessionId: number) {
-  /** Everything that has arrived, in that order. */
-  const events: SessionEvent[] = [];
-  /** Times without a subscription, and why: `closed 1001`, `closed 1013` (nobody can tell whose it is), or the code of the error that ended it. One that lasts has no end. */
-  const outages: { reason: string; fromMs: number; untilMs: number | undefined }[] = [];
-  const leaving = new AbortController();
-  let subscription: SessionEvents | undefined;
-  const connected = () => {
-    const last = outages.at(-1);
-    if (last) last.untilMs ??= performance.now();
-  };
-
-  async function follow(): Promise<void> {
-    let pauseMs = firstPauseMs;
-    while (!leaving.signal.aborted) {
-      const seen = events.length;
-      subscription = client.subscribe(sessionId, { after: events.at(-1)?.eventId ?? '0', all: events, connected });
-      const reason = await subscription.end;
-      await subscription.close();
-      if (leaving.signal.aborted) return;
-      const last = outages.at(-1);
-      const stoodMs = performance.now() - (last?.untilMs ?? performance.now());
-      const wentOn = events.length > seen || last === undefined || stoodMs > standsAfterMs;
-      if (last && !wentOn) last.untilMs = undefined;
-      else outages.push({ reason, fromMs: performance.now(), untilMs: undefined });
-      pauseMs = wentOn ? firstPauseMs : Math.min(2 * pauseMs, longestPauseMs);
-      await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: leaving.signal }).catch(() => undefined);
-    }
-  }
-  const following = follow();
-
-  return {
-    events,
-    outages,
-    /** Ends it for good. */
-    async leave(): Promise<void> {
-      leaving.abort();
-      await subscription?.close();
-      await following;
-    },
-  };
-}
-
-type LastingFollower = ReturnType<typeof followLastingly>;
 
 /** People follow their sessions through one address, and talk while the units are restarted. */
 async function crowd() {

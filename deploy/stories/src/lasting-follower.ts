@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from './client.ts';
+import type { SessionEvent, SessionEvents } from './session-events.ts';
+
+const firstPauseMs = 100;
+const longestPauseMs = 1_000;
+/** A subscription that ends sooner, and without an event, was none. */
+const standsAfterMs = 1_000;
+
+export type LastingFollower = ReturnType<typeof followLastingly>;
+
+/**
+ * Somebody who follows a session on a socket of their own: from the first event on, and after an end from the last event that
+ * has arrived, as any client would.
+ */
+export function followLastingly(client: Client, sessionId: number) {
+  /** Everything that has arrived, in that order. */
+  const events: SessionEvent[] = [];
+  /** Times without a subscription, and why: `closed 1001`, `closed 1013` (nobody can tell whose it is), or the code of the error that ended it. One that lasts has no end. */
+  const outages: { reason: string; fromMs: number; untilMs: number | undefined }[] = [];
+  const leaving = new AbortController();
+  let subscription: SessionEvents | undefined;
+  const connected = () => {
+    const last = outages.at(-1);
+    if (last) last.untilMs ??= performance.now();
+  };
+
+  async function follow(): Promise<void> {
+    let pauseMs = firstPauseMs;
+    while (!leaving.signal.aborted) {
+      const seen = events.length;
+      subscription = client.subscribe(sessionId, { after: events.at(-1)?.eventId ?? '0', all: events, connected });
+      const reason = await subscription.end;
+      await subscription.close();
+      if (leaving.signal.aborted) return;
+      const last = outages.at(-1);
+      const stoodMs = performance.now() - (last?.untilMs ?? performance.now());
+      const wentOn = events.length > seen || last === undefined || stoodMs > standsAfterMs;
+      if (last && !wentOn) last.untilMs = undefined;
+      else outages.push({ reason, fromMs: performance.now(), untilMs: undefined });
+      pauseMs = wentOn ? firstPauseMs : Math.min(2 * pauseMs, longestPauseMs);
+      await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: leaving.signal }).catch(() => undefined);
+    }
+  }
+  const following = follow();
+
+  return {
+    events,
+    outages,
+    /** Ends it for good. */
+    async leave(): Promise<void> {
+      leaving.abort();
+      await subscription?.close();
+      await following;
+    },
+  };
+}
