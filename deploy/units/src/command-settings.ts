@@ -26,4 +26,10 @@ export const commandSettings = {
     'A folder in which fault tests keep the logs of all processes.',
     { without: 'they are removed' },
   ),
+  upgradeFrom: setting(
+    'PARLEY_UPGRADE_FROM',
+    text.optional(),
+    'The commit, e.g. the tag of a release, that the fault test of upgrades begins with and goes back to.',
+    { without: 'the state before the last migration' },
+  ),
 };

@@ -41,8 +41,7 @@ imageTest?.('a unit runs from its image alone, as the chart has it, and drains i
   const own = schemas.filter(({ name }) => name === 'identity');
   await migrateAll(own, { DATABASE_URL: database }, () => undefined);
   const engines = { DATABASE_URL: database, REDIS_URL: TEST_REDIS_URL ?? '', KAFKA_BROKERS: TEST_KAFKA_BROKERS ?? '' };
-  const identity = (await chartEnvironment(engines)).units.find(({ name }) => name === 'identity');
-  const { env, limitMb, ports } = identity ?? t.fail('there is no unit identity');
+  const { env, limitMb, ports } = await chartEnvironment('identity', engines);
   const image = startImage(t, await imageFolder(t, ['identity']), { name: 'identity', env, limitMb });
 
   await image.answers(`http://127.0.0.1:${ports.ops}/readyz`);

@@ -6,8 +6,11 @@ import type { ExecutionContext } from 'ava';
 import { root } from '../../root.ts';
 import { makeImage } from '../make-image.ts';
 
-/** Images as plain folders which nobody may write, and a Node, in a folder with nothing else; deleted after the test. */
-export async function imageFolder(t: ExecutionContext, names: string[]) {
+/**
+ * Images as plain folders which nobody may write, and a Node, in a folder with nothing else; deleted after the test.
+ * @param checkout of another version, which makes its images itself
+ */
+export async function imageFolder(t: ExecutionContext, names: string[], checkout = root) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-image-'));
   t.teardown(async () => {
     await exec('chmod', ['-R', 'u+w', folder]);
@@ -15,7 +18,11 @@ export async function imageFolder(t: ExecutionContext, names: string[]) {
   });
   await exec('chmod', ['755', folder]);
   copyFileSync(process.execPath, join(folder, 'node'));
-  for (const name of names) t.log(name, await makeImage(root, name, join(folder, name)));
+  for (const name of names) {
+    const tree = join(folder, name);
+    if (checkout === root) t.log(name, await makeImage(root, name, tree));
+    else t.log(await exec(process.execPath, ['scripts/src/image.ts', name, tree], { cwd: checkout }));
+  }
   await exec('chmod', ['-R', 'a-w', ...names.map((name) => join(folder, name))]);
   return folder;
 }

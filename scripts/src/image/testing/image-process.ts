@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, readFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
@@ -13,34 +13,37 @@ export interface ImageProcessOptions {
   env: Record<string, string>;
   /** The memory limit of its container. */
   limitMb: number;
+  /** The folder that is its `/etc`, where it resolves names. Only with `hasNamespaces`. */
+  etc?: string;
 }
 
 /** The user of containers; tests that do not run as root have no other than their own. */
 const user = process.getuid?.() === 0 ? { uid: 10_001, gid: 10_001 } : {};
+const namespaces = ['--mount', '--pid', '--fork', '--kill-child=SIGKILL', '--propagation', 'private'];
+const tmpMb = 512;
+/** How often the memory of its processes is added up. */
+const lookAgainMs = 500;
+
+/** Whether this user may run processes in namespaces of their own. */
+export function hasNamespaces(): boolean {
+  return spawnSync('unshare', [...namespaces, 'true']).status === 0;
+}
 
 /**
  * Starts an image as its container would: by its entry point, with this environment and no more, as the user of containers, and with
- * one folder that it may write, in place of `/tmp`. It is killed with the test.
+ * one folder that it may write. With `etc` it also has a root of its own, which it cannot write, and is process 1 (`pod.sh`). No
+ * engine enforces the memory limit: the flags of Node count from it, and tests hold `peakMb` against it. It is killed with the test.
  */
 export function startImage(
-  t: ExecutionContext,
+  t: Pick<ExecutionContext, 'teardown' | 'log' | 'passed'>,
   folder: string,
-  { name, args = [], env, limitMb }: ImageProcessOptions,
+  { name, args = [], env, limitMb, etc }: ImageProcessOptions,
 ) {
-  const tmp = join(folder, `tmp-${name}`);
-  mkdirSync(tmp, { recursive: true });
-  if (user.uid) chownSync(tmp, user.uid, user.gid);
+  const tree = join(folder, name);
   const [, ...entry] = entryPoint(limitMb);
-  const own = Object.entries({ ...imageEnvironment(), ...env }).map(([key, value]) => [
-    key,
-    value.replace(/^\/tmp(?=\/|$)/u, tmp),
-  ]);
-  const child = spawn(join(folder, 'node'), [...entry, ...args], {
-    ...user,
-    cwd: join(folder, name),
-    env: { ...Object.fromEntries(own), TMPDIR: tmp },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const started = [...entry, ...args];
+  const own = { ...imageEnvironment(), ...env };
+  const child = etc === undefined ? startBare(folder, tree, started, own) : startPod(folder, tree, started, own, etc);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -48,21 +51,32 @@ export function startImage(
     });
   }
   const ended = once(child, 'close').then(([code, signal]: unknown[]) => code ?? signal);
+  const main = () => (etc === undefined ? child.pid : childrenOf(child.pid)[0]);
+  let peak = 0;
+  const look = () => {
+    const pid = main();
+    if (pid !== undefined) peak = Math.max(peak, memoryMb(pid, 'VmHWM'), treeMb(pid));
+  };
+  const looking = setInterval(look, lookAgainMs).unref();
+  void ended.then(() => clearInterval(looking));
   t.teardown(async () => {
     child.kill('SIGKILL');
     await ended;
-    if (!t.passed) t.log(output.split('\n').slice(-20).join('\n'));
+    if (!t.passed) t.log(name, output.split('\n').slice(-20).join('\n'));
   });
   return {
     /** What it wrote so far. */
     output: () => output,
     /** Its exit code, or the signal that ended it. */
     ended,
-    stop: () => void child.kill('SIGTERM'),
-    /** The most memory that it has had, in MB. */
+    stop(): void {
+      const pid = main();
+      if (pid !== undefined) process.kill(pid, 'SIGTERM');
+    },
+    /** The most memory that it and its children have had, in MB. */
     peakMb(): number {
-      const [, peak] = /^VmHWM:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${child.pid}/status`, 'latin1')) ?? [];
-      return Number(peak) / 1024;
+      look();
+      return peak;
     },
     /** Resolves when this address answers 200. @throws Error with the output when the process ends before. */
     async answers(url: string): Promise<void> {
@@ -74,4 +88,43 @@ export function startImage(
       }
     },
   };
+}
+
+const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
+
+function startBare(folder: string, cwd: string, args: string[], env: Record<string, string>) {
+  const tmp = mkdtempSync(join(folder, 'tmp-'));
+  if (user.uid) chownSync(tmp, user.uid, user.gid);
+  const own = Object.entries(env).map(([key, value]) => [key, value.replace(/^\/tmp(?=\/|$)/u, tmp)]);
+  return spawn(join(folder, 'node'), args, { ...user, cwd, env: { ...Object.fromEntries(own), TMPDIR: tmp }, stdio });
+}
+
+function startPod(folder: string, tree: string, args: string[], env: Record<string, string>, etc: string) {
+  const pod = [join(import.meta.dirname, 'pod.sh'), tree, etc, join(folder, 'node'), String(tmpMb)];
+  const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+  const contained = ['unshare', ...namespaces, 'sh', ...pod, ...args];
+  return spawn('setpriv', ['--pdeathsig', 'KILL', ...contained], { env: { PATH, ...env }, stdio });
+}
+
+function childrenOf(pid: number | undefined): number[] {
+  return readProcess(pid, `task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+}
+
+/** The resident memory of a process and its children now. */
+function treeMb(pid: number): number {
+  return memoryMb(pid, 'VmRSS') + childrenOf(pid).reduce((sum, child) => sum + treeMb(child), 0);
+}
+
+function memoryMb(pid: number, field: 'VmHWM' | 'VmRSS'): number {
+  const [, kb = 0] = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'mu').exec(readProcess(pid, 'status')) ?? [];
+  return Number(kb) / 1024;
+}
+
+/** Empty once it has ended. */
+function readProcess(pid: number | undefined, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return '';
+  }
 }

@@ -1,0 +1,82 @@
+import { containerOf, environmentOf, ofKind, requiredValues, sampleSecret, unitOf } from '../../chart/environment.ts';
+import { type Manifest, render } from '../../chart/render.ts';
+
+type Container = NonNullable<ReturnType<typeof containerOf>>;
+
+/** What the chart makes of one version: its pods, how they are found, and its hooks. */
+export type ChartRelease = Awaited<ReturnType<typeof chartRelease>>;
+export type ChartPod = ChartRelease['pods'][number];
+export type ChartService = ChartRelease['services'][number];
+
+export interface ChartReleaseOptions {
+  /** The settings of its servers: those that are secret come from the Secret. */
+  engines: Record<string, string>;
+  /** Its `config` besides. */
+  config?: Record<string, string>;
+  /** Other values, by their paths. */
+  values?: object;
+  /** The folder of its chart. Default: that of this checkout. */
+  chart?: string;
+}
+
+/** Renders the chart for servers of this machine. */
+export async function chartRelease({ engines, config = {}, values = {}, chart }: ChartReleaseOptions) {
+  const open = Object.entries(engines).filter(([name]) => /^(KAFKA_BROKERS|S3_(?!SECRET))/u.test(name));
+  const configured = { ...requiredValues.config, ...Object.fromEntries(open), ...config };
+  const topics = { 'migrations.topicReplication': 1 };
+  const manifests = await render(undefined, { ...requiredValues, ...topics, ...values, config: configured }, chart);
+  const scalers = ofKind(manifests, 'HorizontalPodAutoscaler');
+  return {
+    pods: ofKind(manifests, 'Deployment').map((deployment) => {
+      const unit = unitOf(deployment);
+      const container = containerOf(manifests, unit) as Container;
+      const { replicas, minReadySeconds = 0, template } = deployment.spec;
+      return {
+        unit,
+        replicas: replicas ?? scalers.find((each) => unitOf(each) === unit)?.spec.minReplicas ?? 1,
+        env: { ...environmentOf(manifests, unit).data, ...secretsOf(container, engines) },
+        limitMb: limitOf(container),
+        ports: Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, containerPort])),
+        minReadySeconds,
+        preStopSeconds: Number(container.lifecycle.preStop.exec.command[1]),
+        graceSeconds: template.spec.terminationGracePeriodSeconds,
+      };
+    }),
+    services: ofKind(manifests, 'Service').map((service) => {
+      const { clusterIP, ports } = service.spec;
+      const { name, namespace } = service.metadata;
+      const [{ port, targetPort }] = ports;
+      return {
+        unit: unitOf(service),
+        name: `${name}.${namespace}.svc`,
+        port,
+        targetPort,
+        isHeadless: clusterIP === 'None',
+      };
+    }),
+    /** What it gives to the container of the hook that `migrate`s, or that makes `topics`. */
+    hook: (job: string) => hookOf(manifests, job, engines),
+  };
+}
+
+function hookOf(manifests: Manifest[], job: string, engines: Record<string, string>) {
+  const [container] =
+    ofKind(manifests, 'Job').find((each) => unitOf(each) === job)?.spec.template.spec.containers ?? [];
+  if (!container) throw new Error(`the chart has no hook ${job}`);
+  const plain = container.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]));
+  const env = { ...Object.fromEntries(plain), ...secretsOf(container, engines) };
+  return { args: container.args ?? [], env, limitMb: limitOf(container) };
+}
+
+/** What comes from the Secret: addresses and logins of the servers, and what a container does not start without. */
+function secretsOf({ env }: Container, engines: Record<string, string>): Record<string, string> {
+  const needed = env.filter(({ name, value, valueFrom }) => {
+    return value === undefined && (name in engines || !valueFrom.secretKeyRef.optional);
+  });
+  return Object.fromEntries(needed.map(({ name }) => [name, engines[name] ?? sampleSecret(name)]));
+}
+
+function limitOf({ resources }: Container): number {
+  const { memory = '' } = resources.limits;
+  return Number.parseFloat(memory) * (memory.endsWith('Gi') ? 1024 : 1);
+}
