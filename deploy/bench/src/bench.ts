@@ -6,6 +6,7 @@ import { meshFigures } from './mesh.ts';
 import { modelsFigures } from './models.ts';
 import { parserFigures } from './parser.ts';
 import { retrievalFigures } from './retrieval.ts';
+import { storageFigures } from './storage.ts';
 
 /** The benchmarks. Each returns its figures, or the reason why this machine cannot run it. */
 export const parts = {
@@ -14,6 +15,7 @@ export const parts = {
   gateway: gatewayFigures,
   mesh: meshFigures,
   models: modelsFigures,
+  storage: storageFigures,
   parser: parserFigures,
   knowledge: knowledgeFigures,
   retrieval: retrievalFigures,
