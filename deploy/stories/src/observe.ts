@@ -6,6 +6,8 @@ import { createAgent, startSession } from './conversation.ts';
 import type { TestMesh } from './mesh.ts';
 
 export interface Span {
+  /** `service.name` of the process: `parley-<unit>` in a mesh of processes. */
+  service: string;
   traceId: string;
   spanId: string;
   parentSpanId?: string;
@@ -26,6 +28,14 @@ export interface Observed {
   allWritten(): Promise<void>;
 }
 
+/** An OTLP request. */
+interface ExportedSpans {
+  resourceSpans: {
+    resource: { attributes: { key: string; value: { stringValue?: string } }[] };
+    scopeSpans: { spans: Omit<Span, 'service'>[] }[];
+  }[];
+}
+
 /** Observes a mesh from now on. */
 export function observe(mesh: TestMesh): Observed {
   const log = tailOf(mesh.logs);
@@ -35,8 +45,12 @@ export function observe(mesh: TestMesh): Observed {
   const spans = () => {
     const text = spansText();
     for (const body of text.slice(parsed).split('\n').filter(Boolean)) {
-      const { resourceSpans } = JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
-      found.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+      const { resourceSpans } = JSON.parse(body) as ExportedSpans;
+      for (const { resource, scopeSpans } of resourceSpans) {
+        const { stringValue: service = '' } =
+          resource.attributes.find(({ key }) => key === 'service.name')?.value ?? {};
+        found.push(...scopeSpans.flatMap(({ spans: sent }) => sent.map((span) => ({ ...span, service }))));
+      }
     }
     parsed = text.length;
     return found;

@@ -117,7 +117,13 @@ async function inOneProcess(folder: string, env: Environment, signal: AbortSigna
 async function inProcesses(folder: string, env: Environment, signal: AbortSignal) {
   const settings = { ...env, PARLEY_DATA_DIR: join(folder, 'data') };
   const logFolder = join(folder, 'logs');
-  const { units, stop } = await startProcesses({ settings, logFolder, signal });
+  const { units, stop } = await startProcesses({
+    settings,
+    logFolder,
+    signal,
+    // As the Helm chart names them.
+    wire: ({ unit }, own) => ({ ...own, OTEL_SERVICE_NAME: `parley-${unit}` }),
+  });
   return { units, settings, logs: join(logFolder, '*-[0-9].log'), stop };
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Environment } from '@parley/kernel/config';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
@@ -7,32 +8,59 @@ import { converse, endSession, evaluated, follow, interruptSession, sendMessage 
 import { callerWithKey, pricedProvider } from '../src/direct-calls.ts';
 import { modelKey } from '../src/forwarder.ts';
 import { idpOneSecret, loginWithTicket, newProviderAccount, ticketFor } from '../src/identity-provider.ts';
+import {
+  confirmDocument,
+  createKnowledgeBase,
+  findPassages,
+  ingestText,
+  parsedDocument,
+  putUpload,
+  requestUpload,
+  uploadedFile,
+  uploadFile,
+} from '../src/knowledge.ts';
 import type { TestMesh } from '../src/mesh.ts';
-import { foundIn, type Observed, observe, type Span } from '../src/observe.ts';
+import { foundIn, observe } from '../src/observe.ts';
 import { stories } from '../src/stories.ts';
+import { missingPaths, spansOf } from '../src/traces.ts';
 
 const story = stories(test, { on: 'processes' });
 
-story(
-  'one trace leads from sendMessage to the last chunk, and one from endSession to the evaluation, by link',
-  async (t, mesh) => {
-    const observed = observe(mesh);
-    const requestIds = await converseToTheEnd(t, mesh);
-    const seen = () => tracesIn(spansOf(observed, requestIds));
-    // Each process sends its own spans, in its own time.
-    await eventually('both traces are whole', () => isWhole(seen())).catch(() => undefined);
+const request = 'gateway: gateway request';
+const document = '# Returns\n\nLamps can be returned within thirty days of the purchase.';
 
-    const { turn, inTurn, beforeTurn, judging, inJudging, cause, beforeJudging } = seen();
-    t.true(includes(inTurn, /RunTurn$/), `the call of agent: ${inTurn}`);
-    t.true(includes(inTurn, /^chat /), `the model's: ${inTurn}`);
-    t.true(includes(beforeTurn, /^gateway request$/), beforeTurn.join(' < '));
-    t.true(includes(beforeTurn, /^session/), beforeTurn.join(' < '));
-    t.true(includes(inJudging, /^chat /), inJudging.join());
-    t.true(includes(beforeJudging, /^gateway request$/), beforeJudging.join(' < '));
-    t.not(cause?.traceId, judging?.traceId);
-    t.not(cause?.traceId, turn?.traceId);
-  },
-);
+story('traces lead from a request by gRPC, SQL, events and jobs to the last effect', async (t, mesh) => {
+  const observed = observe(mesh);
+  const requestIds = await converseToTheEnd(t, mesh);
+  await observed.allWritten();
+  const calls = (method: string, caller: string, unit: string) => [
+    `${caller}: \\S+/${method}`,
+    `${unit}: \\S+/${method}`,
+  ];
+  const sql = (unit: string) => `${unit}: \\w+ ${unit}`;
+  const changes = (unit: string) => [request, `${unit}: ${unit} graph`, sql(unit)];
+  const turn = [...changes('session'), 'session: job session.turn'];
+  const reply = [...turn, ...calls('RunTurn', 'session', 'agent')];
+  const parsing = [...changes('knowledge'), 'linked', 'parser: process document-uploaded', 'parser: job parser.parse'];
+  const judging = [
+    ...changes('session'),
+    'linked',
+    'evaluation: process session-ended',
+    'evaluation: job evaluation.judge',
+  ];
+  const paths = {
+    'who asks': [request, ...calls('ResolveSignIn', 'gateway', 'identity'), sql('identity')],
+    'the model of a reply': [...reply, 'agent: chat \\S+'],
+    'the cost of a reply': [...reply, ...calls('ReserveSpend', 'agent', 'identity'), sql('identity')],
+    'passages for a reply': [...reply, ...calls('Retrieve', 'agent', 'knowledge'), sql('knowledge')],
+    'the message of a reply': [...turn, sql('session')],
+    'the text of a document': [...parsing, ...calls('CompleteDocument', 'parser', 'knowledge'), sql('knowledge')],
+    'the transcript of a session': [...judging, ...calls('StreamTranscript', 'evaluation', 'session'), sql('session')],
+    'the model of a judgement': [...judging, ...calls('Generate', 'evaluation', 'agent'), 'agent: chat \\S+'],
+    'an evaluation': [...judging, sql('evaluation')],
+  };
+  t.deepEqual(await missingPaths(() => spansOf(observed, requestIds), paths), []);
+});
 
 story('no span is without its parent', async (t, mesh) => {
   const observed = observe(mesh);
@@ -49,11 +77,13 @@ story('no span is without its parent', async (t, mesh) => {
   t.deepEqual(orphans(), []);
 });
 
-/** @returns the ids of the requests that it took. */
+/** A document is uploaded, an agent asked about it, and the session evaluated. @returns the ids of the requests that it took. */
 async function converseToTheEnd(t: ExecutionContext, mesh: TestMesh): Promise<ReadonlySet<string>> {
   const ada = await mesh.person();
-  const { sessionId, events } = await converse(t, ada);
-  await sendMessage(ada, sessionId, 'Trace me.');
+  const base = await createKnowledgeBase(ada);
+  await parsedDocument(ada, await uploadFile(ada, base, document));
+  const { sessionId, events } = await converse(t, ada, { knowledgeBaseIds: [base] });
+  await sendMessage(ada, sessionId, 'When can lamps be returned?');
   await events.turns(1);
   await endSession(ada, sessionId);
   await evaluated(ada, sessionId);
@@ -61,74 +91,11 @@ async function converseToTheEnd(t: ExecutionContext, mesh: TestMesh): Promise<Re
   return ada.requestIds;
 }
 
-/** The spans of all that these requests have led to: others are at work on the mesh meanwhile. */
-function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Span[] {
-  const lines = observed
-    .log()
-    .split('\n')
-    .filter((line) => line.includes('"msg":"request"'));
-  const logged = lines.map((line) => JSON.parse(line) as { requestId: string; traceId?: string });
-  const traces = new Set(logged.flatMap(({ requestId, traceId }) => (requestIds.has(requestId) && traceId) || []));
-  const spans = observed.spans();
-  // What an event sets off has a trace of its own, which names the one of its cause by a link.
-  const linked = spans.flatMap(({ traceId, links = [] }) =>
-    links.some((link) => traces.has(link.traceId)) ? traceId : [],
-  );
-  const all = new Set([...traces, ...linked]);
-  return spans.filter(({ traceId }) => all.has(traceId));
-}
-
-/** The names of what happened within and around the turn and the judgement, the nearest first. */
-function tracesIn(spans: readonly Span[]) {
-  const names = (found: Span[]) => found.map(({ name }) => name);
-  const turn = spans.find(({ name }) => /^job .*turn/.test(name));
-  const judging = spans.find(({ name }) => /^job .*judg/.test(name));
-  const links = ancestorsOf(spans, judging).flatMap((span) => span.links ?? []);
-  const cause = spans.find(({ spanId }) => links.some((link) => link.spanId === spanId));
-  return {
-    turn,
-    inTurn: names(treeOf(spans, turn)),
-    beforeTurn: names(ancestorsOf(spans, turn)),
-    judging,
-    inJudging: names(treeOf(spans, judging)),
-    cause,
-    beforeJudging: names(cause ? [cause, ...ancestorsOf(spans, cause)] : []),
-  };
-}
-
-function isWhole({ inTurn, beforeTurn, inJudging, beforeJudging }: ReturnType<typeof tracesIn>): boolean {
-  return (
-    includes(inTurn, /RunTurn$/) &&
-    [inTurn, inJudging].every((names) => includes(names, /^chat /)) &&
-    [beforeTurn, beforeJudging].every((names) => includes(names, /^gateway request$/)) &&
-    includes(beforeTurn, /^session/)
-  );
-}
-
-function includes(names: string[], pattern: RegExp): boolean {
-  return names.some((name) => pattern.test(name));
-}
-
-/** A span with all that happened within it. */
-function treeOf(spans: readonly Span[], root: Span | undefined): Span[] {
-  if (!root) return [];
-  return [
-    root,
-    ...spans.filter(({ parentSpanId }) => parentSpanId === root.spanId).flatMap((span) => treeOf(spans, span)),
-  ];
-}
-
-/** What a span happened within, the nearest first. */
-function ancestorsOf(spans: readonly Span[], span: Span | undefined): Span[] {
-  const parent = span && spans.find(({ spanId }) => spanId === span.parentSpanId);
-  return parent ? [parent, ...ancestorsOf(spans, parent)] : [];
-}
-
-story('texts of messages and credentials are in no log line, no span and no metric', async (t, mesh) => {
+story('texts, credentials and keys of the mesh are in no log line, no span and no metric', async (t, mesh) => {
   const { model, visitor } = mesh;
   const observed = observe(mesh);
   const mark = Math.random().toString(36).slice(2, 8);
-  const secrets: string[] = [modelKey, idpOneSecret];
+  const secrets: string[] = [modelKey, idpOneSecret, ...secretsIn(mesh.settings)];
   const canary = (name: string) => {
     const value = `canary-${name}-${secrets.length}-${mark}`;
     secrets.push(value);
@@ -153,12 +120,26 @@ story('texts of messages and credentials are in no log line, no span and no metr
   const ticket = await ticketFor(mesh, newProviderAccount());
   secrets.push(ticket);
   keep(await visitor().value<Tokens>(loginWithTicket, { ticket }));
-  const [said, cut, broken, denied] = [canary('said'), canary('cut'), canary('broken'), canary('denied')];
+  const [said, cut, malformed, denied] = [canary('said'), canary('cut'), canary('broken'), canary('denied')];
   model.answer(said, { text: `Re ${canary('reply')}` });
   model.answer(cut, { text: [canary('partial'), 'more'], beforeDelta: releasedOnce() });
-  model.answer(broken, { text: [canary('broken-reply')], ending: 'malformed' });
+  model.answer(malformed, { text: [canary('broken-reply')], ending: 'malformed' });
   model.answer(denied, { status: 401, body: canary('provider-body') });
+  const base = await createKnowledgeBase(ada, canary('base'));
+  await ingestText(ada, base, `${said} ${canary('document')}`, `${canary('file')}.md`);
+  const offered = await requestUpload(ada, base);
+  const signatures = [...new URL(offered.uploadUrl).searchParams].filter(([name]) => /signature$/iu.test(name));
+  t.is(signatures.length, 1);
+  secrets.push(...signatures.map(([, signature]) => signature));
+  await putUpload(offered, `# ${canary('heading')}\n\n${canary('uploaded')}`);
+  const confirmed = { ...uploadedFile(base), objectStorageKey: offered.objectStorageKey };
+  const { documentId } = await ada.value<{ documentId: number }>(confirmDocument, { input: confirmed });
+  t.is((await parsedDocument(ada, documentId)).parseStatus, 'READY');
+  const broken = await uploadFile(ada, base, canary('unreadable'), 'application/pdf');
+  t.is((await parsedDocument(ada, broken)).parseStatus, 'FAILED');
+  t.not((await findPassages(ada, base, canary('query'))).length, 0);
   const { sessionId, events } = await converse(t, ada, {
+    knowledgeBaseIds: [base],
     personaPrompt: canary('persona'),
     openingGreeting: canary('greeting'),
     evaluationPromptTemplate: `${canary('template')} {{ transcript }}`,
@@ -168,7 +149,7 @@ story('texts of messages and credentials are in no log line, no span and no metr
   await sendMessage(ada, sessionId, cut);
   await events.until('a part of a reply', ({ chunks }) => chunks.some(({ text }) => text.includes('partial')));
   await interruptSession(ada, sessionId);
-  await sendMessage(ada, sessionId, broken);
+  await sendMessage(ada, sessionId, malformed);
   await sendMessage(ada, sessionId, denied);
   await events.turns(4);
   t.deepEqual(
@@ -242,6 +223,14 @@ story('texts of messages and credentials are in no log line, no span and no metr
   t.regex(written.metrics, /sendMessage/);
   t.deepEqual(foundIn(written, [...secrets, ada.account?.password ?? '']), []);
 });
+
+/** Keys of a mesh, the members of rings each, and passwords in addresses of its servers. */
+function secretsIn(settings: Environment): string[] {
+  return Object.entries(settings).flatMap(([name, value = '']) => {
+    if (/_(?:KEYS?|SECRET|ACCESS_KEY)$/u.test(name)) return value.split(',').map((key) => key.replace(/^\w+:/u, ''));
+    return URL.canParse(value) ? new URL(value).password || [] : [];
+  });
+}
 
 /** A gate that lets one delta through. */
 function releasedOnce() {

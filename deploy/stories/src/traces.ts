@@ -1,0 +1,65 @@
+import { eventually } from '@parley/testing/eventually';
+import type { Observed, Span } from './observe.ts';
+
+/**
+ * Spans from the root of a trace inwards, `unit: name` each, where the name is a pattern. What follows `linked` is the root of
+ * another trace, which names a part of the span before by a link.
+ */
+export type Path = string[];
+
+/** The spans of all that these requests have led to: others are at work on the mesh meanwhile. */
+export function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Span[] {
+  const lines = observed
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"msg":"request"'));
+  const logged = lines.map((line) => JSON.parse(line) as { requestId: string; traceId?: string });
+  const traces = new Set(logged.flatMap(({ requestId, traceId }) => (requestIds.has(requestId) && traceId) || []));
+  const spans = observed.spans();
+  // What an event sets off has a trace of its own, which names the one of its cause by a link.
+  const linked = spans.flatMap(({ traceId, links = [] }) =>
+    links.some((link) => traces.has(link.traceId)) ? traceId : [],
+  );
+  const all = new Set([...traces, ...linked]);
+  return spans.filter(({ traceId }) => all.has(traceId));
+}
+
+/** Waits for paths, since each process sends its own spans in its own time. @returns those that are not there in the end. */
+export async function missingPaths(spans: () => readonly Span[], paths: Record<string, Path>): Promise<string[]> {
+  const missing = () => {
+    const all = spans();
+    return Object.entries(paths).flatMap(([name, path]) => (beginsWith(all, path) ? [] : name));
+  };
+  await eventually('all paths are there', () => missing().length === 0).catch(() => undefined);
+  return missing();
+}
+
+function beginsWith(spans: readonly Span[], [root, ...path]: Path): boolean {
+  return spans.some((span) => !span.parentSpanId && matches(span, root) && leadsTo(spans, span, path));
+}
+
+function leadsTo(spans: readonly Span[], from: Span, [step, ...path]: Path): boolean {
+  if (step === undefined) return true;
+  if (step === 'linked') {
+    const causes = new Set([from, ...within(spans, from)].map(({ spanId }) => spanId));
+    const effects = spans.filter(({ links = [] }) => links.some(({ spanId }) => causes.has(spanId)));
+    const [next, ...rest] = path;
+    return effects.some(
+      (effect) => effect.traceId !== from.traceId && matches(effect, next) && leadsTo(spans, effect, rest),
+    );
+  }
+  return within(spans, from).some((span) => matches(span, step) && leadsTo(spans, span, path));
+}
+
+function matches({ name, service }: Span, step = ''): boolean {
+  const [unit, pattern] = step.split(': ');
+  // Units in one process have one name.
+  const isOfUnit = service === `parley-${unit}` || service === 'parley';
+  return isOfUnit && new RegExp(`^${pattern}$`, 'u').test(name);
+}
+
+/** All that happened within a span. */
+function within(spans: readonly Span[], { spanId }: Span): Span[] {
+  const children = spans.filter(({ parentSpanId }) => parentSpanId === spanId);
+  return [...children, ...children.flatMap((child) => within(spans, child))];
+}
