@@ -65,7 +65,7 @@ export const gatewaySettings = {
   maxBodiesBytes: setting(
     'GATEWAY_MAX_BODIES_BYTES',
     byteCount.default(268_435_456),
-    'Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have half of that for themselves, and those of calls that wait for a model as much again, of which a tenant has a quarter.',
+    'Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have half of that for themselves.',
   ),
   requestTimeoutMs: setting(
     'GATEWAY_REQUEST_TIMEOUT_MS',

@@ -1,9 +1,8 @@
 import { collectGarbage } from '@parley/testing/collect-garbage';
 import { eventually } from '@parley/testing/eventually';
-import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { cpuRatioOf, maxCpuRatio } from './support/cpu.ts';
-import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
+import { gatewayMesh } from './support/gateway-mesh.ts';
 import { hostileRequests, longOperation, neverSeen } from './support/hostile.ts';
 import { rawPost } from './support/raw-post.ts';
 
@@ -116,35 +115,6 @@ test('unfinished bodies are bounded together, and others are served once they ar
   t.is((await ask('{ __typename }')).status, 200, 'a short one needs none');
   for (const { status } of await Promise.all(held)) t.is(status, 408);
   await eventually('there is room again', async () => (await post(body, other)).status === 200);
-});
-
-test('bodies of calls that wait for a model keep out no other body, and one tenant has a share of them', async (t) => {
-  const gate = createGate();
-  const { ask, post, identity, reached } = await gatewayMesh(t, {
-    // names generateText: an operation that waits for a model.
-    resolvers: { agent: { Query: { generateText: () => gate.pass().then(() => ({ text: 'Hi' })) } } },
-    env: { GATEWAY_MAX_BODIES_BYTES: '600000', TRUSTED_PROXIES: '127.0.0.1' },
-  });
-  const query = 'query ($input: GenerateTextInput!) { generateText(input: $input) { text } }';
-  const image = `data:image/png;base64,${'A'.repeat(110_000)}`;
-  const call = (tenant: number) => {
-    const apiKey = `sk_${tenant}`;
-    identity.addApiKey(apiKey, { apiKeyId: tenant, tenantId: tenant, tenantSuspended: false });
-    return ask(query, {
-      apiKey,
-      headers: from(`10.0.0.${tenant}`),
-      variables: { input: { prompt: 'What is this?', images: [image] } },
-    });
-  };
-  const held = [1, 2, 3, 4, 5].map(async (tenant) => call(tenant));
-  await eventually('they wait for their model', () => reached.length === 5);
-  t.deepEqual(codesOf(await call(1)), ['TOO_MANY_REQUESTS']);
-  t.deepEqual(codesOf(await call(6)), ['UNAVAILABLE']);
-  const body = JSON.stringify({ query: '{ __typename }', variables: { v: 'x'.repeat(110_000) } });
-  t.is((await post(body, from('10.0.0.1'))).status, 200);
-  gate.open();
-  for (const { data } of await Promise.all(held)) t.like(data, { generateText: { text: 'Hi' } });
-  t.deepEqual(codesOf(await call(1)), []);
 });
 
 test('one address may use only its share of the budget for bodies', async (t) => {

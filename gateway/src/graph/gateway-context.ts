@@ -37,8 +37,6 @@ export interface GatewayContext {
   received?: Promise<Buffer>;
   connection: ClientConnection;
   bodyBytes: number;
-  /** Before a call that may take minutes. @throws DomainError `tooManyRequests`, `unavailable` */
-  countAsLong(party: string): void;
   /** Undefined when the request contains no valid document. */
   read: ReadDocument | undefined;
   facts: RequestFacts;

@@ -3,7 +3,6 @@ import { isLargerThan } from '@parley/graph/answer-size';
 import { graphError, graphOutcome } from '@parley/graph/graph-errors';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import type { Caller } from '@parley/kernel/caller';
-import { clientNetwork } from '@parley/kernel/client-network';
 import type { Outcome } from '@parley/kernel/error-table';
 import { type DomainError, isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
@@ -110,11 +109,10 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
               log.warn({ err: error }, 'caller lookup failed');
             throw refusal(error);
           }
-          contextValue.longRunning = fields.some((field) => ruleOf(rules, field)?.longRunning);
-          if (contextValue.longRunning) countAsLong(contextValue);
           if (fields.some((field) => ruleOf(rules, field)?.throttle)) {
             await holdToThrottles(fields, ip, response.http.headers);
           }
+          contextValue.longRunning = fields.some((field) => ruleOf(rules, field)?.longRunning);
           isAdmitted = true;
         },
         async willSendResponse(request) {
@@ -127,15 +125,6 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
       };
     },
   };
-}
-
-function countAsLong(context: GatewayContext): void {
-  const { tenantId, ip = '' } = context.caller;
-  try {
-    context.countAsLong(tenantId === null ? clientNetwork(ip) : `tenant ${tenantId}`);
-  } catch (error) {
-    throw isDomainError(error) ? refusal(error) : error;
-  }
 }
 
 function outcomeOf({ response }: GraphQLRequestContext<GatewayContext>): Outcome {

@@ -67,7 +67,6 @@ export function httpApp(options: HttpAppOptions): RequestListener {
         client: clientOf(req),
         connection: clientConnection(res),
         bodyBytes: bodies.bytesOf(req),
-        countAsLong: (party) => bodies.countAsLong(req, party),
         read: res.locals.read as ReadDocument | undefined,
         facts: res.locals.facts as RequestFacts,
         answer: { bytesLeft: config.maxAnswerBytes, parts: 0 },

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { DomainError, unavailable } from '@parley/kernel/errors';
 import express, { type RequestHandler, type Response } from 'express';
 import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
@@ -30,11 +29,6 @@ export interface Bodies {
   receive: RequestHandler[];
   parse: RequestHandler;
   bytesOf(request: IncomingMessage): number;
-  /**
-   * For a call that may take minutes: its body counts in a budget of such calls from now on, a quarter of which is one party's. So they
-   * keep no body of another request out. @throws DomainError `tooManyRequests`, `unavailable` where that is exhausted
-   */
-  countAsLong(request: IncomingMessage, party: string): void;
 }
 
 /** A body over `maxBodyBytes` must contain the name of a long operation; which one runs is checked after parsing. */
@@ -44,8 +38,6 @@ export function requestBodies(
   clientOf: (request: IncomingMessage) => string,
 ): Bodies {
   const sizes = new WeakMap<IncomingMessage, number>();
-  const moves = new WeakMap<IncomingMessage, (to: ByteBudget, party: string) => void>();
-  const ofLongCalls = byteBudget(maxBodiesBytes);
   const long = byteBudget(maxBodiesBytes);
   const short = byteBudget(maxBodiesBytes * shortBodiesShare);
 
@@ -69,26 +61,16 @@ export function requestBodies(
     if (announced > maxLongBodyBytes) return refuse(response, 413, 'The body is too large');
     const client = clientOf(request);
     let budget = announced > shortBodyBytes ? long : short;
-    let party = client;
     if (refuseOverBudget(budget, client, announced, response)) return;
 
     // Counts received bytes, so that many slow senders share the same bound.
     let taken = 0;
     const charge = (to: ByteBudget, bytes: number) => {
-      budget.add(party, -taken);
+      budget.add(client, -taken);
       budget = to;
       taken = bytes;
-      budget.add(party, taken);
+      budget.add(client, taken);
     };
-    moves.set(request, (to, toParty) => {
-      const refusal = to.refusal(toParty, taken);
-      if (refusal === 'client') throw new DomainError('tooManyRequests', 'Too much of your calls waits for a model');
-      if (refusal) throw unavailable('Too much waits for models at the moment; try again in a while');
-      const bytes = taken;
-      charge(budget, 0);
-      party = toParty;
-      charge(to, bytes);
-    });
     const count = (chunk: Buffer) => {
       const bytes = taken + chunk.length + chunkOverheadBytes;
       charge(bytes > shortBodyBytes ? long : budget, bytes);
@@ -121,12 +103,7 @@ export function requestBodies(
     next();
   };
 
-  return {
-    receive: [admit, collect],
-    parse,
-    bytesOf: (request) => sizes.get(request) ?? 0,
-    countAsLong: (request, party) => moves.get(request)?.(ofLongCalls, party),
-  };
+  return { receive: [admit, collect], parse, bytesOf: (request) => sizes.get(request) ?? 0 };
 }
 
 /** Uses the status and type of body-parser's own errors. */

@@ -37,28 +37,25 @@ export async function sendMessage(
   const sessionId = requireId('Session', given.sessionId);
 
   const accept = async (db: TenantDb): Promise<{ session: Session; turnId: number }> => {
-    const accepting = turnStore(db).accept({
+    const accepted = await turnStore(db).accept({
       sessionId,
       text: given.text,
       clientTurnId: given.clientTurnId ?? null,
       testDraft: given.testDraft === true,
       historyTokens: ports.settings.historyTokens,
     });
-    // Sent together. Where possible this also claims the turn, which then starts right after the commit.
-    const appending = jobs(db).append({
-      kind: turnKind,
-      key: String(sessionId),
-      data: { sessionId, requestId } satisfies Omit<TurnJob, 'turnId'>,
-      dataSql: turnStore(db).newestAsJson(sessionId),
-      prepared: accepting.then((accepted) => accepted?.prepared),
-    });
-    appending.catch(() => undefined); // awaited below, unless the message was not accepted
-    const accepted = await accepting;
     if (!accepted) {
       assertActive(await sessionStore(db).get(sessionId));
       throw new DomainError('conflict', `Session ${sessionId} is just changing; try again`);
     }
-    const job = await appending;
+    const data: TurnJob = { sessionId, turnId: accepted.turnId, requestId };
+    // Where possible this also claims the turn, which then starts right after the commit.
+    const job = await jobs(db).append({
+      kind: turnKind,
+      key: String(sessionId),
+      data,
+      prepared: accepted.prepared,
+    });
     if (!job.claimed && job.ahead >= ports.settings.queuedPerSession) {
       throw new DomainError(
         'tooManyRequests',

@@ -2,7 +2,6 @@ import { type EventId, eventIdParts } from '@parley/live/event-log/event-id';
 import { rowsBy } from '@parley/postgres/database/rows';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
-import type { SqlJson } from '@parley/postgres/jobs/append-job';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { contextTokens } from './message-tokens.ts';
 import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
@@ -180,14 +179,6 @@ export function turnStore({ knex, tenantId }: TenantDb) {
             }
           : undefined,
       };
-    },
-
-    /** `{ turnId }` of the turn that was accepted last, for a statement that is sent together with `accept`. */
-    newestAsJson(sessionId: number): SqlJson {
-      const sql = `SELECT jsonb_build_object('turnId', id) FROM turns
-        WHERE tenant_id = :tenantId AND session_id = cast(:sessionId AS integer) AND state IN ('QUEUED', 'RUNNING')
-        ORDER BY turn_index DESC LIMIT 1`;
-      return { sql, values: { sessionId } };
     },
 
     /** Starts an attempt and reads the newest whole exchanges within `historyTokens`. Undefined if the turn has ended. */

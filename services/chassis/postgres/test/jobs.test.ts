@@ -3,7 +3,6 @@ import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { noTenant } from '../src/database/identifiers.ts';
-import { rowsBy } from '../src/database/rows.ts';
 import { jobRunner } from '../src/jobs/job-runner.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import {
@@ -93,44 +92,6 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
     t.is(statements, 1);
     t.deepEqual(await drained(database), ['a']);
-  });
-
-  test('a job gets what a statement sent together with its append has written', async (t) => {
-    const database = await testSchema(t, effectsSchema);
-    const seen: unknown[] = [];
-    const handler = async ({ data, tenantId, lease }: Run) => {
-      seen.push(data);
-      await database.transact(tenantId, (db) => lease.complete(db));
-    };
-    await startRunner(t, database, () => undefined, { handler });
-    const sql = `SELECT jsonb_build_object('name', name) FROM effects WHERE tenant_id = :tenantId AND name = :name`;
-    const append = (name: string, running: string) =>
-      database.transact(1, (db) => {
-        const insert = 'INSERT INTO effects (tenant_id, name, attempt) VALUES (:tenantId, :name, 1)';
-        const data = { given: running };
-        const dataSql = { sql, values: { name: running } };
-        return Promise.all([
-          rowsBy(db.knex)(insert, { tenantId: 1, name }),
-          jobs(db).append({ kind, key: 'k', data, dataSql }),
-        ]);
-      });
-
-    await append('one', 'one');
-    await append('two', 'none');
-
-    t.deepEqual(await drained(database), ['one', 'two']);
-    t.deepEqual(seen, [{ given: 'one', name: 'one' }, { given: 'none' }]);
-  });
-
-  test('what was to be prepared may fail together with the append', async (t) => {
-    const database = await testSchema(t, effectsSchema);
-    await startRunner(t, database, () => undefined);
-    const dataSql = { sql: `jsonb_build_object('n', 1 / cast(:zero AS integer))`, values: { zero: 0 } };
-    const prepared = () => Promise.reject(new Error('not there')); // unhandled, it would end the process
-    const appending = database.transact(1, (db) =>
-      jobs(db).append({ kind, key: 'k', data: {}, dataSql, prepared: prepared() }),
-    );
-    t.like(await t.throwsAsync(appending), { code: '22012' });
   });
 
   test('a claimed job whose transaction rolls back never starts, and frees its slot and key', async (t) => {

@@ -3,12 +3,6 @@ import { rowsBy } from '../database/rows.ts';
 import { type Claim, limitLock, limitMargin } from './job-rows.ts';
 import { jobSearchStore } from './job-search-store.ts';
 
-/** A query or an expression of a JSON object or null, with the values of its names (`:name`). */
-export interface SqlJson {
-  sql: string;
-  values: Record<string, unknown>;
-}
-
 /** The row to insert. */
 export interface JobRow {
   kind: string;
@@ -16,8 +10,6 @@ export interface JobRow {
   tenantId: number;
   /** JSON text. */
   payload: string;
-  /** Fields that are added to the payload. */
-  more?: SqlJson | undefined;
   /** After how long it may run. */
   delayMs: number;
   traceparent: string | null;
@@ -32,8 +24,6 @@ export interface AppendedRow {
   id: number;
   /** Null unless the job was claimed. */
   token: string | null;
-  /** The whole payload; null without `more`. */
-  data: unknown;
   /** How many jobs of the key were queued before it, the running one excluded. */
   ahead: number;
   /** Whether a job of the key is running: its completion will see this one. */
@@ -99,8 +89,7 @@ interface Terms {
  * FOR KEY SHARE allows renewals of the running job but not its removal before this transaction ends, so that its completion,
  * which looks for the next job of the key after the removal, sees this one.
  */
-async function insert(knex: Knex.Transaction, { more, ...job }: JobRow, terms: Terms): Promise<Outcome> {
-  const payload = `cast(:payload as jsonb)${more ? ` || coalesce((${more.sql}), '{}')` : ''}`;
+async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promise<Outcome> {
   const [outcome] = await rowsBy(knex)<Outcome>(
     `with running as materialized (
        select id from jobs where kind = :kind and key = :key and state = 'running' for key share
@@ -110,10 +99,9 @@ async function insert(knex: Knex.Transaction, { more, ...job }: JobRow, terms: T
            select id from jobs where kind = :kind and key = :key and state = 'queued' order by jobs.kind, jobs.key, jobs.id
          ) as waiting) as ahead,
          exists (select 1 from running) as busy,
-         parley_now() + cast(:delayMs as integer) * interval '1 millisecond' as run_at,
-         ${payload} as payload
+         parley_now() + cast(:delayMs as integer) * interval '1 millisecond' as run_at
      ), decision as materialized (
-       select ahead, busy, run_at, payload,
+       select ahead, busy, run_at,
          case
            when not cast(:wants as boolean) or ahead > 0 or busy or run_at > parley_now() then 'queue'
            when cast(:ceiling as integer) is null then 'claim'
@@ -127,19 +115,18 @@ async function insert(knex: Knex.Transaction, { more, ...job }: JobRow, terms: T
      ), added as (
        insert into jobs (kind, key, tenant_id, payload, state, attempt, run_at, created_at, traceparent,
          lease_owner, lease_token, lease_until)
-       select :kind, :key, cast(:tenantId as integer), payload, 'queued', 0, run_at, parley_now(), :traceparent,
+       select :kind, :key, cast(:tenantId as integer), cast(:payload as jsonb), 'queued', 0, run_at, parley_now(), :traceparent,
          null, null, cast(null as timestamptz)
        from decision where verdict = 'queue'
        union all
-       select :kind, :key, cast(:tenantId as integer), payload, 'running', 1, run_at, parley_now(), :traceparent,
+       select :kind, :key, cast(:tenantId as integer), cast(:payload as jsonb), 'running', 1, run_at, parley_now(), :traceparent,
          :owner, gen_random_uuid(), parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'
        from decision where verdict = 'claim'
        on conflict do nothing
        returning id, lease_token
      )
-     select verdict, ahead, busy as behind_running, added.id, added.lease_token as token,
-       ${more ? 'payload' : 'null'} as data from decision left join added on true`,
-    { ...job, ...more?.values, ...terms },
+     select verdict, ahead, busy as behind_running, added.id, added.lease_token as token from decision left join added on true`,
+    { ...job, ...terms },
   );
   if (!outcome) throw new Error('the append of a job returned no row');
   return outcome;

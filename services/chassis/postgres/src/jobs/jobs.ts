@@ -1,7 +1,7 @@
 import { context, propagation } from '@opentelemetry/api';
 import { checkedTenantOrNone } from '../database/identifiers.ts';
 import type { SharedDb, TenantDb } from '../database/types.ts';
-import { appendJob, type SqlJson } from './append-job.ts';
+import { appendJob } from './append-job.ts';
 import { type JobClaimer, wakeOf } from './job-claimer.ts';
 
 /** A job to append. The payload is stored in plain text: encrypt secrets before. */
@@ -14,12 +14,7 @@ export interface NewJob<Data = unknown> {
   data: Data;
   /** Not before so many ms from now by the database's clock. Later jobs of the key wait for it. Default 0: at once. */
   delayMs?: number | undefined;
-  /** Fields that are added to `data` in the database, e.g. the id of a row that a statement made at once with the append inserts. */
-  dataSql?: SqlJson | undefined;
-  /**
-   * The result of the runner's `prepare`, or its promise, where the caller has it already; `prepare` is not called then, unless it is
-   * undefined.
-   */
+  /** The result of the runner's `prepare`, where the caller has it already; `prepare` is not called then. */
   prepared?: unknown;
 }
 
@@ -59,9 +54,7 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
      * @throws TypeError for a job without a tenant.
      */
     async append<Data>(newJob: NewJob<Data> & TenantOfJob<Db>): Promise<AppendedJob> {
-      const { kind, key, data, dataSql, delayMs = 0 }: NewJob<Data> = newJob;
-      const given = Promise.resolve(newJob.prepared);
-      given.catch(() => undefined); // awaited only once the job is claimed
+      const { kind, key, data, delayMs = 0 }: NewJob<Data> = newJob;
       const runner = runnerOf(kind);
       const tenantId = ownTenantId ?? newJob.tenantId;
       if (tenantId === undefined) throw new TypeError(`a job of the kind ${kind} belongs to no tenant`);
@@ -73,22 +66,22 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
 
       const claimedAtMs = performance.now();
       const slot = delayMs > 0 ? undefined : runner.reserve(db.knex);
-      const row = { kind, key, tenantId, payload, more: dataSql, delayMs, traceparent };
+      const row = { kind, key, tenantId, payload, delayMs, traceparent };
       try {
-        const { id, token, ahead, behindRunning, data: whole } = await appendJob(db.knex, row, slot && runner);
+        const { id, token, ahead, behindRunning } = await appendJob(db.knex, row, slot && runner);
         if (slot && token !== null) {
           const job = {
             id,
             kind,
             key,
             tenantId,
-            data: whole ?? JSON.parse(payload),
+            data: JSON.parse(payload),
             attempt: 1,
             token,
             cancelRequested: false,
             traceparent,
           };
-          const prepared = (await given) ?? (await runner.prepare(db, job));
+          const prepared = newJob.prepared ?? (await runner.prepare(db, job));
           db.afterCommit(() => {
             slot.free();
             runner.begin(job, { claimedAtMs, prepared });
