@@ -24,15 +24,22 @@ export function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Sp
   return spans.filter(({ traceId }) => all.has(traceId));
 }
 
-/** Waits for paths, since each process sends its own spans in its own time. @returns those that are not there in the end. */
-export async function missingPaths(spans: () => readonly Span[], paths: Record<string, Path>): Promise<string[]> {
+/** Waits for paths, since each process sends its own spans in its own time; of several, one is enough. @returns those that are not there in the end. */
+export async function missingPaths(
+  spans: () => readonly Span[],
+  paths: Record<string, Path | Path[]>,
+): Promise<string[]> {
   const missing = () => {
     const all = spans();
-    return Object.entries(paths).flatMap(([name, path]) => (beginsWith(all, path) ? [] : name));
+    return Object.entries(paths).flatMap(([name, path]) =>
+      alternatives(path).some((each) => beginsWith(all, each)) ? [] : name,
+    );
   };
   await eventually('all paths are there', () => missing().length === 0).catch(() => undefined);
   return missing();
 }
+
+const alternatives = (path: Path | Path[]) => (typeof path[0] === 'string' ? [path as Path] : (path as Path[]));
 
 function beginsWith(spans: readonly Span[], [root, ...path]: Path): boolean {
   return spans.some((span) => !span.parentSpanId && matches(span, root) && leadsTo(spans, span, path));

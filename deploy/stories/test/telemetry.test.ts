@@ -48,10 +48,16 @@ story('traces lead from a request by gRPC, SQL, events and jobs to the last effe
     'evaluation: process session-ended',
     'evaluation: job evaluation.judge',
   ];
+  const metering = [...calls('MeterSpend', 'agent', 'identity'), sql('identity')];
   const paths = {
     'who asks': [request, ...calls('ResolveSignIn', 'gateway', 'identity'), sql('identity')],
     'the model of a reply': [...reply, 'agent: chat \\S+'],
-    'the cost of a reply': [...reply, ...calls('ReserveSpend', 'agent', 'identity'), sql('identity')],
+    // By itself, or with the calls of others, whose traces the one of all of them names.
+    'the cost of a reply': [
+      [...reply, ...metering],
+      [...reply, 'linked', 'agent: spend of several calls', ...metering],
+      [...reply, ...calls('ReserveSpend', 'agent', 'identity'), sql('identity')],
+    ],
     'passages for a reply': [...reply, ...calls('Retrieve', 'agent', 'knowledge'), sql('knowledge')],
     'the message of a reply': [...turn, sql('session')],
     'the text of a document': [...parsing, ...calls('CompleteDocument', 'parser', 'knowledge'), sql('knowledge')],

@@ -5,7 +5,7 @@ import { inBatches } from './in-batches.ts';
 test('what is asked while a batch is under way goes into the next one, up to its size, and each gets its own result', async (t) => {
   const gate = createGate();
   const batches: number[][] = [];
-  const ask = inBatches({ atOnce: 1, size: 3 }, async (items: number[]) => {
+  const ask = inBatches({ name: 'many', atOnce: 1, size: 3 }, async (items: number[]) => {
     batches.push(items);
     await gate.pass();
     return items.map((item) => item * 10);
@@ -18,7 +18,7 @@ test('what is asked while a batch is under way goes into the next one, up to its
 
 test('several batches are under way at once, so that a slow one holds up only its own', async (t) => {
   const slow = createGate();
-  const ask = inBatches({ atOnce: 2, size: 10 }, async (items: string[]) => {
+  const ask = inBatches({ name: 'many', atOnce: 2, size: 10 }, async (items: string[]) => {
     if (items.includes('slow')) await slow.pass();
     return items;
   });
@@ -30,7 +30,7 @@ test('several batches are under way at once, so that a slow one holds up only it
 });
 
 test('a batch that fails fails for all of it, and the next one is served', async (t) => {
-  const ask = inBatches({ atOnce: 1, size: 2 }, async (items: string[]) => {
+  const ask = inBatches({ name: 'many', atOnce: 1, size: 2 }, async (items: string[]) => {
     if (items.includes('bad')) throw new Error('no');
     return items;
   });

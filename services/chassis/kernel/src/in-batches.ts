@@ -1,4 +1,8 @@
+import { type Context, context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+
 export interface BatchLimits {
+  /** Of the span of a batch of several. */
+  name: string;
   /** Batches under way at once; what is asked meanwhile waits for the next one. */
   atOnce: number;
   /** The most of one batch. */
@@ -7,17 +11,21 @@ export interface BatchLimits {
 
 interface Asked<Item, Result> {
   item: Item;
+  from: Context;
   resolve(result: Result | Promise<Result>): void;
   reject(error: unknown): void;
 }
 
+const tracer = trace.getTracer('parley.batches');
+
 /**
  * Serves together what is asked while earlier batches are under way, so that each costs less the more is asked; a single one waits for
- * nothing. Whoever asks gets an answer that was begun after they asked.
+ * nothing. Whoever asks gets an answer that was begun after they asked. A batch of several has a trace of its own, with links to those
+ * of all who asked.
  * @param serve returns the results, or promises of them, in the order of the items; where it rejects, all of its batch do
  */
 export function inBatches<Item, Result>(
-  { atOnce, size }: BatchLimits,
+  { name, atOnce, size }: BatchLimits,
   serve: (items: Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
 ): (item: Item) => Promise<Result> {
   const waiting: Asked<Item, Result>[] = [];
@@ -28,7 +36,7 @@ export function inBatches<Item, Result>(
     while (waiting.length > 0) {
       const batch = waiting.splice(0, size);
       try {
-        const results = await serve(batch.map(({ item }) => item));
+        const results = await traced(batch, () => serve(batch.map(({ item }) => item)));
         for (const [place, { resolve }] of batch.entries()) resolve(results[place] as Result);
       } catch (error) {
         for (const { reject } of batch) reject(error);
@@ -37,9 +45,21 @@ export function inBatches<Item, Result>(
     underWay -= 1;
   }
 
+  function traced<T>(batch: Asked<Item, Result>[], work: () => Promise<T>): Promise<T> {
+    const [first, second] = batch;
+    if (first && !second) return context.with(first.from, work);
+    const links = batch.flatMap(({ from }) => {
+      const cause = trace.getSpanContext(from);
+      return cause ? { context: cause } : [];
+    });
+    return context.with(ROOT_CONTEXT, () =>
+      tracer.startActiveSpan(name, { links }, (span) => work().finally(() => span.end())),
+    );
+  }
+
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, from: context.active(), resolve, reject });
       if (underWay < atOnce) void serveNext();
     });
 }
