@@ -176,3 +176,13 @@ test('a step that fails or is never answered is asked for again, call by call', 
   await call.settle(outcome);
   t.deepEqual(ledger.settled, [['a 70 true']]);
 });
+
+test('a call that is refused after a step whose fate is unknown is released, since that step may still reserve it', async (t) => {
+  const { ledger, open } = await metered(t);
+  const refusal = new DomainError('invalid', 'cap', { reason: 'SPEND_CAP_REACHED' });
+  ledger.left = () => Promise.reject(unavailable('identity is not available'));
+  ledger.reserve = () => Promise.reject(refusal);
+  t.is(await t.throwsAsync(open('a').reserve(spent, true)), refusal);
+  await eventually('it is released', () => ledger.settled.length === 1);
+  t.deepEqual(ledger.settled, [['a 0 false']]);
+});

@@ -58,6 +58,10 @@ const flushMs = 5_000;
 const firstRetryMs = 100;
 /** Beyond it changes are asked for alone: those of one batch wait for each other. */
 const togetherMs = 1_000;
+
+const batches = { name: 'spend of several calls', atOnce: 2, size: 200 };
+
+type Outcome = 'made' | 'left' | 'unknown';
 const longestRetryMs = 5_000;
 
 /** Meters calls of models in identity's ledger: renews the leases of those under way, and settles those that end, by tenant in batches. */
@@ -146,23 +150,24 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
     settling.delete(tenantId);
   }
 
-  /** Whether a change was made with those of other tenants; otherwise it has to be asked for alone. */
-  const changeWithOthers = inBatches({ atOnce: 2, size: 200 }, async (changes: SpendChange[]): Promise<boolean[]> => {
+  /** What became of a change that was asked for with those of other tenants. All but a `made` one have to be asked for alone. */
+  const changeWithOthers = inBatches(batches, async (changes: SpendChange[]): Promise<Outcome[]> => {
     try {
       const options = { caller: serviceCaller(unit, null, 'spend'), timeoutMs: togetherMs };
       const { left, leaseMs: ms } = await ledger.meterSpend({ changes }, options);
       setLease(ms);
       const isLeft = new Set(left);
-      return changes.map((_, place) => !isLeft.has(place));
-    } catch {
-      return changes.map(() => false); // also by an identity of an older version
+      return changes.map((_, place) => (isLeft.has(place) ? 'left' : 'made'));
+    } catch (error) {
+      const outcome = isUnimplemented(error) ? 'left' : 'unknown'; // an identity of an older version has none
+      return changes.map(() => outcome);
     }
   });
 
   function settle(tenantId: number, settlement: SpendSettlement): Promise<void> {
     const store = async () => {
-      const isStored = await changeWithOthers({ tenantId, change: { $case: 'settle', value: settlement } });
-      if (isStored) forget(tenantId, settlement.call.callId);
+      const outcome = await changeWithOthers({ tenantId, change: { $case: 'settle', value: settlement } });
+      if (outcome === 'made') forget(tenantId, settlement.call.callId);
       else await settleAlone(tenantId, settlement);
     };
     const stored = store().finally(() => unsettled.delete(stored));
@@ -205,7 +210,8 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
         async reserve(estimate, begins) {
           const call = callOf(estimate);
           const change = { $case: 'reserve' as const, value: { call, begins } };
-          if (await changeWithOthers({ tenantId, change })) return track(tenantId, callId);
+          const outcome = await changeWithOthers({ tenantId, change });
+          if (outcome === 'made') return track(tenantId, callId);
           try {
             const { leaseMs: ms } = await ledger.reserveSpend(
               { call, begins },
@@ -217,7 +223,7 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
             if (isDomainError(error, 'notFound')) throw unavailable('The tenant has no ledger', error);
             // It may have been admitted all the same.
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
-            if (!isDomainError(error, 'invalid'))
+            if (!isDomainError(error, 'invalid') || outcome === 'unknown')
               void settle(tenantId, { call: free, estimated: false, served: false });
             throw error;
           }
