@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError } from '@parley/kernel/errors';
 import { inBatches } from '@parley/kernel/in-batches';
@@ -37,13 +38,21 @@ export function apiKeyOwners(
     }
   }
 
-  return inBatches({ atOnce: 2, size: 500 }, async (asked: AskedKey[]) => {
+  return inBatches({ name: 'API keys', atOnce: 2, size: 500 }, async (asked: AskedKey[]) => {
     const found = asked.length > 1 ? await together(asked) : undefined;
     if (found) return asked.map(async (key) => found.get(nameOf(key.keySha256)) ?? Promise.reject(unknown()));
     const owners = asked.map(alone);
-    await Promise.allSettled(owners);
+    // The next batch waits for one answer, so that there are batches under load, but for a silent replica only so long.
+    if (owners.length === 1) await settledWithin(togetherMs, owners);
     return owners;
   });
+}
+
+async function settledWithin(ms: number, promises: Promise<unknown>[]): Promise<void> {
+  const settled = new AbortController();
+  const timer = delay(ms, undefined, { signal: settled.signal, ref: false }).catch(() => undefined);
+  await Promise.race([Promise.allSettled(promises), timer]);
+  settled.abort();
 }
 
 const unknown = () => new DomainError('notFound', 'API key not found');
