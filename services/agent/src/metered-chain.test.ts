@@ -1,7 +1,7 @@
 import { readPrices } from '@parley/prices/prices';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';
-import { meteredGenerate } from './metered-chain.ts';
+import { meteredGenerate, meteredStream } from './metered-chain.ts';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
@@ -24,7 +24,10 @@ const modelOf = (modelId: string) =>
 const [first, second] = [modelOf('gpt-4o'), modelOf('gpt-4o-mini')];
 
 /** What the ledger gets of a call whose chain says this. */
-async function settledAfter(events: (ChainEvent | Error)[]) {
+async function settledAfter(
+  events: (ChainEvent | Error)[],
+  ask: (...args: Parameters<typeof meteredStream>) => Promise<unknown> = meteredGenerate,
+) {
   const settled: object[] = [];
   const { prices } = readPrices(undefined);
   const metering = {
@@ -50,7 +53,7 @@ async function settledAfter(events: (ChainEvent | Error)[]) {
     },
   };
   const { signal } = new AbortController();
-  const answer = await meteredGenerate(metering, chain, request, { account, signal }).catch((error: unknown) => error);
+  const answer = await ask(metering, chain, request, { account, signal }).catch((error: unknown) => error);
   const costOf = (model: ChosenModel, of: typeof usage) => metering.costs.costOf(model, of).costUsdE8;
   return { answer, settled, costOf };
 }
@@ -74,6 +77,21 @@ test('a call costs what served and what failed before it took, and names who ser
   };
   t.deepEqual(settled, [{ ...spent, estimated: true, served: true }]);
   t.deepEqual(answer, { text: 'Hello', spent, estimated: true });
+});
+
+test('the context of an answer is the request that was answered, not those that failed before', async (t) => {
+  const { answer } = await settledAfter(
+    [
+      { type: 'left', model: first, usage: thought },
+      { type: 'finish', model: second, finishReason: 'stop', ...usage },
+    ],
+    async (...args) => {
+      let last: unknown;
+      for await (const event of meteredStream(...args)) last = event;
+      return last;
+    },
+  );
+  t.like(answer, { contextTokens: 100, usage: { tokensIn: 1_100 } });
 });
 
 test('where all attempts failed, each is counted once', async (t) => {

@@ -34,11 +34,18 @@ export interface ServedAnswer {
   estimated: boolean;
 }
 
-/** Its usage and cost include those of attempts that failed. */
+/** Its usage and cost include those of attempts that failed; `contextTokens` are those of the request that was answered. */
 export type MeteredEvent =
   | { type: 'asked'; model: Model }
   | { type: 'text'; text: string }
-  | { type: 'finish'; model: Model; finishReason: FinishReason; usage: TokenUsage; costUsdE8: bigint };
+  | {
+      type: 'finish';
+      model: Model;
+      finishReason: FinishReason;
+      usage: TokenUsage;
+      contextTokens: number;
+      costUsdE8: bigint;
+    };
 
 /** Asks the chain within the tenant's cap. However the call ends, what it took is settled once. */
 export async function* meteredStream(
@@ -64,7 +71,7 @@ export async function* meteredStream(
       }
       const { type, model, finishReason, ...given } = event;
       const { costUsdE8, ...usage } = await call.served(model, given, text);
-      yield { type, model, finishReason, usage, costUsdE8 };
+      yield { type, model, finishReason, usage, contextTokens: given.tokensIn, costUsdE8 };
     }
   } catch (error) {
     if (error instanceof ModelError) await call.failed(asked, error.usage);

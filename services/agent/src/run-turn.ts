@@ -69,7 +69,7 @@ export async function* runTurn(
             type: 'finished',
             tokensIn: event.usage.tokensIn + (earlier?.tokensIn ?? 0),
             tokensOut: event.usage.tokensOut + (earlier?.tokensOut ?? 0),
-            contextTokens: event.usage.tokensIn,
+            contextTokens: event.contextTokens,
             costUsdE8: event.costUsdE8 + (earlier?.costUsdE8 ?? 0n),
             providerId,
             modelId,
