@@ -50,10 +50,12 @@ export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
 const maxAttempts = 3;
 
 const connectTimeoutMs = 1_000;
+/** The handshake waits for the other process, a connection alone only for its system. */
+const tlsConnectTimeoutMs = 5_000;
 
 /** Opens connections with the certificate that counts at the time. */
 function tlsConnector(tls: MeshTls): buildConnector.connector {
-  const build = () => buildConnector({ ...tls.current, allowH2: false, timeout: connectTimeoutMs });
+  const build = () => buildConnector({ ...tls.current, allowH2: false, timeout: tlsConnectTimeoutMs });
   let connect = build();
   tls.onChange(() => {
     connect = build();

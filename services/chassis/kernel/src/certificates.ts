@@ -33,6 +33,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'of an unknown error';
 }
 
+/** For messages: a path, unless the content of a file, which may be a key, was given in its place. */
+export const shownPath = (path: string) =>
+  /[\r\n]|-----BEGIN/u.test(path) ? 'the content of a file in place of its path' : path;
+
 /** The path of a file with certificates in PEM, which is there when the setting is read. */
 export const certificatesFile = z
   .string()
@@ -40,7 +44,7 @@ export const certificatesFile = z
     try {
       parseCertificates(readPem(value));
     } catch (error) {
-      issues.push({ code: 'custom', input: value, message: `${value}: ${(error as Error).message}` });
+      issues.push({ code: 'custom', input: value, message: `${shownPath(value)}: ${(error as Error).message}` });
     }
   })
   .meta({ title: 'file' });

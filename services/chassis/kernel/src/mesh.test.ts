@@ -33,6 +33,10 @@ test('files that are missing, or do not belong together, are named', async (t) =
       { MESH_TLS_KEY_FILE: other.files.key },
       'MESH_TLS_KEY_FILE: is not the key of the certificate of MESH_TLS_CERT_FILE',
     ],
+    [
+      { MESH_TLS_KEY_FILE: authority.issue(['c']).key },
+      'MESH_TLS_KEY_FILE: the content of a file in place of its path: there is no such file',
+    ],
     [{ MESH_TLS_CA_FILE: noText }, `MESH_TLS_CA_FILE: ${noText}: has no certificate in PEM`],
   ] as const) {
     t.throws(() => readMesh({ ...env, ...change }), { message: `These settings are wrong:\n  ${problem}` });
@@ -49,4 +53,18 @@ test('while files are being replaced, what was there before counts', async (t) =
   replace({ key: second.key });
   await eventually('the second counts', () => tls.current.key === second.key);
   t.deepEqual([tls.current.cert, new Set(seen)], [second.cert, new Set([second.cert])]);
+});
+
+test('a chain that is cut off in its second certificate does not replace the one before', async (t) => {
+  const first = authority.issue(['a']);
+  const warnings: unknown[] = [];
+  const log = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };
+  const { tls, replace } = await testMeshTls(t, { ...first, ca }, log);
+  const next = authority.issue(['a']);
+  replace({ key: next.key, cert: `${next.cert}\n${ca.slice(0, 200)}` });
+  await eventually('it is refused', () => warnings.length > 0);
+  t.deepEqual([tls.current.cert, tls.current.key], [first.cert, first.key]);
+  t.regex(JSON.stringify(warnings), /certificate without its end/u);
+  replace({ cert: next.cert });
+  await eventually('the whole one counts', () => tls.current.cert === next.cert);
 });

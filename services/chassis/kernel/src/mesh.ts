@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { parseCertificates, readPem } from './certificates.ts';
+import { createSecureContext } from 'node:tls';
+import { parseCertificates, readPem, shownPath } from './certificates.ts';
 import { type Environment, readSettings, SettingsError } from './config.ts';
 import type { Logger } from './log.ts';
 import { meshSettings } from './shared-settings.ts';
@@ -77,12 +78,13 @@ function readMeshCertificate(files: MeshTlsFiles): MeshCertificate {
     try {
       return read(files[kind]);
     } catch (error) {
-      problems.push(`${names[kind]}: ${files[kind]}: ${(error as Error).message}`);
+      problems.push(`${names[kind]}: ${shownPath(files[kind])}: ${(error as Error).message}`);
       return undefined;
     }
   };
   const certificates = (path: string) => {
     const text = readPem(path);
+    if (text.split(begun).length !== text.split(ended).length) throw new Error('has a certificate without its end');
     return { text, first: parseCertificates(text)[0] };
   };
   const cert = attempt('cert', certificates);
@@ -95,8 +97,16 @@ function readMeshCertificate(files: MeshTlsFiles): MeshCertificate {
     problems.push(`${names.key}: is not the key of the certificate of ${names.cert}`);
   }
   if (!cert || !ca || !key || problems.length > 0) throw new SettingsError(problems);
-  return { cert: cert.text, key: key.text, ca: ca.text };
+  const read = { cert: cert.text, key: key.text, ca: ca.text };
+  try {
+    createSecureContext(read); // refuses more than parsing does, such as keys that are too short
+  } catch (error) {
+    throw new SettingsError([`${names.cert}: cannot be used for TLS: ${(error as Error).message}`]);
+  }
+  return read;
 }
+
+const [begun, ended] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----'];
 
 function privateKey(pem: string) {
   try {

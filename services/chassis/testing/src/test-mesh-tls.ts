@@ -5,7 +5,11 @@ import { type MeshCertificate, type MeshTlsFiles, meshTls } from '@parley/kernel
 import type { ExecutionContext } from 'ava';
 
 /** The certificate of a process in files of their own, which are reread all the time; `replace` changes them one after the other. */
-export async function testMeshTls(t: Pick<ExecutionContext, 'teardown'>, certificate: MeshCertificate) {
+export async function testMeshTls(
+  t: Pick<ExecutionContext, 'teardown'>,
+  certificate: MeshCertificate,
+  log?: Parameters<typeof meshTls>[1],
+) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-mesh-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const files: MeshTlsFiles = {
@@ -20,7 +24,7 @@ export async function testMeshTls(t: Pick<ExecutionContext, 'teardown'>, certifi
     }
   }
   replace(certificate);
-  const tls = meshTls(files, undefined, 10);
+  const tls = meshTls(files, log, 10);
   await tls.start();
   t.teardown(() => tls.stop());
   return { tls, files, replace };

@@ -48,10 +48,13 @@ export function addressSettings(used: readonly UsedEndpoint[]): Record<string, S
 export function readAddresses(env: Environment, used: readonly UsedEndpoint[]): Record<string, string> {
   const addresses = readSettings(env, addressSettings(used));
   const { name } = meshSettings.tls.certFile;
-  const plain = Object.keys(addresses).filter((address) => env[name] && addresses[address]?.startsWith('http://'));
+  const plain = Object.keys(addresses).filter((address) => env[name] && isPlain(addresses[address] ?? ''));
   if (plain.length > 0) throw new SettingsError(plain.map((address) => `${address}: is not https, and ${name} is set`));
   return addresses;
 }
+
+/** A gRPC address has no scheme. */
+const isPlain = (address: string) => /^http:/iu.test(address);
 
 function meaningOf(unit: string, endpoint: UsedEndpoint['endpoint']): string {
   const what = endpoint === 'rpc' ? `The gRPC of ${unit}, as \`host:port\`` : `The subgraph of ${unit}`;
