@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
 import { createGate } from '@parley/testing/gate';
+import { testAuthority } from '@parley/testing/test-authority';
 import test, { type ExecutionContext } from 'ava';
 import { httpDrain } from './http-drain.ts';
 
@@ -105,4 +107,17 @@ test('connections that are left after the timeout are closed', async (t) => {
 
   await drain(50);
   await t.throwsAsync(answer, { code: 'ECONNRESET' });
+});
+
+test('a client that does not begin its TLS handshake is cut off at the timeout', async (t) => {
+  const http = createTlsServer(testAuthority().issue(['a']));
+  const { drain } = httpDrain(http);
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const silent = connect((http.address() as AddressInfo).port, '127.0.0.1');
+  t.teardown(() => silent.destroy());
+  silent.on('error', () => undefined);
+  await once(http, 'connection');
+  await drain(50);
+  t.false(http.listening);
 });

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 
 /** How long a unit keeps an idle connection to another one. */
 export const idleConnectionMs = 2_000;
@@ -16,11 +16,18 @@ export type HttpDrain = ReturnType<typeof httpDrain>;
  */
 export function httpDrain(http: Server | TlsServer) {
   const open = new Set<ServerResponse>();
+  // Also those whose TLS handshake is under way, which `closeAllConnections` leaves open.
+  const sockets = new Set<Socket>();
   let isDraining = false;
   let isLingering = false;
   const markLast = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader('connection', 'close');
   };
+
+  http.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
 
   http.prependListener('request', (_request, response) => {
     if (isDraining) markLast(response);
@@ -49,7 +56,10 @@ export function httpDrain(http: Server | TlsServer) {
         isLingering = false;
         http.closeIdleConnections();
       };
-      const timers = [setTimeout(() => http.closeAllConnections(), timeoutMs)];
+      const closeAll = () => {
+        for (const socket of sockets) socket.destroy();
+      };
+      const timers = [setTimeout(closeAll, timeoutMs)];
       if (isLingering) timers.push(setTimeout(closeIdle, lingerMs));
       else closeIdle();
       await closed;
