@@ -213,3 +213,13 @@ install for an hour.
 {{- fail "networkPolicy.metricsFrom is required with monitoring.serviceMonitor.enabled, because Prometheus would reach no pod: where it is, as NetworkPolicy peers" }}
 {{- end }}
 {{- end }}
+
+{{/* Where Jobs and Pods of hooks run: as the units by default. */}}
+{{- define "parley.hookPlacement" -}}
+{{- with .Values.defaults.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.defaults.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

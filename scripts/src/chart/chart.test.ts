@@ -254,3 +254,21 @@ test('every value is explained where it stands', (t) => {
   });
   t.deepEqual(bare, []);
 });
+
+chartTest('hooks and doctor run where units run by default', async (t) => {
+  const manifests = await render('small', {
+    'defaults.nodeSelector.pool': 'parley',
+    'defaults.tolerations[0].key': 'dedicated',
+    'defaults.podAnnotations.sidecar': 'none',
+  });
+  const pods = [
+    ...ofKind(manifests, 'Job').map(({ spec }) => spec.template),
+    ...ofKind(manifests, 'Pod').map(({ metadata, spec }) => ({ metadata, spec })),
+  ];
+  t.is(pods.length, 3);
+  for (const pod of pods)
+    t.like(pod, {
+      metadata: { annotations: { sidecar: 'none' } },
+      spec: { nodeSelector: { pool: 'parley' }, tolerations: [{ key: 'dedicated' }] },
+    });
+});
