@@ -303,7 +303,8 @@ onKafka((test) => {
       handler: async ({ id }) => void second.push(id),
     });
     await eventually('the rest is handled', () => second.length === 2);
-    t.true(performance.now() - stoppedAt < 5_000, 'before the session times out');
+    // Of one that has left without a word the partitions are free after 10 s, by its session and by the rebalance.
+    t.true(performance.now() - stoppedAt < 9_500, 'before the session times out');
     t.deepEqual(first, [done.id]);
     t.is(next.lag?.(), 0);
   });
