@@ -109,7 +109,9 @@ test('of attempts that never settle only two run at once, and the event fails wi
     { handlerTimeoutMs: 20, perEventMs: 2_000 },
   );
   t.is(calls, 2);
-  t.deepEqual(failure, { attempts: 2, reason: 'Error: The handler took longer than 20 ms' });
+  // The last attempt has what is left of the event's time, which on a busy machine is less.
+  t.like(failure, { attempts: 2 });
+  t.regex(failure?.reason ?? '', /^Error: The handler took longer than \d+ ms$/u);
   t.true(performance.now() - startedAt > 1_900);
 });
 
