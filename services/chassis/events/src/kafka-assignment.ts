@@ -22,6 +22,7 @@ type Delivery = Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNeces
 /** What is held between two rebalances. */
 interface Generation {
   revoked: AbortController;
+  revokedAt?: number;
   partitions: Map<number, HeldPartition>;
   commit?: EachBatchPayload['commitOffsetsIfNecessary'];
   committing: Promise<void> | undefined;
@@ -58,6 +59,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
 
   /** A rebalance begins, or the member stops: no more events begin. */
   function revoke(): void {
+    current.revokedAt ??= performance.now();
     current.revoked.abort();
     queue.rejectWaiting(unavailable(`The partitions of ${topic} are being assigned again`));
   }
@@ -168,6 +170,8 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     lag: () => lagOf(current),
     /** Commits offsets whose commit has failed. */
     retryCommit: (): void => void commit(current),
+    /** How long ago, in ms, the partitions were revoked without being assigned again since; else 0. */
+    revokedForMs: () => (current.revokedAt === undefined ? 0 : performance.now() - current.revokedAt),
     /** For how long, in ms, there was no progress although events wait and no handler runs; else 0. */
     noProgressForMs(): number {
       const waits = lagOf(current) > 0 || dueOf(current).length > 0;

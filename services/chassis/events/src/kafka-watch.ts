@@ -1,30 +1,46 @@
 import type { Assignment } from './kafka-assignment.ts';
 
+/** How often a consumer is looked at, in ms, and how long it may fetch without having joined again; at most these. */
+const longestIntervalMs = 5_000;
+const longestUnjoinedMs = 20_000; // twice what a group waits for its members
+
 /**
- * Calls `onStalled` with the reason when a consumer has shown no activity for `stalledAfterMs`, or is active and makes no
- * progress: kafkajs can send heartbeats and fetch for ever without delivering events that wait. Retries failed commits
- * meanwhile. @returns how to end the watch.
+ * Calls `onStalled` with the reason when a consumer
+ * - has shown no activity for `stalledAfterMs`, or
+ * - is active and makes no progress: kafkajs can send heartbeats and fetch for ever without delivering events that wait, or
+ * - goes on fetching after its partitions were revoked: when a broker that has just started answers its joining with
+ *   "coordinator is loading", kafkajs fetches with the assignment of before, and what had not begun is not delivered again.
+ *
+ * Retries failed commits meanwhile. @returns how to end the watch.
  */
 export function watchConsumer(
   onActivity: (listener: () => void) => void,
-  assignment: Pick<Assignment, 'noProgressForMs' | 'retryCommit'>,
+  assignment: Pick<Assignment, 'noProgressForMs' | 'retryCommit' | 'revokedForMs'>,
   stalledAfterMs: number,
   onStalled: (reason: Error) => void,
 ): () => void {
+  const unjoinedMs = Math.min(stalledAfterMs, longestUnjoinedMs);
   let activeAt = performance.now();
   onActivity(() => {
     activeAt = performance.now();
   });
-  const timer = setInterval(() => {
-    if (performance.now() - activeAt >= stalledAfterMs) {
-      onStalled(new Error(`It has neither fetched nor sent a heartbeat for ${stalledAfterMs} ms`));
-    } else if (assignment.noProgressForMs() >= stalledAfterMs) {
-      onStalled(
-        new Error(`It has neither delivered nor committed anything for ${stalledAfterMs} ms, although events wait`),
-      );
-    } else {
-      assignment.retryCommit();
-    }
-  }, stalledAfterMs / 4);
+  const timer = setInterval(
+    () => {
+      const inactiveMs = performance.now() - activeAt;
+      const revokedMs = assignment.revokedForMs();
+      if (inactiveMs >= stalledAfterMs) {
+        onStalled(new Error(`It has neither fetched nor sent a heartbeat for ${stalledAfterMs} ms`));
+      } else if (assignment.noProgressForMs() >= stalledAfterMs) {
+        onStalled(
+          new Error(`It has neither delivered nor committed anything for ${stalledAfterMs} ms, although events wait`),
+        );
+      } else if (revokedMs >= unjoinedMs && inactiveMs < revokedMs) {
+        onStalled(new Error(`It has fetched for ${unjoinedMs} ms without having joined its group again`));
+      } else {
+        assignment.retryCommit();
+      }
+    },
+    Math.min(stalledAfterMs / 4, longestIntervalMs),
+  );
   return () => clearInterval(timer);
 }

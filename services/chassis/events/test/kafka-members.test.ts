@@ -5,7 +5,7 @@ import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import type { Consumer } from 'kafkajs';
 import type { Envelope } from '../src/envelope.ts';
-import { joinGroup, type MemberOptions, makeConsumer } from '../src/kafka-member.ts';
+import { joinGroup, type MemberOptions, type MemberTimes, makeConsumer } from '../src/kafka-member.ts';
 import { kafkaSetup, onKafka, testBrokers } from './support/kafka-test.ts';
 
 const child = join(import.meta.dirname, 'support/kafka-member-child.ts');
@@ -55,26 +55,21 @@ onKafka((test) => {
     });
   }
 
+  test('a consumer that fetches on after a rebalance that it did not join is replaced', async (t) => {
+    const { connect, event, topic } = await kafkaSetup(t);
+    const { taken, consumers } = await emittingMember(t, topic, { stalledAfterMs: 2_000 });
+    consumers[0]?.emit('consumer.rebalancing', {});
+    const sent = event('1');
+    await connect().publish([sent]);
+    await eventually('its event is handled', () => taken.has(sent.id));
+    t.true(consumers.length > 1);
+  });
+
   test('a failed consumer does not revoke the partitions of the one that replaced it', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
-    const taken = new Set<string>();
-    const consumers: ReturnType<typeof emittingConsumer>[] = [];
-    const member = joinGroup({
-      brokers: testBrokers,
-      groupId: `a.${topic}`,
-      topic,
-      concurrency: 4,
-      makeConsumer(options) {
-        const made = emittingConsumer(options);
-        consumers.push(made);
-        return made.consumer;
-      },
-      handle: async ({ message }) => void taken.add(message.headers?.['ce_id']?.toString() ?? ''),
-    });
-    t.teardown(() => member.stop());
+    const { taken, consumers } = await emittingMember(t, topic);
     const producer = connect();
     const sent = [event('1'), event('1')] as const;
-    await member.joined;
     consumers[0]?.emit('consumer.crash', { error: new Error('crashed') });
     await producer.publish([sent[0]]);
     await eventually('the next one has taken over', () => consumers.length === 2 && taken.has(sent[0].id));
@@ -84,6 +79,28 @@ onKafka((test) => {
     t.is(consumers.length, 2);
   });
 });
+
+/** A member that has joined, the ids of the events it has handled, and its consumers, one after another. */
+async function emittingMember(t: ExecutionContext, topic: string, times: MemberTimes = {}) {
+  const taken = new Set<string>();
+  const consumers: ReturnType<typeof emittingConsumer>[] = [];
+  const member = joinGroup({
+    ...times,
+    brokers: testBrokers,
+    groupId: `a.${topic}`,
+    topic,
+    concurrency: 4,
+    makeConsumer(options) {
+      const made = emittingConsumer(options);
+      consumers.push(made);
+      return made.consumer;
+    },
+    handle: async ({ message }) => void taken.add(message.headers?.['ce_id']?.toString() ?? ''),
+  });
+  t.teardown(() => member.stop());
+  await member.joined;
+  return { taken, consumers };
+}
 
 /** A consumer whose events a test can emit. */
 function emittingConsumer(options: MemberOptions) {
