@@ -94,9 +94,10 @@ serverTest(
     const isParsing = async () => (await readKnowledgeDocument(client, parsed)).parseStatus === 'PARSING';
     await eventually('it is parsed', isParsing);
     const back = await killed(mesh, ['knowledge-1', 'parser-1']);
-    await back();
+    // Before they are back: parser is ready when it has reached the object store, or 30 s later.
     indexing.open();
     letPass();
+    await back();
     for (const id of [indexed, parsed])
       t.like(await parsedDocument(client, id, goalMs), { parseStatus: 'READY', parseError: null });
     t.deepEqual(await mesh.settled({ timeoutMs: goalMs }), []);
@@ -111,8 +112,8 @@ serverTest(
     t.not(await model(), nextModel);
     await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
     const again = await killed(mesh, ['knowledge-1']);
-    await again();
     moving.open();
+    await again();
     await eventually('the base is moved', async () => (await model()) === nextModel, { timeoutMs: goalMs });
     t.deepEqual(await mesh.settled({ timeoutMs: goalMs }), []);
     await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
