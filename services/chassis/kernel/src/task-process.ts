@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { processorMs } from './processor-time.ts';
@@ -62,8 +63,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
   });
-  // Before it starts its threads, which inherit it.
-  if (child.pid !== undefined && niceness > 0) makeNicer(child.pid, niceness);
+  if (niceness > 0) makeNicer(child.pid, niceness);
   const ready = Promise.withResolvers<void>();
   const exited = Promise.withResolvers<void>();
   ready.promise.catch(() => undefined); // reported by the next `perform`
@@ -91,6 +91,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   child.on('message', (message: Answer | 'ready') => {
     if (message === 'ready') {
       clearTimeout(starting);
+      if (niceness > 0) makeNicer(child.pid, niceness); // and the threads that it had started before the first time
       ready.resolve();
     } else waiting?.resolve(message);
   });
@@ -150,9 +151,12 @@ function setRef(child: ChildProcess, isRef: boolean): void {
 
 const nicest = 19;
 
-function makeNicer(pid: number, by: number): void {
+/** All threads that it has by now; those it starts later inherit it. */
+function makeNicer(pid: number | undefined, by: number): void {
+  if (pid === undefined) return;
   try {
-    setPriority(pid, Math.min(nicest, getPriority() + by));
+    const threads = process.platform === 'linux' ? readdirSync(`/proc/${pid}/task`).map(Number) : [pid];
+    for (const thread of threads) setPriority(thread, Math.min(nicest, getPriority() + by));
   } catch {
     // It has ended already, or the system does not allow it.
   }
