@@ -1,6 +1,7 @@
 import type { Environment } from '@parley/kernel/config';
-import type { Database } from '@parley/postgres/database/types';
-import { serviceDatabase } from '@parley/service/service-database';
+import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
+import { openDatabase } from '@parley/postgres/database/open';
+import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import { eventually } from '@parley/testing/eventually';
 import type { ModelServer } from '@parley/testing/model-server';
 import { schemas } from '@parley/units';
@@ -38,7 +39,7 @@ const idleTimeoutMs = 60_000;
 
 /** Checks the database of a mesh and, with `KAFKA_BROKERS`, its topics. The mesh may run meanwhile. */
 export function openChecker(env: Environment) {
-  const databases = new Map(schemas.map((schema) => [schema.name, serviceDatabase(env, schema, 1)]));
+  const databases = new Map(schemas.map((schema) => [schema.name, openOf(env, schema)]));
   const database = (name: string) => databases.get(name) as Database;
   /** The work still to be done: empty once the mesh is idle. */
   async function left(): Promise<string[]> {
@@ -70,6 +71,12 @@ export function openChecker(env: Environment) {
       await Promise.all([...databases.values()].map((each) => each.close()));
     },
   };
+}
+
+/** One connection, for which the reads of all rows of a long run wait for each other. */
+function openOf(env: Environment, schema: SchemaDeclaration): Database {
+  const patience = { statementTimeoutMs: idleTimeoutMs, acquireTimeoutMs: idleTimeoutMs };
+  return openDatabase({ ...requireDatabaseUrls(env, schema.name), schema, poolSize: 1, ...patience });
 }
 
 /** The distinct problems that the invariants find. */
