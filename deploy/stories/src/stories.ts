@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { never } from '@parley/servers/testing/folder';
 import type { ExecutionContext, TestFn } from 'ava';
+import pLimit from 'p-limit';
 import { openMesh, type RunningMesh, type TestMesh } from './mesh.ts';
 import type { SharedMeshes } from './shared-meshes.ts';
 
@@ -16,6 +17,12 @@ export interface StoriesOptions {
 
 type Story = (t: ExecutionContext, mesh: TestMesh) => unknown;
 type RegisterStory = (title: string, story: Story) => void;
+
+/**
+ * Ava begins all stories at once. On a slow machine a hundred sign-ups would then keep the one process from answering anything
+ * within the timeouts of its own calls.
+ */
+const inTurn = pLimit(8);
 
 /**
  * Registers each story of a file as one test on one of the meshes that TEST_MESHES names; without it on one of the file's own.
@@ -37,7 +44,7 @@ export function stories(
     (register: TestFn | TestFn['serial'], targets = chosen) =>
     (title: string, story: Story) => {
       for (const { name, mesh } of targets)
-        register(`${name}: ${title}`, async (t) => void (await story(t, await mesh())));
+        register(`${name}: ${title}`, (t) => inTurn(async () => void (await story(t, await mesh()))));
     };
   return Object.assign(registerWith(test), { serial: registerWith(test.serial), each: registerWith(test, meshes) });
 }

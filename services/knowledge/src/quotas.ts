@@ -21,7 +21,6 @@ interface CacheEntry {
 export const bytesPerMb = 2 ** 20;
 
 const cacheTtlMs = 1_000;
-const identityTimeoutMs = 3_000;
 
 /** Asks identity at most once per second and tenant. Failures are not kept. */
 export function tenantQuotas(
@@ -34,7 +33,7 @@ export function tenantQuotas(
 
   async function ask(caller: TenantCaller): Promise<Quotas> {
     const { tenantId } = caller;
-    const { quotas, suspended } = await identity.getTenant({ tenantId }, { caller, timeoutMs: identityTimeoutMs });
+    const { quotas, suspended } = await identity.getTenant({ tenantId }, { caller });
     if (suspended) throw forbidden('The tenant is suspended', 'TENANT_SUSPENDED');
     if (!quotas) throw unavailable("The tenant's quotas are not known yet");
     const { knowledgeBases, chunks, storageMb } = quotas;
