@@ -12,9 +12,7 @@ export function spendMetrics(
   metrics.gauge(
     'parley_spend_month_usd',
     'Spend of all tenants on models this month (UTC), reserved included, in USD',
-    () =>
-      // A scrape must not fail in an outage of the database, which readiness reports.
-      database.transactShared((db) => platformStore(db).monthlySpendUsd()).catch(() => Number.NaN),
+    () => database.transactShared((db) => platformStore(db).monthlySpendUsd()),
   );
   const ceilingUsd = settings.platformMonthlyCeilingUsd ?? Number.POSITIVE_INFINITY;
   metrics.gauge('parley_spend_ceiling_usd', 'PLATFORM_MONTHLY_CEILING_USD; +Inf without it', () => ceilingUsd);

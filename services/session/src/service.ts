@@ -25,8 +25,7 @@ export const session = service(sessionDeclaration, {
       'From the start of a turn to the first piece of its reply',
     );
     metrics.gauge('parley_session_turns_waiting', 'Turns that wait, of all sessions', () =>
-      // A scrape must not fail with the database; readiness reports that.
-      countWaitingTurns(database).catch(() => Number.NaN),
+      countWaitingTurns(database),
     );
     return {
       database,

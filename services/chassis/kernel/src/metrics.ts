@@ -1,10 +1,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { within } from './timers.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 const tokenBuckets = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+
+/** A gauge that takes longer to read, in ms, is missing from the exposition, which has all others. */
+const readMs = 1_000;
 
 /** The values of a metric's labels, by name. */
 export type Labels = Record<string, string>;
@@ -32,13 +36,25 @@ export function createMetrics(unit: string) {
       const counter = new Counter({ name, help, labelNames, registers: [registry] });
       return { add: (labels: Labels = {}, amount = 1) => counter.inc(labels, amount) };
     },
+    /** A gauge has no value while `read` fails or takes longer than a second, as while the database that it asks does not answer. */
     gauge(name: string, help: string, read: () => number | Promise<number>): void {
+      let reading: Promise<number> | undefined;
       new Gauge({
         name,
         help,
         registers: [registry],
         async collect() {
-          this.set(await read());
+          this.remove();
+          // One at a time, so that scrapes do not take one connection of a pool after another while the database hangs.
+          reading ??= Promise.resolve()
+            .then(read)
+            .finally(() => {
+              reading = undefined;
+            });
+          await within(readMs, name, reading).then(
+            (value) => this.set(value),
+            () => undefined,
+          );
         },
       });
     },

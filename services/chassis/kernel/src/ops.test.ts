@@ -63,11 +63,30 @@ test('a check that hangs delays no metrics', async (t) => {
   t.regex(await (await get('/metrics')).text(), /^parley_ready\{unit="test"\} 0$/mu);
 });
 
-test('metrics that cannot be collected are 500', async (t) => {
+test('a gauge that fails or hangs is missing from metrics, which have all others', async (t) => {
   const { metrics, get } = await served(t);
-  metrics.gauge('test_value', 'A value', () => Promise.reject(new Error('unknown')));
-  t.is((await get('/metrics')).status, 500);
-  t.is((await get('/healthz')).status, 200);
+  let reads = 0;
+  const hangs = Promise.withResolvers<number>();
+  const fails = () => Promise.reject(new Error('no database'));
+  const throws = () => {
+    throw new Error('a bug');
+  };
+  const values = [() => 7, fails, throws, () => hangs.promise];
+  metrics.gauge('test_broken', 'A value', () => values[reads++]?.() ?? 8);
+  metrics.gauge('test_sound', 'Another value', () => 1);
+  const broken = async () => {
+    const text = await (await get('/metrics')).text();
+    t.true(text.includes('test_sound{unit="test"} 1'), text);
+    return /^test_broken.*$/mu.exec(text)?.[0];
+  };
+  t.is(await broken(), 'test_broken{unit="test"} 7');
+  t.is(await broken(), undefined, 'it fails');
+  t.is(await broken(), undefined, 'it throws');
+  t.is(await broken(), undefined, 'it hangs');
+  t.is(await broken(), undefined, 'it still hangs');
+  t.is(reads, 4, 'and is not asked again meanwhile');
+  hangs.resolve(9);
+  t.is(await broken(), 'test_broken{unit="test"} 8');
 });
 
 test('a server on an IPv6 address announces a URL that reaches it', async (t) => {

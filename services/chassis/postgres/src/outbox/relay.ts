@@ -137,12 +137,10 @@ export function outboxRelay({
     signal.raise();
   }
 
-  metrics?.gauge('parley_outbox_oldest_seconds', 'Age of the oldest event that waits to be published', () =>
-    // A scrape must not fail in an outage of the database, which readiness reports.
-    oldestEventAgeMs(database).then(
-      (ageMs) => ageMs / 1000,
-      () => Number.NaN,
-    ),
+  metrics?.gauge(
+    'parley_outbox_oldest_seconds',
+    'Age of the oldest event that waits to be published',
+    async () => (await oldestEventAgeMs(database)) / 1000,
   );
 
   return {
