@@ -121,7 +121,7 @@ export const dashboards: Record<string, Dashboard> = {
         description: 'The worst process of each unit. Idle ones have 0.02 s; above 0.1 s it has too little CPU.',
       },
       {
-        title: 'Models that are not asked now',
+        title: 'Models that do not answer',
         unit: 'short',
         queries: {
           [`max by (gen_ai_provider_name, gen_ai_request_model) (parley_agent_model_kept_out{${here}})`]:

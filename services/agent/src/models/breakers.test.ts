@@ -29,7 +29,7 @@ test.serial('it opens after failures in a row, and lets one call through when it
   t.false(breaker.isOpen, 'a success in between starts the count anew');
   await t.throwsAsync(breaker.run(failing('timedOut', true)));
   t.true(breaker.isOpen);
-  t.deepEqual(breakers.open(), [place]);
+  t.deepEqual(breakers.failing(), [place]);
 
   pass();
   const trial = Promise.withResolvers<string>();
@@ -39,6 +39,28 @@ test.serial('it opens after failures in a row, and lets one call through when it
   t.is(await running, 'back');
   t.false(breaker.isOpen);
 });
+
+test.serial(
+  'a model is failing until it answers, however seldom it is asked, and for half an hour at most',
+  async (t) => {
+    const breakers = createBreakers({ failures: 1, openMs });
+    const breaker = breakers.of(place);
+    for (const outcome of ['failed', 'timedOut'] as const) {
+      await t.throwsAsync(breaker.run(failing(outcome, true)));
+      now += 29 * 60_000;
+      t.false(breaker.isOpen, 'a call is let through');
+      t.deepEqual(breakers.failing(), [place], 'which shows that metrics and alerts go on');
+    }
+    now += 60_000;
+    t.deepEqual(breakers.failing(), [], 'nobody asks it any more');
+    await breaker.run(async () => 'answer');
+    await t.throwsAsync(breaker.run(failing('failed', true)));
+    t.deepEqual(breakers.failing(), [place]);
+    pass();
+    await breaker.run(async () => 'answer');
+    t.deepEqual(breakers.failing(), [], 'it has answered');
+  },
+);
 
 test.serial('a trial that fails opens it again', async (t) => {
   const breaker = createBreakers({ failures: 1, openMs }).of(place);
@@ -110,7 +132,7 @@ test.serial('of many models the least recently used are forgotten, unless they a
     t.is(of('first'), first);
   }
   t.not(of('second'), second);
-  t.deepEqual(breakers.open(), [{ ...place, modelId: 'out' }]);
+  t.deepEqual(breakers.failing(), [{ ...place, modelId: 'out' }]);
 });
 
 test.serial('what a tenant has asked wrongly counts for nothing', async (t) => {

@@ -13,6 +13,8 @@ export interface BreakerOptions {
 export interface Breaker {
   /** Whether no call is let through now: it is open, its one trial call is running, or the provider asked to wait. */
   readonly isOpen: boolean;
+  /** Whether it is open, or was last and no call has succeeded since; half an hour after it opened that is over. */
+  readonly isFailing: boolean;
   readonly lastFailure: ModelErrorKind | undefined;
   /**
    * Runs a call up to its first output. A failure that is not retryable, such as a refused request, does not count; nor does a caller
@@ -24,6 +26,8 @@ export interface Breaker {
 /** The longest `Retry-After` that keeps a model out. */
 const longestPauseMs = 60_000;
 const mostKnown = 500;
+/** How long a model that nobody asks any more is said to fail, so that an alert about it ends. */
+const failingMs = 30 * 60_000;
 
 export type Breakers = ReturnType<typeof createBreakers>;
 
@@ -47,8 +51,8 @@ export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions
       known.set(key, { model: { providerId, modelId }, breaker });
       return breaker;
     },
-    open() {
-      return [...known.values()].filter(({ breaker }) => breaker.isOpen).map(({ model }) => model);
+    failing() {
+      return [...known.values()].filter(({ breaker }) => breaker.isFailing).map(({ model }) => model);
     },
   };
 }
@@ -75,11 +79,18 @@ function breakerOf(failures: number, openMs: number): Breaker {
     pausedUntilMs = Date.now() + Math.min(error.retryAfterMs, longestPauseMs);
   };
 
+  const isOpen = () => {
+    const now = Date.now();
+    if (now < pausedUntilMs || circuit.state === CircuitState.HalfOpen) return true;
+    return circuit.state === CircuitState.Open && now < openUntilMs;
+  };
+
   return {
     get isOpen() {
-      const now = Date.now();
-      if (now < pausedUntilMs || circuit.state === CircuitState.HalfOpen) return true;
-      return circuit.state === CircuitState.Open && now < openUntilMs;
+      return isOpen();
+    },
+    get isFailing() {
+      return isOpen() || (circuit.state === CircuitState.Open && Date.now() < openUntilMs - openMs + failingMs);
     },
     get lastFailure() {
       return lastFailure;

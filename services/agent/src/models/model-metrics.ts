@@ -10,7 +10,7 @@ type Place = Pick<Model, 'providerId' | 'modelId'>;
 const place = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'];
 
 /** @param configured by the operator. The others, which tenants name, are one in the labels, so that their number is bounded. */
-export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'open'>, configured: readonly Place[]) {
+export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'failing'>, configured: readonly Place[]) {
   const known = new Set(configured.map(nameOf));
   const labelled = ({ providerId, modelId }: Place): Place =>
     known.has(nameOf({ providerId, modelId })) ? { providerId, modelId } : { providerId, modelId: 'other' };
@@ -42,9 +42,9 @@ export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'open'>,
   ]);
   metrics.states(
     'parley_agent_model_kept_out',
-    'Models that are not asked now, because they failed or limit requests',
+    'Models that failed and have not answered since, or limit requests, and are asked once in a while or not at all',
     ['gen_ai_provider_name', 'gen_ai_request_model'],
-    () => breakers.open().map((model) => modelLabels(model)),
+    () => breakers.failing().map((model) => modelLabels(model)),
   );
 
   return {
