@@ -115,6 +115,12 @@ export const dashboards: Record<string, Dashboard> = {
         description: 'Read its log for events that fail; if there are none, raise its maxReplicas.',
       },
       {
+        title: 'Partitions that consumers hold',
+        unit: 'short',
+        queries: { [`sum by (unit, topic) (parley_consumer_partitions{${here}})`]: '{{unit}} {{topic}}' },
+        description: 'At 0 nobody reads the topic, and what waits there is not counted: see the brokers and its log.',
+      },
+      {
         title: 'Delay of event loops, p99',
         unit: 's',
         queries: { [`max by (unit) (nodejs_eventloop_lag_p99_seconds{${here}})`]: '{{unit}}' },

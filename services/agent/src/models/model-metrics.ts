@@ -40,11 +40,11 @@ export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'failing
     'gen_ai_request_model',
     'operation',
   ]);
-  metrics.states(
+  metrics.gauges(
     'parley_agent_model_kept_out',
     'Models that failed and have not answered since, or limit requests, and are asked once in a while or not at all',
     ['gen_ai_provider_name', 'gen_ai_request_model'],
-    () => breakers.failing().map((model) => modelLabels(model)),
+    () => breakers.failing().map((model) => ({ labels: modelLabels(model), value: 1 })),
   );
 
   return {

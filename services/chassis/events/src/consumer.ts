@@ -30,8 +30,8 @@ export interface EventConsumerOptions<Payloads>
   /** The service's database. While it does not answer, no event goes to the dead letters. */
   database?: { ping(): Promise<void> };
   log: Logger;
-  /** Gets `parley_consumer_lag` and `parley_events_given_up_total`. */
-  metrics?: Pick<Metrics, 'gauge' | 'counter'> | undefined;
+  /** Gets `parley_consumer_lag`, `parley_consumer_partitions` and `parley_events_given_up_total`. */
+  metrics?: Pick<Metrics, 'gauge' | 'gauges' | 'counter'> | undefined;
 }
 
 const tracer = trace.getTracer('parley.events');
@@ -79,6 +79,12 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     'parley_consumer_lag',
     'Stored events that this process has yet to handle',
     () => subscription?.lag?.() ?? 0,
+  );
+  metrics?.gauges(
+    'parley_consumer_partitions',
+    'Partitions of a topic that this process holds; 0 is usual where there are more processes than partitions',
+    ['topic'],
+    () => [...(subscription?.partitions?.() ?? [])].map(([topic, value]) => ({ labels: { topic }, value })),
   );
 
   const givenUp = metrics?.counter('parley_events_given_up_total', 'Events that went to the dead letters');

@@ -59,6 +59,11 @@ export interface Subscription {
   stop(): Promise<void>;
   /** How many stored events the member has yet to handle, as far as it knows. Undefined where no broker stores events. */
   lag?(): number;
+  /**
+   * How many partitions of each topic the member holds: none during a rebalance, and where its group has more members than there are
+   * partitions. Undefined where no broker stores events.
+   */
+  partitions?(): ReadonlyMap<string, number>;
 }
 
 /** The topic that keeps the events of `topic` that a group could not handle. */

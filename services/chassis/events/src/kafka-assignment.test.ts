@@ -140,3 +140,15 @@ test('a failed commit can be retried', async (t) => {
   await eventually('it is committed', () => committed.get(0) === '1');
   t.is(assignment.noProgressForMs(), 0);
 });
+
+test('it says how many partitions it holds: those without events too, and none from a revocation on', (t) => {
+  const { assignment } = setup(t, { handle: async () => undefined });
+  const sizes = [assignment.size()];
+  for (const partitions of [[0, 1, 2], []]) {
+    assignment.assign(partitions);
+    sizes.push(assignment.size());
+  }
+  assignment.assign([1]);
+  assignment.revoke();
+  t.deepEqual([...sizes, assignment.size()], [0, 3, 0, 0]);
+});

@@ -26,6 +26,8 @@ interface Generation {
   partitions: Map<number, HeldPartition>;
   commit?: EachBatchPayload['commitOffsetsIfNecessary'];
   committing: Promise<void> | undefined;
+  /** How many partitions it has been assigned, also those without events yet. */
+  assigned: number;
 }
 
 interface HeldPartition {
@@ -51,7 +53,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
   const inProgress = new Set<Promise<unknown>>();
   let running = 0;
   let progressAt = performance.now();
-  let current = newGeneration();
+  let current = newGeneration(0);
 
   function markProgress(): void {
     progressAt = performance.now();
@@ -146,7 +148,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     /** The group has assigned partitions again: events that had not begun are delivered again, here or elsewhere. */
     assign(partitions: number[]): void {
       revoke();
-      current = newGeneration();
+      current = newGeneration(partitions.length);
       queue.reserve(partitions.map(String));
       markProgress();
     },
@@ -168,6 +170,8 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
       await within(commitMs, 'Committing', commit(current)).catch(() => undefined); // uncommitted, it is delivered again
     },
     lag: () => lagOf(current),
+    /** How many partitions it holds. */
+    size: () => (current.revoked.signal.aborted ? 0 : current.assigned),
     /** Commits offsets whose commit has failed. */
     retryCommit: (): void => void commit(current),
     /** How long ago, in ms, the partitions were revoked without being assigned again since; else 0. */
@@ -191,6 +195,6 @@ function dueOf({ partitions }: Generation) {
   });
 }
 
-function newGeneration(): Generation {
-  return { revoked: new AbortController(), partitions: new Map(), committing: undefined };
+function newGeneration(assigned: number): Generation {
+  return { revoked: new AbortController(), partitions: new Map(), committing: undefined, assigned };
 }

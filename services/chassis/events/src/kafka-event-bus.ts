@@ -75,7 +75,11 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
       };
       stops.add(stop);
 
-      const subscribed = { stop, lag: () => members.reduce((sum, member) => sum + member.lag(), 0) };
+      const subscribed = {
+        stop,
+        lag: () => members.reduce((sum, member) => sum + member.lag(), 0),
+        partitions: () => new Map(members.map((member) => [member.topic, member.partitions()])),
+      };
       if (joinTimeoutMs === 0) return subscribed;
       const joined = Promise.all(members.map((member) => member.joined));
       await within(joinTimeoutMs, 'Joining', joined).catch(() =>

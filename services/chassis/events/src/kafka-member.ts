@@ -105,10 +105,13 @@ export function joinGroup(options: MemberOptions) {
   }
 
   return {
+    topic,
     /** Resolves at the first assignment of partitions. */
     joined: joined.promise,
     /** How many events of its partitions are stored and not yet handled. */
     lag: () => assignment.lag(),
+    /** How many partitions it holds. */
+    partitions: () => assignment.size(),
     /** Begins no more events, waits for running handlers, commits and leaves the group. */
     async stop(): Promise<void> {
       stopping.abort();

@@ -154,3 +154,20 @@ test('an event goes to the dead letters only while the database of its consumer 
   t.is(attempts, 19 + 5);
   t.is(letters[0]?.attempts, 5);
 });
+
+test('metrics have the partitions of each topic that it holds, from start on', async (t) => {
+  const { log } = setup();
+  const metrics = createMetrics('greeter');
+  const partitions = () => new Map([['greeted', 0]]);
+  const part = eventConsumer({
+    bus: { ...setup().bus, subscribe: async () => ({ stop: async () => undefined, partitions }) },
+    group: 'greeter',
+    log,
+    metrics,
+    handlers: { 'person.greeted.v1': { topic: 'greeted', decode, handle: async () => undefined } },
+  });
+  const held = async () => /^parley_consumer_partitions\{.*$/mu.exec(await metrics.registry.metrics())?.[0];
+  t.is(await held(), undefined);
+  await part.start();
+  t.is(await held(), 'parley_consumer_partitions{topic="greeted",unit="greeter"} 0');
+});

@@ -12,7 +12,7 @@ import { kafkaProducer } from '../src/kafka-producer.ts';
 import { makeTopics } from '../src/kafka-topics.ts';
 import { usualRetentionMs } from '../src/topics.ts';
 import { kafkaNetwork } from './support/kafka-network.ts';
-import { testBrokers as brokers, kafkaSetup, onKafka } from './support/kafka-test.ts';
+import { testBrokers as brokers, kafkaSetup, onKafka, partitions } from './support/kafka-test.ts';
 
 onKafka((test) => {
   test('unknown headers are ignored, and a message that is not an event goes to the dead letters', async (t) => {
@@ -307,6 +307,7 @@ onKafka((test) => {
     t.true(performance.now() - stoppedAt < 9_500, 'before the session times out');
     t.deepEqual(first, [done.id]);
     t.is(next.lag?.(), 0);
+    t.deepEqual([...(next.partitions?.() ?? [])], [[topic, partitions]]);
   });
 
   test('a partition with many events in progress is paused and resumed', async (t) => {

@@ -58,8 +58,8 @@ export function createMetrics(unit: string) {
         },
       });
     },
-    /** A gauge that is 1 for each of the labels that `read` returns, and else has no value. */
-    states(name: string, help: string, labelNames: string[], read: () => Labels[]): void {
+    /** A gauge that has the values that `read` returns, and no others. */
+    gauges(name: string, help: string, labelNames: string[], read: () => { labels: Labels; value: number }[]): void {
       new Gauge({
         name,
         help,
@@ -67,7 +67,7 @@ export function createMetrics(unit: string) {
         registers: [registry],
         collect() {
           this.reset();
-          for (const labels of read()) this.set(labels, 1);
+          for (const { labels, value } of read()) this.set(labels, value);
         },
       });
     },
