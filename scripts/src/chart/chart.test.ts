@@ -24,7 +24,6 @@ const drainSeconds = longestStopMs / 1_000;
 /** How long CoreDNS keeps answers, as most clusters have it. */
 const dnsSeconds = 30;
 const encrypted = { 'tls.authorities.configMap': 'company-ca', 'tls.mesh.secret': 'parley-mesh' };
-const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
 
 chartTest('the chart passes strict linting with each example', async (t) => {
   for (const example of ['small', 'production']) {
@@ -229,20 +228,6 @@ chartTest('a hook may take as long as a migration, or as an operator says', asyn
     ofKind(await render('small', set), 'Job').map(({ spec }) => spec.activeDeadlineSeconds);
   for (const seconds of await secondsOf({})) t.true(seconds > statementTimeoutMs / 1_000, `${seconds} s`);
   t.deepEqual(await secondsOf({ 'migrations.deadlineSeconds': 7_200 }), [7_200, 7_200]);
-});
-
-chartTest('Kafka consumers are scaled by the groups and topics that they have, and turns by a metric', async (t) => {
-  const scaled = ofKind(await render('production'), 'ScaledObject').map((each) => {
-    const triggers = each.spec.triggers.map(({ metadata }) => metadata.consumerGroup ?? metadata.query ?? 'cpu');
-    return [unitOf(each), ...triggers].join(' ');
-  });
-  const running = 'sum(parley_session_turns_running{namespace="parley"})';
-  t.deepEqual(sorted(scaled), [
-    `agent cpu ${running}`,
-    'evaluation cpu evaluation.session-ended',
-    'parser cpu parser.document-uploaded',
-    `session cpu session.tenant-deleted ${running}`,
-  ]);
 });
 
 test('every value is explained where it stands', (t) => {

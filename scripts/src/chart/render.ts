@@ -42,7 +42,10 @@ export interface Spec extends PodSpec {
   template: { spec: PodSpec };
   activeDeadlineSeconds: number;
   scaleTargetRef: { name: string };
-  triggers: { metadata: { consumerGroup?: string; query?: string } }[];
+  triggers: { type: string; metadata: Record<string, string>; authenticationRef?: { name: string } }[];
+  env?: AuthenticationRef[];
+  secretTargetRef?: AuthenticationRef[];
+  configMapTargetRef?: AuthenticationRef[];
   policyTypes: string[];
   clusterIP?: string;
   ports: [{ port: number; targetPort: string }];
@@ -51,6 +54,13 @@ export interface Spec extends PodSpec {
   groups: { rules: Alert[] }[];
   externalTrafficPolicy?: string;
   loadBalancerSourceRanges?: string[];
+}
+
+/** Where KEDA has a parameter of a trigger from. */
+interface AuthenticationRef {
+  parameter: string;
+  name: string;
+  key?: string;
 }
 
 interface PodSpec {
