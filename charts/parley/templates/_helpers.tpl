@@ -52,14 +52,19 @@ runAsGroup: 10001
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* Fails where `config` has a name that no unit reads, or a secret. */}}
+{{/*
+Fails where `config` has a secret, or a name that would be dropped because none of `units` takes it.
+*/}}
 {{- define "parley.checkConfig" -}}
 {{- $known := .known }}
 {{- $path := .path }}
+{{- $taken := list }}
+{{- range .units }}{{ $taken = concat $taken .settings }}{{ end }}
+{{- $nobody := ternary (printf "%s does not read it" (first .units).name) "no unit reads it" (eq (len .units) 1) }}
 {{- range $name, $_ := .config }}
-{{- $known := get $known $name }}
-{{- if and (not $known) (not (hasPrefix "OTEL_" $name)) }}{{ fail (printf "%s.%s: no unit reads it, or the chart sets it" $path $name) }}{{ end }}
-{{- if and $known $known.secret }}{{ fail (printf "%s.%s: is a secret, which belongs into the Secret that existingSecret names" $path $name) }}{{ end }}
+{{- if (get $known $name | default dict).secret }}{{ fail (printf "%s.%s: is a secret, which belongs into the Secret that existingSecret names" $path $name) }}{{ end }}
+{{- $isOpenTelemetry := and (hasPrefix "OTEL_" $name) (ne $name "OTEL_SERVICE_NAME") }}
+{{- if not (or (has $name $taken) $isOpenTelemetry) }}{{ fail (printf "%s.%s: %s, or the chart sets it" $path $name $nobody) }}{{ end }}
 {{- end }}
 {{- end }}
 

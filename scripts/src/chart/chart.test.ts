@@ -157,6 +157,10 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ 'config.OTEL_EXPORTER_OTLP_HEADERS': 'authorization=secret' }, /config\.OTEL_\w+_HEADERS: is a secret/],
     [{ 'units.agent.env.REDIS_URL': 'redis://secret' }, /units\.agent\.env\.REDIS_URL: is a secret/],
     [{ 'config.KAFKA_BROKER': 'typo' }, /config\.KAFKA_BROKER: no unit reads it/],
+    [{ 'config.OTEL_SERVICE_NAME': 'own' }, /config\.OTEL_SERVICE_NAME: no unit reads it, or the chart sets it/],
+    [{ 'config.GATEWAY_PORT': 80 }, /config\.GATEWAY_PORT: no unit reads it, or the chart sets it/],
+    [{ 'defaults.env.KAFKA_BROKER': 'typo' }, /defaults\.env\.KAFKA_BROKER: no unit reads it/],
+    [{ 'units.agent.env.PARSER_CONCURRENCY': 2 }, /units\.agent\.env\.PARSER_CONCURRENCY: agent does not read it/],
     [{ config: { KAFKA_BROKERS: 'k:9092' } }, /config\.RESET_URL is required/],
     [{ 'defaults.replicas': 1 }, /replicas/],
     [{ terminationGracePeriodSeconds: 20 }, /terminationGracePeriodSeconds/],
@@ -202,6 +206,21 @@ chartTest('doctor gets what each unit gets, and reaches what any of them reaches
   }
   const processes = ['gateway', 'parser', 'knowledge'].map((name) => installation[name].processes);
   t.deepEqual(processes, [40 + 1, 3 + 1, 12 + 1], 'the most that there may be, and one that an upgrade adds');
+});
+
+chartTest('hooks get what all units get: a value of defaults.env goes before config', async (t) => {
+  const manifests = await render('small', {
+    'defaults.env': { KAFKA_BROKERS: 'own:9093', KAFKA_TLS: true },
+    ingress: { enabled: true, hosts: ['a.test'] },
+    'config.TRUSTED_PROXIES': '',
+    'defaults.env.TRUSTED_PROXIES': '10.244.0.0/16',
+  });
+  const topics = ofKind(manifests, 'Job').find((job) => unitOf(job) === 'topics');
+  const env = topics?.spec.template.spec.containers[0].env ?? [];
+  const { KAFKA_BROKERS, KAFKA_TLS } = environmentOf(manifests, 'parser').data;
+  t.deepEqual([KAFKA_BROKERS, KAFKA_TLS], ['own:9093', 'true']);
+  for (const [name, value] of Object.entries({ KAFKA_BROKERS, KAFKA_TLS }))
+    t.is(env.find((each) => each.name === name)?.value, value);
 });
 
 chartTest('a load balancer keeps the addresses of clients, unless an operator says otherwise', async (t) => {
