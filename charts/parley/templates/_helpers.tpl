@@ -53,7 +53,8 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-Fails where `config` has a secret, or a name that would be dropped because none of `units` takes it.
+Fails where `config` has a secret, or a name that would be dropped because none of `units` takes it. Of OpenTelemetry's own variables,
+which all units take, those that carry a credential are refused.
 */}}
 {{- define "parley.checkConfig" -}}
 {{- $known := .known }}
@@ -62,7 +63,7 @@ Fails where `config` has a secret, or a name that would be dropped because none 
 {{- range .units }}{{ $taken = concat $taken .settings }}{{ end }}
 {{- $nobody := ternary (printf "%s does not read it" (first .units).name) "no unit reads it" (eq (len .units) 1) }}
 {{- range $name, $_ := .config }}
-{{- if (get $known $name | default dict).secret }}{{ fail (printf "%s.%s: is a secret, which belongs into the Secret that existingSecret names" $path $name) }}{{ end }}
+{{- if or (get $known $name | default dict).secret (regexMatch "^OTEL_.*(HEADERS|PASSWORD)$" $name) }}{{ fail (printf "%s.%s: is a secret, which belongs into the Secret that existingSecret names" $path $name) }}{{ end }}
 {{- $isOpenTelemetry := and (hasPrefix "OTEL_" $name) (ne $name "OTEL_SERVICE_NAME") }}
 {{- if not (or (has $name $taken) $isOpenTelemetry) }}{{ fail (printf "%s.%s: %s, or the chart sets it" $path $name $nobody) }}{{ end }}
 {{- end }}

@@ -156,6 +156,8 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ 'config.MESH_KEY': 'secret' }, /config\.MESH_KEY: is a secret/],
     [{ 'config.OTEL_EXPORTER_OTLP_HEADERS': 'authorization=secret' }, /config\.OTEL_\w+_HEADERS: is a secret/],
     [{ 'units.agent.env.REDIS_URL': 'redis://secret' }, /units\.agent\.env\.REDIS_URL: is a secret/],
+    [{ 'config.OTEL_EXPORTER_OTLP_METRICS_HEADERS': 'a=secret' }, /config\.OTEL_\w+_METRICS_HEADERS: is a secret/],
+    [{ 'units.agent.env.OTEL_EXPORTER_OTLP_LOGS_HEADERS': 'a=secret' }, /units\.agent\.env\.OTEL_\w+: is a secret/],
     [{ 'config.KAFKA_BROKER': 'typo' }, /config\.KAFKA_BROKER: no unit reads it/],
     [{ 'config.OTEL_SERVICE_NAME': 'own' }, /config\.OTEL_SERVICE_NAME: no unit reads it, or the chart sets it/],
     [{ 'config.GATEWAY_PORT': 80 }, /config\.GATEWAY_PORT: no unit reads it, or the chart sets it/],
