@@ -1,13 +1,13 @@
 import { text } from 'node:stream/consumers';
-import { adminCommand } from './admin/admin-command.ts';
-import { adminOptions, mostWords, typedAdmin } from './admin/admin-options.ts';
-import { adminCommands } from './admin/commands.ts';
+import { adminCommand } from '@parley/commands/admin/admin-command';
+import { adminOptions, mostWords, typedAdmin } from '@parley/commands/admin/admin-options';
+import { adminCommandList } from '@parley/commands/admin/commands';
 import { readOptions } from './read-options.ts';
+import { lookupOnMachine } from './rpc/local-mesh.ts';
 
-const list = adminCommands.map(([typed, , does]) => `  scripts/admin ${typed.padEnd(32)}${does}\n`).join('');
 const usage = `What operators do with tenants and users.
 
-${list}
+${adminCommandList('scripts/admin')}
   --as NAME   who you are, for the audit; without it the user of the operating system
   --json      answers as protobuf's JSON, as protos/parley/identity/v1/admin.proto has them, and errors as scripts/rpc has them
 
@@ -28,5 +28,5 @@ if (typed.positionals.length === 0) {
 } else {
   const { env, stdin, stdout, stderr } = process;
   const terminal = { stdout, stderr, read: () => text(stdin) };
-  process.exitCode = await adminCommand(typed, env, terminal, enough.signal);
+  process.exitCode = await adminCommand(typed, { env, lookup: lookupOnMachine, terminal, signal: enough.signal });
 }

@@ -96,7 +96,7 @@ OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
 {{- end }}
 {{- range $unit.uses }}
 {{- if eq .endpoint "rpc" }}
-{{ .setting }}: "{{ $name }}-{{ .unit }}-rpc.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "rpc" }}"
+{{ .setting }}: {{ include "parley.rpcAddress" (dict "root" $root "unit" .unit) | quote }}
 {{- else }}
 {{ .setting }}: "http{{ if $mesh }}s{{ end }}://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
 {{- end }}
@@ -113,6 +113,24 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{- range $unit.required }}
 {{- if and (has . $unit.settings) (not (hasKey $config .)) }}{{ fail (printf "config.%s is required: %s" . (get $known .).meaning) }}{{ end }}
 {{- end }}
+{{- end }}
+
+{{/* How Kafka is reached by what is no unit, as lines of a list. */}}
+{{- define "parley.kafkaEnv" -}}
+{{- $config := mergeOverwrite (deepCopy .Values.config) (deepCopy .Values.defaults.env) }}
+- { name: KAFKA_BROKERS, value: {{ required "config.KAFKA_BROKERS is required" $config.KAFKA_BROKERS | quote }} }
+{{- range $setting := list "KAFKA_TLS" "KAFKA_SASL_MECHANISM" "KAFKA_USERNAME" }}
+{{- if hasKey $config $setting }}
+- { name: {{ $setting }}, value: {{ include "parley.text" (get $config $setting) | quote }} }
+{{- end }}
+{{- end }}
+- name: KAFKA_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ .Values.existingSecret }}, key: KAFKA_PASSWORD, optional: true } }
+{{- end }}
+
+{{/* The address of a unit's gRPC. */}}
+{{- define "parley.rpcAddress" -}}
+{{ include "parley.name" .root }}-{{ .unit }}-rpc.{{ .root.Release.Namespace }}.svc:{{ include "parley.port" "rpc" }}
 {{- end }}
 
 {{/* The variable by which Node reads private authorities, as a line of a ConfigMap or of a list. */}}

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { topicsCommand } from '@parley/commands/topics-command';
 import { kafkaEventBus } from '@parley/events/kafka-event-bus';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-command.ts';
+import { topicsCommand } from './topics-command.ts';
 
 const { TEST_KAFKA_BROKERS: KAFKA_BROKERS = '' } = process.env;
 const env = { KAFKA_BROKERS };

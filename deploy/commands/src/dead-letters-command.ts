@@ -11,6 +11,33 @@ export interface DeadLetterRequest {
   all: boolean;
 }
 
+/** As `parseArgs` takes them. */
+export const deadLetterOptions = {
+  group: { type: 'string' },
+  id: { type: 'string' },
+  all: { type: 'boolean' },
+} as const;
+
+export const deadLettersUsage = `  TOPIC           the topic of the events, e.g. session-ended
+  --group GROUP   only what this consumer gave up, e.g. evaluation
+  --id ID         only the event of this id
+  --all           also those that were replayed
+  KAFKA_BROKERS   host:port of one broker or more, separated by commas
+
+A replayed event goes to the group that gave it up and to no other: those had it already. It comes after what that group
+has taken meanwhile, so mend the consumer first, and think of what has happened since. It is marked as replayed and not
+sent twice; where a replay is cut short between the two it may be, and the consumer's inbox takes it once.
+`;
+
+/** What was typed; undefined where it is no request. */
+export function typedDeadLetters(
+  [action, topic, ...more]: string[],
+  { all = false, ...chosen }: { group?: string | undefined; id?: string | undefined; all?: boolean | undefined },
+): DeadLetterRequest | undefined {
+  if ((action !== 'list' && action !== 'replay') || topic === undefined || more.length > 0) return undefined;
+  return { action, topic, all, ...chosen };
+}
+
 /** Does what is asked, and says which letters that was about. */
 export async function deadLettersCommand(request: DeadLetterRequest, env: Environment, say: (line: string) => void) {
   const { action, topic, group, id, all } = request;

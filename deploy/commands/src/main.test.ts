@@ -18,8 +18,22 @@ test('the image of the commands has doctor, with the exit codes of scripts/docto
   t.regex(stdout, /WRONG .*redis\.refused: .*127\.0\.0\.1:1/u);
 });
 
+test('the image of the commands has what operators do, with the settings alone', (t) => {
+  const asked = commands('admin', 'tenants', '--as', 'ada');
+  t.is(asked.status, 1, asked.stderr);
+  t.regex(asked.stderr, /\(UNAVAILABLE\)/u);
+  const nameless = commands('admin', 'suspend-tenant', '--as', 'ada');
+  t.is(nameless.status, 2);
+  t.regex(nameless.stderr, /suspend-tenant TENANT/u);
+  const unread = commands('dead-letters', 'list', 'session-ended', '--group', 'evaluation');
+  t.is(unread.status, 1);
+  t.regex(unread.stderr, /127\.0\.0\.1:1/u);
+});
+
 test('wrong arguments are shown how it is used', (t) => {
   const { status, stderr } = commands('migrate', '--replication', '3');
   t.is(status, 2);
   t.regex(stderr, /migrate .*\n.*topics .*\n.*doctor /u);
+  for (const args of [['admin'], ['dead-letters', 'replay'], ['dead-letters', 'drop', 'session-ended']])
+    t.like(commands(...args), { status: 2, stderr }, args.join(' '));
 });

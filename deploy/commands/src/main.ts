@@ -1,18 +1,33 @@
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { doctorCommand, doctorOptions, doctorUsage } from '@parley/doctor/command';
 import { schemas, topics } from '@parley/units';
+import { adminCommand } from './admin/admin-command.ts';
+import { adminOptions, typedAdmin } from './admin/admin-options.ts';
+import { adminCommandList } from './admin/commands.ts';
+import { deadLetterOptions, deadLettersCommand, deadLettersUsage, typedDeadLetters } from './dead-letters-command.ts';
 import { migrateAll } from './migrate-all.ts';
+import { lookupInSettings } from './rpc/invoke.ts';
 import { topicsCommand } from './topics-command.ts';
 
-const usage = `Prepares and checks the engines of an installation for all units; for settings see scripts/migrate and scripts/topics.
+const usage = `Prepares and checks the engines of an installation for all units, and does what operators do; for settings see
+scripts/migrate, scripts/topics and scripts/admin.
 
   migrate                   brings every schema to the newest version
   topics [--replication N]  makes the Kafka topics of all events
   doctor [--unit UNIT]... [--installation FILE] [--json]
                             checks the settings against the engines, and says what to change
+  admin COMMAND --as NAME [--json]
+                            what operators do with tenants and users; NAME is who you are, for the audit
+  dead-letters list|replay TOPIC [--group GROUP] [--id ID] [--all]
+                            shows events that no attempt of their consumer could handle, or sends them again
 
 Of doctor:
-${doctorUsage}`;
+${doctorUsage}
+Of admin, which reads IDENTITY_RPC_URL and OPERATOR_KEY:
+${adminCommandList('admin')}
+Of dead-letters:
+${deadLettersUsage}`;
 
 // As process 1 of a container it would otherwise ignore them. A migration that is cut off is rolled back.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -36,6 +51,26 @@ function chosen([command = '', ...args]: string[]): (() => Promise<unknown>) | u
       return async () => {
         process.exitCode = await doctorCommand(values, process.env, process);
       };
+    }
+    if (command === 'admin') {
+      const { values, positionals } = parseArgs({ args, options: adminOptions, allowPositionals: true });
+      if (positionals.length === 0) return undefined;
+      return async () => {
+        const { env, stdin, stdout, stderr } = process;
+        const terminal = { stdout, stderr, read: () => text(stdin) };
+        const { signal } = new AbortController();
+        process.exitCode = await adminCommand(typedAdmin({ ...values, positionals }), {
+          env,
+          lookup: lookupInSettings,
+          terminal,
+          signal,
+        });
+      };
+    }
+    if (command === 'dead-letters') {
+      const { values, positionals } = parseArgs({ args, options: deadLetterOptions, allowPositionals: true });
+      const request = typedDeadLetters(positionals, values);
+      return request && (() => deadLettersCommand(request, process.env, console.log));
     }
     if (command === 'topics') {
       const { replication } = parseArgs({ args, options: { replication: { type: 'string' } } }).values;

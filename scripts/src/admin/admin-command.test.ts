@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { adminCommands, wordsOf } from '@parley/commands/admin/commands';
+import { readMethods, readOperatorMethods } from '@parley/commands/rpc/methods';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { invalid, notFound } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
@@ -10,8 +12,6 @@ import { AdminServiceDefinition, type AdminServiceImplementation } from '@parley
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { stubRpc } from '@parley/testing/stub-rpc';
 import test, { type ExecutionContext } from 'ava';
-import { readMethods, readOperatorMethods } from '../rpc/methods.ts';
-import { adminCommands, wordsOf } from './commands.ts';
 import { type Typing as TypedLine, typed as typedLine } from './testing/typed.ts';
 
 const operatorKey = randomBytes(32);

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { adminCommands, wordsOf } from '@parley/commands/admin/commands';
 import { newAccount } from '@parley/stories/client';
 import { idsOf } from '@parley/stories/credentials';
 import { enter, newProviderAccount } from '@parley/stories/identity-provider';
@@ -6,7 +7,6 @@ import type { TestMesh } from '@parley/stories/mesh';
 import { stories } from '@parley/stories/stories';
 import test from 'ava';
 import { startChild } from '../testing/child.ts';
-import { adminCommands, wordsOf } from './commands.ts';
 import { typed } from './testing/typed.ts';
 
 const story = stories(test);

@@ -16,6 +16,7 @@ const installations: [string, string | undefined, object][] = [
   ['only what is required', undefined, requiredValues],
   ['small', 'small', {}],
   ['production', 'production', {}],
+  ['with a pod of operators', 'small', { 'operator.enabled': true }],
 ];
 
 /** What the chart's README tells to leave out of kube-score, with the reasons. */

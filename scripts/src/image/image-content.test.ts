@@ -21,6 +21,7 @@ test('the image of a unit has its sources and none of another unit, of a test or
     t.deepEqual([...wrong, ...files.filter((file) => others.some((other) => file.startsWith(other)))], [], name);
   }
   t.true(imageContent(root, 'gateway').files.includes('gateway/supergraph.graphql'));
+  t.true(imageContent(root, 'commands').files.includes('protos/gen/image.binpb'), '`admin` reads its methods from it');
   t.true(imageContent(root, 'identity').files.includes('services/identity/src/common-passwords/list.txt'));
 });
 

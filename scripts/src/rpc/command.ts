@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
+import { invoke, requestOf, type Terminal, withProblems } from '@parley/commands/rpc/invoke';
+import { describe, nameOf, readMethods } from '@parley/commands/rpc/methods';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { badRequest } from '@parley/kernel/errors';
@@ -7,8 +9,7 @@ import { readMesh } from '@parley/kernel/mesh';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { setting } from '@parley/kernel/settings';
 import { meshKeySetting } from '@parley/kernel/shared-settings';
-import { addressOf, invoke, keysWith, requestOf, type Terminal, withProblems } from './invoke.ts';
-import { describe, nameOf, readMethods } from './methods.ts';
+import { lookupOnMachine } from './local-mesh.ts';
 
 /** The arguments: up to three positionals (unit, method, request) and the caller. */
 export interface Typed {
@@ -37,8 +38,8 @@ async function call(method: DescMethod, typed: Typed, env: Environment, terminal
   const timeout = setting('timeout-ms', positiveInt.default(30_000), 'How long the call may take.');
   const { timeoutMs } = readSettings(typed.numbers, { timeoutMs: timeout });
   const caller = callerOf(typed);
-  const address = addressOf(unit, env);
-  const { meshKey } = readSettings(keysWith('MESH_KEY', env), { meshKey: meshKeySetting });
+  const address = lookupOnMachine.addressOf(unit, env);
+  const { meshKey } = readSettings(lookupOnMachine.keysWith('MESH_KEY', env), { meshKey: meshKeySetting });
   const indent = method.methodKind === 'server_streaming' ? 0 : 2;
   return invoke(
     { unit, address, callers: createCallers(meshKey), mesh: readMesh(env), caller, method, request, timeoutMs, signal },

@@ -5,7 +5,7 @@ import { type Environment, readSettings } from '@parley/kernel/config';
 import { badRequest } from '@parley/kernel/errors';
 import { readMesh } from '@parley/kernel/mesh';
 import { operatorKeySetting } from '@parley/kernel/shared-settings';
-import { addressOf, invoke, keysWith, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
+import { invoke, type MeshLookup, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
 import { readOperatorMethods } from '../rpc/methods.ts';
 import { adminCommands, fieldOf, wordsOf } from './commands.ts';
 import { printable, shown } from './show.ts';
@@ -24,8 +24,15 @@ type AdminTerminal = Terminal & {
   read(): Promise<string>;
 };
 
+interface AdminContext {
+  env: Environment;
+  lookup: MeshLookup;
+  terminal: AdminTerminal;
+  signal: AbortSignal;
+}
+
 /** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
-export function adminCommand(typed: TypedAdmin, env: Environment, terminal: AdminTerminal, signal: AbortSignal) {
+export function adminCommand(typed: TypedAdmin, { env, lookup, terminal, signal }: AdminContext) {
   return withProblems(terminal, async () => {
     const [name = '', ...given] = typed.positionals;
     const [usage = '', calls, , always] = adminCommands.find(([usage]) => usage.split(' ')[0] === name) ?? [];
@@ -37,8 +44,8 @@ export function adminCommand(typed: TypedAdmin, env: Environment, terminal: Admi
     const fields: Record<string, unknown> = { ...always, ...typed.filters };
     for (const [n, word] of wanted.entries()) fields[fieldOf[word] ?? ''] = word === 'USD' ? e8Of(given[n]) : given[n];
     const unit = 'identity';
-    const address = addressOf(unit, env);
-    const callers = createCallers(operatorKey(env));
+    const address = lookup.addressOf(unit, env);
+    const callers = createCallers(operatorKey(lookup.keysWith('OPERATOR_KEY', env)));
     const caller = {
       kind: 'operator' as const,
       displayName: typed.as ?? userName(),
@@ -72,7 +79,7 @@ function e8Of(usd = ''): string {
 }
 
 function operatorKey(env: Environment): Uint8Array {
-  const { key } = readSettings(keysWith('OPERATOR_KEY', env), { key: operatorKeySetting });
+  const { key } = readSettings(env, { key: operatorKeySetting });
   if (!key)
     throw badRequest('OPERATOR_KEY: is missing. It is that of identity, or in the data folder of a running mesh');
   return key;

@@ -28,6 +28,11 @@ export const adminCommands: readonly AdminCommand[] = [
   ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
 ];
 
+/** A line for each, for the usage of a command that is called as `name`. */
+export function adminCommandList(name: string): string {
+  return adminCommands.map(([typed, , does]) => `  ${name} ${typed.padEnd(32)}${does}\n`).join('');
+}
+
 /** Of what is typed for a command: its name and arguments, and what comes from the standard input. */
 export function wordsOf(typed: string): { words: string[]; fromInput: string | undefined } {
   const [words = '', fromInput] = typed.split(' < ');

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import {
   type DescMethod,
   fromBinary,
@@ -10,16 +8,12 @@ import {
   toJson,
 } from '@bufbuild/protobuf';
 import type { Caller, Callers } from '@parley/kernel/caller';
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
+import { type Environment, SettingsError } from '@parley/kernel/config';
 import { errorTable } from '@parley/kernel/error-table';
 import { badRequest, type ErrorKind, isDomainError } from '@parley/kernel/errors';
 import type { MeshOptions } from '@parley/kernel/mesh';
-import { dataFolderSetting } from '@parley/kernel/shared-settings';
-import { addressesFile } from '@parley/local/addresses-file';
-import { keysFile } from '@parley/local/keys';
 import { rpcClient } from '@parley/rpc/client';
 import { ClientError, Status } from 'nice-grpc-common';
-import { root } from '../root.ts';
 
 /** Where answers and problems are written. */
 export type Terminal = Record<'stdout' | 'stderr', { write(text: string): unknown }>;
@@ -97,23 +91,28 @@ export function requestOf({ input, parent: { file } }: DescMethod, json: string)
   }
 }
 
-/** Where a unit is: settings take precedence over the addresses in the data folder of the mesh on this machine. */
-export function addressOf(unit: string, env: Environment): string {
-  const name = `${unit.toUpperCase()}_RPC_URL`;
-  const address: string = env[name] || kept(addressesFile, env)[unit]?.rpc;
-  if (address) return address;
-  throw badRequest(`Where is ${unit}? Start scripts/up, or set ${name}, or PARLEY_DATA_DIR of a running mesh`);
+/** Where units are, and the keys that sign calls to them. */
+export interface MeshLookup {
+  /** @throws DomainError `invalid` where it is not known. */
+  addressOf(unit: string, env: Environment): string;
+  /** What the setting `name` of a key is read from. */
+  keysWith(name: string, env: Environment): Environment;
 }
 
-/** What the setting `name` of a key is read from: the environment, or the keys in that data folder. */
-export function keysWith(name: string, env: Environment): Environment {
-  return env[name] ? env : kept(keysFile, env);
+/** The setting that has the address of a unit. */
+export function addressSettingOf(unit: string): string {
+  return `${unit.toUpperCase()}_RPC_URL`;
 }
 
-function kept(file: string, env: Environment) {
-  const path = resolve(root, readSettings(env, { folder: dataFolderSetting }).folder, file);
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
-}
+/** As settings say, and nothing else. */
+export const lookupInSettings: MeshLookup = {
+  addressOf(unit, env) {
+    const address = env[addressSettingOf(unit)];
+    if (address) return address;
+    throw badRequest(`${addressSettingOf(unit)}: is missing, which says where ${unit} is`);
+  },
+  keysWith: (_, env) => env,
+};
 
 /** Does the work of a command. @returns its exit code: 2 for what cannot be called, whose problem it prints */
 export async function withProblems(terminal: Terminal, work: () => Promise<number>): Promise<number> {

@@ -1,7 +1,8 @@
+import { adminCommand } from '@parley/commands/admin/admin-command';
+import { adminOptions, mostWords, typedAdmin } from '@parley/commands/admin/admin-options';
 import type { Environment } from '@parley/kernel/config';
 import { parseOptions } from '../../read-options.ts';
-import { adminCommand } from '../admin-command.ts';
-import { adminOptions, mostWords, typedAdmin } from '../admin-options.ts';
+import { lookupOnMachine } from '../../rpc/local-mesh.ts';
 
 export interface Typing {
   env?: Environment;
@@ -19,7 +20,12 @@ export async function typed(args: string[], { env = {}, input = '' }: Typing = {
   };
   const options = read(args);
   if (typeof options === 'string') return { code: 2, ...seen, stderr: options };
-  const code = await adminCommand(typedAdmin(options), env, terminal, new AbortController().signal);
+  const code = await adminCommand(typedAdmin(options), {
+    env,
+    lookup: lookupOnMachine,
+    terminal,
+    signal: new AbortController().signal,
+  });
   return { code, ...seen };
 }
 
