@@ -49,17 +49,22 @@ const inside = [
 ].flatMap((line) => line.split(' '));
 const outside = ['1.1.1.1', '8.8.8.8', '52.95.110.1', '2606:4700:4700::1111', '2a00:1450:4001::1'];
 
-chartTest('only units that call out reach the world, and none of them the cluster', async (t) => {
-  const own = ['9.9.0.0/16', '2a01:4f8::/32'];
-  const manifests = await render('small', { 'networkPolicy.clusterRanges': own });
-  const callers: string[] = units.filter(({ callsOut }) => callsOut).map(({ name }) => name);
-  for (const policy of ofKind(manifests, 'NetworkPolicy')) {
-    const reached = (address: string) => policy.spec.egress.some((rule) => reaches(rule, address));
-    const isCaller = [...callers, 'doctor'].includes(unitOf(policy));
-    for (const address of outside) t.is(reached(address), isCaller, `${unitOf(policy)}: ${address}`);
-    for (const address of [...inside, '9.9.9.9', '2a01:4f8::1'])
-      t.false(reached(address), `${unitOf(policy)}: ${address}`);
-  }
+for (const example of ['small', 'production'])
+  chartTest(`only units that call out reach the world, and none of them the cluster: ${example}`, async (t) => {
+    const own = ['9.9.0.0/16', '2a01:4f8::/32'];
+    const manifests = await render(example, { 'networkPolicy.clusterRanges': own });
+    const callers: string[] = units.filter(({ callsOut }) => callsOut).map(({ name }) => name);
+    t.false(callers.includes('parser'), 'it reads files of anybody');
+    for (const policy of ofKind(manifests, 'NetworkPolicy')) {
+      const reached = (address: string) => policy.spec.egress.some((rule) => reaches(rule, address));
+      const isCaller = [...callers, 'doctor'].includes(unitOf(policy));
+      for (const address of outside) t.is(reached(address), isCaller, `${unitOf(policy)}: ${address}`);
+      for (const address of [...inside, '9.9.9.9', '2a01:4f8::1'])
+        t.false(reached(address), `${unitOf(policy)}: ${address}`);
+    }
+  });
+
+test('what policies take for outside is what the units themselves take for public', (t) => {
   for (const address of inside) t.false(isPublicAddress(address), address);
   for (const address of outside) t.true(isPublicAddress(address), address);
 });
