@@ -28,6 +28,12 @@ const faults: [what: string, change: Environment, check: string, words: RegExp][
   ['a key that is too short', { SECRETS_KEYS: 'c2hvcnQ=' }, 'settings.invalid', /must be at least 32 bytes/u],
   ['a URL that is none', { REDIS_URL: 'localhost:6379' }, 'settings.invalid', /is not a redis or rediss URL/u],
   [
+    'a password of digits that is not percent-encoded, which would be taken for a port',
+    { REDIS_URL: 'redis://me:1234/secret@redis:6379' },
+    'settings.invalid',
+    /^REDIS_URL has an @ behind its host: in a password/u,
+  ],
+  [
     "a variable with a unit's name that is no setting",
     { SESSION_TURNS: '3' },
     'settings.unknown',

@@ -18,3 +18,19 @@ test('a secret is blanked out whole, as the password of a URL, and as a key of a
 test('the login of any URL is blanked out', (t) => {
   t.is(withoutSecrets({}, [])('see https://someone:else@example.com/x'), 'see https://***@example.com/x');
 });
+
+test('no piece of a password is shown that is not percent-encoded, wherever a client takes the URL apart', (t) => {
+  const urls: [url: string, ...pieces: string[]][] = [
+    ['postgres://me:first/second@third@db:5432/parley?sslmode=require', 'first', 'second', 'third', 'second@third'],
+    ['postgres://me:1234/second@db/parley', '1234', 'second', 'me:1234'],
+    ['redis://:first#second?third@db:6379', 'first', 'second', 'third'],
+    ['postgres://me:first%second%20third@db/parley', 'first%second%20third'],
+    ['postgres://db/parley?user=me&password=first-second%20third', 'first-second third', 'first-second%20third'],
+  ];
+  for (const [url, ...pieces] of urls) {
+    const shown = withoutSecrets({ URL: url }, [secret('URL')]);
+    for (const piece of pieces)
+      for (const text of [url, `no host "${piece}"`, `see ${url}x`]) t.false(shown(text).includes(piece), shown(text));
+    t.is(shown('the server db refuses it'), 'the server db refuses it', url);
+  }
+});

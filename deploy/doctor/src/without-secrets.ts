@@ -16,15 +16,26 @@ export function withoutSecrets(
   return (text) =>
     longestFirst
       .reduce((shown, secret) => shown.replaceAll(secret, hidden), text)
-      .replaceAll(/(?<=\w:\/\/)[^\s/@]*@/gu, `${hidden}@`);
+      .replaceAll(/(?<=\w:\/\/)\S*@/gu, `${hidden}@`);
 }
 
-/** The value, each key of a ring, and the password of a URL as it is written and as it is meant. */
+/**
+ * The value, each key of a ring, and the passwords of a URL as they are written and as they are meant. One that is not percent-encoded
+ * ends at its last `@`; what may have been taken for a host, a path or a user, and its pieces, is secret too.
+ */
 function partsOf(value: string): string[] {
-  if (!URL.canParse(value) || !value.includes('://'))
-    return [value, ...value.split(',').map((key) => key.trim().replace(/^[\w.-]+:/u, ''))];
-  const { password } = new URL(value);
-  return [value, password, decoded(password)];
+  const [, written] = /^[\w+.-]+:\/\/[^:@]*:(.*)@/su.exec(value) ?? [];
+  const pieces = written === undefined ? [] : [written, ...written.split(/[/?#@]/u)];
+  const found = URL.canParse(value) && value.includes('://') ? passwordsOf(new URL(value)) : keysOf(value);
+  return [value, ...[...pieces, ...found].flatMap((part) => [part, decoded(part)])];
+}
+
+function passwordsOf({ password, search }: URL): string[] {
+  return [password, ...[...search.matchAll(/[?&]password=([^&]*)/gu)].map(([, given = '']) => given)];
+}
+
+function keysOf(ring: string): string[] {
+  return ring.split(',').map((key) => key.trim().replace(/^[\w.-]+:/u, ''));
 }
 
 function decoded(text: string): string {

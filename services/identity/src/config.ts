@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import { secretKeys } from '@parley/kernel/secret-box';
-import { byteCount, httpUrl, leaseMs, list, positiveInt } from '@parley/kernel/setting-types';
+import { byteCount, httpUrl, leaseMs, list, loginUrl, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
   dataFolderSetting,
@@ -18,7 +18,7 @@ import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';
 
 const usd = z.string().transform(Number).refine(isUsd, notUsd).meta({ title: 'USD' });
 
-const smtpUrl = z.url({ protocol: /^smtps?$/, error: 'is not an smtp or smtps URL' }).meta({ title: 'URL' });
+const smtpUrl = loginUrl(/^smtps?$/, 'is not an smtp or smtps URL');
 
 export const identitySettings = {
   secretsKeys: secretsKeysSetting,

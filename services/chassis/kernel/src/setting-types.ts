@@ -19,6 +19,22 @@ export const byteCount = wholeNumber;
 /** 1 second to 10 minutes: what is shorter ends between two renewals, and after a death a retry waits for all of it. */
 export const leaseMs = wholeNumber.min(1_000, 'must be at least 1000').max(600_000, 'must be at most 600000');
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
+/**
+ * A URL that may have a login. One whose password ends before its `@`, at a `/`, `?` or `#`, is refused: a part of the password would be
+ * taken for the host, and shown in messages.
+ */
+export function loginUrl(protocol: RegExp, error: string) {
+  return z
+    .url({ protocol, error })
+    .refine(
+      hasNoLaterLogin,
+      'has an @ behind its host: in a password / is written %2F, ? %3F, # %23, and elsewhere @ %40',
+    )
+    .meta({ title: 'URL' });
+}
+function hasNoLaterLogin(url: string): boolean {
+  return !URL.canParse(url) || !/^[^:]*:\/\/[^/?#]*[/?#].*@/su.test(url);
+}
 export const text = z.string();
 export const flag = z
   .enum(['true', 'false'], 'is neither true nor false')

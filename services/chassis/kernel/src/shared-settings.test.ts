@@ -34,6 +34,20 @@ test('an S3 endpoint with a user or password in it is an error that does not rep
   }
 });
 
+test('a URL whose password is not percent-encoded is an error that does not repeat it', (t) => {
+  const { redisUrl } = processSettings;
+  const { own } = databaseSettings('agent');
+  const url = (from: string, password: string) => `${from}://me:${password}@host/1`;
+  for (const password of ['1234/hidden', '1234?hidden', '1234#hidden', 'x@1234/hidden', '1234?hidden=it']) {
+    const env = { REDIS_URL: url('redis', password), AGENT_DATABASE_URL: url('postgres', password) };
+    const { message } = t.throws(() => readSettings(env, { redisUrl, own }), undefined, password);
+    for (const name of Object.keys(env)) t.true(message.includes(`${name}: has an @ behind its host`), message);
+    t.notRegex(message, /hidden|1234/u);
+  }
+  for (const right of ['postgres://h/p?sslmode=require', 'postgres://me:p%2Fa%40b@h/p', 'postgres://me:p@a@h/p'])
+    t.is(readSettings({ AGENT_DATABASE_URL: right }, own).url, right);
+});
+
 test('a Redis URL that the client cannot read is an error with its name', (t) => {
   const { redisUrl } = processSettings;
   const read = (REDIS_URL: string) => readSettings({ REDIS_URL }, { redisUrl }).redisUrl;

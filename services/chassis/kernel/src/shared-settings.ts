@@ -2,7 +2,18 @@ import { z } from 'zod';
 import { certificatesFile } from './certificates.ts';
 import { readNetwork } from './client-network.ts';
 import { secretKeys } from './secret-box.ts';
-import { byteCount, flag, httpUrl, list, oneOf, port, positiveInt, secretKey, someOf } from './setting-types.ts';
+import {
+  byteCount,
+  flag,
+  httpUrl,
+  list,
+  loginUrl,
+  oneOf,
+  port,
+  positiveInt,
+  secretKey,
+  someOf,
+} from './setting-types.ts';
 import { optionalGroup, type Setting, setting } from './settings.ts';
 
 /** `host:port` of one broker or more, separated by commas. */
@@ -11,14 +22,12 @@ const brokers = list.refine(
   'is no list of host:port',
 );
 /** `redis://user:password@host:port`, `rediss://` for TLS; a number after a slash is that of a database. */
-const redisUrl = z
-  .url({ protocol: /^rediss?$/, error: 'is not a redis or rediss URL' })
+const redisUrl = loginUrl(/^rediss?$/, 'is not a redis or rediss URL')
   .refine(isDecodable, 'has a % in user or password, which is written %25')
   .refine(
     (url) => !URL.canParse(url) || /^(\/\d*)?$/u.test(new URL(url).pathname),
     'has a path, which is no number of a database',
-  )
-  .meta({ title: 'URL' });
+  );
 function isDecodable(url: string): boolean {
   try {
     decodeURIComponent(url);
@@ -32,13 +41,11 @@ export const fetchedUrl = httpUrl.refine(
   (url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''),
   'has a user or password',
 );
-const postgresUrl = z
-  .url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' })
+const postgresUrl = loginUrl(/^postgres(ql)?$/, 'is not a postgres:// URL')
   .refine(
     (url) => !URL.canParse(url) || new URL(url).searchParams.get('uselibpqcompat') !== 'true',
     'has uselibpqcompat, by which sslmode=require would verify no certificate',
   )
-  .meta({ title: 'URL' })
   .optional();
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
