@@ -21,7 +21,8 @@ export function checkCertificates(installation: Installation): Outcome[] {
   const { env, now } = installation;
   const authorities = usable(env, { extraCaCerts })?.extraCaCerts;
   return [
-    ...(authorities === undefined ? [] : expiryOutcomes(extraCaCerts.name, certificatesOf(authorities), now())),
+    // Often a bundle of public ones too. An engine whose chain needs one that has expired is reported by its own check.
+    ...(authorities === undefined ? [] : expiryOutcomes(extraCaCerts.name, certificatesOf(authorities), [], now())),
     ...meshOutcomes(installation),
   ];
 }
@@ -32,11 +33,14 @@ function meshOutcomes({ env, units, now }: Installation): Outcome[] {
   const [own, ...between] = certificatesOf(files.cert);
   const authorities = certificatesOf(files.ca);
   if (!own) return [];
+  const isValid = ({ validTo }: X509Certificate) => Date.parse(validTo) > now();
+  const way = wayTo(own, between.filter(isValid), authorities.filter(isValid)) ?? wayTo(own, between, authorities);
+  const needed = [own, ...(way ?? [])];
   const outcomes = [
-    ...expiryOutcomes(certFile.name, [own, ...between], now()),
-    ...expiryOutcomes(caFile.name, authorities, now()),
+    ...expiryOutcomes(certFile.name, [own, ...between], needed, now()),
+    ...expiryOutcomes(caFile.name, authorities, needed, now()),
   ];
-  if (!leadsTo(own, between, authorities)) {
+  if (!way) {
     const found = `the certificate of ${certFile.name} does not lead to an authority of ${caFile.name}`;
     const change =
       'Other units would refuse it. Give it with the certificates between it and that authority, or add its authority.';
@@ -76,15 +80,25 @@ function certificatesOf(file: string): X509Certificate[] {
   return parseCertificates(readPem(file));
 }
 
-function expiryOutcomes(name: string, certificates: X509Certificate[], nowMs: number): Outcome[] {
+/** @param needed those without which calls fail. Of others, such as an authority that was replaced, an expiry is worth a look. */
+function expiryOutcomes(
+  name: string,
+  certificates: X509Certificate[],
+  needed: X509Certificate[],
+  nowMs: number,
+): Outcome[] {
   return certificates.flatMap((certificate) => {
     const { validTo } = certificate;
     const leftMs = Date.parse(validTo) - nowMs;
     const which = `the certificate ${nameOf(certificate)} of ${name}`;
     if (leftMs <= 0) {
-      const change =
-        'Renew it, and see why that was not done in time. An authority that nothing uses any more is left out.';
-      return [wrong('certificates.expired', [name], `${which} has expired on ${validTo}`, change)];
+      const found = `${which} has expired on ${validTo}`;
+      if (needed.includes(certificate)) {
+        const change = 'Renew it, and see why that was not done in time.';
+        return [wrong('certificates.expired', [name], found, change)];
+      }
+      const change = 'Leave it out when you next change the file. What fails because of it is named on its own.';
+      return [warning('certificates.expired', [name], found, change)];
     }
     if (leftMs > soonDays * dayMs) return [];
     const change = 'See whether it is renewed by itself, as cert-manager does; else renew it.';
@@ -101,19 +115,21 @@ function nameOf({ subject }: X509Certificate): string {
   return subject.replaceAll('\n', ', ');
 }
 
-/** Whether an authority has signed it, itself or by way of the certificates between them. */
-function leadsTo(certificate: X509Certificate, between: X509Certificate[], authorities: X509Certificate[]): boolean {
+/** Those by which one leads to an authority: this alone, or certificates between them first. Undefined where there is no way. */
+function wayTo(
+  certificate: X509Certificate,
+  between: X509Certificate[],
+  authorities: X509Certificate[],
+): X509Certificate[] | undefined {
   const isBy = (issuer: X509Certificate) => certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-  if (authorities.some(isBy)) return true;
-  const next = between.find(isBy);
-  return (
-    next !== undefined &&
-    leadsTo(
-      next,
-      between.filter((each) => each !== next),
-      authorities,
-    )
-  );
+  const authority = authorities.find(isBy);
+  if (authority) return [authority];
+  for (const next of between.filter(isBy)) {
+    const others = between.filter((each) => each !== next);
+    const way = wayTo(next, others, authorities);
+    if (way) return [next, ...way];
+  }
+  return undefined;
 }
 
 function hostsOf(addresses = ''): string[] {
