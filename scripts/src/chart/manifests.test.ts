@@ -2,12 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exec } from '@parley/servers/exec';
 import { emptyFolder } from '@parley/servers/testing/folder';
+import { units } from '@parley/units';
 import type { ExecutionContext } from 'ava';
 import { tools } from '../install-tool.ts';
 import { testWith } from '../testing/test-with.ts';
 import { requiredValues } from './environment.ts';
 import { manifestTools } from './manifest-tools.ts';
-import { chart, helm, renderText } from './render.ts';
+import { chart, helm, render, renderText } from './render.ts';
 
 await testWith(helm);
 const manifestTest = await testWith(manifestTools);
@@ -19,11 +20,10 @@ const installations: [string, string | undefined, object][] = [
   ['with a pod of operators', 'small', { 'operator.enabled': true }],
 ];
 
-/** What the chart's README tells to leave out of kube-score, with the reasons. */
+/** The checks that the chart's README tells to leave out of kube-score, with the reasons. */
 function leftOut(): string[] {
-  const readme = readFileSync(join(chart, 'README.md'), 'utf8');
-  const checks = [...readme.matchAll(/^\| `(--ignore-[\w-]+|[\w-]+)` +\| \w/gmu)].map(([, check = '']) => check);
-  return checks.flatMap((check) => (check.startsWith('--') ? [check] : ['--ignore-test', check]));
+  const [, section = ''] = readFileSync(join(chart, 'README.md'), 'utf8').split('\n## Checks\n');
+  return [...section.matchAll(/^\| `([\w-]+)` +\| \w/gmu)].map(([, check = '']) => check);
 }
 
 async function fileOf(t: ExecutionContext, example: string | undefined, set: object): Promise<string> {
@@ -34,7 +34,17 @@ async function fileOf(t: ExecutionContext, example: string | undefined, set: obj
 
 /** Without an input: both read one that is open besides the file, until it ends. @returns its output. */
 function run(program: string, ...args: string[]): Promise<string> {
-  return exec('sh', ['-c', '"$@" </dev/null', 'sh', join(tools, manifestTools.folder, program), ...args]);
+  // With code 1 kube-score has found something, which its output says.
+  const line = program === 'kube-score' ? '"$@" </dev/null || [ $? = 1 ]' : '"$@" </dev/null';
+  return exec('sh', ['-c', line, 'sh', join(tools, manifestTools.folder, program), ...args]);
+}
+
+/** What kube-score finds without these checks. */
+async function findings(t: ExecutionContext, file: string, without: string[]): Promise<string[]> {
+  const ignored = without.flatMap((check) => (check.startsWith('--') ? [check] : ['--ignore-test', check]));
+  const said = await run('kube-score', 'score', '--output-format', 'ci', ...ignored, file);
+  t.regex(said, /^\[OK\]/mu);
+  return said.split('\n').filter((line) => /^\[(WARNING|CRITICAL)\]/u.test(line));
 }
 
 for (const [title, example, set] of installations) {
@@ -48,16 +58,22 @@ for (const [title, example, set] of installations) {
       ]);
       const said = await run('kubeconform', '-strict', '-summary', ...locations, file);
       t.regex(said, /Invalid: 0, Errors: 0, Skipped: 0/u, version);
+      const count = (await render(example, set)).length;
+      t.true(count > units.length && said.includes(`Valid: ${count},`), `${count} manifests: ${said}`);
     }
   });
 
   manifestTest(`kube-score finds nothing: ${title}`, async (t) => {
-    const file = await fileOf(t, example, set);
-    const said = await run('kube-score', 'score', '--output-format', 'ci', ...leftOut(), file);
-    t.regex(said, /^\[OK\]/mu);
-    t.deepEqual(
-      said.split('\n').filter((line) => /^\[(WARNING|CRITICAL)\]/u.test(line)),
-      [],
-    );
+    t.deepEqual(await findings(t, await fileOf(t, example, set), leftOut()), []);
   });
 }
+
+manifestTest('each check of kube-score that is left out would find something', async (t) => {
+  const file = await fileOf(t, 'production', {});
+  const all = leftOut();
+  t.true(all.length > 0);
+  for (const check of all) {
+    const others = all.filter((each) => each !== check);
+    t.not((await findings(t, file, others)).length, 0, check);
+  }
+});
