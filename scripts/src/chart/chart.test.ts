@@ -168,6 +168,11 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ terminationGracePeriodSeconds: 20 }, /terminationGracePeriodSeconds/],
     [{ preStopSeconds: 30 }, /terminationGracePeriodSeconds/],
     [{ 'units.gatewy': {} }, /gatewy/],
+    [{ 'podDisruptionBudget.maxUnavailable': 2 }, /podDisruptionBudget\.maxUnavailable: would let all processes of/],
+    ...[0, '0%', '100%', '2'].map((given): [object, RegExp] => [
+      { 'podDisruptionBudget.maxUnavailable': given },
+      /podDisruptionBudget\/maxUnavailable|podDisruptionBudget\.maxUnavailable/,
+    ]),
     [{ 'units.agent.replicas': 20 }, /units\.agent\.autoscaling\.maxReplicas: is below replicas/],
     [{ ingress: { enabled: true, hosts: ['a.test'] } }, /config\.TRUSTED_PROXIES is required with ingress\.enabled/],
     [{ 'networkPolicy.engines.kafka.to': [] }, /networkPolicy\.engines\.kafka\.to is required/],
