@@ -1,12 +1,20 @@
+{{/*
+What the names of all manifests begin with: another one for each release, so that several may share a namespace. So `team` and
+`team-parley` both get `-parley` added, and a long name, of which 40 characters leave room for those of units, a hash.
+*/}}
 {{- define "parley.name" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end }}
+{{- $suffix := printf "-%s" .Chart.Name }}
+{{- $name := .Release.Name }}
+{{- if or (not (contains .Chart.Name $name)) (hasSuffix $suffix $name) }}{{ $name = print $name $suffix }}{{ end }}
+{{- if gt (len $name) 40 }}{{ $name = printf "%s-%s" (trunc 31 $name | trimSuffix "-") (sha256sum $name | trunc 8) }}{{ end }}
+{{- $name }}
 {{- end }}
 
 {{- define "parley.labels" -}}
 {{ include "parley.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "parley.selector" -}}

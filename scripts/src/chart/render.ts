@@ -39,6 +39,7 @@ export interface Spec extends PodSpec {
   minReplicas?: number;
   minReplicaCount?: number;
   selector: unknown;
+  podSelector?: unknown;
   template: { spec: PodSpec };
   activeDeadlineSeconds: number;
   scaleTargetRef: { name: string };
@@ -110,19 +111,24 @@ export interface Manifest {
 const rendered = new Map<string, Promise<string>>();
 
 /**
- * The manifests of the chart with an example's values, or none's, and with `set` over them. @param folder of another version of it.
+ * The manifests of the chart with an example's values, or none's, and with `set` over them. @param folder of another version of it
  * @throws Error with what Helm says.
  */
-export async function render(example?: string, set: object = {}, folder = chart): Promise<Manifest[]> {
-  const text = await renderText(example, set, folder);
+export async function render(
+  example?: string,
+  set: object = {},
+  folder = chart,
+  release = 'parley',
+): Promise<Manifest[]> {
+  const text = await renderText(example, set, folder, release);
   return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS()]));
 }
 
 /** The same as YAML. */
-export function renderText(example?: string, set: object = {}, folder = chart): Promise<string> {
+export function renderText(example?: string, set: object = {}, folder = chart, release = 'parley'): Promise<string> {
   const files = example === undefined ? [] : ['--values', join(folder, `examples/${example}.yaml`)];
   const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
-  const args = ['template', 'parley', folder, '--namespace', 'parley', ...files, ...over];
+  const args = ['template', release, folder, '--namespace', 'parley', ...files, ...over];
   const key = args.join(' ');
   const text = rendered.get(key) ?? runHelm(...args);
   rendered.set(key, text);

@@ -1,0 +1,43 @@
+import { testWith } from '../testing/test-with.ts';
+import { unitOf } from './environment.ts';
+import { chart, helm, type Manifest, type Rule, render } from './render.ts';
+
+const chartTest = await testWith(helm);
+
+/** What several releases in one namespace have, with all that can be turned on. */
+function renderAll(...releases: string[]): Promise<Manifest[][]> {
+  return Promise.all(releases.map((name) => render('production', { 'operator.enabled': true }, chart, name)));
+}
+
+for (const releases of [
+  ['parley', 'staging', 'parley-staging'],
+  ['team', 'team-parley', 'team-parley-parley'],
+  [`${'long-'.repeat(9)}one`, `${'long-'.repeat(9)}two`],
+])
+  chartTest(`releases in one namespace have nothing of the same name: ${releases.join(', ')}`, async (t) => {
+    const names = (await renderAll(...releases)).flatMap((manifests) =>
+      manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+    );
+    t.deepEqual(names.toSorted(), [...new Set(names)].toSorted());
+    for (const name of names) t.false(name.startsWith('Service ') && name.length > 'Service '.length + 63, name);
+  });
+
+chartTest('what one release selects is its own, and so is whom its policies let in and out', async (t) => {
+  const [, own = [], others = []] = await renderAll('parley', 'parley-a', 'parley-b');
+  const labelled = [...own, ...others].map(({ metadata }) => metadata.labels['app.kubernetes.io/instance']);
+  t.deepEqual([...new Set(labelled)], ['parley-a', 'parley-b']);
+  const peers = (rules: Rule[] = []) => rules.flatMap(({ from, to }) => from ?? to ?? []);
+  for (const manifest of own) {
+    const { selector, podSelector, ingress, egress } = manifest.spec ?? {};
+    const inNamespace = manifest.kind === 'NetworkPolicy' ? [...peers(ingress), ...peers(egress)] : [];
+    const selected = [
+      selector,
+      podSelector,
+      ...inNamespace.flatMap((peer) => ('namespaceSelector' in peer ? [] : [peer.podSelector])),
+    ];
+    for (const each of selected.filter(Boolean)) {
+      const name = `${manifest.kind} of ${unitOf(manifest)}`;
+      t.regex(JSON.stringify(each), /"app.kubernetes.io\/instance":"parley-a"/u, name);
+    }
+  }
+});
