@@ -10,6 +10,8 @@ import type { Turn } from './run-turn.ts';
 import { standaloneQuestion } from './standalone-question.ts';
 
 const topK = 6;
+/** What of a turn's time knowledge waits for a base, so that the passages of the others come in time. */
+const shareOfTime = 0.8;
 
 export interface Retrieved {
   /** The best first. */
@@ -32,8 +34,9 @@ export async function retrievePassages(
   if (!knowledgeBaseIds) return { passages: undefined, usage: undefined };
   const { agentId, sessionId, callId } = turn;
   const { text: query, usage } = await standaloneQuestion(ports, caller, chain, turn, signal);
-  const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId };
   const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
+  const timeLimitMs = Math.ceil(timeoutMs * shareOfTime);
+  const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId, timeLimitMs };
   try {
     const {
       passages,

@@ -34,6 +34,7 @@ test('a turn searches the bases of its agent for the last message, with all that
       callId: 'turn-7.retrieve',
       agentId: id,
       sessionId: 1,
+      timeLimitMs: 2_400,
     },
   ]);
 });

@@ -1,6 +1,7 @@
 import type { TenantCaller } from '@parley/kernel/caller';
-import { invalid, isDomainError } from '@parley/kernel/errors';
+import { invalid, isDomainError, unavailable } from '@parley/kernel/errors';
 import { isShapeless } from '@parley/kernel/input-checks';
+import { within } from '@parley/kernel/timers';
 import { type EmbeddingUsage, RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { FoundChunk } from './base-search.ts';
 import type { Ports } from './ports.ts';
@@ -17,14 +18,14 @@ export interface RetrievedPassages {
 }
 
 /**
- * The passages of several bases, the best of all first. Those that are gone are passed over, and those that cannot be searched as long as
- * another one can. Once the query is embedded there is an answer even so, so that whoever asked can count what it took.
+ * The passages of several bases, the best of all first. Those that are gone are passed over, and those that cannot be searched, or not in
+ * time, as long as another one can: all are searched at once, so that one which hangs takes no time from the others. Once the query is embedded there is an answer even so, so that whoever asked can count what it took.
  * @throws DomainError as `Embedder.embed`
  */
 export async function retrievePassages(
   ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'log'>,
   caller: TenantCaller,
-  { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, ...asked }: RetrieveRequest,
+  { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, timeLimitMs, ...asked }: RetrieveRequest,
   signal: AbortSignal,
 ): Promise<RetrievedPassages> {
   const query = Array.from(asked.query.slice(0, 2 * maxQueryCharacters))
@@ -45,20 +46,24 @@ export async function retrievePassages(
     sessionId,
     signal,
   });
+  const late = () => unavailable('The knowledge base was not searched in time');
+  const inTime = (found: ReturnType<typeof search>) => (timeLimitMs > 0 ? within(timeLimitMs, late, found) : found);
+  const searches = await Promise.allSettled(ids.map((id) => inTime(search(id))));
+  signal.throwIfAborted();
   const bases: FoundChunk[][] = [];
   let failure: Error | undefined;
-  for (const id of ids) {
-    try {
-      const found = await search(id);
-      if (found) bases.push(found);
-    } catch (err) {
-      if (signal.aborted || (isDomainError(err, 'invalid') && err.reason === 'SPEND_CAP_REACHED')) throw err;
-      failure ??= err instanceof Error ? err : new Error(String(err));
-      ports.log.warn(
-        { err, knowledgeBaseId: id, agentId, sessionId },
-        'knowledge base not searched; answering without',
-      );
+  for (const [n, searched] of searches.entries()) {
+    if (searched.status === 'fulfilled') {
+      if (searched.value) bases.push(searched.value);
+      continue;
     }
+    const err: unknown = searched.reason;
+    if (isDomainError(err, 'invalid') && err.reason === 'SPEND_CAP_REACHED') throw err;
+    failure ??= err instanceof Error ? err : new Error(String(err));
+    ports.log.warn(
+      { err, knowledgeBaseId: ids[n], agentId, sessionId },
+      'knowledge base not searched; answering without',
+    );
   }
   if (bases.length === 0 && failure) {
     if (usage.tokensIn === 0 || isDomainError(failure, 'invalid')) throw failure;

@@ -23,6 +23,8 @@ type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit'>;
 
 /** The base may get another model meanwhile, once. */
 const attempts = 3;
+/** As the ledger takes them. */
+const maxCallId = 200;
 
 export function retrieval(
   { database, embedder, exactLimit }: RetrievalPorts,
@@ -36,8 +38,7 @@ export function retrieval(
   const terms = mode === 'HYBRID' ? searchTerms(query) : undefined;
 
   function vectorBy(model: string): Promise<Embedding> {
-    const id = vectors.size === 0 ? callId : `${callId} ${vectors.size}`;
-    const call = { caller, model, callId: id, agentId, sessionId, signal };
+    const call = { caller, model, callId: `${callId} ${model}`.slice(0, maxCallId), agentId, sessionId, signal };
     const vector = vectors.get(model) ?? embedder.embed([query], call).then(counted);
     vectors.set(model, vector);
     return vector;

@@ -13,6 +13,7 @@ const asked = (knowledgeBaseIds: number[], more: Partial<RetrieveRequest> = {}):
   topK: 5,
   mode: RetrievalMode.RETRIEVAL_MODE_UNSPECIFIED,
   callId: 'call',
+  timeLimitMs: 0,
   ...more,
 });
 
@@ -43,7 +44,7 @@ test('Retrieve finds the best passages of several bases together, and passes ove
   }
   // One embedding for all bases of a model.
   t.is(ledger.reserved.length, 3);
-  t.like(ledger.reserved[0], { call: { callId: 'call', agentId: 4, sessionId: 5, operation } });
+  t.like(ledger.reserved[0], { call: { callId: 'call offline-embedding-1', agentId: 4, sessionId: 5, operation } });
 });
 
 test('Retrieve answers what its embeddings took, as the ledger has it', async (t) => {
@@ -102,6 +103,27 @@ test('a base that cannot be searched leaves the passages of the others, wherever
     t.false(searchFailed);
   }
   const nothing = rpc.retrieve(asked([unserved, broken, 999_999]), { caller: userOf(1) });
+  t.like(await t.throwsAsync(nothing), { kind: 'unavailable' });
+});
+
+test('a base whose embedding hangs takes the time of no other, and its passages are left out', async (t) => {
+  const server = await startEmbeddings(t);
+  const { rpc, database } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
+  const mine = storedChunks(database, 1);
+  const hangs = await mine.base('text-embedding-3-small');
+  const fine = await mine.base('another-model');
+  await mine.document(fine, ['The falcon nests on the tower']);
+  const { open } = server.hold('falcon', 'text-embedding-3-small');
+  t.teardown(open);
+  const { passages, searchFailed } = await rpc.retrieve(asked([hangs, fine], { timeLimitMs: 2_000 }), {
+    caller: userOf(1),
+  });
+  t.deepEqual(
+    passages.map(({ content }) => content),
+    ['The falcon nests on the tower'],
+  );
+  t.false(searchFailed);
+  const nothing = rpc.retrieve(asked([hangs], { timeLimitMs: 100 }), { caller: userOf(1) });
   t.like(await t.throwsAsync(nothing), { kind: 'unavailable' });
 });
 

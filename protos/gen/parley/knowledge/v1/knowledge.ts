@@ -87,7 +87,11 @@ export interface RetrieveRequest {
     | number
     | undefined;
   /** The conversation that it is for, for metering. */
-  sessionId?: number | undefined;
+  sessionId?:
+    | number
+    | undefined;
+  /** Bases that are not searched after so many ms are left out of the answer; 0: all are waited for. */
+  timeLimitMs: number;
 }
 
 /** The passages. */
@@ -325,7 +329,16 @@ export const CheckKnowledgeBasesResponse: MessageFns<CheckKnowledgeBasesResponse
 };
 
 function createBaseRetrieveRequest(): RetrieveRequest {
-  return { knowledgeBaseIds: [], query: "", topK: 0, mode: 0, callId: "", agentId: undefined, sessionId: undefined };
+  return {
+    knowledgeBaseIds: [],
+    query: "",
+    topK: 0,
+    mode: 0,
+    callId: "",
+    agentId: undefined,
+    sessionId: undefined,
+    timeLimitMs: 0,
+  };
 }
 
 export const RetrieveRequest: MessageFns<RetrieveRequest> = {
@@ -354,6 +367,9 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
     }
     if (message.sessionId !== undefined) {
       writer.uint32(56).int32(message.sessionId);
+    }
+    if (message.timeLimitMs !== 0) {
+      writer.uint32(64).uint32(message.timeLimitMs);
     }
     return writer;
   },
@@ -437,6 +453,14 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
             message.sessionId = reader.int32();
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.timeLimitMs = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -478,6 +502,11 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
         : isSet(object.session_id)
         ? globalThis.Number(object.session_id)
         : undefined,
+      timeLimitMs: isSet(object.timeLimitMs)
+        ? globalThis.Number(object.timeLimitMs)
+        : isSet(object.time_limit_ms)
+        ? globalThis.Number(object.time_limit_ms)
+        : 0,
     };
   },
 
@@ -504,6 +533,9 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
     if (message.sessionId !== undefined) {
       obj.sessionId = Math.round(message.sessionId);
     }
+    if (message.timeLimitMs !== 0) {
+      obj.timeLimitMs = Math.round(message.timeLimitMs);
+    }
     return obj;
   },
 
@@ -519,6 +551,7 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
     message.callId = object.callId ?? "";
     message.agentId = object.agentId ?? undefined;
     message.sessionId = object.sessionId ?? undefined;
+    message.timeLimitMs = object.timeLimitMs ?? 0;
     return message;
   },
 };
