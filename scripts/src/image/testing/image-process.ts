@@ -60,6 +60,9 @@ export function startImage(
   const looking = setInterval(look, lookAgainMs).unref();
   void ended.then(() => clearInterval(looking));
   t.teardown(async () => {
+    // A pod changes its user, with which the kernel forgets to end it with its parent.
+    const pid = main();
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
     child.kill('SIGKILL');
     await ended;
     if (!t.passed) t.log(name, output.split('\n').slice(-20).join('\n'));
