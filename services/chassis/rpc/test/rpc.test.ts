@@ -242,7 +242,7 @@ test('a stream of a server that stops can be read to its end, even after the nex
 
 test('streams end when their server freezes while it stops', async (t) => {
   const handlers = { watchSession: saysItIsStopping(createGate()) };
-  const { session, proxy, stop } = await serving(t, handlers, { viaProxy: true });
+  const { session, proxy, stop } = await serving(t, handlers, { viaProxy: true, drainTimeoutMs: 60_000 });
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stopped = stop();

@@ -47,7 +47,7 @@ export async function serving(
     mesh,
     viaProxy = false,
     drainTimeoutMs = 2_000,
-    keepaliveTimeoutMs = viaProxy ? 1_000 : undefined,
+    keepaliveTimeoutMs = viaProxy ? 3_000 : undefined,
   }: ServingOptions = {},
 ) {
   let address = '';
