@@ -1,4 +1,7 @@
-import type { Socket } from 'node:net';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { conflict, DomainError, forbidden, invalid, notFound, unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -180,6 +183,33 @@ test('a query on an idle connection that the subgraph closes is retried, a mutat
   const [mutation] = (await ask('mutation { deleteAgent(id: 9) }', { token })).errors ?? [];
   t.like(mutation, { extensions: { code: 'UNAVAILABLE' } });
   t.deepEqual(asked, ['mutation']);
+});
+
+test('a mutation is sent again where there was no connection, because nothing of it was sent', async (t) => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    asked.push(request.url ?? '');
+    // names deleteAgent: the field that is asked for below.
+    response.setHeader('content-type', 'application/json').end('{"data":{"deleteAgent":true}}');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await once(server.close(), 'close');
+  const onRefused = (message: unknown) => {
+    const { connectParams } = message as { connectParams: { port: string } };
+    if (connectParams.port === String(port) && !server.listening) server.listen(port, '127.0.0.1');
+  };
+  subscribe('undici:client:connectError', onRefused);
+  t.teardown(() => {
+    unsubscribe('undici:client:connectError', onRefused);
+    server.close();
+    server.closeAllConnections();
+  });
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent: `http://127.0.0.1:${port}` } });
+  const answer = await ask('mutation { deleteAgent(id: 9) }', { token: await identity.signIn('s-1') });
+  t.deepEqual(answer.data, { deleteAgent: true }, answer.text);
+  t.deepEqual(asked, ['/']);
 });
 
 test('a subgraph that closes the connection during its response is unavailable', async (t) => {

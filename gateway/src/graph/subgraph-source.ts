@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GraphQLDataSource, GraphQLDataSourceProcessOptions } from '@apollo/gateway';
 import { context as otel, propagation } from '@opentelemetry/api';
 import { graphError } from '@parley/graph/graph-errors';
@@ -6,17 +5,18 @@ import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
 import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
-import { idleConnectionMs } from '@parley/kernel/http-drain';
 import type { Logger } from '@parley/kernel/log';
 import type { MeshTls } from '@parley/kernel/mesh';
 import { GraphQLError } from 'graphql';
-import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import { tookEffect } from '../idempotency/took-effect.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { AnswerBudget, GatewayContext } from './gateway-context.ts';
+import { readBytes, readJson } from './read-answer.ts';
 import type { RootField } from './root-fields.ts';
-import { isRetryable, requestedFields, runningMutations, splitMutations } from './split-mutations.ts';
+import { requestedFields, runningMutations, splitMutations } from './split-mutations.ts';
+import { subgraphConnections, wasNotSent } from './subgraph-connections.ts';
 import { type SubgraphShare, sharesOf } from './subgraph-share.ts';
 
 export interface SubgraphSourceOptions {
@@ -46,23 +46,6 @@ export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   close(): Promise<void>;
 }
 
-/** Sends of a query whose connection closes before the response. */
-const maxAttempts = 3;
-
-const connectTimeoutMs = 1_000;
-/** The handshake waits for the other process, a connection alone only for its system. */
-const tlsConnectTimeoutMs = 5_000;
-
-/** Opens connections with the certificate that counts at the time. */
-function tlsConnector(tls: MeshTls): buildConnector.connector {
-  const build = () => buildConnector({ ...tls.current, allowH2: false, timeout: tlsConnectTimeoutMs });
-  let connect = build();
-  tls.onChange(() => {
-    connect = build();
-  });
-  return (options, connected) => connect(options, connected);
-}
-
 export function subgraphSource({
   unit,
   url,
@@ -79,19 +62,13 @@ export function subgraphSource({
   // The queue of the pool is first in, first out, so one client could fill it.
   const usual = { queue: fairQueue(calls), timeoutMs };
   const longRunning = { queue: fairQueue(long.calls), timeoutMs: long.timeoutMs };
-  const pool = new Pool(new URL(url).origin, {
-    connections: calls.inFlight === undefined ? null : calls.inFlight + (long.calls.inFlight ?? 0),
-    connectTimeout: connectTimeoutMs,
-    ...(tls && { connect: tlsConnector(tls) }),
-    // The timeouts of undici exclude the wait in the queue and restart with every byte.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Less than servers that stop wait for one more request, whatever they announce.
-    keepAliveTimeout: idleConnectionMs,
-    keepAliveMaxTimeout: idleConnectionMs,
-    // While there is always a request, a connection would stay, and processes of the service that are added would get none.
-    clientTtl: connectionMs,
-    maxResponseSize: maxAnswerBytes,
+  const connections = subgraphConnections({
+    url,
+    rules,
+    tls,
+    connections: calls.inFlight === undefined ? undefined : calls.inFlight + (long.calls.inFlight ?? 0),
+    connectionMs,
+    maxAnswerBytes,
   });
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
@@ -118,7 +95,7 @@ export function subgraphSource({
       try {
         return await read(await call(request, context, caller, abort.signal), context.answer);
       } catch (error) {
-        if (context.heldKey && !isOneOf(unconnectedCodes, error) && hasMutation(request)) context.lostAnswer = true;
+        if (context.heldKey && !wasNotSent(error) && hasMutation(request)) context.lostAnswer = true;
         throw error;
       } finally {
         end();
@@ -151,7 +128,7 @@ export function subgraphSource({
     };
     propagation.inject(otel.active(), headers);
     const body = JSON.stringify({ query, variables, operationName });
-    const response = await post({ query, headers, body, signal });
+    const response = await connections.post({ query, headers, body, signal });
     if (response.statusCode !== 200) {
       await response.body.dump();
       throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
@@ -159,11 +136,7 @@ export function subgraphSource({
     return response;
   }
 
-  async function readAnswer(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<GraphAnswer> {
-    // undici enforces content-length, and reading the whole body is faster than chunks.
-    const isAnnounced = takeAnnounced(budget, response);
-    return asAnswer(isAnnounced ? await response.body.json() : JSON.parse(String(await readChunks(budget, response))));
-  }
+  const readAnswer: Read<GraphAnswer> = async (response, budget) => asAnswer(await readJson(response, budget));
 
   function asAnswer(answer: unknown): GraphAnswer {
     if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
@@ -179,19 +152,6 @@ export function subgraphSource({
       const known = asDomainError(unit, error);
       log.warn({ err: known, subgraph: unit }, 'subgraph call failed');
       throw graphError(known);
-    }
-  }
-
-  /** A stopping server closes idle connections. Queries are sent again; a mutation is not, because it may have run. */
-  async function post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await pool.request({ ...message, method: 'POST', path: '/' });
-      } catch (error) {
-        if (attempt === maxAttempts || !isOneOf(closedCodes, error) || !isRetryable(query, rules)) throw error;
-        // Lets the pool notice other connections that the server has closed.
-        await nextTurn(undefined, { signal: message.signal });
-      }
     }
   }
 
@@ -237,15 +197,8 @@ export function subgraphSource({
     get waiting() {
       return usual.queue.waiting + longRunning.queue.waiting;
     },
-    close: () => pool.close(),
+    close: () => connections.close(),
   };
-}
-
-interface Message {
-  query: string;
-  headers: Record<string, string>;
-  body: string;
-  signal: AbortSignal;
 }
 
 type Read<T> = (response: Dispatcher.ResponseData, budget: AnswerBudget) => Promise<T>;
@@ -260,31 +213,6 @@ async function callerOf(currentCaller: CurrentCaller, fields: () => RootField[])
   }
 }
 
-async function readBytes(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<Buffer> {
-  if (!takeAnnounced(budget, response)) return readChunks(budget, response);
-  const { buffer, byteOffset, byteLength } = await response.body.bytes();
-  return Buffer.from(buffer, byteOffset, byteLength);
-}
-
-/** Whether the answer announces its length, and that is left; it is taken then. */
-function takeAnnounced(budget: AnswerBudget, { headers }: Dispatcher.ResponseData): boolean {
-  budget.parts += 1;
-  const announced = Number(headers['content-length'] ?? Number.NaN);
-  if (!(announced <= budget.bytesLeft)) return false;
-  budget.bytesLeft -= announced;
-  return true;
-}
-
-async function readChunks(budget: AnswerBudget, { body }: Dispatcher.ResponseData): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    budget.bytesLeft -= chunk.length;
-    if (budget.bytesLeft < 0) throw answerTooLarge(); // the throw also destroys the body
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 type GraphAnswer = Awaited<ReturnType<GraphQLDataSource['process']>>;
 
 function isGraphAnswer(answer: unknown): answer is GraphAnswer {
@@ -295,23 +223,6 @@ function isGraphAnswer(answer: unknown): answer is GraphAnswer {
 
 function hasMutation({ query, variables }: Query): boolean {
   return runningMutations(query, variables).length > 0;
-}
-
-/** The connection closed before any response. */
-const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
-
-/** There was no connection, so nothing was sent. */
-const unconnectedCodes = new Set<unknown>([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
-function isOneOf(codes: Set<unknown>, error: unknown): boolean {
-  return error instanceof Error && 'code' in error && codes.has(error.code);
 }
 
 function asDomainError(unit: string, error: unknown): DomainError {
