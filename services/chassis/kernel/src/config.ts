@@ -30,6 +30,11 @@ const namesRead = new WeakMap<Environment, Set<string>>();
 export function readSettings<S extends Settings>(env: Environment, declared: S): ValuesOf<S> {
   const problems: string[] = [];
   const values = readGroup(env, declared, problems);
+  if (env['NODE_ENV'] === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    problems.push(
+      'NODE_TLS_REJECT_UNAUTHORIZED: is 0, so no certificate would be verified; NODE_EXTRA_CA_CERTS names private authorities',
+    );
+  }
   if (problems.length > 0) throw new SettingsError(problems);
   return values as ValuesOf<S>;
 }
@@ -39,6 +44,8 @@ function readGroup(env: Environment, group: Settings, problems: string[], within
     if (each.kind === 'setting') return [key, readOne(env, each, problems, within)];
     if (each.kind !== 'optionalGroup') return [key, readGroup(env, each, problems, within)];
     const read = readGroup(env, each.settings, problems, each.name);
+    const { name, takesName } = each;
+    if (takesName && env[takesName] && !env[name]) problems.push(`${name}: is missing, and ${takesName} is set`);
     return [key, env[each.name] ? read : undefined];
   });
   return Object.fromEntries(values);

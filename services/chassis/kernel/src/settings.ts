@@ -27,6 +27,8 @@ export interface OptionalGroup<S extends Settings = Settings> {
   readonly kind: 'optionalGroup';
   readonly name: string;
   readonly settings: S;
+  /** One of them that says that `name` has been forgotten. */
+  readonly takesName?: string | undefined;
 }
 
 /** Declared settings, by the keys of their values; groups nest. */
@@ -57,8 +59,8 @@ export function setting<T extends z.ZodType>(
 }
 
 /** Declares settings that are required only where the variable `name`, one of them, is given. */
-export function optionalGroup<S extends Settings>(name: string, settings: S): OptionalGroup<S> {
-  return { kind: 'optionalGroup', name, settings };
+export function optionalGroup<S extends Settings>(name: string, settings: S, takesName?: string): OptionalGroup<S> {
+  return { kind: 'optionalGroup', name, settings, takesName };
 }
 
 /** A setting as plain data, for people, charts and checks of an installation. It never holds a configured value. */

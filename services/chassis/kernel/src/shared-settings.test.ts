@@ -71,6 +71,9 @@ test('Kafka may take a login, whose name and password belong to it', (t) => {
   t.throws(() => readSettings(given, { kafka }), {
     message: /KAFKA_USERNAME: is missing, and KAFKA_SASL_MECHANISM is set\n +KAFKA_PASSWORD: is missing/u,
   });
+  t.throws(() => readSettings({ KAFKA_BROKERS: 'k:9092', ...login }, { kafka }), {
+    message: /KAFKA_SASL_MECHANISM: is missing, and KAFKA_USERNAME is set$/u,
+  });
   const { message } = t.throws(() => readSettings({ ...given, ...login, KAFKA_SASL_MECHANISM: 'gssapi' }, { kafka }));
   t.regex(message, /KAFKA_SASL_MECHANISM: gssapi is none of plain, scram-sha-256 and scram-sha-512$/u);
 });

@@ -76,19 +76,23 @@ const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which proc
 /** How the brokers are reached beside their addresses. */
 const kafkaConnection = {
   tls: setting('KAFKA_TLS', flag.default(false), 'Whether the brokers are reached by TLS.'),
-  login: optionalGroup('KAFKA_SASL_MECHANISM', {
-    mechanism: setting(
-      'KAFKA_SASL_MECHANISM',
-      z
-        .string()
-        .toLowerCase()
-        .pipe(oneOf(['plain', 'scram-sha-256', 'scram-sha-512'])),
-      'How processes log in to Kafka (SASL). `plain` sends the password as it is, so it takes `KAFKA_TLS`.',
-      { without: 'without login' },
-    ),
-    username: setting('KAFKA_USERNAME', z.string(), 'The login of Kafka.'),
-    password: setting('KAFKA_PASSWORD', z.string(), 'Its password.', { secret: true }),
-  }),
+  login: optionalGroup(
+    'KAFKA_SASL_MECHANISM',
+    {
+      mechanism: setting(
+        'KAFKA_SASL_MECHANISM',
+        z
+          .string()
+          .toLowerCase()
+          .pipe(oneOf(['plain', 'scram-sha-256', 'scram-sha-512'])),
+        'How processes log in to Kafka (SASL). `plain` sends the password as it is, so it takes `KAFKA_TLS`.',
+        { without: 'without login' },
+      ),
+      username: setting('KAFKA_USERNAME', z.string(), 'The login of Kafka.'),
+      password: setting('KAFKA_PASSWORD', z.string(), 'Its password.', { secret: true }),
+    },
+    'KAFKA_USERNAME',
+  ),
 };
 /** Of commands, which do nothing without Kafka. */
 export const neededKafkaSettings = {
