@@ -61,8 +61,8 @@ export function startImage(
   void ended.then(() => clearInterval(looking));
   t.teardown(async () => {
     // A pod changes its user, with which the kernel forgets to end it with its parent.
-    const pid = main();
-    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    const [pod] = etc === undefined ? [] : childrenOf(child.pid);
+    if (pod !== undefined) process.kill(pod, 'SIGKILL');
     child.kill('SIGKILL');
     await ended;
     if (!t.passed) t.log(name, output.split('\n').slice(-20).join('\n'));
