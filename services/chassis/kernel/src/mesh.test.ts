@@ -68,3 +68,23 @@ test('a chain that is cut off in its second certificate does not replace the one
   replace({ cert: next.cert });
   await eventually('the whole one counts', () => tls.current.cert === next.cert);
 });
+
+test('a certificate that other units would refuse does not replace the one before', async (t) => {
+  const first = authority.issue(['a']);
+  const problems: string[] = [];
+  const warn = (fields: unknown) => void problems.push(...(fields as { problems: string[] }).problems);
+  const { tls, replace } = await testMeshTls(t, { ...first, ca }, { info: () => undefined, warn });
+  const left = tls.expiresAt - Date.now() / 1_000;
+  t.true(left > 89 * 86_400 && left < 91 * 86_400, `${left} s`);
+  const foreign = testAuthority('another one');
+  for (const [next, problem] of [
+    [authority.issue(['a'], -1), 'MESH_TLS_CERT_FILE: has expired on '],
+    [foreign.issue(['a']), 'MESH_TLS_CERT_FILE: is signed by none of the authorities of MESH_TLS_CA_FILE'],
+  ] as const) {
+    replace(next);
+    await eventually('it is refused', () => problems.some((each) => each.startsWith(problem)));
+    t.deepEqual([tls.current.cert, tls.current.key], [first.cert, first.key]);
+  }
+  replace({ ca: `${ca}${foreign.cert}` });
+  await eventually('the foreign one is trusted', () => tls.current.cert !== first.cert);
+});

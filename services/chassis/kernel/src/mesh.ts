@@ -23,6 +23,8 @@ export interface MeshCertificate {
 
 export interface MeshTls {
   readonly current: MeshCertificate;
+  /** When the certificate expires, in seconds of Unix time. */
+  readonly expiresAt: number;
   /** Calls `listener` with what counts from now on. @returns a function that ends that */
   onChange(listener: (changed: MeshCertificate) => void): () => void;
 }
@@ -116,7 +118,27 @@ function privateKey(pem: string) {
   }
 }
 
-/** What the files hold. Where they are read while they are replaced, or are damaged, what was there before counts on. */
+/** Why other units would refuse a certificate. */
+function whyRefused({ cert, ca }: MeshCertificate): string | undefined {
+  const chain = parseCertificates(cert);
+  const [first] = chain;
+  if (!first) return undefined;
+  if (new Date(first.validTo).getTime() <= Date.now()) return `${names.cert}: has expired on ${first.validTo}`;
+  const authorities = parseCertificates(ca);
+  const isSigned = (by: X509Certificate) => (one: X509Certificate) => one.checkIssued(by) && one.verify(by.publicKey);
+  // A chain is sent whole, so that an authority of it counts where one that is trusted has signed it.
+  for (let [last, left]: [X509Certificate | undefined, number] = [first, chain.length]; last && left > 0; left -= 1) {
+    const one: X509Certificate = last;
+    if (authorities.some((each) => each.fingerprint256 === one.fingerprint256 || isSigned(each)(one))) return undefined;
+    last = chain.find((each) => each !== one && isSigned(each)(one));
+  }
+  return `${names.cert}: is signed by none of the authorities of ${names.ca}`;
+}
+
+/**
+ * What the files hold. Where they are read while they are replaced, are damaged, or hold what other units would refuse, what was there
+ * before counts on.
+ */
 export function meshTls(
   files: MeshTlsFiles,
   log?: Pick<Logger, 'info' | 'warn'>,
@@ -130,6 +152,8 @@ export function meshTls(
   function reread(): void {
     try {
       const read = readMeshCertificate(files);
+      const refused = whyRefused(read);
+      if (refused !== undefined) throw new SettingsError([refused]);
       problem = undefined;
       if (read.cert === current.cert && read.key === current.key && read.ca === current.ca) return;
       current = read;
@@ -150,6 +174,9 @@ export function meshTls(
     name: 'mesh certificate',
     get current() {
       return current;
+    },
+    get expiresAt() {
+      return new Date(new X509Certificate(current.cert).validTo).getTime() / 1_000;
     },
     onChange(listener) {
       listeners.add(listener);
