@@ -1,4 +1,5 @@
 import { readPrices } from '@parley/prices/prices';
+import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';
 import { meteredGenerate, meteredStream } from './metered-chain.ts';
@@ -92,6 +93,32 @@ test('the context of an answer is the request that was answered, not those that 
     },
   );
   t.like(answer, { contextTokens: 100, usage: { tokensIn: 1_100 } });
+});
+
+test('who leaves a call that had failed attempts is told what all of it took', async (t) => {
+  const attempted: unknown[] = [];
+  const spent: object[] = [];
+  const { settled, costOf } = await settledAfter(
+    [
+      { type: 'asked', model: first },
+      { type: 'left', model: first, usage: thought },
+      { type: 'asked', model: second },
+      { type: 'text', text: 'Hello' },
+    ],
+    async (metering, chain, asked, options) => {
+      const stream = meteredStream(metering, chain, asked, { ...options, onSpent: (all) => spent.push(all) });
+      for await (const event of stream) {
+        if (event.type === 'asked') attempted.push(event.attempted);
+        if (event.type === 'text') return;
+      }
+    },
+  );
+  t.is(attempted[0], undefined);
+  t.like(attempted[1], { tokensIn: 1_000, tokensOut: 500, costUsdE8: costOf(first, thought) });
+  const [all = {}] = spent;
+  t.is(spent.length, 1);
+  t.like(settled[0], all);
+  t.like(all, { modelId: 'gpt-4o-mini', tokensOut: 500 + estimateTokens('Hello') });
 });
 
 test('where all attempts failed, each is counted once', async (t) => {

@@ -26,6 +26,8 @@ export interface CallOptions {
   onAsked?: () => void;
   /** Gets the whole answer before its call is settled. Never rejects. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;
+  /** Gets what the call took in all, however it ended. Not called where no model was asked. */
+  onSpent?: (spent: Spent) => void;
 }
 
 export interface ServedAnswer {
@@ -36,7 +38,12 @@ export interface ServedAnswer {
 
 /** Its usage and cost include those of attempts that failed; `contextTokens` are those of the request that was answered. */
 export type MeteredEvent =
-  | { type: 'asked'; model: Model }
+  | {
+      type: 'asked';
+      model: Model;
+      /** What attempts before this one took; undefined at the first. */
+      attempted: Pick<Spent, 'tokensIn' | 'tokensOut' | 'costUsdE8'> | undefined;
+    }
   | { type: 'text'; text: string }
   | {
       type: 'finish';
@@ -63,9 +70,13 @@ export async function* meteredStream(
         call.attempted(event.model, event.usage);
         continue;
       }
-      if (event.type === 'asked') asked = event.model;
-      if (event.type === 'text') text += event.text;
-      if (event.type !== 'finish') {
+      if (event.type === 'asked') {
+        asked = event.model;
+        yield { ...event, attempted: call.soFar(asked) };
+        continue;
+      }
+      if (event.type === 'text') {
+        text += event.text;
         yield event;
         continue;
       }
@@ -104,7 +115,7 @@ function begin(
   { meter, costs, metrics }: Metering,
   chain: ProviderChain,
   request: ModelRequest,
-  { account, signal, reserved, acquireSlot, beforeSettled }: CallOptions,
+  { account, signal, reserved, acquireSlot, beforeSettled, onSpent }: CallOptions,
 ) {
   const { tenantId, isDirect } = account;
   const metered = reserved ?? meter.open(account);
@@ -125,6 +136,7 @@ function begin(
   async function settle(spent: Spent, estimated: boolean, served: boolean): Promise<void> {
     if (isSettled || !isReserved) return;
     isSettled = true;
+    onSpent?.(spent);
     metrics.spent(spent, account.operation, spent.costUsdE8);
     await metered.settle({ ...spent, estimated, served });
   }
@@ -142,6 +154,7 @@ function begin(
     attempted(model: Model, usage: TokenUsage): void {
       attempts.push({ spent: costs.costOf(model, usage), usage });
     },
+    soFar: (model: Model) => (attempts.length > 0 ? inAll(model, nothing).spent : undefined),
     async served(model: Model, usage: TokenUsage, text: string): Promise<TokenUsage & { costUsdE8: bigint }> {
       const { spent, estimated } = inAll(model, usage);
       await beforeSettled?.({ text, spent, estimated });

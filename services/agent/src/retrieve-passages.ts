@@ -1,13 +1,14 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
-import { type EmbeddingUsage, type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { Agent } from './agent.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { fittingPassages } from './passages.ts';
 import type { Ports } from './ports.ts';
 import type { Turn } from './run-turn.ts';
 import { standaloneQuestion } from './standalone-question.ts';
+import { sumOf } from './turn-usage.ts';
 
 const topK = 6;
 /** What of a turn's time knowledge waits for a base, so that the passages of the others come in time. */
@@ -60,10 +61,4 @@ export async function retrievePassages(
     ports.log.warn({ err, agentId, sessionId }, 'passages not retrieved; replying without');
     return { passages: undefined, usage: spent };
   }
-}
-
-function sumOf(question: TurnUsage | undefined, embedding: EmbeddingUsage | undefined): TurnUsage | undefined {
-  if (!embedding) return question;
-  const { tokensIn = 0, tokensOut = 0, costUsdE8 = 0n } = question ?? {};
-  return { tokensIn: tokensIn + embedding.tokensIn, tokensOut, costUsdE8: costUsdE8 + embedding.costUsdE8 };
 }

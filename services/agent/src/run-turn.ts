@@ -12,6 +12,7 @@ import type { Ports } from './ports.ts';
 import { retrievePassages } from './retrieve-passages.ts';
 import { systemPrompt } from './system-prompt.ts';
 import { turnError } from './turn-error.ts';
+import { sumOf } from './turn-usage.ts';
 
 export interface Turn {
   agentId: number;
@@ -62,7 +63,8 @@ export async function* runTurn(
         else if (event.type === 'asked') {
           const price = ports.metering.costs.priceOf(event.model);
           const { modelId } = event.model;
-          yield { type: 'request', modelId, contextTokens: estimateRequestTokens(request), price, earlier };
+          const contextTokens = estimateRequestTokens(request);
+          yield { type: 'request', modelId, contextTokens, price, earlier: sumOf(earlier, event.attempted) };
         } else {
           const { providerId, modelId } = event.model;
           yield {

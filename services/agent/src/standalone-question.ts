@@ -1,13 +1,9 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
-import type { BilledTokens } from '@parley/prices/model-price';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
-import { estimateTokens } from '@parley/text/token-estimate';
-import { type MeteredEvent, meteredStream } from './metered-chain.ts';
-import type { Model, ModelMessage } from './models/model.ts';
-import { ModelError } from './models/model-error.ts';
+import { type CallOptions, meteredStream } from './metered-chain.ts';
+import type { ModelMessage } from './models/model.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
-import { estimateRequestTokens } from './models/token-estimate.ts';
 import type { Ports } from './ports.ts';
 import { dependsOnConversation } from './question-dependence.ts';
 import type { Turn } from './run-turn.ts';
@@ -47,35 +43,25 @@ export async function standaloneQuestion(
   const { tenantId, requestId } = caller;
   const account = { tenantId, requestId, callId: `${callId}.question`, operation: 'session', agentId, sessionId };
   const timeLimit = AbortSignal.timeout(ports.passages.questionTimeoutMs);
-  const options = { account, signal: AbortSignal.any([signal, timeLimit]) };
-  let asked: Model | undefined;
+  let usage: TurnUsage | undefined;
+  const options: CallOptions = {
+    account,
+    signal: AbortSignal.any([signal, timeLimit]),
+    onSpent({ tokensIn, tokensOut, costUsdE8 }) {
+      usage = { tokensIn, tokensOut, costUsdE8 };
+    },
+  };
   let text = '';
   try {
     const events = meteredStream(ports.metering, chain, { ...request, maxOutputTokens: mostTokens }, options);
-    for await (const event of events) {
-      if (event.type === 'asked') asked = event.model;
-      else if (event.type === 'text') text += event.text;
-      else return { text: usable(text) ?? message, usage: usageOf(event) };
-    }
+    for await (const event of events) if (event.type === 'text') text += event.text;
+    return { text: usable(text) ?? message, usage };
   } catch (error) {
     signal.throwIfAborted();
     if (isDomainError(error, 'invalid')) throw error;
     ports.log.warn({ err: error, agentId, sessionId }, 'question not made to stand alone; searching for the message');
-    if (error instanceof ModelError) return { text: message, usage: spentOn(error.usage) };
+    return { text: message, usage };
   }
-  if (!asked) return { text: message };
-  const tokensIn = estimateRequestTokens(request);
-  return { text: message, usage: spentOn({ tokensIn, tokensCached: 0, tokensOut: estimateTokens(text) }) };
-
-  /** As `meteredStream` settles a call that did not end. */
-  function spentOn(tokens: BilledTokens): TurnUsage {
-    const { tokensIn, tokensOut, costUsdE8 } = ports.metering.costs.costOf(asked ?? chain.first, tokens);
-    return { tokensIn, tokensOut, costUsdE8 };
-  }
-}
-
-function usageOf({ usage, costUsdE8 }: Extract<MeteredEvent, { type: 'finish' }>): TurnUsage {
-  return { tokensIn: usage.tokensIn, tokensOut: usage.tokensOut, costUsdE8 };
 }
 
 function withMessageBefore(before: readonly ModelMessage[], message: string): string {

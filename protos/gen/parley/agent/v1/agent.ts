@@ -165,7 +165,7 @@ export interface TokenPrices {
   outputUsdE18: bigint;
   /** The model. */
   modelId: string;
-  /** What calls before this one took: the question was made to stand alone. Absent without any. `finished` includes it. */
+  /** What calls before this one took: the question was made to stand alone, models failed. Absent without any. `finished` includes it. */
   earlier?: TurnUsage | undefined;
 }
 
