@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '@parley/kernel/log';
 import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { noTenant } from '../src/database/identifiers.ts';
+import { wakeOf } from '../src/jobs/job-claimer.ts';
 import { jobRunner } from '../src/jobs/job-runner.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import {
@@ -123,6 +125,21 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     gate.open();
 
     t.deepEqual((await drained(database)).toSorted(), ['b', 'c', 'd', 'e', 'unnamed']);
+  });
+
+  test('a job that found the last slot reserved begins without polling once it is freed', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const runner = await startRunner(t, database, () => undefined, { concurrency: 1 });
+    const open = { isCompleted: () => false } as Parameters<typeof runner.reserve>[0];
+    const slot = runner.reserve(open);
+    const woken = new Promise<void>((resolve) => {
+      t.teardown(database.onWake(wakeOf(kind), resolve));
+    });
+    t.false((await append(database, 'waits', 'k', runner)).claimed);
+    await woken;
+    await delay(10); // the search begins in a timer of its own
+    slot?.free();
+    t.deepEqual(await drained(database), ['waits']);
   });
 
   test('a job of an unregistered kind is refused, and the error names the registered ones', async (t) => {

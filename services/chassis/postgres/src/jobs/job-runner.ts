@@ -171,7 +171,11 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
       if (capacity() <= 0) return undefined;
       const slot = { knex };
       reserved.add(slot);
-      return { free: () => void reserved.delete(slot) };
+      return {
+        free() {
+          if (reserved.delete(slot)) search.slotFreed();
+        },
+      };
     },
 
     cancelled(token) {
