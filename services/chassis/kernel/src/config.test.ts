@@ -71,15 +71,6 @@ test('in production a setting may have another default, or be required', (t) => 
   t.deepEqual(error?.problems, ['BROKER: is missing, and NODE_ENV is production']);
 });
 
-test('in production certificates are verified', (t) => {
-  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-  t.notThrows(() => readSettings(env, {}));
-  t.notThrows(() => readSettings({ NODE_TLS_REJECT_UNAUTHORIZED: '1', NODE_ENV: 'production' }, {}));
-  t.throws(() => readSettings({ ...env, NODE_ENV: 'production' }, {}), {
-    message: /NODE_TLS_REJECT_UNAUTHORIZED: is 0, so no certificate would be verified/u,
-  });
-});
-
 test('an optional group has values only where its setting is given, and is always validated', (t) => {
   const store = optionalGroup('STORE', {
     url: setting('STORE', text, ''),

@@ -30,11 +30,6 @@ const namesRead = new WeakMap<Environment, Set<string>>();
 export function readSettings<S extends Settings>(env: Environment, declared: S): ValuesOf<S> {
   const problems: string[] = [];
   const values = readGroup(env, declared, problems);
-  if (env['NODE_ENV'] === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    problems.push(
-      'NODE_TLS_REJECT_UNAUTHORIZED: is 0, so no certificate would be verified; NODE_EXTRA_CA_CERTS names private authorities',
-    );
-  }
   if (problems.length > 0) throw new SettingsError(problems);
   return values as ValuesOf<S>;
 }

@@ -85,11 +85,8 @@ export function defineUnit<
     const { addresses, callers, host, mesh } = dependencies;
     const { log = createLogger(name), servers = true } = options;
     const metrics = createMetrics(name);
-    const tls = mesh?.tls;
-    if (tls) {
-      const help = 'When the certificate of calls between units expires, in Unix time';
-      metrics.gauge('parley_mesh_certificate_expires_seconds', help, () => tls.expiresAt);
-    }
+    const help = 'When the certificate of calls between units expires, in Unix time; NaN without one';
+    metrics.gauge('parley_mesh_certificate_expires_seconds', help, () => mesh?.tls?.expiresAt ?? Number.NaN);
     const clients = Object.entries(calls).map(([called, client]): [string, RpcClientPart<CompatServiceDefinition>] => [
       called,
       rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers, mesh }),

@@ -4,6 +4,7 @@ import { run } from '@parley/kernel/run';
 import { telemetry } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
 import { readAddresses } from './address-settings.ts';
+import { checkCertificates } from './check-certificates.ts';
 import { connectUnit } from './connect-unit.ts';
 import type { UnitConfig } from './declaration.ts';
 import type { DefinedUnit } from './define-unit.ts';
@@ -33,6 +34,7 @@ export async function runProcess<Config extends UnitConfig, Dependencies extends
       dependencies: () => connect(env),
       addresses: () => readAddresses(env, used),
       log: () => createLogger(name),
+      certificates: () => checkCertificates(env),
     }),
   );
   if (!read) return;

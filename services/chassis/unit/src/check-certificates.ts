@@ -1,0 +1,9 @@
+import { type Environment, SettingsError } from '@parley/kernel/config';
+
+/** @throws SettingsError where a process of production would verify no certificate. Node reads this variable by itself, so it is no setting. */
+export function checkCertificates({ NODE_ENV, NODE_TLS_REJECT_UNAUTHORIZED }: Environment): void {
+  if (NODE_ENV !== 'production' || NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
+  throw new SettingsError([
+    'NODE_TLS_REJECT_UNAUTHORIZED: is 0, so no certificate would be verified; NODE_EXTRA_CA_CERTS names private authorities',
+  ]);
+}
