@@ -41,6 +41,11 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    * is frozen or the network has lost the connection. Default 40,000.
    */
   keepaliveTimeoutMs?: number;
+  /**
+   * How long connecting may take, TLS and the peer's settings included, in ms. Until then an open socket to a peer that says nothing
+   * keeps a process alive, also after `stop`. Default 5,000.
+   */
+  connectTimeoutMs?: number;
 }
 
 /** A client as a part. `calls` may be passed on at once and called from `start` on. */
@@ -64,7 +69,15 @@ const retries: RetryOptions = {
 export function rpcClient<Definition extends CompatServiceDefinition>(
   options: RpcClientOptions<Definition>,
 ): RpcClientPart<Definition> {
-  const { definition, unit, address, callers, mesh = {}, keepaliveTimeoutMs = 40_000 } = options;
+  const {
+    definition,
+    unit,
+    address,
+    callers,
+    mesh = {},
+    keepaliveTimeoutMs = 40_000,
+    connectTimeoutMs = 5_000,
+  } = options;
   let started = false;
   let channel: ReturnType<typeof createChannel> | undefined;
   let client: RpcClient<Definition> | undefined;
@@ -99,6 +112,8 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       // Reconnects within a second after an outage; the default backoff goes up to two minutes.
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1_000,
+      // Despite its name: nice-grpc ends an attempt to connect after it. Its default is 20 s.
+      'grpc.min_reconnect_backoff_ms': connectTimeoutMs,
       // Without it a stream, which has no deadline, would never end after its peer froze.
       'grpc.keepalive_time_ms': keepaliveTimeoutMs / 2,
       'grpc.keepalive_timeout_ms': keepaliveTimeoutMs / 2,

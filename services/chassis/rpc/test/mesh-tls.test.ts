@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
+import { createCallers } from '@parley/kernel/caller';
 import type { MeshTls } from '@parley/kernel/mesh';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { eventually } from '@parley/testing/eventually';
+import { startSilentServer } from '@parley/testing/silent-server';
 import { testAuthority } from '@parley/testing/test-authority';
 import { testMeshTls } from '@parley/testing/test-mesh-tls';
 import test, { type ExecutionContext } from 'ava';
@@ -63,6 +66,24 @@ test('a client refuses a server of another authority or another name', async (t)
     const { call } = await served(t, tls);
     await t.throwsAsync(call(own.tls), { message: 'it is not available' });
   }
+});
+
+test('connecting to a peer that accepts and says nothing is given up, also where the client has stopped', async (t) => {
+  const silent = await startSilentServer();
+  t.teardown(() => silent.stop());
+  const authority = testAuthority();
+  const { tls } = await testMeshTls(t, { ...authority.issue(here), ca: authority.cert });
+  const address = () => new URL(silent.url).host;
+  const to = { definition: EvaluationServiceDefinition, unit: 'it', address, callers: createCallers(randomBytes(32)) };
+  const client = rpcClient({ ...to, mesh: { tls }, connectTimeoutMs: 500 });
+  await client.start();
+  await Promise.all([
+    eventually('it is connecting', () => silent.connections === 1),
+    t.throwsAsync(client.calls.getEvaluation({ sessionId: 1 }, { caller, timeoutMs: 200 })),
+  ]);
+  await client.stop();
+  // nice-grpc gives up after 20 s by itself
+  await eventually('no socket is open', () => silent.connections === 0, { timeoutMs: 15_000 });
 });
 
 test('replacing certificate and authority refuses no call', async (t) => {

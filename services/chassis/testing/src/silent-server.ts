@@ -7,7 +7,11 @@ export async function startSilentServer() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    // Reads, so that it notices when the peer leaves.
+    socket
+      .resume()
+      .on('error', () => undefined)
+      .on('close', () => sockets.delete(socket));
   });
   const address = await listen(server);
   return {
