@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { notFound, unavailable } from '@parley/kernel/errors';
+import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { apiKeyOwners } from './api-key-owners.ts';
@@ -63,4 +64,16 @@ test('where many cannot be asked for together, each is asked for alone', async (
     [1, 2, 3, 4],
   );
   t.deepEqual(asked, [1, 1, 2, 1, 1]);
+});
+
+test('lookups that a silent replica never answers hold up those of other keys only for a moment', async (t) => {
+  const { gate, asked, owner } = setup();
+  const unanswered = [owner('a'), owner('b')]; // as many as are asked for at once
+  const tenantIds: number[] = [];
+  const others = [...'cde'].map(async (key) => tenantIds.push((await owner(key)).tenantId));
+  await eventually('the others have their owners', () => tenantIds.length === 3);
+  t.deepEqual(tenantIds, [3, 4, 5]);
+  t.deepEqual(asked, [1, 1, 3]);
+  gate.open();
+  await Promise.all([...unanswered, ...others]);
 });
