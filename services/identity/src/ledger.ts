@@ -22,17 +22,19 @@ const settlementRequestsAtOnce = 20;
 const lapsedAtOnce = 200;
 /** How long a transaction of many tenants waits for a row that they share with others. */
 const sharedWaitMs = 250;
+/** How long the reservations of one tenant hold up those of the next ones while its ledger is in use. */
+const lapsedWaitMs = 1_000;
 
 /** Reserves and records what model calls cost. Changes of one tenant's ledger happen one after the other, in all processes. */
 export function createLedger(database: Database, settings: IdentitySettings) {
   const storesOf = (db: TenantDb) => ({ reservations: reservationStore(db, settings), usage: usageStore(db) });
   const inOneStep = settings.platformMonthlyCeilingUsd === null ? [] : [platform];
 
-  /** @param work makes its statements at once, unless `waits`; a second run changes nothing */
+  /** @param work makes its statements at once; a second run changes nothing */
   async function change<T>(
     tenantId: number,
     work: (ledger: ReturnType<typeof storesOf>) => Promise<T>,
-    { alsoLocked = [], waits = false }: { alsoLocked?: number[]; waits?: boolean } = {},
+    alsoLocked: number[] = [],
   ): Promise<T> {
     return database.transact(
       tenantId,
@@ -42,7 +44,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
         const [result] = await Promise.all([work(storesOf(db)), ...locks]);
         return result;
       },
-      { turn: { row: `ledger ${tenantId}` }, commitsAtOnce: !waits },
+      { turn: { row: `ledger ${tenantId}` }, commitsAtOnce: true },
     );
   }
 
@@ -84,9 +86,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
       reservationsAtOnce,
       async (tenantId, calls: NewReservation[]): Promise<(Admission | undefined)[]> => {
         const once = firstOfEach(calls);
-        const admitted = await change(tenantId, ({ reservations }) => reservations.reserve(once), {
-          alsoLocked: inOneStep,
-        });
+        const admitted = await change(tenantId, ({ reservations }) => reservations.reserve(once), inOneStep);
         return calls.map(({ callId }) => admitted.get(callId));
       },
     ),
@@ -102,18 +102,20 @@ export function createLedger(database: Database, settings: IdentitySettings) {
       return [];
     }),
 
-    /** Settles reservations of the tenant whose lease has ended. @returns how many; there may be more. */
+    /**
+     * Settles reservations of the tenant whose lease has ended. @returns how many; there may be more. @throws DomainError `unavailable`
+     * where its ledger stays in use elsewhere, because those of other tenants must not wait for that
+     */
     settleLapsed: (tenantId: number): Promise<number> =>
-      change(
-        tenantId,
-        async ({ reservations, usage }) => {
-          const lapsed = await reservations.listLapsed(lapsedAtOnce);
-          const assumed = { estimated: true, served: true, leaseEnded: true };
-          await usage.record(lapsed.map(({ begun, ...call }) => ({ ...call, ...assumed, isRecorded: begun })));
-          return lapsed.length;
-        },
-        { waits: true },
-      ),
+      database.transact(tenantId, async (db) => {
+        const { reservations, usage } = storesOf(db);
+        // Sent in one packet, and executed in this order.
+        const first = [boundWaits(db, lapsedWaitMs), lock(db, tenantId)];
+        const [lapsed] = await Promise.all([reservations.listLapsed(lapsedAtOnce), ...first]);
+        const assumed = { estimated: true, served: true, leaseEnded: true };
+        await usage.record(lapsed.map(({ begun, ...call }) => ({ ...call, ...assumed, isRecorded: begun })));
+        return lapsed.length;
+      }),
   };
 }
 
@@ -137,6 +139,11 @@ async function lock({ knex }: TenantDb, id: number): Promise<void> {
     `SELECT pg_advisory_xact_lock(${lockOf(':id')}) AS locked, set_config('enable_seqscan', 'off', true) AS plans`,
     { id },
   );
+}
+
+/** The statements after it wait for each lock at most so long. */
+async function boundWaits({ knex }: TenantDb, ms: number): Promise<void> {
+  await rowsBy(knex)(`SELECT set_config('lock_timeout', :timeout, true)`, { timeout: `${ms}ms` });
 }
 
 /** The transaction goes on as this tenant. Where another one has its lock, its statements change nothing. */
