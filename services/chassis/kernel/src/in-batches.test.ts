@@ -16,6 +16,22 @@ test('what is asked while a batch is under way goes into the next one, up to its
   t.deepEqual(batches, [[1], [2, 3, 4], [5]]);
 });
 
+test('a batch takes from each party in turn, so that none waits for all that another has asked before', async (t) => {
+  const gate = createGate();
+  const batches: string[][] = [];
+  const limits = { name: 'many', atOnce: 1, size: 3, partyOf: ([party = '']: string) => party };
+  const ask = inBatches(limits, async (items: string[]) => {
+    batches.push(items);
+    await gate.pass();
+    return items;
+  });
+  const all = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1', 'b2'];
+  const answers = all.map(ask);
+  gate.open();
+  t.deepEqual(await Promise.all(answers), all);
+  t.deepEqual(batches, [['a1'], ['a2', 'b1', 'c1'], ['a3', 'b2', 'a4'], ['a5']]);
+});
+
 test('several batches are under way at once, so that a slow one holds up only its own', async (t) => {
   const slow = createGate();
   const ask = inBatches({ name: 'many', atOnce: 2, size: 10 }, async (items: string[]) => {

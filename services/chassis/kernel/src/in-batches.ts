@@ -1,12 +1,14 @@
 import { type Context, context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 
-export interface BatchLimits {
+export interface BatchLimits<Item> {
   /** Of the span of a batch of several. */
   name: string;
   /** Batches under way at once; what is asked meanwhile waits for the next one. */
   atOnce: number;
   /** The most of one batch. */
   size: number;
+  /** Whose an item is. Batches take from each party in turn, so that none waits for all of another. Default: all are of one. */
+  partyOf?: (item: Item) => string | number;
 }
 
 interface Asked<Item, Result> {
@@ -25,16 +27,29 @@ const tracer = trace.getTracer('parley.batches');
  * @param serve returns the results, or promises of them, in the order of the items; where it rejects, all of its batch do
  */
 export function inBatches<Item, Result>(
-  { name, atOnce, size }: BatchLimits,
+  { name, atOnce, size, partyOf = () => 0 }: BatchLimits<Item>,
   serve: (items: Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
 ): (item: Item) => Promise<Result> {
-  const waiting: Asked<Item, Result>[] = [];
+  /** By party; whose turn is next comes first. */
+  const waiting = new Map<string | number, Asked<Item, Result>[]>();
   let underWay = 0;
+
+  function nextBatch(): Asked<Item, Result>[] {
+    const batch: Asked<Item, Result>[] = [];
+    // A party that is put back at the end comes up again in this loop.
+    for (const [party, queue] of waiting) {
+      batch.push(...queue.splice(0, 1));
+      waiting.delete(party);
+      if (queue.length > 0) waiting.set(party, queue);
+      if (batch.length === size) break;
+    }
+    return batch;
+  }
 
   async function serveNext(): Promise<void> {
     underWay += 1;
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, size);
+    while (waiting.size > 0) {
+      const batch = nextBatch();
       try {
         const results = await traced(batch, () => serve(batch.map(({ item }) => item)));
         for (const [place, { resolve }] of batch.entries()) resolve(results[place] as Result);
@@ -59,7 +74,10 @@ export function inBatches<Item, Result>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, from: context.active(), resolve, reject });
+      const party = partyOf(item);
+      const queue = waiting.get(party) ?? [];
+      queue.push({ item, from: context.active(), resolve, reject });
+      waiting.set(party, queue);
       if (underWay < atOnce) void serveNext();
     });
 }

@@ -168,6 +168,23 @@ test('changes of many tenants that come while others are made go together, and w
   t.deepEqual(ledger.renewed.flat().toSorted(), ['of 1', 'of 2', 'of 3', 'of 4']);
 });
 
+test('calls of one tenant wait for one step at most, however many another one makes', async (t) => {
+  const { ledger, open } = await metered(t);
+  const gate = createGate();
+  const steps: number[][] = [];
+  ledger.left = async (changes) => {
+    steps.push(changes.map(({ tenantId }) => tenantId));
+    await gate.pass();
+    return [];
+  };
+  const flood = Array.from({ length: 1_000 }, (_, n) => open(`call ${n}`, 1).reserve(spent, true));
+  const other = open('of another', 2).reserve(spent, true);
+  gate.open();
+  await Promise.all([...flood, other]);
+  t.deepEqual(steps.slice(0, 2), [[1], [1]], 'they were under way before');
+  t.true(steps[2]?.includes(2));
+});
+
 test('a step that fails or is never answered is asked for again, call by call', async (t) => {
   const { ledger, open } = await metered(t);
   ledger.left = () => Promise.reject(unavailable('identity is not available'));

@@ -59,7 +59,12 @@ const firstRetryMs = 100;
 /** Beyond it changes are asked for alone: those of one batch wait for each other. */
 const togetherMs = 1_000;
 
-const batches = { name: 'spend of several calls', atOnce: 2, size: 200 };
+const batches = {
+  name: 'spend of several calls',
+  atOnce: 2,
+  size: 200,
+  partyOf: ({ tenantId }: SpendChange) => tenantId,
+};
 
 type Outcome = 'made' | 'left' | 'unknown';
 const longestRetryMs = 5_000;
