@@ -4,19 +4,24 @@ import { helm, render } from './render.ts';
 
 const chartTest = await testWith(helm);
 
-chartTest('Kafka consumers are scaled by the groups and topics that they have, and turns by a metric', async (t) => {
-  const scaled = ofKind(await render('production'), 'ScaledObject').map((each) => {
-    const triggers = each.spec.triggers.map(({ metadata }) => metadata.consumerGroup ?? metadata.query ?? 'cpu');
-    return [unitOf(each), ...triggers].join(' ');
-  });
-  const running = 'sum(parley_session_turns_running{namespace="parley"})';
-  t.deepEqual(scaled.toSorted(), [
-    `agent cpu ${running}`,
-    'evaluation cpu evaluation.session-ended',
-    'parser cpu parser.document-uploaded',
-    `session cpu session.tenant-deleted ${running}`,
-  ]);
-});
+chartTest(
+  'Kafka consumers are scaled by the groups and topics that they have, turns and jobs by metrics',
+  async (t) => {
+    const scaled = ofKind(await render('production'), 'ScaledObject').map((each) => {
+      const triggers = each.spec.triggers.map(({ metadata }) => metadata.consumerGroup ?? metadata.query ?? 'cpu');
+      return [unitOf(each), ...triggers].join(' ');
+    });
+    const running = 'sum(parley_session_turns_running{namespace="parley"})';
+    const jobsOf = (unit: string) => `sum(max by (kind, state) (parley_jobs{namespace="parley",unit="${unit}"}))`;
+    t.deepEqual(scaled.toSorted(), [
+      `agent cpu ${running}`,
+      `evaluation cpu evaluation.session-ended ${jobsOf('evaluation')}`,
+      `knowledge cpu ${jobsOf('knowledge')}`,
+      `parser cpu parser.document-uploaded ${jobsOf('parser')}`,
+      `session cpu session.tenant-deleted ${running}`,
+    ]);
+  },
+);
 
 chartTest('KEDA reaches Kafka as the units do: by TLS, their authorities and their login', async (t) => {
   const kafkaOf = async (set: object) => {

@@ -85,7 +85,7 @@ export const dashboards: Record<string, Dashboard> = {
         unit: 'short',
         queries: {
           [`sum(parley_session_turns_running{${here}})`]: 'running',
-          [`max(parley_session_turns_waiting{${here}})`]: 'waiting',
+          [`max(parley_jobs{${here},kind="session.turn",state="waiting"})`]: 'waiting',
         },
         description:
           'Turns that wait while few run: a model provider is slow or kept out. Else raise maxReplicas of session and agent.',
@@ -240,6 +240,12 @@ export const dashboards: Record<string, Dashboard> = {
           [`parley_database_transactions_waiting{${ofUnit}}`]: '{{pod}} waiting',
         },
         description: 'Transactions that wait: the database is slow, or DATABASE_POOL_SIZE is small for what it can do.',
+      },
+      {
+        title: 'Jobs that are due',
+        unit: 'short',
+        queries: { [`max by (kind, state) (parley_jobs{${ofUnit}})`]: '{{kind}} {{state}}' },
+        description: 'Of all its processes. Many that wait for long: raise its autoscaling.maxReplicas.',
       },
       {
         title: 'Jobs that fail',

@@ -5,7 +5,6 @@ import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
-import { countWaitingTurns } from './count-waiting-turns.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { tenantEnd } from './end-tenant.ts';
 import { expiryJob } from './expire-session.ts';
@@ -23,9 +22,6 @@ export const session = service(sessionDeclaration, {
     const firstChunk = metrics.durations(
       'parley_session_first_chunk_seconds',
       'From the start of a turn to the first piece of its reply',
-    );
-    metrics.gauge('parley_session_turns_waiting', 'Turns that wait, of all sessions', () =>
-      countWaitingTurns(database),
     );
     return {
       database,

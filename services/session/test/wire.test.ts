@@ -113,7 +113,7 @@ test('a conversation works over GraphQL and gRPC from start to evaluation', asyn
   const metrics = await (await fetch(`${ops}/metrics`)).text();
   t.regex(metrics, /parley_session_first_chunk_seconds_count\{unit="session"\} 1/);
   t.regex(metrics, /parley_session_turns_running\{unit="session"\} 0/);
-  t.regex(metrics, /parley_session_turns_waiting\{unit="session"\} 0/);
+  t.regex(metrics, /parley_jobs\{kind="session.turn",state="waiting",unit="session"\} 0/);
 });
 
 test('a transcript is read only if selected and within the answer budget', async (t) => {

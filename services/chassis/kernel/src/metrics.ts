@@ -13,6 +13,11 @@ const readMs = 1_000;
 /** The values of a metric's labels, by name. */
 export type Labels = Record<string, string>;
 
+export interface GaugeValue {
+  labels: Labels;
+  value: number;
+}
+
 /** The Prometheus metrics of a unit. Labels never hold user input or the names of tenants. */
 export function createMetrics(unit: string) {
   const registry = new Registry();
@@ -36,38 +41,32 @@ export function createMetrics(unit: string) {
       const counter = new Counter({ name, help, labelNames, registers: [registry] });
       return { add: (labels: Labels = {}, amount = 1) => counter.inc(labels, amount) };
     },
-    /** A gauge has no value while `read` fails or takes longer than a second, as while the database that it asks does not answer. */
+    /** A gauge of one value. */
     gauge(name: string, help: string, read: () => number | Promise<number>): void {
-      let reading: Promise<number> | undefined;
+      this.gauges(name, help, [], async () => [{ labels: {}, value: await read() }]);
+    },
+    /**
+     * A gauge that has the values that `read` returns, and no others. It has none while `read` fails or takes longer than a second, as
+     * while the database that it asks does not answer.
+     */
+    gauges(name: string, help: string, labelNames: string[], read: () => GaugeValue[] | Promise<GaugeValue[]>): void {
+      let reading: Promise<GaugeValue[]> | undefined;
       new Gauge({
         name,
         help,
+        labelNames,
         registers: [registry],
         async collect() {
-          this.remove();
+          if (labelNames.length > 0) this.reset();
+          else this.remove();
           // One at a time, so that scrapes do not take one connection of a pool after another while the database hangs.
           reading ??= Promise.resolve()
             .then(read)
             .finally(() => {
               reading = undefined;
             });
-          await within(readMs, name, reading).then(
-            (value) => this.set(value),
-            () => undefined,
-          );
-        },
-      });
-    },
-    /** A gauge that has the values that `read` returns, and no others. */
-    gauges(name: string, help: string, labelNames: string[], read: () => { labels: Labels; value: number }[]): void {
-      new Gauge({
-        name,
-        help,
-        labelNames,
-        registers: [registry],
-        collect() {
-          this.reset();
-          for (const { labels, value } of read()) this.set(labels, value);
+          const values = await within(readMs, name, reading).catch(() => []);
+          for (const { labels, value } of values) this.set(labels, value);
         },
       });
     },

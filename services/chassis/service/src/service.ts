@@ -21,6 +21,7 @@ import { type Called, type DefinedUnit, defineUnit, type Provided } from '@parle
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
 import { databasePart } from './database-part.ts';
 import type { ServiceDeclaration } from './declaration.ts';
+import { observeDatabase } from './observe-database.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import type { ServiceGraph } from './service-graph.ts';
 import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
@@ -166,16 +167,6 @@ export function service<
 
   function databaseWorkers(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
     const { config, database, keyValue, log, metrics, soleOwner } = provided;
-    metrics.gauge(
-      'parley_database_connections_used',
-      'Connections of the pool in use',
-      () => database.connections().used,
-    );
-    metrics.gauge(
-      'parley_database_transactions_waiting',
-      'Transactions that wait for a connection of the pool',
-      () => database.connections().waiting,
-    );
     const declared = jobs.map((declare) => declare(deps, config));
     if (tenantEnd?.finish) declared.push(tenantEndJob(name, tenantEnd, deps, config));
     const kinds = declared.map(({ kind }) => kind);
@@ -196,6 +187,7 @@ export function service<
       if (gauge) metrics.gauge(gauge.name, gauge.help, () => runner.running);
       return runner;
     });
+    observeDatabase(database, kinds, metrics);
     const handlers = Object.fromEntries([
       ...reactions.map(([type, { handle, ...reaction }]) => [type, { ...reaction, handle: handle(deps) }]),
       ...(tenantEnd ? [[tenantDeleted.type, tenantEndReaction(name, tenantEnd, database)]] : []),
