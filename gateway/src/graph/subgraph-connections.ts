@@ -61,7 +61,7 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
           return await pool.request({ ...message, method: 'POST', path: '/' });
         } catch (error) {
           if (attempt === maxAttempts) throw error;
-          if (isOneOf(refusedCodes, error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
+          if (wasRefused(error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
           // Lets the pool notice other connections that the server has closed.
           else if (isOneOf(closedCodes, error) && isRetryable(query, rules)) await delay(0, undefined, { signal });
           else throw error;
@@ -74,7 +74,12 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
 
 /** Whether a request failed before any of it was sent. */
 export function wasNotSent(error: unknown): boolean {
-  return isOneOf(refusedCodes, error) || isOneOf(unreachedCodes, error);
+  return wasRefused(error) || isOneOf(unreachedCodes, error);
+}
+
+/** A connection that is lost has the same codes, where a router answers that there is no way to the other process any more. */
+function wasRefused(error: unknown): boolean {
+  return isOneOf(refusedCodes, error) && !('syscall' in error && error.syscall !== 'connect');
 }
 
 /** Opens connections with the certificate that counts at the time. */
@@ -96,6 +101,6 @@ const refusedCodes = new Set<unknown>(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNRE
 /** There was no connection either, and to try again takes as long. */
 const unreachedCodes = new Set<unknown>(['ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
-function isOneOf(codes: Set<unknown>, error: unknown): boolean {
+function isOneOf(codes: Set<unknown>, error: unknown): error is Error {
   return error instanceof Error && 'code' in error && codes.has(error.code);
 }
