@@ -24,7 +24,7 @@ export async function onServers(
   only = needed,
 ): Promise<Figure[]> {
   say('real servers');
-  const servers = await startServers({ only, say });
+  const servers = await startServers({ only, say, durable: true });
   try {
     const [absent] = servers.missing;
     if (absent) {

@@ -32,6 +32,8 @@ export interface FleetOptions {
   say(line: string): void;
   /** Whether started servers end with the thread that started them. Otherwise they run until they are stopped. */
   endWithParent?: boolean;
+  /** Whether their data may be lost with the machine, so that a COMMIT need not wait for the disk. Default: they may not. */
+  disposable?: boolean;
   /** Default: that of this system. */
   platform?: NodeJS.Platform;
 }
@@ -48,7 +50,7 @@ export async function up(options: FleetOptions): Promise<Server[]> {
 }
 
 async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
-  const { folders, signal, endWithParent = false } = options;
+  const { folders, signal, endWithParent = false, disposable = false } = options;
   const say = (line: string) => options.say(`${engine.title}: ${line}`);
   const other = configured(engine, options);
   if (other) {
@@ -63,7 +65,7 @@ async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
     if (await stopServer(place.home, engine.stopSignal)) say('did not answer, and was stopped');
     await ensureInstalled(engine, { tools: folders.tools, signal, say });
     const start = performance.now();
-    const pid = await startServer(engine, place, { signal, endWithParent });
+    const pid = await startServer(engine, place, { signal, endWithParent, disposable });
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     say(`version ${engine.version} answers on 127.0.0.1:${place.ports.main}, started in ${seconds} s`);
     return running(engine, place, pid);

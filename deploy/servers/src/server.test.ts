@@ -12,7 +12,7 @@ import { findProcess, startServer, stopServer } from './server.ts';
 import { fakeEngine } from './testing/fake-engine.ts';
 import { emptyFolder, never } from './testing/folder.ts';
 
-const options = { signal: never, endWithParent: false };
+const options = { signal: never, endWithParent: false, disposable: false };
 
 /** A server of a fake engine, which is stopped with the test. */
 async function fake(t: ExecutionContext, start?: string) {
@@ -136,7 +136,17 @@ test('a server inherits only PATH and JAVA_HOME, and gets a locale and its own v
     'it has written its environment',
     () => existsSync(join(home, 'given')) && readFileSync(join(home, 'given'), 'utf8'),
   );
-  const own = ['HOME', 'INSTALLED', 'PASSWORD', 'PORT', 'SCRIPTS', 'SECOND_PORT', 'SUPERUSER_PASSWORD', 'TIE'];
+  const own = [
+    'HOME',
+    'INSTALLED',
+    'PASSWORD',
+    'PORT',
+    'SCRIPTS',
+    'SECOND_PORT',
+    'SUPERUSER_PASSWORD',
+    'TIE',
+    'DISPOSABLE',
+  ];
   const allowed = new Set([...own, 'PATH', 'JAVA_HOME', 'LC_ALL', 'PWD', 'OLDPWD', 'SHLVL', '_']);
   t.deepEqual(
     [...given.matchAll(/^(\w+)=/gm)].filter(([, name = '']) => !allowed.has(name)),
@@ -151,7 +161,7 @@ test('a server that is tied to its starter ends with it, even when that is kille
     import { startServer } from ${moduleOf('server.ts')};
     import { fakeEngine } from ${moduleOf('testing/fake-engine.ts')};
     const signal = new AbortController().signal;
-    await startServer(fakeEngine(${JSON.stringify(emptyFolder(t))}), ${JSON.stringify(place)}, { signal, endWithParent: true });
+    await startServer(fakeEngine(${JSON.stringify(emptyFolder(t))}), ${JSON.stringify(place)}, { signal, endWithParent: true, disposable: true });
     setInterval(() => {}, 1000);
   `;
   const starter = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`));

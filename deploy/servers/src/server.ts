@@ -16,7 +16,7 @@ const askAgainMs = 100;
 /** The time after which a stopping server is killed. */
 const graceSeconds = 20;
 
-type StartOptions = Required<Pick<FleetOptions, 'signal' | 'endWithParent'>>;
+type StartOptions = Required<Pick<FleetOptions, 'signal' | 'endWithParent' | 'disposable'>>;
 
 /**
  * Starts an installed server and waits until it answers. It and its children hold a kernel lock on their folder as long as
@@ -25,7 +25,7 @@ type StartOptions = Required<Pick<FleetOptions, 'signal' | 'endWithParent'>>;
  * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start.
  */
 export async function startServer(engine: Engine, place: Place, options: StartOptions): Promise<number> {
-  const { signal, endWithParent } = options;
+  const { signal, endWithParent, disposable } = options;
   const { home, ports, installed, password, superuserPassword } = place;
   makeDataFolder(home);
   const log = openSync(join(home, 'log'), 'a', 0o600);
@@ -47,6 +47,7 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
       PASSWORD: password,
       SUPERUSER_PASSWORD: superuserPassword,
       TIE: tie,
+      DISPOSABLE: disposable ? 'yes' : '',
     },
     detached: true,
     stdio: ['ignore', log, log],

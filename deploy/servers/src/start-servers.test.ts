@@ -9,8 +9,8 @@ import { type RunningServers, startServers } from './start-servers.ts';
 import { serverTest } from './testing/server-test.ts';
 
 /** A server of the test's own; Kafka costs seconds, and the fault tests kill and start it. */
-async function started(t: ExecutionContext, engine: EngineName) {
-  const servers = await startServers({ only: [engine] });
+async function started(t: ExecutionContext, engine: EngineName, options: { durable?: boolean } = {}) {
+  const servers = await startServers({ only: [engine], ...options });
   t.teardown(() => servers.stop());
   t.deepEqual(servers.missing, []);
   await isPrivate(t, servers, engine);
@@ -83,6 +83,13 @@ serverTest(
     t.deepEqual(await query(env.DATABASE_URL, 'SELECT number FROM own.kept'), [{ number: 7 }]);
   },
 );
+
+serverTest(['postgres'], 'a COMMIT waits for the disk only where it is measured', async (t) => {
+  for (const durable of [false, true]) {
+    const { superuserUrl } = await started(t, 'postgres', { durable });
+    t.deepEqual(await query(superuserUrl, 'SHOW fsync'), [{ fsync: durable ? 'on' : 'off' }]);
+  }
+});
 
 serverTest(
   ['redis'],

@@ -13,6 +13,8 @@ export interface StartServersOptions {
   /** Receives messages about installations and starts. Default: none. */
   say?(line: string): void;
   signal?: AbortSignal;
+  /** Whether a COMMIT waits for the disk, for benches that measure it. Default: not, since nothing is left of the data. */
+  durable?: boolean;
 }
 
 export type RunningServers = Awaited<ReturnType<typeof startServers>>;
@@ -22,13 +24,13 @@ export type RunningServers = Awaited<ReturnType<typeof startServers>>;
  * thread that started them. Engines that this machine cannot run are in `missing`.
  */
 export async function startServers(options: StartServersOptions) {
-  const { only, say = () => undefined } = options;
+  const { only, say = () => undefined, durable = false } = options;
   const never = new AbortController().signal;
   const data = mkdtempSync(join(tmpdir(), 'parley-servers-'));
   const remove = () => rmSync(data, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
   const folders = { ...foldersOf(process.env), data };
-  const starting = { signal: options.signal ?? never, endWithParent: true };
+  const starting = { signal: options.signal ?? never, endWithParent: true, disposable: !durable };
   const fleet = { folders, env: {}, only, say, ...starting };
 
   async function stop(): Promise<void> {
