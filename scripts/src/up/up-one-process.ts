@@ -6,6 +6,7 @@ import { localMesh } from '@parley/local';
 import { embeddingsOf } from '@parley/local/mesh-settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
+import { untilReady } from './until-ready.ts';
 
 const stopTimeoutMs = 9_000;
 
@@ -25,7 +26,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
     stopTimeoutMs,
     failed: mesh.failed,
     onReady: async () => {
-      await mesh.ready();
+      await untilReady(mesh.ready);
       const url = mesh.publicUrl().replace('127.0.0.1', 'localhost');
       const rows: [string, string][] = [
         ['keys of tokens', `${url}/.well-known/jwks.json`],

@@ -1,0 +1,31 @@
+import { unavailable } from '@parley/kernel/errors';
+import test from 'ava';
+import { untilReady } from './until-ready.ts';
+
+/** Answers one after the other; the last one again and again. */
+function answering(...answers: (Error | undefined)[]) {
+  let asked = 0;
+  return {
+    asked: () => asked,
+    async ready() {
+      const answer = answers[Math.min(asked, answers.length - 1)];
+      asked += 1;
+      if (answer) throw answer;
+    },
+  };
+}
+
+const slow = unavailable('identity is not available');
+
+test('a mesh whose units do not answer yet is asked again', async (t) => {
+  const { ready, asked } = answering(slow, slow, undefined);
+  await untilReady(ready);
+  t.is(asked(), 3);
+});
+
+test('a unit that never answers is reported in the end, and another reason at once', async (t) => {
+  await t.throwsAsync(untilReady(answering(slow).ready, 300), { is: slow });
+  const { ready, asked } = answering(new Error('identity refuses calls'), undefined);
+  await t.throwsAsync(untilReady(ready), { message: 'identity refuses calls' });
+  t.is(asked(), 1);
+});
