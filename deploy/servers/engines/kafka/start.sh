@@ -8,6 +8,8 @@ fi
   cat "$SCRIPTS/server.properties"
   echo 'log.dirs=data'
   addresses "$PORT" "$SECOND_PORT"
+  # What a test of listeners wants beside it.
+  [ ! -e own.properties ] || cat own.properties
 } >server.properties
 ln -sfn "$INSTALLED" installed
 [ ! -e installed/classes.jsa ] || options="$options -XX:SharedArchiveFile=installed/classes.jsa -Xlog:cds=off"
