@@ -2,6 +2,7 @@ import { readSettings } from '@parley/kernel/config';
 import { knowledgeSettings } from '@parley/knowledge/config';
 import { offlineEmbeddingModel } from '@parley/knowledge/offline-embedding';
 import { retrieveChunks } from '@parley/knowledge/retrieve-chunks';
+import { workTurns } from '@parley/knowledge/work-turns';
 import type { Database } from '@parley/postgres/database/types';
 import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
 import { type Base, documentsOf, findBase, type StoredText, textsOf } from './knowledge-bases.ts';
@@ -75,6 +76,7 @@ async function searcher(database: Database, base: Base) {
   if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);
   const caller = { kind: 'apiKey', tenantId: base.tenantId, apiKeyId: 1, requestId: 'bench' } as const;
   const { signal } = new AbortController();
+  const turns = workTurns();
 
   return async ({ content, vector }: StoredText, limit: number): Promise<Answer> => {
     const embedder = {
@@ -83,7 +85,7 @@ async function searcher(database: Database, base: Base) {
     };
     const begunAt = performance.now();
     const asked = { knowledgeBaseId, query: content, topK };
-    const found = await retrieveChunks({ database, embedder, exactLimit: limit }, caller, asked, signal);
+    const found = await retrieveChunks({ database, embedder, exactLimit: limit, turns }, caller, asked, signal);
     const ms = performance.now() - begunAt;
     return { ms, keys: found.map(({ documentId, chunkIndex }) => `${documentId} ${chunkIndex}`) };
   };

@@ -15,13 +15,18 @@ export interface EmbedCall {
   agentId?: number | undefined;
   sessionId?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** Called once with what was metered, also where that fails or is aborted. */
+  onSpent?: ((spent: EmbeddingSpend) => void) | undefined;
 }
 
-export interface Embedded {
-  /** One per text, in their order. */
-  vectors: Embedding[];
+export interface EmbeddingSpend {
   tokensIn: number;
   costUsdE8: bigint;
+}
+
+export interface Embedded extends EmbeddingSpend {
+  /** One per text, in their order. */
+  vectors: Embedding[];
 }
 
 /** Turns texts into vectors, metered in the tenant's ledger as `embed`. */

@@ -4,8 +4,7 @@ import { between, graphEnum, parseInput, text } from '@parley/kernel/input';
 import { requireId } from '@parley/kernel/row-id';
 import { z } from 'zod';
 import type { KnowledgeChunkPreviewDto, QueryRetrieveChunksArgs, RetrievalMode } from './generated/schema.ts';
-import type { Ports } from './ports.ts';
-import { retrieval } from './retrieve.ts';
+import { type RetrievalPorts, retrieval } from './retrieve.ts';
 
 export const maxQueryCharacters = 10_000;
 export const maxTopK = 20;
@@ -19,7 +18,7 @@ const question = z.object({
 
 /** @throws DomainError `notFound`; as `Embedder.embed` */
 export async function retrieveChunks(
-  ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit'>,
+  ports: RetrievalPorts,
   caller: Caller,
   { topK, mode, ...asked }: QueryRetrieveChunksArgs,
   gone: AbortSignal,

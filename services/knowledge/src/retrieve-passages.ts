@@ -5,7 +5,7 @@ import { within } from '@parley/kernel/timers';
 import { type EmbeddingUsage, RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { FoundChunk } from './base-search.ts';
 import type { Ports } from './ports.ts';
-import { retrieval } from './retrieve.ts';
+import { type RetrievalPorts, retrieval } from './retrieve.ts';
 import { maxQueryCharacters, maxTopK } from './retrieve-chunks.ts';
 
 const maxBases = 5;
@@ -19,14 +19,15 @@ export interface RetrievedPassages {
 
 /**
  * The passages of several bases, the best of all first. Those that are gone are passed over, and those that cannot be searched, or not in
- * time, as long as another one can: all are searched at once, so that one which hangs takes no time from the others. Once the query is embedded there is an answer even so, so that whoever asked can count what it took.
+ * time, as long as another one can: all are searched at once, so that one which hangs takes no time from the others. Once embedding the
+ * query has cost something there is an answer even so, so that whoever asked can count it.
  * @throws DomainError as `Embedder.embed`
  */
 export async function retrievePassages(
-  ports: Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'log'>,
+  ports: RetrievalPorts & Pick<Ports, 'log'>,
   caller: TenantCaller,
   { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, timeLimitMs, ...asked }: RetrieveRequest,
-  signal: AbortSignal,
+  gone: AbortSignal,
 ): Promise<RetrievedPassages> {
   const query = Array.from(asked.query.slice(0, 2 * maxQueryCharacters))
     .slice(0, maxQueryCharacters)
@@ -37,19 +38,25 @@ export async function retrievePassages(
     throw invalid({ path: 'knowledge_base_ids', message: `must name 1 to ${maxBases} bases` });
   }
   if (topK < 1 || topK > maxTopK) throw invalid({ path: 'top_k', message: `must be between 1 and ${maxTopK}` });
-  const { search, usage } = retrieval(ports, caller, {
+  const over = new AbortController();
+  const { search, usage: usageOf } = retrieval(ports, caller, {
     query,
     topK,
     mode: mode === RetrievalMode.RETRIEVAL_MODE_HYBRID ? 'HYBRID' : 'COSINE',
     callId: callId || undefined,
     agentId,
     sessionId,
-    signal,
+    signal: AbortSignal.any([gone, over.signal]),
   });
-  const late = () => unavailable('The knowledge base was not searched in time');
+  const late = () => {
+    const error = unavailable('The knowledge base was not searched in time');
+    over.abort(error);
+    return error;
+  };
   const inTime = (found: ReturnType<typeof search>) => (timeLimitMs > 0 ? within(timeLimitMs, late, found) : found);
   const searches = await Promise.allSettled(ids.map((id) => inTime(search(id))));
-  signal.throwIfAborted();
+  gone.throwIfAborted();
+  const usage = await usageOf();
   const bases: FoundChunk[][] = [];
   let failure: Error | undefined;
   for (const [n, searched] of searches.entries()) {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
+import { within } from '@parley/kernel/timers';
 import type { EmbeddingUsage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { type FoundChunk, findSearchedBase, type SearchedBase, searchByIndex, searchExactly } from './base-search.ts';
-import type { Embedded, Embedding } from './embedder.ts';
+import type { Embedding, EmbeddingSpend } from './embedder.ts';
 import type { RetrievalMode } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { searchTerms } from './search-terms.ts';
@@ -19,36 +20,44 @@ export interface Question {
   signal: AbortSignal;
 }
 
-type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit'>;
+export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'turns'>;
 
 /** The base may get another model meanwhile, once. */
 const attempts = 3;
+/** Beyond it an aborted embedding waits for something else, and has taken nothing yet. */
+const abortMs = 200;
 /** As the ledger takes them. */
 const maxCallId = 200;
 
 export function retrieval(
-  { database, embedder, exactLimit }: RetrievalPorts,
+  { database, embedder, exactLimit, turns }: RetrievalPorts,
   caller: TenantCaller,
   question: Question,
 ) {
   const { query, topK, mode, callId = randomUUID(), agentId, sessionId, signal } = question;
   const { tenantId } = caller;
   const vectors = new Map<string, Promise<Embedding>>();
-  const usage: EmbeddingUsage = { tokensIn: 0, costUsdE8: 0n };
+  const spent: EmbeddingSpend = { tokensIn: 0, costUsdE8: 0n };
   const terms = mode === 'HYBRID' ? searchTerms(query) : undefined;
 
-  function vectorBy(model: string): Promise<Embedding> {
-    const call = { caller, model, callId: `${callId} ${model}`.slice(0, maxCallId), agentId, sessionId, signal };
-    const vector = vectors.get(model) ?? embedder.embed([query], call).then(counted);
-    vectors.set(model, vector);
-    return vector;
+  async function vectorBy(model: string): Promise<Embedding> {
+    const call = {
+      caller,
+      model,
+      callId: `${callId} ${model}`.slice(0, maxCallId),
+      agentId,
+      sessionId,
+      signal,
+      onSpent,
+    };
+    const [only] = (await embedder.embed([query], call)).vectors;
+    if (!only) throw new TypeError('no vector for the query');
+    return only;
   }
 
-  function counted({ vectors: [only], tokensIn, costUsdE8 }: Embedded): Embedding {
-    if (!only) throw new TypeError('no vector for the query');
-    usage.tokensIn += tokensIn;
-    usage.costUsdE8 += costUsdE8;
-    return only;
+  function onSpent({ tokensIn, costUsdE8 }: EmbeddingSpend): void {
+    spent.tokensIn += tokensIn;
+    spent.costUsdE8 += costUsdE8;
   }
 
   async function search(base: SearchedBase, vector: Embedding): Promise<FoundChunk[] | undefined> {
@@ -61,14 +70,22 @@ export function retrieval(
   }
 
   return {
-    /** Of all searches so far. */
-    usage,
+    /** What the embeddings of all searches so far took. One that has just been aborted says so in a moment. */
+    async usage(): Promise<EmbeddingUsage> {
+      await within(abortMs, 'Ending the embeddings', Promise.allSettled(vectors.values())).catch(() => undefined);
+      return spent;
+    },
     /** The best first; undefined where the base is absent, deleted or another tenant's. */
     async search(knowledgeBaseId: number): Promise<FoundChunk[] | undefined> {
+      const find = () => database.read(tenantId, (db) => findSearchedBase(db, knowledgeBaseId, exactLimit + 1));
       for (let attempt = 0; attempt < attempts; attempt += 1) {
-        const base = await database.read(tenantId, (db) => findSearchedBase(db, knowledgeBaseId, exactLimit + 1));
+        const base = await turns.readBase(caller, signal, find);
         if (!base) return undefined;
-        const found = await search(base, await vectorBy(base.embeddingModel));
+        const { embeddingModel: model } = base;
+        const vectorOfModel = vectors.get(model) ?? vectorBy(model);
+        vectors.set(model, vectorOfModel);
+        const vector = await vectorOfModel;
+        const found = await turns.readBase(caller, signal, () => search(base, vector));
         if (found) return found;
       }
       throw unavailable('The embedding model of the knowledge base changes again and again');

@@ -3,16 +3,23 @@ import { fairQueue } from '@parley/kernel/fair-queue';
 
 type Turn = <T>(caller: Caller, gone: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
-/** Of one process. Fewer calls at once than it has connections, and fewer of one tenant; beyond `waiting` they are `tooManyRequests`. */
+/**
+ * Of one process. What needs the database has fewer turns at once than there are connections, and one tenant fewer of these; beyond
+ * `waiting` calls are `tooManyRequests`.
+ */
 export interface WorkTurns {
+  /** A whole search: of up to five bases, and it may wait for embeddings. */
   search: Turn;
+  /** What a search reads of one base. */
+  readBase: Turn;
   storeText: Turn;
   vectorize: Turn;
 }
 
 export function workTurns(): WorkTurns {
   return {
-    search: turns({ inFlight: 3, perTenant: 2, waiting: 50 }),
+    search: turns({ inFlight: 40, perTenant: 10, waiting: 50 }),
+    readBase: turns({ inFlight: 3, perTenant: 2, waiting: 50 }),
     storeText: turns({ inFlight: 3, perTenant: 1, waiting: 20 }),
     vectorize: turns({ inFlight: 2, perTenant: 1, waiting: 20 }),
   };

@@ -1,6 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { operation } from '../src/embeddings/metered-embedder.ts';
 import { startEmbeddings } from './embeddings-server.ts';
@@ -108,7 +109,7 @@ test('a base that cannot be searched leaves the passages of the others, wherever
 
 test('a base whose embedding hangs takes the time of no other, and its passages are left out', async (t) => {
   const server = await startEmbeddings(t);
-  const { rpc, database } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
+  const { rpc, database, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   const mine = storedChunks(database, 1);
   const hangs = await mine.base('text-embedding-3-small');
   const fine = await mine.base('another-model');
@@ -123,8 +124,39 @@ test('a base whose embedding hangs takes the time of no other, and its passages 
     ['The falcon nests on the tower'],
   );
   t.false(searchFailed);
-  const nothing = rpc.retrieve(asked([hangs], { timeLimitMs: 100 }), { caller: userOf(1) });
-  t.like(await t.throwsAsync(nothing), { kind: 'unavailable' });
+  await eventually('the embedding that hung is over', () => ledger.settled.length === 2);
+
+  const nothing = await rpc.retrieve(asked([hangs], { timeLimitMs: 500, callId: 'late' }), { caller: userOf(1) });
+  await eventually('it is settled', () => ledger.settled.length === 3);
+  const { tokensIn = 0 } = ledger.settled.at(-1)?.call ?? {};
+  t.true(tokensIn > 0);
+  t.like(nothing, { passages: [], searchFailed: true, usage: { tokensIn } });
+});
+
+test('a tenant whose searches read many bases at once leaves connections to others', async (t) => {
+  const { rpc, database, unit } = await retrievalUnit(t);
+  const [mine, theirs] = [storedChunks(database, 1), storedChunks(database, 2)];
+  const bases = [await mine.base(), await mine.base(), await mine.base(), await mine.base(), await mine.base()];
+  const other = await theirs.base();
+  await theirs.document(other, ['The falcon nests on the tower']);
+  const reading = unit.deps.database.read;
+  const gate = createGate();
+  let held = 0;
+  let most = 0;
+  unit.deps.database.read = async (tenantId, work) => {
+    if (tenantId !== 1) return reading(tenantId, work);
+    most = Math.max(most, ++held);
+    await gate.pass();
+    held -= 1;
+    return reading(tenantId, work);
+  };
+  const flood = Array.from({ length: 4 }, () => rpc.retrieve(asked(bases), { caller: userOf(1) }));
+  await eventually('bases are read', () => held > 0);
+  const { passages } = await rpc.retrieve(asked([other]), { caller: userOf(2) });
+  t.is(passages.length, 1);
+  gate.open();
+  await Promise.all(flood);
+  t.is(most, 2);
 });
 
 test('Retrieve refuses a blank query, no base or more than five, and a topK outside 1 to 20', async (t) => {

@@ -74,7 +74,7 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
       await Promise.all([endpoint?.close(), built.close()]);
     },
 
-    async embed(texts, { caller, model: wanted, callId, agentId, sessionId, signal }): Promise<Embedded> {
+    async embed(texts, { caller, model: wanted, callId, agentId, sessionId, signal, onSpent }): Promise<Embedded> {
       if (texts.length === 0) return { vectors: [], tokensIn: 0, costUsdE8: 0n };
       const { providerId, embed } = sourceOf(wanted);
       const price = providerId === 'OFFLINE' ? undefined : prices.find(wanted);
@@ -107,7 +107,9 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
       } finally {
         // Whoever asked has left; the endpoint has read the texts.
         if (asked && signal?.aborted) count(asked, undefined);
-        void metered.settle({ ...spentOf(tokensIn), estimated, served: tokensIn > 0 });
+        const { costUsdE8, ...spent } = spentOf(tokensIn);
+        onSpent?.({ tokensIn, costUsdE8 });
+        void metered.settle({ ...spent, costUsdE8, estimated, served: tokensIn > 0 });
       }
       return { vectors, tokensIn, costUsdE8: spentOf(tokensIn).costUsdE8 };
     },
