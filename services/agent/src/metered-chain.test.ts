@@ -121,6 +121,18 @@ test('who leaves a call that had failed attempts is told what all of it took', a
   t.like(all, { modelId: 'gpt-4o-mini', tokensOut: 500 + estimateTokens('Hello') });
 });
 
+test('who leaves between two attempts pays for the one that was made', async (t) => {
+  const { settled, costOf } = await settledAfter([
+    { type: 'asked', model: first },
+    { type: 'left', model: first, usage: thought },
+    new Error('whoever asked has left'),
+  ]);
+  const { tokensIn, tokensOut } = thought;
+  const spent = { modelId: 'gpt-4o', tokensIn, tokensOut, costUsdE8: costOf(first, thought) };
+  t.is(settled.length, 1);
+  t.like(settled[0], { ...spent, estimated: true, served: false });
+});
+
 test('where all attempts failed, each is counted once', async (t) => {
   const left: ChainEvent[] = [
     { type: 'asked', model: first },

@@ -62,26 +62,29 @@ export async function* meteredStream(
   options: CallOptions,
 ): AsyncGenerator<MeteredEvent> {
   const call = begin(metering, chain, request, options);
-  let text = '';
+  /** What the model that is asked has said; undefined while none is, as before another attempt. */
+  let text: string | undefined;
   let asked: Model | undefined;
   try {
     for await (const event of chain.stream(request, call.chainCall)) {
       if (event.type === 'left') {
+        text = undefined;
         call.attempted(event.model, event.usage);
         continue;
       }
       if (event.type === 'asked') {
+        text = '';
         asked = event.model;
         yield { ...event, attempted: call.soFar(asked) };
         continue;
       }
       if (event.type === 'text') {
-        text += event.text;
+        text = (text ?? '') + event.text;
         yield event;
         continue;
       }
       const { type, model, finishReason, ...given } = event;
-      const { costUsdE8, ...usage } = await call.served(model, given, text);
+      const { costUsdE8, ...usage } = await call.served(model, given, text ?? '');
       yield { type, model, finishReason, usage, contextTokens: given.tokensIn, costUsdE8 };
     }
   } catch (error) {
@@ -168,12 +171,16 @@ function begin(
       const { spent, estimated } = inAll(model ?? chain.first, isCounted ? nothing : usage);
       await settle(spent, estimated, usage.tokensOut > 0);
     },
-    /** Whoever asked has left: a model that was asked has read the request and said `text`. Does nothing after the end of the call. */
-    left(model: Model | undefined, text: string): void {
+    /**
+     * Whoever asked has left: a model that is asked has read the request and said `text`, which is undefined where none is. `model`: the
+     * last one that was. Does nothing after the end of the call.
+     */
+    left(model: Model | undefined, text: string | undefined): void {
       if (isSettled || !isReserved) return;
-      const tokensIn = model ? estimateRequestTokens(request) : 0;
-      const usage = { tokensIn, tokensCached: 0, tokensOut: estimateTokens(text), estimated: true };
-      void settle(inAll(model ?? chain.first, usage).spent, true, model !== undefined);
+      const read = { tokensIn: estimateRequestTokens(request), tokensCached: 0, estimated: true };
+      const usage = text === undefined ? nothing : { ...read, tokensOut: estimateTokens(text) };
+      const { spent, estimated } = inAll(model ?? chain.first, usage);
+      void settle(spent, estimated, text !== undefined);
     },
   };
 }

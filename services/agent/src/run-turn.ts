@@ -50,15 +50,18 @@ export async function* runTurn(
   const chain = await ports.chooseModel(agent, caller);
   const { tenantId, requestId } = caller;
   const retrieved = await retrievePassages(ports, caller, { agent, chain, turn }, signal);
-  const { usage: earlier } = retrieved;
-  let { passages } = retrieved;
+  let { passages, usage: earlier } = retrieved;
   if (passages) yield { type: 'passages', passages };
   let messages = history;
   for (let part = 1; ; part += 1) {
     const request = { system: systemPrompt(agent), messages, passages: (passages ?? []).map(toModelPassage) };
     const account = { tenantId, requestId, callId: `${callId}.${part}`, operation: 'session', agentId, sessionId };
+    let spent: TurnUsage | undefined;
+    const onSpent = (all: TurnUsage) => {
+      spent = all;
+    };
     try {
-      for await (const event of meteredStream(ports.metering, chain, request, { account, signal })) {
+      for await (const event of meteredStream(ports.metering, chain, request, { account, signal, onSpent })) {
         if (event.type === 'text') yield event;
         else if (event.type === 'asked') {
           const price = ports.metering.costs.priceOf(event.model);
@@ -83,6 +86,7 @@ export async function* runTurn(
       // Sent again with its newer half, because the history only grows: no later message would be answered either.
       const isTooLong = error instanceof ModelError && error.kind === 'tooLong' && error.beforeFirstChunk;
       if (!isTooLong || (messages.length === 1 && !passages?.length)) throw turnError(error);
+      earlier = sumOf(earlier, spent);
       if (messages.length > 1) messages = newerHalf(messages);
       else {
         passages = [];

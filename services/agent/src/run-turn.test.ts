@@ -1,0 +1,78 @@
+import { inTenant } from '@parley/kernel/caller';
+import { readPrices } from '@parley/prices/prices';
+import test from 'ava';
+import { callCosts } from './call-cost.ts';
+import { ModelError } from './models/model-error.ts';
+import type { ChosenModel } from './models/models.ts';
+import type { ChainEvent, ProviderChain } from './models/provider-chain.ts';
+import type { Ports } from './ports.ts';
+import { runTurn, type TurnEvent } from './run-turn.ts';
+
+const [first, second] = ['gpt-4o', 'gpt-4o-mini'].map(
+  (modelId) => ({ providerId: 'P', modelId, maxOutputTokens: 10, contextTokens: 1_000 }) as ChosenModel,
+) as [ChosenModel, ChosenModel];
+
+/** The events of a turn whose model calls say this, one after the other, and what the ledger got. */
+async function turnOf(...calls: (ChainEvent | Error)[][]) {
+  const settled: { costUsdE8: bigint; tokensIn: number }[] = [];
+  const chain: ProviderChain = {
+    first,
+    candidates: [first, second].map((model) => ({ model, retries: 0 })),
+    async *stream(_request, { beforeFirst }) {
+      await beforeFirst?.();
+      for (const event of calls.shift() ?? []) {
+        if (event instanceof Error) throw event;
+        yield event;
+      }
+    },
+  };
+  const call = { reserve: async () => {}, begin: async () => {}, settle: async (spent: never) => settled.push(spent) };
+  const { prices } = readPrices(undefined);
+  const metering = { meter: { open: () => call }, costs: callCosts(prices), metrics: { spent: () => undefined } };
+  const agent = { id: 1, name: 'Ada', personaPrompt: 'Be brief.' };
+  const ports = { readAgent: async () => agent, chooseModel: async () => chain, metering } as unknown as Ports;
+  const history = ['one', 'two', 'three'].flatMap((text) => [
+    { role: 'user' as const, text },
+    { role: 'assistant' as const, text: `re ${text}` },
+  ]);
+  const turn = {
+    agentId: 1,
+    sessionId: 1,
+    callId: 'c',
+    history: [...history, { role: 'user' as const, text: 'last' }],
+  };
+  const caller = inTenant({ kind: 'user', tenantId: 1, userId: 1, requestId: 'test' });
+  const events: TurnEvent[] = [];
+  for await (const event of runTurn(ports, caller, turn, new AbortController().signal)) events.push(event);
+  return { events, settled };
+}
+
+test('a reply counts what attempts took before the conversation was found to be too long', async (t) => {
+  const thought = { tokensIn: 1_000, tokensCached: 0, tokensOut: 500, estimated: false };
+  const { events, settled } = await turnOf(
+    [
+      { type: 'asked', model: first },
+      { type: 'left', model: first, usage: thought },
+      { type: 'asked', model: second },
+      new ModelError('tooLong', { beforeFirstChunk: true, transient: false }),
+    ],
+    [
+      { type: 'asked', model: second },
+      { type: 'text', text: 'Hello' },
+      {
+        type: 'finish',
+        model: second,
+        finishReason: 'stop',
+        tokensIn: 100,
+        tokensCached: 0,
+        tokensOut: 2,
+        estimated: false,
+      },
+    ],
+  );
+  t.is(settled.length, 2);
+  const cost = settled.reduce((sum, { costUsdE8 }) => sum + costUsdE8, 0n);
+  t.like(events.at(-1), { type: 'finished', tokensIn: 1_100, tokensOut: 502, contextTokens: 100, costUsdE8: cost });
+  const [, , again] = events.filter(({ type }) => type === 'request');
+  t.like(again, { earlier: { tokensIn: 1_000, tokensOut: 500, costUsdE8: settled[0]?.costUsdE8 } });
+});
