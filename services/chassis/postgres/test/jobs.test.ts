@@ -130,7 +130,8 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   test('a job that found the last slot reserved begins without polling once it is freed', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const runner = await startRunner(t, database, () => undefined, { concurrency: 1 });
-    const open = { isCompleted: () => false } as Parameters<typeof runner.reserve>[0];
+    const { promise: executionPromise } = Promise.withResolvers();
+    const open = { isCompleted: () => false, executionPromise } as Parameters<typeof runner.reserve>[0];
     const slot = runner.reserve(open);
     const woken = new Promise<void>((resolve) => {
       t.teardown(database.onWake(wakeOf(kind), resolve));
@@ -357,6 +358,28 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 });
 
 onDatabaseServer(({ test, testSchema }) => {
+  test('a job that found the last slot reserved begins without polling once that transaction is rolled back', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const runner = await startRunner(t, database, () => undefined, { concurrency: 1 });
+    const [appended, rollback] = [createGate(), createGate()];
+    const rollingBack = database.transact(1, async (db) => {
+      await jobs(withClaimer(db, runner)).append({ kind, key: 'k', data: 'rolled back' });
+      appended.open();
+      await rollback.pass();
+      throw new Error('no');
+    });
+    await appended.pass();
+    const woken = new Promise<void>((resolve) => {
+      t.teardown(database.onWake(wakeOf(kind), resolve));
+    });
+    t.false((await append(database, 'waits', 'other', runner)).claimed);
+    await woken;
+    await delay(10); // the search begins in a timer of its own
+    rollback.open();
+    await t.throwsAsync(rollingBack, { message: 'no' });
+    t.deepEqual(await drained(database), ['waits']);
+  });
+
   test('a job is retried while another one is being appended behind it', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const [begun, failing, appended, commit] = [createGate(), createGate(), createGate(), createGate()];

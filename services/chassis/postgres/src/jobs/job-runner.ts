@@ -66,7 +66,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
 
   function capacity(): number {
     if (!accepting) return 0;
-    // Nothing reports a rollback, so slots of completed transactions are freed here.
+    // The end of a transaction may be reported later than it is known.
     for (const slot of reserved) if (slot.knex.isCompleted()) reserved.delete(slot);
     return concurrency - leases.size - reserved.size - searchSlots;
   }
@@ -171,11 +171,11 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
       if (capacity() <= 0) return undefined;
       const slot = { knex };
       reserved.add(slot);
-      return {
-        free() {
-          if (reserved.delete(slot)) search.slotFreed();
-        },
+      const free = () => {
+        if (reserved.delete(slot)) search.slotFreed();
       };
+      knex.executionPromise.catch(free);
+      return { use: () => void reserved.delete(slot), free };
     },
 
     cancelled(token) {

@@ -83,7 +83,7 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
           };
           const prepared = newJob.prepared ?? (await runner.prepare(db, job));
           db.afterCommit(() => {
-            slot.free();
+            slot.use();
             runner.begin(job, { claimedAtMs, prepared });
           });
           return { id, claimed: true, ahead };

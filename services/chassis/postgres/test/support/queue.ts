@@ -108,7 +108,7 @@ export function dyingRunner(overrides: Partial<JobClaimer> = {}): JobClaimer {
     owner: 'dying',
     leaseMs: 1,
     perTenantLimit: undefined,
-    reserve: () => ({ free: () => undefined }),
+    reserve: () => ({ use: () => undefined, free: () => undefined }),
     prepare: async () => undefined,
     begin: () => undefined,
     cancelled: () => undefined,
