@@ -87,6 +87,20 @@ test('what was served before a failure is settled, and a call of which nothing w
   t.like(spent[1]?.settled, [{ tokensIn: 0, costUsdE8: 0n, served: false }]);
 });
 
+test('whoever leaves pays for texts that were sent, and not for those that wait for their turn', async (t) => {
+  const { made, server, spent } = await embedder(t);
+  const { reached, open } = server.hold('sent');
+  t.teardown(open);
+  const leaving = new AbortController();
+  const ask = (text: string) => made.embed([text], { caller, model, callId: text, signal: leaving.signal });
+  const both = Promise.allSettled([ask('a text that is sent'), ask('one that waits')]);
+  await reached;
+  leaving.abort(new Error('left'));
+  await both;
+  t.like(spent[0]?.settled, [{ tokensIn: 5, estimated: true, served: true }]);
+  t.like(spent[1]?.settled, [{ tokensIn: 0, costUsdE8: 0n, served: false }]);
+});
+
 test('without an endpoint the offline embedding answers at no cost, its tokens estimated as characters / 4', async (t) => {
   const { made, spent } = await embedder(t, { remote: false });
   t.is(made.model, 'offline-embedding-1');

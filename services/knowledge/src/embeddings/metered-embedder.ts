@@ -29,7 +29,8 @@ interface Batch {
 
 interface Source {
   providerId: 'EMBEDDINGS' | 'OFFLINE';
-  embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined): Promise<Answer>;
+  /** `sent` is called when the texts are sent: before, they may wait for their turn. */
+  embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined, sent: () => void): Promise<Answer>;
 }
 
 interface Answer {
@@ -51,13 +52,16 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
   const built = offlineEmbedder();
   const offline: Source = {
     providerId: 'OFFLINE',
-    embed: async (...asked) => ({ vectors: await built.embed(...asked), tokensIn: undefined }),
+    async embed(texts, tenantId, signal, sent) {
+      sent();
+      return { vectors: await built.embed(texts, tenantId, signal), tokensIn: undefined };
+    },
   };
   const remote = endpoint && settings.endpoint && remoteSource(endpoint, settings.endpoint.callsAtOnce);
 
   function sourceOf(wanted: string): Source {
     if (wanted === offlineEmbeddingModel) return offline;
-    if (remote) return { ...remote, embed: (texts, tenantId, signal) => remote.embed(texts, wanted, tenantId, signal) };
+    if (remote) return { ...remote, embed: (texts, ...how) => remote.embed(texts, wanted, ...how) };
     throw unavailable(`The embedding model ${wanted} is no longer served; passages are being embedded anew`);
   }
 
@@ -98,8 +102,10 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
       try {
         for (const batch of batches) {
           signal?.throwIfAborted();
-          asked = batch;
-          const answer = await embed(batch.texts, tenantId, signal);
+          const sent = () => {
+            asked = batch;
+          };
+          const answer = await embed(batch.texts, tenantId, signal, sent);
           asked = undefined;
           for (const vector of answer.vectors) vectors.push(vector);
           count(batch, answer.tokensIn);
@@ -123,9 +129,16 @@ function remoteSource(endpoint: EmbeddingsEndpoint, callsAtOnce: number) {
   });
   return {
     providerId: 'EMBEDDINGS' as const,
-    async embed(texts: readonly string[], model: string, tenantId: number, signal: AbortSignal | undefined) {
+    async embed(
+      texts: readonly string[],
+      model: string,
+      tenantId: number,
+      signal: AbortSignal | undefined,
+      sent: () => void,
+    ) {
       const end = await queue.enter({ tenant: tenantId }, () => signal);
       try {
+        sent();
         return await endpoint.embed(texts, model, signal);
       } finally {
         end();
