@@ -118,6 +118,7 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{ $setting }}: {{ include "parley.text" $value | quote }}
 {{- end }}
 {{- end }}
+{{- if and $config.KAFKA_USERNAME (not $config.KAFKA_SASL_MECHANISM) }}{{ fail "config.KAFKA_SASL_MECHANISM is required with KAFKA_USERNAME" }}{{ end }}
 {{- range $unit.required }}
 {{- if and (has . $unit.settings) (not (hasKey $config .)) }}{{ fail (printf "config.%s is required: %s" . (get $known .).meaning) }}{{ end }}
 {{- end }}

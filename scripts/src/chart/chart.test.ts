@@ -169,6 +169,8 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ preStopSeconds: 30 }, /terminationGracePeriodSeconds/],
     [{ 'units.gatewy': {} }, /gatewy/],
     [{ 'podDisruptionBudget.maxUnavailable': 2 }, /podDisruptionBudget\.maxUnavailable: would let all processes of/],
+    [{ 'podDisruptionBudget.maxUnavailable': '51%' }, /maxUnavailable: would let all processes of/],
+    [{ 'config.KAFKA_USERNAME': 'parley' }, /config\.KAFKA_SASL_MECHANISM is required with KAFKA_USERNAME/],
     ...[0, '0%', '100%', '2'].map((given): [object, RegExp] => [
       { 'podDisruptionBudget.maxUnavailable': given },
       /podDisruptionBudget\/maxUnavailable|podDisruptionBudget\.maxUnavailable/,
