@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { addressName } from '@parley/kernel/addresses';
-import { parseCertificates, readPem } from '@parley/kernel/certificates';
+import { parseCertificates, readPem, wayTo } from '@parley/kernel/certificates';
 import { SettingsError } from '@parley/kernel/config';
 import { readMeshTlsFiles } from '@parley/kernel/mesh';
 import { meshSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
@@ -113,23 +113,6 @@ function usagesOf({ keyUsage }: { keyUsage?: string[] }): string[] | undefined {
 
 function nameOf({ subject }: X509Certificate): string {
   return subject.replaceAll('\n', ', ');
-}
-
-/** Those by which one leads to an authority: this alone, or certificates between them first. Undefined where there is no way. */
-function wayTo(
-  certificate: X509Certificate,
-  between: X509Certificate[],
-  authorities: X509Certificate[],
-): X509Certificate[] | undefined {
-  const isBy = (issuer: X509Certificate) => certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-  const authority = authorities.find(isBy);
-  if (authority) return [authority];
-  for (const next of between.filter(isBy)) {
-    const others = between.filter((each) => each !== next);
-    const way = wayTo(next, others, authorities);
-    if (way) return [next, ...way];
-  }
-  return undefined;
 }
 
 function hostsOf(addresses = ''): string[] {

@@ -19,6 +19,23 @@ export function parseCertificates(pem: string): X509Certificate[] {
   });
 }
 
+/** Those by which one leads to an authority: this alone, or certificates between them first. Undefined where there is no way. */
+export function wayTo(
+  certificate: X509Certificate,
+  between: X509Certificate[],
+  authorities: X509Certificate[],
+): X509Certificate[] | undefined {
+  const isBy = (issuer: X509Certificate) => certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+  const authority = authorities.find(isBy);
+  if (authority) return [authority];
+  for (const next of between.filter(isBy)) {
+    const others = between.filter((each) => each !== next);
+    const way = wayTo(next, others, authorities);
+    if (way) return [next, ...way];
+  }
+  return undefined;
+}
+
 /** The text of a file. @throws Error which says why it cannot be read, without its path */
 export function readPem(path: string): string {
   try {

@@ -73,12 +73,16 @@ test('a certificate that other units would refuse does not replace the one befor
   const first = authority.issue(['a']);
   const problems: string[] = [];
   const warn = (fields: unknown) => void problems.push(...(fields as { problems: string[] }).problems);
-  const { tls, replace } = await testMeshTls(t, { ...first, ca }, { info: () => undefined, warn });
+  const expired = testAuthority('an old one', -1);
+  const authorities = `${ca}${expired.cert}`;
+  const { tls, replace } = await testMeshTls(t, { ...first, ca: authorities }, { info: () => undefined, warn });
   const left = tls.expiresAt - Date.now() / 1_000;
   t.true(left > 89 * 86_400 && left < 91 * 86_400, `${left} s`);
   const foreign = testAuthority('another one');
   for (const [next, problem] of [
     [authority.issue(['a'], -1), 'MESH_TLS_CERT_FILE: has expired on '],
+    [authority.issue(['a'], 90, 1), 'MESH_TLS_CERT_FILE: is not valid before '],
+    [expired.issue(['a']), 'MESH_TLS_CERT_FILE: an authority that has signed it is not valid now'],
     [foreign.issue(['a']), 'MESH_TLS_CERT_FILE: is signed by none of the authorities of MESH_TLS_CA_FILE'],
   ] as const) {
     replace(next);

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { parseCertificates, readPem, shownPath } from './certificates.ts';
+import { parseCertificates, readPem, shownPath, wayTo } from './certificates.ts';
 import { type Environment, readSettings, SettingsError } from './config.ts';
 import type { Logger } from './log.ts';
 import { meshSettings } from './shared-settings.ts';
@@ -120,19 +120,18 @@ function privateKey(pem: string) {
 
 /** Why other units would refuse a certificate. */
 function whyRefused({ cert, ca }: MeshCertificate): string | undefined {
-  const chain = parseCertificates(cert);
-  const [first] = chain;
-  if (!first) return undefined;
-  if (new Date(first.validTo).getTime() <= Date.now()) return `${names.cert}: has expired on ${first.validTo}`;
+  const [own, ...between] = parseCertificates(cert);
+  if (!own) return undefined;
+  const now = Date.now();
+  if (Date.parse(own.validTo) <= now) return `${names.cert}: has expired on ${own.validTo}`;
+  if (Date.parse(own.validFrom) > now) return `${names.cert}: is not valid before ${own.validFrom}`;
+  const isValid = ({ validFrom, validTo }: X509Certificate) =>
+    Date.parse(validFrom) <= now && now < Date.parse(validTo);
   const authorities = parseCertificates(ca);
-  const isSigned = (by: X509Certificate) => (one: X509Certificate) => one.checkIssued(by) && one.verify(by.publicKey);
-  // A chain is sent whole, so that an authority of it counts where one that is trusted has signed it.
-  for (let [last, left]: [X509Certificate | undefined, number] = [first, chain.length]; last && left > 0; left -= 1) {
-    const one: X509Certificate = last;
-    if (authorities.some((each) => each.fingerprint256 === one.fingerprint256 || isSigned(each)(one))) return undefined;
-    last = chain.find((each) => each !== one && isSigned(each)(one));
-  }
-  return `${names.cert}: is signed by none of the authorities of ${names.ca}`;
+  if (wayTo(own, between.filter(isValid), authorities.filter(isValid))) return undefined;
+  return wayTo(own, between, authorities)
+    ? `${names.cert}: an authority that has signed it is not valid now`
+    : `${names.cert}: is signed by none of the authorities of ${names.ca}`;
 }
 
 /**

@@ -10,8 +10,11 @@ export interface TestCertificate {
 export interface TestAuthority {
   /** Its own certificate, in PEM. */
   cert: string;
-  /** A key with a certificate for these host names and IPv4 addresses. @param days until it expires; below 0 it has. Default 90 */
-  issue(names: string[], days?: number): TestCertificate;
+  /**
+   * A key with a certificate for these host names and IPv4 addresses. @param days until it expires; below 0 it has. Default 90
+   * @param from days until it is valid; default: it is, or was
+   */
+  issue(names: string[], days?: number, from?: number): TestCertificate;
 }
 
 /** A certificate authority of its own. @param days until it expires */
@@ -21,9 +24,9 @@ export function testAuthority(name = 'authority of a test', days = 90): TestAuth
   const cert = certificate({ name, publicKey: own.publicKey, extensions: [isAuthority], days }, signer);
   return {
     cert,
-    issue(names, days = 90) {
+    issue(names, days = 90, from = undefined) {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const subject = { name: names[0] ?? '', publicKey, extensions: [alternativeNames(names)], days };
+      const subject = { name: names[0] ?? '', publicKey, extensions: [alternativeNames(names)], days, from };
       return { key: pemOf(privateKey), cert: certificate(subject, signer) };
     },
   };
@@ -37,13 +40,17 @@ export function certificateFor(host: string): TestCertificate {
 }
 
 interface Subject {
+  from?: number | undefined;
   name: string;
   publicKey: KeyObject;
   extensions: Buffer[];
   days: number;
 }
 
-function certificate({ name, publicKey, extensions, days }: Subject, signer: { name: string; key: KeyObject }): string {
+function certificate(
+  { name, publicKey, extensions, days, from }: Subject,
+  signer: { name: string; key: KeyObject },
+): string {
   const algorithm = sequence(objectId('2a8648ce3d040302')); // ecdsa-with-SHA256
   const version3 = element(0xa0, integer(Buffer.from([2])));
   const content = sequence(
@@ -51,7 +58,7 @@ function certificate({ name, publicKey, extensions, days }: Subject, signer: { n
     integer(Buffer.from([1, ...randomBytes(8)])),
     algorithm,
     commonName(signer.name),
-    sequence(dayFromNow(Math.min(-1, days - 1)), dayFromNow(days)),
+    sequence(dayFromNow(from ?? Math.min(-1, days - 1)), dayFromNow(days)),
     commonName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
     element(0xa3, sequence(...extensions)),
