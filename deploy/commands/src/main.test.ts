@@ -5,7 +5,11 @@ import test from 'ava';
 
 /** Runs the entry point of the image `commands`. */
 function commands(...args: string[]) {
-  const env = Object.entries(everySetting('127.0.0.1:1')).filter(([, value]) => value !== undefined);
+  return commandsWith({}, ...args);
+}
+
+function commandsWith(change: Record<string, string>, ...args: string[]) {
+  const env = Object.entries({ ...everySetting('127.0.0.1:1'), ...change }).filter(([, value]) => value !== undefined);
   return spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], {
     env: Object.fromEntries(env),
     encoding: 'utf8',
@@ -28,6 +32,13 @@ test('the image of the commands has what operators do, with the settings alone',
   const unread = commands('dead-letters', 'list', 'session-ended', '--group', 'evaluation');
   t.is(unread.status, 1);
   t.regex(unread.stderr, /127\.0\.0\.1:1/u);
+});
+
+test('in production no command works without verifying certificates', (t) => {
+  const unverified = { NODE_ENV: 'production', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const { status, stderr } = commandsWith(unverified, 'topics');
+  t.is(status, 1);
+  t.regex(stderr, /NODE_TLS_REJECT_UNAUTHORIZED: is 0/u);
 });
 
 test('wrong arguments are shown how it is used', (t) => {

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { doctorCommand, doctorOptions, doctorUsage } from '@parley/doctor/command';
+import { checkCertificates } from '@parley/kernel/check-certificates';
 import { schemas, topics } from '@parley/units';
 import { adminCommand } from './admin/admin-command.ts';
 import { adminOptions, typedAdmin } from './admin/admin-options.ts';
@@ -33,14 +34,21 @@ ${deadLettersUsage}`;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const run = chosen(process.argv.slice(2));
-if (!run) {
+if (run) await attempt(run);
+else {
   process.stderr.write(usage);
   process.exitCode = 2;
-} else {
-  await run().catch((error: unknown) => {
+}
+
+async function attempt(work: () => Promise<unknown>): Promise<void> {
+  try {
+    // The doctor reports it.
+    if (process.argv[2] !== 'doctor') checkCertificates(process.env);
+    await work();
+  } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
-  });
+  }
 }
 
 /** What the arguments ask for; undefined where they are wrong. */

@@ -47,6 +47,12 @@ const faults: [what: string, change: Environment, check: string, words: RegExp][
     /GATEWAY_PORT is not a number/u,
   ],
   [
+    'certificates that are not verified',
+    { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    'settings.invalid',
+    /NODE_TLS_REJECT_UNAUTHORIZED is 0, so no certificate/u,
+  ],
+  [
     'a public URL without TLS',
     { PARLEY_PUBLIC_URL: 'http://parley.example.com' },
     'settings.public-url',

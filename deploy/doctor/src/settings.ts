@@ -1,4 +1,5 @@
 import { gatewaySettings } from '@parley/gateway/config';
+import { checkCertificates } from '@parley/kernel/check-certificates';
 import { misspeltSettings, SettingsError, unknownSettings } from '@parley/kernel/config';
 import { publicUrlSetting } from '@parley/kernel/shared-settings';
 import { allSettings, checkSettingsOfUnit } from '@parley/units/settings';
@@ -21,7 +22,10 @@ export function checkSettings(installation: Installation): Outcome[] {
 function problemOutcomes(installation: Installation): Outcome[] {
   const { env, units } = installation;
   const read = settingsRead(units);
-  const problems = units.flatMap((unit) => problemsOf(() => checkSettingsOfUnit(unit, envOf(installation, unit.name))));
+  const problems = units.flatMap((unit) => {
+    const envOfUnit = envOf(installation, unit.name);
+    return [() => checkSettingsOfUnit(unit, envOfUnit), () => checkCertificates(envOfUnit)].flatMap(problemsOf);
+  });
   const addresses = read.map(({ setting }) => setting.name).filter((name) => unitAddress.test(name));
   const withoutAddresses = addresses.length > 0 && addresses.every((name) => !env[name]);
   const others = withoutAddresses ? problems.filter((each) => !addresses.includes(settingOf(each))) : problems;

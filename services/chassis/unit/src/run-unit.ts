@@ -1,10 +1,10 @@
+import { checkCertificates } from '@parley/kernel/check-certificates';
 import { type Environment, readAll, SettingsError, warnOfUnknownSettings } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
 import { run } from '@parley/kernel/run';
 import { telemetry } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
 import { readAddresses } from './address-settings.ts';
-import { checkCertificates } from './check-certificates.ts';
 import { connectUnit } from './connect-unit.ts';
 import type { UnitConfig } from './declaration.ts';
 import type { DefinedUnit } from './define-unit.ts';
