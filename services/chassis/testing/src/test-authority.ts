@@ -24,7 +24,7 @@ export function testAuthority(name = 'authority of a test', days = 90): TestAuth
   const cert = certificate({ name, publicKey: own.publicKey, extensions: [isAuthority], days }, signer);
   return {
     cert,
-    issue(names, days = 90, from = undefined) {
+    issue(names, days = 90, from) {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const subject = { name: names[0] ?? '', publicKey, extensions: [alternativeNames(names)], days, from };
       return { key: pemOf(privateKey), cert: certificate(subject, signer) };
