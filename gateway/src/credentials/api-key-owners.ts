@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError } from '@parley/kernel/errors';
 import { inBatches } from '@parley/kernel/in-batches';
+import { within } from '@parley/kernel/timers';
 import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 
@@ -42,17 +42,11 @@ export function apiKeyOwners(
     const found = asked.length > 1 ? await together(asked) : undefined;
     if (found) return asked.map(async (key) => found.get(nameOf(key.keySha256)) ?? Promise.reject(unknown()));
     const owners = asked.map(alone);
+    const [first, second] = owners;
     // The next batch waits for one answer, so that there are batches under load, but for a silent replica only so long.
-    if (owners.length === 1) await settledWithin(togetherMs, owners);
+    if (first && !second) await within(togetherMs, 'looking up an API key', first).catch(() => undefined);
     return owners;
   });
-}
-
-async function settledWithin(ms: number, promises: Promise<unknown>[]): Promise<void> {
-  const settled = new AbortController();
-  const timer = delay(ms, undefined, { signal: settled.signal, ref: false }).catch(() => undefined);
-  await Promise.race([Promise.allSettled(promises), timer]);
-  settled.abort();
 }
 
 const unknown = () => new DomainError('notFound', 'API key not found');
