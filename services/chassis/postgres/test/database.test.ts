@@ -10,6 +10,7 @@ import type { Knex } from 'knex';
 import { openDatabase } from '../src/database/open.ts';
 import type { Opening } from '../src/database/opening-client.ts';
 import { openPool } from '../src/database/pool.ts';
+import { statementGroup } from '../src/database/statement-group.ts';
 import type { TenantDb, TransactOptions } from '../src/database/types.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
@@ -512,6 +513,26 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(packets.count, 4);
   });
 
+  test('a group of statements is one packet with one answer, and a transaction of its own', async (t) => {
+    const { pool, answers, packets } = await singleConnection(t);
+    const connection = await pool.client.acquireConnection();
+    const opening = { text: `SELECT set_config('parley.tenant', $1, true)`, values: ['7'] };
+    const group = statementGroup(pool, connection, opening);
+    const made = Promise.all([
+      group.knex.raw('SELECT current_setting(?) AS value', ['parley.tenant']),
+      group.knex.select(group.knex.raw('cast(? AS integer) AS value', [2])).first(),
+    ]);
+    await turn();
+    await group.send((error) => t.fail(error.message));
+    const [{ rows }, second] = await made;
+    t.deepEqual([rows, second], [[{ value: '7' }], { value: 2 }]);
+    t.deepEqual([packets.count, answers.count], [1, 1]);
+    await t.throwsAsync(Promise.resolve(group.knex.raw('SELECT 1')), { message: /already complete/ });
+    await pool.client.releaseConnection(connection);
+    const after = await pool.raw(`SELECT current_setting('parley.tenant', true) AS value`);
+    t.falsy(after.rows[0].value);
+  });
+
   test('nothing is committed where a statement fails that nobody waited for', async (t) => {
     const database = await testSchema(t, notesSchema);
     const forgetful = database.transact(1, async (db) => {
@@ -684,10 +705,9 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
 
     const failing = atOnce((db) => Promise.all([addNote(db, 'never'), divide(db), addNote(db, 'never')]));
     t.like(await t.throwsAsync(failing), { code: '22012' });
-    await t.throwsAsync(
-      atOnce((db) => Promise.all([addNote(db, 'never'), divide(db).catch(() => undefined)])),
-      { message: /its error was swallowed/ },
-    );
+    const swallowing = (db: TenantDb) => divide(db).catch(() => undefined);
+    t.like(await t.throwsAsync(atOnce((db) => Promise.all([addNote(db, 'never'), swallowing(db)]))), { code: '22012' });
+    await t.throwsAsync(atOnce(swallowing), { message: /its error was swallowed/ });
     await t.throwsAsync(
       atOnce(async () => {
         throw new Error('no');

@@ -15,6 +15,9 @@ declare module 'knex/lib/dialects/postgres/index.js' {
 
   export default class PgClient extends knex.Client {
     _query(connection: object, query: SentQuery): Promise<unknown>;
+    /** With `$1`, `$2`, … for question marks. */
+    positionBindings(sql: string): string;
+    prepBindings(bindings: readonly unknown[] | undefined): readonly unknown[] | undefined;
     transaction(container: unknown, config?: Knex.TransactionConfig, outer?: unknown): Knex.Transaction;
   }
 }

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { SpanKind, trace } from '@opentelemetry/api';
 import {
   isDatabaseError,
@@ -21,6 +20,7 @@ import { migrateSchema } from './migrate.ts';
 import { type Opening, swallowedError } from './opening-client.ts';
 import { openPool } from './pool.ts';
 import { preparedStatements } from './prepared-statements.ts';
+import { groupTransaction } from './statement-group.ts';
 import type {
   Database,
   Registry,
@@ -64,9 +64,6 @@ const oneAtATime = { inFlight: 1 };
 
 const tracer = trace.getTracer('parley.database');
 
-/** The end of what runs without waiting for input or output. */
-const untilNextTick = promisify(process.nextTick);
-
 /** Whether a statement was refused because one before it, in the same transaction, had failed. */
 const isAborted = (error: unknown) => isDatabaseError(error) && error.code === '25P02';
 
@@ -95,13 +92,14 @@ export function openDatabase(options: DatabaseOptions): Database {
   let answeredAt = Number.NEGATIVE_INFINITY;
 
   /** The settings of a transaction: a statement with numbered parameters, and their values. */
-  function settings(role: string, tenantId: number | undefined): Opening['opening'] {
+  function settings(role: string, tenantId: number | undefined, readOnly = false): Opening['opening'] {
     const offsetMs = clockOffsetMs?.() ?? 0;
     const values = {
       role,
       search_path: `${schemaName}, public`, // extensions put their types into public
       ...(tenantId !== undefined && { 'parley.tenant': `${checkedTenantOrNone(tenantId)}` }),
       ...(offsetMs !== 0 && { 'parley.clock_offset': `${Number(offsetMs)} milliseconds` }),
+      ...(readOnly && { transaction_read_only: 'on' }),
     };
     const set = Object.keys(values).map((name, index) => `set_config('${name}', $${index + 1}, true)`);
     return { text: `SELECT ${set.join(', ')}`, values: Object.values(values) };
@@ -125,11 +123,17 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. It runs again where
+   * BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. With `atOnce` that packet
+   * has all statements: the first one of `work`, or those that it makes before it waits for input or output. It runs again where
    * the run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of
    * them no longer fitted.
    */
-  async function run<T>(opening: Opening, kind: string, work: Work<T>, commitsAtOnce = false): Promise<T> {
+  async function run<T>(
+    opening: Opening['opening'],
+    kind: string,
+    work: Work<T>,
+    atOnce: 'one' | 'all' | undefined,
+  ): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     let effects: (() => void)[] = [];
     let woken = new Set<string>();
@@ -139,17 +143,17 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isTimedOut = false;
     /** Of the last statement that was executed and failed: where the transaction is aborted, the reason. */
     let failure: Error | undefined;
+    // Not by the error that `work` rejects with: it may have caught this one and thrown another.
+    const failed = (error: Error, name: string | undefined) => {
+      if (isAborted(error)) return; // sent together with the one that failed
+      if (prepared.failed(name, error)) isStale = true;
+      failure = error;
+      if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
+    };
     const begin = (transaction: Knex.Transaction): Transaction => {
       effects = [];
       woken = new Set();
       failure = undefined;
-      // Not by the error that `work` rejects with: it may have caught this one and thrown another.
-      transaction.on('query-error', (error: Error, { options }: SentQuery) => {
-        if (isAborted(error)) return; // sent together with the one that failed
-        if (prepared.failed(options?.name, error)) isStale = true;
-        failure = error;
-        if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
-      });
       return {
         knex: transaction,
         afterCommit: (effect) => effects.push(effect),
@@ -157,47 +161,34 @@ export function openDatabase(options: DatabaseOptions): Database {
         registry,
       };
     };
-    const write = (how: Opening) =>
-      pool.transaction(async (transaction) => {
-        const aborted = watchForAbort(transaction);
-        const value = await work(begin(transaction), aborted);
-        if (await aborted()) throw swallowedError();
-        isEnding = true;
-        return value;
-      }, how);
-    /** Sends COMMIT as soon as `allSent` resolves. */
-    const sendAtOnce = async (how: Opening, allSent: () => Promise<unknown>) => {
-      let working: Promise<T> | undefined;
-      const workAndEnd = async (transaction: Knex.Transaction) => {
-        working = Promise.resolve(work(begin(transaction), async () => false)); // once, where it is a query of knex
-        await Promise.race([allSent(), working]);
-      };
-      try {
-        await pool.transaction(workAndEnd, how);
-      } catch (error) {
-        await working; // its own error says more
-        throw error;
-      }
-      return working as Promise<T>;
-    };
-    const read = (how: Opening) => {
-      const sent = Promise.withResolvers<void>();
-      return sendAtOnce({ ...how, sent: sent.resolve }, () => sent.promise);
-    };
-    const attempt = (unprepared: boolean) => {
+    const write = (unprepared: boolean) => {
       const opened = () => {
         begun = true;
       };
-      const how: Opening = { ...opening, unprepared, opened };
+      return pool.transaction(
+        async (transaction) => {
+          transaction.on('query-error', (error: Error, { options }: SentQuery) => failed(error, options?.name));
+          const aborted = watchForAbort(transaction);
+          const value = await work(begin(transaction), aborted);
+          if (await aborted()) throw swallowedError();
+          isEnding = true;
+          return value;
+        },
+        { opening, unprepared, opened } as Opening,
+      );
+    };
+    const attempt = (unprepared: boolean) => {
       begun = false;
       isStale = false;
       isEnding = false;
-      if (opening.readOnly) return read(how);
-      return commitsAtOnce ? sendAtOnce(how, untilNextTick) : write(how);
+      if (!atOnce) return write(unprepared);
+      return groupTransaction(pool, { opening, unprepared, atOnce, failed }, (knex) =>
+        work(begin(knex), async () => false),
+      );
     };
     const isUndone = (error: unknown) => {
       // Not begun: the pool returned a connection that had been lost while idle. COMMIT was not sent.
-      if (isLostConnection(error)) return !isTimedOut && (!begun || opening.readOnly === true || commitsAtOnce);
+      if (isLostConnection(error)) return !isTimedOut && (!begun || atOnce !== undefined);
       return isRolledBack(error);
     };
     async function attempts(): Promise<T> {
@@ -263,30 +254,29 @@ export function openDatabase(options: DatabaseOptions): Database {
     async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options: TransactOptions = {}) {
       return inTurn(options, () =>
         run(
-          { opening: settings(roles.tenant, tenantId) },
+          settings(roles.tenant, tenantId),
           'transact',
           (db) => work({ ...db, tenantId }),
-          options.commitsAtOnce,
+          options.commitsAtOnce ? 'all' : undefined,
         ),
       );
     },
 
     async read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
-      const opening = { opening: settings(roles.tenant, tenantId), readOnly: true };
-      return run(opening, 'read', (db) => work({ ...db, tenantId }));
+      return run(settings(roles.tenant, tenantId, true), 'read', (db) => work({ ...db, tenantId }), 'one');
     },
 
     async readShared<T>(work: (db: Transaction) => Promise<T>) {
-      return run({ opening: settings(roles.shared, undefined), readOnly: true }, 'readShared', work);
+      return run(settings(roles.shared, undefined, true), 'readShared', work, 'one');
     },
 
     async transactShared<T>(work: (db: SharedDb) => Promise<T>, options: TransactOptions = {}) {
       return inTurn(options, () =>
         run(
-          { opening: settings(roles.shared, undefined) },
+          settings(roles.shared, undefined),
           'transactShared',
           (db, aborted) => work(sharedDb(db, aborted)),
-          options.commitsAtOnce,
+          options.commitsAtOnce ? 'all' : undefined,
         ),
       );
     },

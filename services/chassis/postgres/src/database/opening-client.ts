@@ -3,6 +3,7 @@ import { isDatabaseError } from '@parley/kernel/database-errors';
 import type { Knex } from 'knex';
 import PgTransaction from 'knex/lib/dialects/postgres/execution/pg-transaction.js';
 import PgClient, { type SentQuery } from 'knex/lib/dialects/postgres/index.js';
+import type Query from 'pg/lib/query.js';
 import { OpenedQuery } from './opened-query.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 
@@ -12,8 +13,6 @@ export interface Opening extends Knex.TransactionConfig {
   opening: { text: string; values: readonly string[] };
   /** Called when the server has executed it. */
   opened?: () => void;
-  /** Called when the first statement has been sent. */
-  sent?: () => void;
   /** Whether its statements are sent without being prepared. Default false. */
   unprepared?: boolean;
 }
@@ -37,9 +36,10 @@ const unknownGeneration = -1;
 /** Streams that hold back what is written to them until the end of this turn of the event loop. */
 const corked = new WeakSet<Writable>();
 
-interface RawClient {
+/** A connection of `pg`. */
+export interface RawClient {
   connection: { stream: Writable };
-  query(statement: OpenedQuery, callback: (error: Error | null, response: unknown) => void): void;
+  query(statement: Query, callback: (error: Error | null, response: unknown) => void): void;
 }
 
 /**
@@ -69,11 +69,7 @@ export class OpeningClient extends PgClient {
     if (beginning === undefined)
       return isCommit(query) ? this.commit(connection, query) : this.sendOne(connection, query);
     if (isEnd) return query;
-    if (query.bindings?.length) {
-      const answer = this.openWith(connection, query, beginning);
-      beginning.sent?.();
-      return answer;
-    }
+    if (query.bindings?.length) return this.openWith(connection, query, beginning);
     // Without parameters a text may be several statements, which need a message of their own.
     const opening = this.openWith(connection, { sql: '' }, beginning, query);
     openings.set(connection, opening);
@@ -82,9 +78,7 @@ export class OpeningClient extends PgClient {
     } finally {
       openings.delete(connection);
     }
-    const answer = this.sendOne(connection, query);
-    beginning.sent?.();
-    return answer;
+    return this.sendOne(connection, query);
   }
 
   /**
@@ -94,10 +88,10 @@ export class OpeningClient extends PgClient {
   private async openWith(
     connection: object,
     query: SentQuery,
-    { readOnly, opening, opened }: Opening,
+    { opening, opened }: Opening,
     asked = query,
   ): Promise<unknown> {
-    const begin = { text: readOnly ? 'BEGIN READ ONLY' : 'BEGIN', values: [], name: undefined };
+    const begin = { text: 'BEGIN', values: [], name: undefined };
     const settings = { ...opening, name: this.nameOf(connection, opening.text) };
     const name = query.sql === '' ? undefined : this.nameOf(connection, query.sql);
     query.options = { ...query.options, name };
@@ -114,7 +108,7 @@ export class OpeningClient extends PgClient {
     } catch (error) {
       const isRefused = isDatabaseError(error);
       // Which of the statements are prepared now is not known.
-      if (!isRefused || !isOpen) generations.set(connection, unknownGeneration);
+      if (!isRefused || !isOpen) this.forgetPrepared(connection);
       if (isRefused && !isOpen) {
         failures.set(connection, error);
         asked.options = { ...asked.options, name: settings.name ?? name };
@@ -131,7 +125,7 @@ export class OpeningClient extends PgClient {
       return await super._query(connection, query);
     } catch (error) {
       // The driver has closed the statement if a value could not be sent, and still takes it for prepared.
-      if (!isDatabaseError(error)) generations.set(connection, unknownGeneration);
+      if (!isDatabaseError(error)) this.forgetPrepared(connection);
       throw error;
     }
   }
@@ -146,13 +140,24 @@ export class OpeningClient extends PgClient {
   }
 
   /** The name under which a statement is prepared on a connection. */
-  private nameOf(connection: object, sql: string): string | undefined {
+  nameOf(connection: object, sql: string): string | undefined {
     const { preparedStatements } = this.config;
     const name = unprepared.has(connection) ? undefined : preparedStatements?.nameOf(sql);
     if (name !== undefined && preparedStatements && !generations.has(connection)) {
       generations.set(connection, preparedStatements.generation);
     }
     return name;
+  }
+
+  /** Has the pool close a connection of which it is not known what is prepared there. */
+  forgetPrepared(connection: object): void {
+    generations.set(connection, unknownGeneration);
+  }
+
+  /** For the next transaction of a connection. */
+  prepareOn(connection: object, isPrepared: boolean): void {
+    if (isPrepared) unprepared.delete(connection);
+    else unprepared.add(connection);
   }
 
   /** Whether the pool may use the connection again; otherwise it closes it. */
@@ -196,8 +201,7 @@ class OpeningTransaction extends PgTransaction {
   }
 
   override async begin(connection: object): Promise<unknown> {
-    if (this.#opening?.unprepared) unprepared.add(connection);
-    else unprepared.delete(connection);
+    (this.client as OpeningClient).prepareOn(connection, !this.#opening?.unprepared);
     if (this.#opening === undefined) return super.begin(connection);
     failures.delete(connection);
     beginnings.set(connection, this.#opening);

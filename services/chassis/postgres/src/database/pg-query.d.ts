@@ -7,7 +7,9 @@ declare module 'pg/lib/query.js' {
     parsedStatements: Record<string, string | undefined>;
     parse(statement: { text: string; name: string | undefined }): void;
     bind(portal: { statement: string | undefined; values: readonly unknown[] }): void;
+    describe(portal: { type: 'P' }): void;
     execute(portal: object): void;
+    sync(): void;
   }
 
   export interface QueryConfig {
@@ -27,4 +29,9 @@ declare module 'pg/lib/query.js' {
     handleCommandComplete(message: unknown, connection: PgConnection): void;
   }
   export default Query;
+}
+
+declare module 'pg/lib/utils.js' {
+  /** A value as text or bytes, as the driver sends it. */
+  export function prepareValue(value: unknown): unknown;
 }
