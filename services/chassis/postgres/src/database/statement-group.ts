@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { isDatabaseError } from '@parley/kernel/database-errors';
+import { isDatabaseError, isQueryTimeout } from '@parley/kernel/database-errors';
 import type { Knex } from 'knex';
 import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 import Query, { type PgConnection, type QueryConfig } from 'pg/lib/query.js';
@@ -114,6 +114,8 @@ export function statementGroup(
       } catch (error) {
         // Which of them the server has prepared now is not known.
         if (sent.prepares || !isDatabaseError(error)) client.forgetPrepared(connection);
+        // The server still runs the statement, and may for ever: nobody waits for the end of that.
+        if (isQueryTimeout(error as Error)) connection.connection.stream.destroy();
         const failing = configs[sent.executed]; // none where all were executed, and not committed
         if (failing) Object.assign(error as Error, { message: `${failing.text} - ${(error as Error).message}` });
         failed(error as Error, failing?.name);
