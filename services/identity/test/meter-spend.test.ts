@@ -1,5 +1,5 @@
 import type { SpendChange } from '@parley/protos/parley/identity/v1/identity';
-import { defaultEngine } from '@parley/testing/test-database';
+import { onDatabaseServer } from '@parley/testing/every-database';
 import test from 'ava';
 import { mesh } from './support/identity-app.ts';
 import { ledgerApp } from './support/ledger-app.ts';
@@ -104,18 +104,20 @@ test('of calls in one step those are admitted that begin below the cap, on two r
   await assertBalanced(t, database, ...ids);
 });
 
-test('a ledger that another transaction has holds up no other tenant: its changes are left', async (t) => {
-  const { app, database, tenant } = await ledgerApp(t);
-  if (defaultEngine() === 'embedded') return t.pass('there one session has all locks');
-  const [busy, free] = await Promise.all([tenant(), tenant()]);
-  await database.transact(busy.id, async ({ knex }) => {
-    await knex.raw(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.usage'), ?)`, [busy.id]);
-    const changes = [reserve(busy.id, 'a'), settle(busy.id, 'b'), reserve(free.id, 'a'), settle(free.id, 'b')];
-    t.deepEqual(await app.meterSpend(mesh, { changes }), [0, 1]);
+// The embedded database has one session, and that all locks.
+onDatabaseServer(({ test }) => {
+  test('a ledger that another transaction has holds up no other tenant: its changes are left', async (t) => {
+    const { app, database, tenant } = await ledgerApp(t);
+    const [busy, free] = await Promise.all([tenant(), tenant()]);
+    await database.transact(busy.id, async ({ knex }) => {
+      await knex.raw(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.usage'), ?)`, [busy.id]);
+      const changes = [reserve(busy.id, 'a'), settle(busy.id, 'b'), reserve(free.id, 'a'), settle(free.id, 'b')];
+      t.deepEqual(await app.meterSpend(mesh, { changes }), [0, 1]);
+    });
+    t.deepEqual(await busy.ledger(), { months: [], counts: [], calls: [], reservations: [] });
+    t.like(await free.ledger(), { months: [{ spent: '0.01000000', reserved: '0.01000000' }] });
+    await assertBalanced(t, database, busy.id, free.id);
   });
-  t.deepEqual(await busy.ledger(), { months: [], counts: [], calls: [], reservations: [] });
-  t.like(await free.ledger(), { months: [{ spent: '0.01000000', reserved: '0.01000000' }] });
-  await assertBalanced(t, database, busy.id, free.id);
 });
 
 test('a step that the database refuses as a whole leaves nothing, and its calls can be made alone', async (t) => {

@@ -1,6 +1,6 @@
 import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
-import { defaultEngine } from '@parley/testing/test-database';
+import { onDatabaseServer } from '@parley/testing/every-database';
 import test from 'ava';
 import { spendLeases } from '../src/settle-lapsed-spend.ts';
 import { ledgerApp } from './support/ledger-app.ts';
@@ -138,27 +138,29 @@ test('settlements, renewals and ended leases of the same calls at once end each 
   await assertBalanced(t, database, id);
 });
 
-test('a ledger that another transaction has holds up ended leases of no other tenant, and its own until it is free', async (t) => {
-  const { app, database, tenant, advance } = await ledgerApp(t);
-  if (defaultEngine() === 'embedded') return t.pass('there one session has all locks');
-  const tenants = await Promise.all(Array.from({ length: 6 }, () => tenant()));
-  const [busy, ...free] = tenants.toSorted((one, other) => one.id - other.id);
-  if (!busy) throw new Error('none');
-  for (const { reserve } of tenants) await reserve('a', 2);
-  advance(leaseMs + 1);
-  await database.transact(busy.id, async ({ knex }) => {
-    await knex.raw(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.usage'), ?)`, [busy.id]);
-    const settling = t.throwsAsync(app.settleLapsedSpend());
-    const isOver = async () => {
-      const ledgers = await Promise.all(free.map(({ ledger }) => ledger()));
-      return ledgers.every(({ reservations }) => reservations.length === 0);
-    };
-    await eventually('those of the others are settled', isOver);
-    t.like(await settling, { kind: 'unavailable' });
-    t.is((await busy.ledger()).reservations.length, 1);
+// The embedded database has one session, and that all locks.
+onDatabaseServer(({ test }) => {
+  test('a ledger that another transaction has holds up ended leases of no other tenant, and its own until it is free', async (t) => {
+    const { app, database, tenant, advance } = await ledgerApp(t);
+    const tenants = await Promise.all(Array.from({ length: 6 }, () => tenant()));
+    const [busy, ...free] = tenants.toSorted((one, other) => one.id - other.id);
+    if (!busy) throw new Error('none');
+    for (const { reserve } of tenants) await reserve('a', 2);
+    advance(leaseMs + 1);
+    await database.transact(busy.id, async ({ knex }) => {
+      await knex.raw(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.usage'), ?)`, [busy.id]);
+      const settling = t.throwsAsync(app.settleLapsedSpend());
+      const isOver = async () => {
+        const ledgers = await Promise.all(free.map(({ ledger }) => ledger()));
+        return ledgers.every(({ reservations }) => reservations.length === 0);
+      };
+      await eventually('those of the others are settled', isOver);
+      t.like(await settling, { kind: 'unavailable' });
+      t.is((await busy.ledger()).reservations.length, 1);
+    });
+    t.is(await app.settleLapsedSpend(), 1);
+    await assertBalanced(t, database, ...tenants.map(({ id }) => id));
   });
-  t.is(await app.settleLapsedSpend(), 1);
-  await assertBalanced(t, database, ...tenants.map(({ id }) => id));
 });
 
 test('ended leases are settled by themselves, also after an outage of the database, which is logged once', async (t) => {
