@@ -1,7 +1,7 @@
 import { errorTable } from '@parley/kernel/error-table';
 import { DomainError } from '@parley/kernel/errors';
 import test from 'ava';
-import { graphError, graphOutcome } from './graph-errors.ts';
+import { formatGraphError, graphError, graphOutcome } from './graph-errors.ts';
 
 test('a failure of ours is an error, what a caller is refused is not', (t) => {
   const kinds = Object.keys(errorTable) as (keyof typeof errorTable)[];
@@ -23,4 +23,17 @@ test('a failure of ours is an error, what a caller is refused is not', (t) => {
   t.is(graphOutcome([refused, failed].flatMap((each) => each ?? [])), 'error');
   t.is(graphOutcome([{ message: 'of no known code' }]), 'error');
   t.is(graphOutcome(), 'ok');
+});
+
+test('what its own caller aborted is masked and not logged', (t) => {
+  const logged: unknown[] = [];
+  const log = (context: object) => void logged.push(context);
+  const format = formatGraphError({ warn: log, error: log });
+  const left = new DOMException('left', 'AbortError');
+  const internal = { code: 'INTERNAL', statusCode: 500 };
+  t.like(format({ message: 'left' }, left), { extensions: internal });
+  format({ message: 'left' }, new DomainError('unavailable', 'No answer', { cause: left }));
+  t.deepEqual(logged, []);
+  t.like(format({ message: 'broken' }, new Error('broken')), { extensions: internal });
+  t.is(logged.length, 1);
 });

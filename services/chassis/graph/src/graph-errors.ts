@@ -21,9 +21,9 @@ export function graphOutcome(errors: readonly GraphQLFormattedError[] = []): Out
 
 /**
  * Formats an error of a resolver. A DomainError gets the contract's shape; GraphQL's own errors (syntax, validation, variables)
- * keep their code, as 400; any other error is logged and masked.
+ * keep their code, as 400; any other error is logged and masked. One that its own caller aborted is no failure, and not logged.
  */
-export function formatGraphError(log: Logger) {
+export function formatGraphError(log: Pick<Logger, 'warn' | 'error'>) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const original = thrown instanceof GraphQLError && thrown.originalError ? thrown.originalError : thrown;
     const place = {
@@ -31,9 +31,9 @@ export function formatGraphError(log: Logger) {
       ...(formatted.locations && { locations: formatted.locations }),
     };
     if (isDomainError(original)) {
-      // Aborted by its own caller, so not a failure.
-      if ((original.kind === 'internal' || original.kind === 'unavailable') && !isAbortError(original.cause))
+      if ((original.kind === 'internal' || original.kind === 'unavailable') && !isAbortError(original.cause)) {
         log.warn({ err: original }, 'operation failed');
+      }
       return { ...graphError(original).toJSON(), ...place };
     }
     const refused = thrown instanceof GraphQLError ? refusedValue(thrown) : undefined;
@@ -46,7 +46,7 @@ export function formatGraphError(log: Logger) {
       const { stacktrace: _, http: __, ...extensions } = formatted.extensions ?? {};
       return { message: formatted.message, ...place, extensions: { statusCode: 400, ...extensions } };
     }
-    log.error({ err: original, path: formatted.path }, 'operation failed');
+    if (!isAbortError(original)) log.error({ err: original, path: formatted.path }, 'operation failed');
     return { message: internalMessage, ...place, extensions: { code: 'INTERNAL', statusCode: 500 } };
   };
 }
