@@ -146,6 +146,7 @@ function begin(
 
   return {
     chainCall: {
+      tenantId,
       signal,
       acquireSlot: acquireSlot ?? ((model: ChosenModel) => model.acquireSlot(tenantId, signal, { isDirect })),
       async beforeFirst() {

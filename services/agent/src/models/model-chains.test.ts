@@ -42,6 +42,7 @@ test('however many models tenants name, the metrics have the configured ones and
   const { chains, metrics } = chainsOf(t, [{ ...cloud, url: server.url, retries: 0 }]);
   const { signal } = new AbortController();
   const call = {
+    tenantId: 1,
     signal,
     acquireSlot: (asked: ReturnType<typeof chains.chain>['first']) => asked.acquireSlot(1, signal),
   };

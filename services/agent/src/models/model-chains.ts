@@ -53,4 +53,4 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
   };
 }
 
-const none: Breaker = { isOpen: false, isFailing: false, lastFailure: undefined, run: (begin) => begin() };
+const none: Breaker = { isOpen: false, lastFailure: undefined, run: (begin) => begin() };

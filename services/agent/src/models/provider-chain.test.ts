@@ -58,7 +58,8 @@ function chainOfBreakers(breakers: Breakers, ...candidates: Candidates) {
   return { chain, left, called };
 }
 
-const call = (signal = new AbortController().signal) => ({
+const call = (signal = new AbortController().signal, tenantId = 1) => ({
+  tenantId,
   signal,
   acquireSlot: (asked: ChosenModel) => asked.acquireSlot(1, signal),
 });
@@ -160,6 +161,16 @@ test('a model that is kept out is not asked, and when all are the call fails at 
   const why = { kind: 'rateLimited', retryable: true, beforeFirstChunk: true } as const;
   t.like(await t.throwsAsync(streamed(only.chain.stream(request, call()))), why);
   t.deepEqual([alone.calls.length, alone.held()], [1, 0]);
+});
+
+test('a model that failed for one tenant is asked for another', async (t) => {
+  const one = model('one', [failure('failed', true)]);
+  const { chain } = chainOfBreakers(createBreakers({ failures: 1 }), one);
+  for (let times = 0; times < 2; times += 1) {
+    t.like(await t.throwsAsync(streamed(chain.stream(request, call(undefined, 1)))), { kind: 'failed' });
+  }
+  t.is(one.calls.length, 1, 'it is kept out now');
+  t.deepEqual(await streamed(chain.stream(request, call(undefined, 2))), ['asked one', 'one', 'finish one']);
 });
 
 test('a model that was kept out while the call waited for a slot is told as one that was kept out before', async (t) => {

@@ -14,6 +14,8 @@ export interface Candidate {
 }
 
 export interface ChainCall {
+  /** Whose breakers are asked. */
+  tenantId: number;
   signal: AbortSignal;
   acquireSlot(model: ChosenModel): Promise<Disposable>;
   /** Called once, with a slot held, before the first model is asked; what it throws ends the call. */
@@ -64,15 +66,15 @@ export function providerChain(
   const [{ model: first }] = candidates;
   const last = candidates.at(-1)?.model ?? first;
 
-  function keptOut(model: ChosenModel): ModelError {
-    const { lastFailure = 'unreachable' } = deps.breakers.of(model);
+  function keptOut(model: ChosenModel, tenantId: number): ModelError {
+    const { lastFailure = 'unreachable' } = deps.breakers.of(model, tenantId);
     return new ModelError(lastFailure, { beforeFirstChunk: true, transient: true });
   }
 
   async function* reach(request: ModelRequest, call: ChainCall): AsyncGenerator<ChainEvent, Begun> {
     let isFirst = true;
     let failure: ModelError | undefined;
-    const ready = candidates.filter(({ model }) => !deps.breakers.of(model).isOpen);
+    const ready = candidates.filter(({ model }) => !deps.breakers.of(model, call.tenantId).isOpen);
     for (const [index, { model, retries }] of ready.entries()) {
       for (let attempt = 0; ; attempt += 1) {
         call.signal.throwIfAborted();
@@ -86,7 +88,7 @@ export function providerChain(
           const seconds = stopwatch();
           const events = model.stream(request, { signal: call.signal })[Symbol.asyncIterator]();
           const first = await deps.breakers
-            .of(model)
+            .of(model, call.tenantId)
             .run(() => events.next())
             .catch((error: unknown) => {
               if (!isBrokenCircuitError(error)) deps.metrics.called(model, seconds(), errorTypeOf(error));
@@ -95,7 +97,7 @@ export function providerChain(
           return { model, slot: held.move(), events, first, seconds };
         } catch (error) {
           if (isBrokenCircuitError(error)) {
-            failure ??= keptOut(model); // opened since
+            failure ??= keptOut(model, call.tenantId); // opened since
             break;
           }
           if (!(error instanceof ModelError) || !error.retryable) throw error;
@@ -114,7 +116,7 @@ export function providerChain(
       deps.metrics.leftFor(model, next.model);
       deps.log.warn({ from: placeOf(model), to: placeOf(next.model), kind: failure.kind }, 'model left for the next');
     }
-    throw failure ?? keptOut(last);
+    throw failure ?? keptOut(last, call.tenantId);
   }
 
   return {
