@@ -6,7 +6,7 @@ import type { Agent } from './agent.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { fittingPassages } from './passages.ts';
 import type { Ports } from './ports.ts';
-import type { Turn } from './run-turn.ts';
+import type { Turn, TurnEvent } from './run-turn.ts';
 import { standaloneQuestion } from './standalone-question.ts';
 import { sumOf } from './turn-usage.ts';
 
@@ -23,18 +23,19 @@ export interface Retrieved {
 
 /**
  * The passages that a turn is given; undefined where the agent has no knowledge bases, or they cannot be searched in time: the turn
- * continues without. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
+ * continues without. Yields `earlier` events. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
-export async function retrievePassages(
+export async function* retrievePassages(
   ports: Ports,
   caller: TenantCaller,
   { agent, chain, turn }: { agent: Agent; chain: ProviderChain; turn: Turn },
   signal: AbortSignal,
-): Promise<Retrieved> {
+): AsyncGenerator<Extract<TurnEvent, { type: 'earlier' }>, Retrieved> {
   const { knowledgeBaseIds } = agent;
   if (!knowledgeBaseIds) return { passages: undefined, usage: undefined };
   const { agentId, sessionId, callId } = turn;
   const { text: query, usage } = await standaloneQuestion(ports, caller, chain, turn, signal);
+  if (usage) yield { type: 'earlier', usage };
   const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
   const timeLimitMs = Math.ceil(timeoutMs * shareOfTime);
   const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId, timeLimitMs };
@@ -48,6 +49,7 @@ export async function retrievePassages(
       { caller, signal, timeoutMs, expectedErrors: ['invalid'] },
     );
     const all = sumOf(usage, embedding);
+    if (all && embedding) yield { type: 'earlier', usage: all };
     if (searchFailed) return without(unavailable('Knowledge could not search its bases'), all);
     const budget = Math.min(passageTokens, Math.floor(chain.first.contextTokens / 4));
     return { passages: fittingPassages(passages, budget), usage: all };

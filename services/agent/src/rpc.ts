@@ -33,7 +33,8 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
           const { inputUsdE18 = 0n, outputUsdE18 = 0n } = price ?? {};
           yield { event: { $case: 'prices', value: { inputUsdE18, outputUsdE18, modelId, earlier } } };
           yield { event: { $case: 'contextTokens', value: contextTokens } };
-        } else if (event.type === 'passages') {
+        } else if (event.type === 'earlier') yield { event: { $case: 'earlier', value: event.usage } };
+        else if (event.type === 'passages') {
           yield { event: { $case: 'citations', value: { citations: event.passages.map(toCitation) } } };
         } else {
           const { type: _, ...finished } = event;

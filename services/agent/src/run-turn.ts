@@ -23,8 +23,12 @@ export interface Turn {
   history: ModelMessage[];
 }
 
-/** `passages` are those that the next request has; `request` comes before each one, with its estimated tokens; then text and one `finished`. */
+/**
+ * `earlier` is what all calls took that ended before a reply is asked for, sent after each of them. `passages` are those that the next
+ * request has; `request` comes before each one, with its estimated tokens; then text and one `finished`.
+ */
 export type TurnEvent =
+  | { type: 'earlier'; usage: TurnUsage }
   | { type: 'passages'; passages: Passage[] }
   | {
       type: 'request';
@@ -49,7 +53,7 @@ export async function* runTurn(
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const chain = await ports.chooseModel(agent, caller);
   const { tenantId, requestId } = caller;
-  const retrieved = await retrievePassages(ports, caller, { agent, chain, turn }, signal);
+  const retrieved = yield* retrievePassages(ports, caller, { agent, chain, turn }, signal);
   let { passages, usage: earlier } = retrieved;
   if (passages) yield { type: 'passages', passages };
   let messages = history;

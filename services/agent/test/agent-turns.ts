@@ -1,4 +1,4 @@
-import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import { Role, type TurnFinished, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
@@ -22,6 +22,8 @@ export interface Reply {
   texts: string[];
   /** The last estimate of the context, and how many texts preceded it. */
   requested?: { contextTokens: number; textsBefore: number };
+  /** What calls before the reply's own took, each time in all. */
+  earlier?: TurnUsage[];
   finished?: TurnFinished;
   /** The last ones, and how many texts preceded them. */
   cited?: { citations: Citation[]; textsBefore: number };
@@ -42,6 +44,7 @@ export async function runTurn(
   };
   try {
     for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId, history }, call)) {
+      if (event?.$case === 'earlier') (reply.earlier ??= []).push(event.value);
       if (event?.$case === 'contextTokens')
         reply.requested = { contextTokens: event.value, textsBefore: reply.texts.length };
       if (event?.$case === 'citations')

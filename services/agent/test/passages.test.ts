@@ -101,19 +101,26 @@ test('a message that leans on the conversation is made to stand alone by the mod
   const unit = await unitWithModel(t, script, { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o' });
   unit.knowledge.find = async () => [returns];
   const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
-  const { finished, texts } = await runTurn(unit, id, { history: conversation('And how many days do I have?') });
+  unit.knowledge.usage = { tokensIn: 12, costUsdE8: 24n };
+  const { finished, texts, earlier } = await runTurn(unit, id, {
+    history: conversation('And how many days do I have?'),
+  });
 
   t.is(unit.knowledge.asked[0]?.query, 'Return period of the Orion floor lamp');
   t.deepEqual(texts.join(''), 'Within 30 days.');
   t.regex(contents(unit, 0)[1] ?? '', /Orion floor lamp[^]*129 EUR[^]*And how many days/u);
   t.is(unit.server.requests[0]?.body.max_tokens, 150);
-  t.like(finished, { tokensIn: 2_100, tokensOut: 310, contextTokens: 2_000 });
+  t.like(finished, { tokensIn: 2_112, tokensOut: 310, contextTokens: 2_000 });
+  t.deepEqual(earlier, [
+    { tokensIn: 100, tokensOut: 10, costUsdE8: 35_000n },
+    { tokensIn: 112, tokensOut: 10, costUsdE8: 35_024n },
+  ]);
   const costs = unit.ledger.settled.map(({ call }) => [call?.operation, call?.callId, call?.costUsdE8]);
   t.deepEqual(costs, [
     ['session', 'c.question', 35_000n],
     ['session', 'c.1', 800_000n],
   ]);
-  t.is(finished?.costUsdE8, 835_000n);
+  t.is(finished?.costUsdE8, 835_024n);
   t.is(unit.ledger.open.size, 0);
 });
 

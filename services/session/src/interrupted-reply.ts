@@ -1,5 +1,5 @@
 import type { TenantDb } from '@parley/postgres/database/types';
-import type { TokenPrices } from '@parley/protos/parley/agent/v1/agent';
+import type { TokenPrices, TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { estimateTokens } from '@parley/text/token-estimate';
 import { messageStore } from './message-store.ts';
@@ -14,6 +14,8 @@ export interface PartialReply {
   contextTokens: number | undefined;
   /** Of the model that was asked. Undefined if none was, or only a lost process knows. */
   prices?: TokenPrices | undefined;
+  /** What calls took that ended before the model was asked; undefined likewise. */
+  earlier?: TurnUsage | undefined;
 }
 
 export interface InterruptedTurn {
@@ -28,16 +30,16 @@ export async function interruptedReply(
   db: TenantDb,
   { session, turn, partial }: InterruptedTurn,
 ): Promise<Reply> {
-  const { text, citations, prices } = partial;
+  const { text, citations, prices, earlier } = partial;
   const sent = partial.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
   const used = { tokensIn: sent ?? 0, tokensOut: estimateTokens(text) };
-  const { tokensIn = 0, tokensOut = 0, costUsdE8 = 0n } = prices?.earlier ?? {};
+  const { tokensIn = 0, tokensOut = 0, costUsdE8 = 0n } = earlier ?? {};
   return {
     text,
     citations,
     tokensIn: used.tokensIn + tokensIn,
     tokensOut: used.tokensOut + tokensOut,
-    costUsdE8: prices ? costOf(used, prices) + costUsdE8 : 0n,
+    costUsdE8: costUsdE8 + (prices ? costOf(used, prices) : 0n),
     modelId: prices?.modelId || null, // none from an agent of an older version
     contextTokens: sent ?? session.totalTokensInContext,
     interrupted: true,

@@ -8,7 +8,7 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
-import { Role, type TokenPrices, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import { Role, type TokenPrices, type TurnFinished, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedReplyOfTurn, type TurnOutcome } from './finish-turn.ts';
@@ -64,9 +64,10 @@ async function generateReply(
 ): Promise<TurnOutcome | undefined> {
   let contextTokens: number | undefined;
   let prices: TokenPrices | undefined;
+  let earlier: TurnUsage | undefined;
   let citations: Citation[] | null = null;
   let isCited = false;
-  const partial = (reply: StreamedReply) => ({ ...reply, contextTokens, prices });
+  const partial = (reply: StreamedReply) => ({ ...reply, contextTokens, prices, earlier });
   const interrupted = (reply: StreamedReply): TurnOutcome => ({ kind: 'interrupted', partial: partial(reply) });
   // Without chunks of its own an attempt does not replace those of the one before: they are the reply so far.
   const streamedBefore = () =>
@@ -104,6 +105,10 @@ async function generateReply(
   };
   const onPrices = (asked: TokenPrices) => {
     prices = asked;
+    earlier = asked.earlier;
+  };
+  const onEarlier = (usage: TurnUsage) => {
+    earlier = usage;
   };
   const onCitations = (found: Citation[]) => {
     citations = found;
@@ -117,7 +122,7 @@ async function generateReply(
   };
 
   try {
-    const callbacks = { signal, chunks, onText, onCitations, onPrices, onContextTokens, onRetry };
+    const callbacks = { signal, chunks, onText, onCitations, onEarlier, onPrices, onContextTokens, onRetry };
     const finished = await callAgent(ports, run, turn, callbacks);
     await chunks.flush();
     return {
@@ -150,7 +155,9 @@ interface TurnCallbacks {
   onText(text: string): void;
   /** The passages that the model is given. */
   onCitations(citations: Citation[]): void;
-  /** What the model costs that is asked next. */
+  /** What all calls before the reply's own have taken so far. */
+  onEarlier(usage: TurnUsage): void;
+  /** What the model costs that is asked next, and what calls before took. */
   onPrices(prices: TokenPrices): void;
   /** The model is asked now, with so many tokens of context. */
   onContextTokens(tokens: number): void;
@@ -183,7 +190,7 @@ async function callAgentOnce(
   { tenantId, data }: TurnRun,
   turn: PreparedTurn,
   callId: string,
-  { signal, onText, onCitations, onPrices, onContextTokens }: TurnCallbacks,
+  { signal, onText, onCitations, onEarlier, onPrices, onContextTokens }: TurnCallbacks,
 ): Promise<TurnFinished> {
   let finished: TurnFinished | undefined;
   const history = turn.history.map(({ role, text }) => ({
@@ -198,6 +205,7 @@ async function callAgentOnce(
     if (event?.$case === 'text')
       onText(event.value.replaceAll('\0', '')); // NUL, which PostgreSQL cannot store
     else if (event?.$case === 'citations') onCitations(event.value.citations);
+    else if (event?.$case === 'earlier') onEarlier(event.value);
     else if (event?.$case === 'prices') onPrices(event.value);
     else if (event?.$case === 'contextTokens') onContextTokens(event.value);
     else if (event?.$case === 'finished') finished = event.value;

@@ -50,6 +50,24 @@ test('a reply interrupted before a model was asked has no tokens and leaves the 
   t.is(session.totalTokensInContext, 25);
 });
 
+test('an interrupted reply counts what its question took, before it is known which model is asked', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  agent.script = async function* (call) {
+    yield { event: { $case: 'earlier', value: { tokensIn: 30, tokensOut: 9, costUsdE8: 500n } } };
+    yield { event: { $case: 'earlier', value: { tokensIn: 40, tokensOut: 9, costUsdE8: 700n } } };
+    yield text('half'); // shows that what came before has arrived
+    await waitForGate(createGate(), call);
+  };
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const subscriber = subscribe(t, app, id, { after });
+  await app.sendMessage(owner, { sessionId: id, text: 'and those?' });
+  await subscriber.until('the first chunk', isChunk);
+  await app.interruptSession(owner, String(id));
+  await subscriber.until('the reply', isReply);
+  const { messages } = await app.getTranscript(owner, id);
+  t.like(messages[1], { text: 'half', tokensOut: 10, costUsd: 0.000007, modelId: null });
+});
+
 for (const how of ['the end of its session', 'its last attempt'] as const) {
   test(`the context of a reply that ${how} completes for a dead process is estimated from its history`, async (t) => {
     const { agent, eventLog, database, replica, unit } = await sessionMesh(t);

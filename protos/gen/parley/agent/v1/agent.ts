@@ -154,6 +154,12 @@ export interface RunTurnResponse {
      * the agent has no knowledge bases or the search failed.
      */
     { $case: "citations"; value: Citations }
+    | //
+    /**
+     * Before any text, as often as a call before the reply's own has ended, and only with more than was sent before: what all of them took,
+     * e.g. that of the question which was made to stand alone. For a caller that cancels before `prices`, which replaces it.
+     */
+    { $case: "earlier"; value: TurnUsage }
     | undefined;
 }
 
@@ -992,6 +998,9 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       case "citations":
         Citations.encode(message.event.value, writer.uint32(42).fork()).join();
         break;
+      case "earlier":
+        TurnUsage.encode(message.event.value, writer.uint32(50).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1049,6 +1058,14 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
             message.event = { $case: "citations", value: Citations.decode(reader, reader.uint32()) };
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.event = { $case: "earlier", value: TurnUsage.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1075,6 +1092,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         ? { $case: "prices", value: TokenPrices.fromJSON(object.prices) }
         : isSet(object.citations)
         ? { $case: "citations", value: Citations.fromJSON(object.citations) }
+        : isSet(object.earlier)
+        ? { $case: "earlier", value: TurnUsage.fromJSON(object.earlier) }
         : undefined,
     };
   },
@@ -1091,6 +1110,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       obj.prices = TokenPrices.toJSON(message.event.value);
     } else if (message.event?.$case === "citations") {
       obj.citations = Citations.toJSON(message.event.value);
+    } else if (message.event?.$case === "earlier") {
+      obj.earlier = TurnUsage.toJSON(message.event.value);
     }
     return obj;
   },
@@ -1128,6 +1149,12 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       case "citations": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "citations", value: Citations.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "earlier": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "earlier", value: TurnUsage.fromPartial(object.event.value) };
         }
         break;
       }
