@@ -16,7 +16,13 @@ for (const unit of units) {
   test(`${name} alone names all that is wrong with its settings in one message`, async (t) => {
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     const child = spawn(process.execPath, [join(root, folder, 'src/main.ts')], {
-      env: { PATH, NODE_COMPILE_CACHE, NODE_ENV: 'production', [`${name.toUpperCase()}_OPS_PORT`]: 'some' },
+      env: {
+        PATH,
+        NODE_COMPILE_CACHE,
+        NODE_ENV: 'production',
+        NODE_TLS_REJECT_UNAUTHORIZED: '0',
+        [`${name.toUpperCase()}_OPS_PORT`]: 'some',
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     t.teardown(() => child.kill('SIGKILL'));
@@ -27,7 +33,7 @@ for (const unit of units) {
     t.regex(stderr, /^These settings are wrong:\n(  \w[^\n]*\n)+$/u);
     const database = `DATABASE_URL or ${name.toUpperCase()}_DATABASE_URL`;
     const times = (setting: string) => stderr.split(`\n  ${setting}: `).length - 1;
-    for (const setting of [`${name.toUpperCase()}_OPS_PORT`, 'MESH_KEY', 'REDIS_URL']) {
+    for (const setting of [`${name.toUpperCase()}_OPS_PORT`, 'MESH_KEY', 'REDIS_URL', 'NODE_TLS_REJECT_UNAUTHORIZED']) {
       t.is(times(setting), 1, `${setting} in ${stderr}`);
     }
     // An engine that the unit does not use is not required.
