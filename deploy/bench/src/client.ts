@@ -9,7 +9,8 @@ import { WebSocket } from 'ws';
 import { atOnce } from './figures.ts';
 import { modelName } from './model-name.ts';
 
-const agent = new Agent({ keepAlive: true });
+/** An idle connection is closed before the other side does it, which is after 5 s at LangGraph's Agent Server, without saying so. */
+const agent = new Agent({ keepAlive: true, timeout: 4_000 });
 
 /** Closes the pooled connections. */
 export const closeConnections = () => agent.destroy();
