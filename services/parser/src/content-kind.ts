@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FileType } from './file-types.ts';
 
 /** What a file's bytes are, whatever it is called. */
@@ -17,9 +18,15 @@ export function contentKindOf(bytes: Buffer): ContentKind {
   if (archives.some(startsWith)) return 'zip';
   if (startsWith(compoundFile)) return 'oldOffice';
   if (images.some(startsWith)) return 'image';
-  if (bytes.subarray(0, pdfHeaderWithin).includes('%PDF-')) return 'pdf';
+  if (isPdf(bytes)) return 'pdf';
   if (otherBinaries.some(startsWith)) return 'binary';
   return 'text';
+}
+
+/** Other bytes may stand before its header. In a text that is where somebody writes of PDF. */
+function isPdf(bytes: Buffer): boolean {
+  const header = bytes.subarray(0, pdfHeaderWithin).indexOf('%PDF-');
+  return header === 0 || (header > 0 && !isUtf8(bytes));
 }
 
 export function archiveKindOf(names: ReadonlySet<string>): ContentKind {

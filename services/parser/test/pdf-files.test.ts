@@ -83,6 +83,11 @@ test('a PDF whose last change was cut off is told to be damaged, not read as it 
   t.regex(await reasonFor('pdf', changed), /^The file is damaged or incomplete/);
 });
 
+test('a PDF may have other bytes before its header', async (t) => {
+  const shifted = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\n\n'), makePdf([[{ text: lorem }]])]);
+  t.regex(await textOf('pdf', shifted), new RegExp(lorem.slice(0, 20), 'u'));
+});
+
 test('what is no PDF is told to be mislabelled', async (t) => {
   t.is(await reasonFor('pdf', 'text'), 'The file was uploaded as a PDF document, but its content is plain text.');
 });

@@ -113,6 +113,11 @@ test('what is no text is told to be mislabelled', async (t) => {
   );
 });
 
+test('a text that writes of PDF is no PDF', async (t) => {
+  const text = '# Formats\n\nA PDF begins with %PDF-1.7.';
+  t.is((await textOf('markdown', text)).trim(), text);
+});
+
 test('a text is as long as the limit or too long, counted in characters', async (t) => {
   const reason = 'The text of the file is longer than 1,000 characters.';
   const limits = { maxCharacters: 1_000 };
