@@ -4,6 +4,7 @@ import { unsearchedGenerations } from './migrations/002-unsearched-generations.t
 import { retrieval } from './migrations/003-retrieval.ts';
 import { uploads } from './migrations/004-uploads.ts';
 import { chunksByTenant } from './migrations/005-chunks-by-tenant.ts';
+import { deletedTexts } from './migrations/006-deleted-texts.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -18,5 +19,5 @@ export const knowledgeSchema: SchemaDeclaration = {
     knowledge_base_models: 'internal',
     knowledge_model_in_use: 'internal',
   },
-  migrations: [knowledge, unsearchedGenerations, retrieval, uploads, chunksByTenant],
+  migrations: [knowledge, unsearchedGenerations, retrieval, uploads, chunksByTenant, deletedTexts],
 };

@@ -32,4 +32,26 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await stored.document(await stored.base(), ['third']);
     t.like((await chunksOf(1))[2], { id: 7, content: 'third' });
   });
+
+  test('texts of documents that were deleted before are gone, those of drafts stay', async (t) => {
+    const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '006-deleted-texts');
+    const earlier = await testSchema(t, { ...knowledgeSchema, migrations: knowledgeSchema.migrations.slice(0, at) });
+    const stored = storedChunks(earlier, 1);
+    const base = await stored.base();
+    const [_live, deleted, draft] = [
+      await stored.document(base, ['text']),
+      await stored.document(base, ['text']),
+      await stored.document(base, ['text']),
+    ];
+    const textsOf = (of: typeof earlier) =>
+      of.transact(1, ({ knex }) => knex('knowledge_documents').orderBy('id').pluck('rawText'));
+    await earlier.transact(1, async ({ knex }) => {
+      await knex('knowledge_documents').update({ rawText: 'text' });
+      await knex('knowledge_documents').where({ id: deleted }).update({ deletedAt: new Date() });
+      await knex('knowledge_documents').where({ id: draft }).update({ deletedAt: new Date(), generation: 0 });
+    });
+    const database = await replicaOf(t, earlier, knowledgeSchema);
+    await database.migrate();
+    t.deepEqual(await textsOf(database), ['text', '', 'text']);
+  });
 });
