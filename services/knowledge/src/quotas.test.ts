@@ -56,7 +56,10 @@ test('an identity that does not know of quotas yet makes them unavailable', asyn
   t.like(await t.throwsAsync(quotas(caller(1))), { kind: 'unavailable' });
 });
 
-test('a tenant that was suspended since it was let in has no quotas, so that nothing more is stored', async (t) => {
-  const { quotas } = identity(() => ({ suspended: true, quotas: { knowledgeBases: 1, chunks: 1, storageMb: 1 } }));
-  t.like(await t.throwsAsync(quotas(caller(1))), { kind: 'forbidden', reason: 'TENANT_SUSPENDED' });
+test('a tenant that was suspended or deleted since it was let in has no quotas, so that nothing more is stored', async (t) => {
+  const quotasOf = (state: object) =>
+    identity(() => ({ ...state, quotas: { knowledgeBases: 1, chunks: 1, storageMb: 1 } })).quotas(caller(1));
+  const refused = { kind: 'forbidden' } as const;
+  t.like(await t.throwsAsync(quotasOf({ suspended: true })), { ...refused, reason: 'TENANT_SUSPENDED' });
+  t.like(await t.throwsAsync(quotasOf({ suspended: true, deleted: true })), { ...refused, reason: 'NO_TENANT' });
 });

@@ -10,7 +10,7 @@ export interface Quotas {
   storageBytes: number;
 }
 
-/** @throws DomainError `unavailable` when identity does not answer: no plan is assumed; `TENANT_SUSPENDED` */
+/** @throws DomainError `unavailable` when identity does not answer: no plan is assumed; `forbidden`: `TENANT_SUSPENDED`, `NO_TENANT` once it is deleted */
 export type TenantQuotas = (caller: TenantCaller) => Promise<Quotas>;
 
 interface CacheEntry {
@@ -33,7 +33,8 @@ export function tenantQuotas(
 
   async function ask(caller: TenantCaller): Promise<Quotas> {
     const { tenantId } = caller;
-    const { quotas, suspended } = await identity.getTenant({ tenantId }, { caller });
+    const { quotas, suspended, deleted } = await identity.getTenant({ tenantId }, { caller });
+    if (deleted) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
     if (suspended) throw forbidden('The tenant is suspended', 'TENANT_SUSPENDED');
     if (!quotas) throw unavailable("The tenant's quotas are not known yet");
     const { knowledgeBases, chunks, storageMb } = quotas;
