@@ -9,6 +9,7 @@ const archives = ['504b0304', '504b0506', '504b0708'];
 const otherBinaries = ['1f8b', '377abcaf271c', '526172211a07', '7f454c46', '425a68'];
 const compoundFile = 'd0cf11e0a1b11ae1';
 
+/** Other bytes may stand before the header of a PDF. */
 const pdfHeaderWithin = 1_024;
 
 /** By the first bytes. An archive is told apart by its parts (`archiveKindOf`), and text by its bytes. */
@@ -17,16 +18,13 @@ export function contentKindOf(bytes: Buffer): ContentKind {
   const startsWith = (magic: string) => start.startsWith(magic);
   if (archives.some(startsWith)) return 'zip';
   if (startsWith(compoundFile)) return 'oldOffice';
+  const pdfHeader = bytes.subarray(0, pdfHeaderWithin).indexOf('%PDF-');
+  if (pdfHeader === 0) return 'pdf';
+  if (isUtf8(bytes) && !bytes.includes(0)) return 'text'; // whatever it begins with: it may be about file formats
   if (images.some(startsWith)) return 'image';
-  if (isPdf(bytes)) return 'pdf';
+  if (pdfHeader > 0) return 'pdf';
   if (otherBinaries.some(startsWith)) return 'binary';
   return 'text';
-}
-
-/** Other bytes may stand before its header. In a text that is where somebody writes of PDF. */
-function isPdf(bytes: Buffer): boolean {
-  const header = bytes.subarray(0, pdfHeaderWithin).indexOf('%PDF-');
-  return header === 0 || (header > 0 && !isUtf8(bytes));
 }
 
 export function archiveKindOf(names: ReadonlySet<string>): ContentKind {

@@ -113,9 +113,10 @@ test('what is no text is told to be mislabelled', async (t) => {
   );
 });
 
-test('a text that writes of PDF is no PDF', async (t) => {
-  const text = '# Formats\n\nA PDF begins with %PDF-1.7.';
-  t.is((await textOf('markdown', text)).trim(), text);
+test('a text that writes of file formats is a text', async (t) => {
+  for (const text of ['# PDF\n\nIt begins with %PDF-1.7.', 'GIF89a begins a picture.', 'BZh begins an archive.']) {
+    t.is((await textOf('markdown', text)).trim(), text);
+  }
 });
 
 test('a text is as long as the limit or too long, counted in characters', async (t) => {
