@@ -227,6 +227,26 @@ onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
     await held;
   });
 
+  test('a server that takes no more connections is unavailable, for whatever kind of transaction', async (t) => {
+    const { schemaName } = await testSchema(t, notesSchema);
+    const url = await testDatabaseUrl();
+    const owner = openPool({ url, poolSize: 1, statementTimeoutMs: 10_000 });
+    t.teardown(() => owner.destroy());
+    const login = `${schemaName}_login`;
+    await owner.raw(`CREATE ROLE ${login} LOGIN PASSWORD 'pass' CONNECTION LIMIT 0`);
+    t.teardown(() => owner.raw(`DROP ROLE ${login}`));
+    const asLogin = Object.assign(new URL(url), { username: login, password: 'pass' }).href;
+    const full = openDatabase({ url: asLogin, schema: notesSchema, schemaName, poolSize: 1 });
+    t.teardown(() => full.close());
+    for (const attempt of [
+      () => full.transact(1, texts),
+      () => full.read(1, texts),
+      () => full.transact(1, texts, { commitsAtOnce: true }),
+    ]) {
+      t.like(await t.throwsAsync(attempt()), { kind: 'unavailable' });
+    }
+  });
+
   test('two deadlocked transactions both succeed', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, async (db) => {

@@ -708,6 +708,11 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     const swallowing = (db: TenantDb) => divide(db).catch(() => undefined);
     t.like(await t.throwsAsync(atOnce((db) => Promise.all([addNote(db, 'never'), swallowing(db)]))), { code: '22012' });
     await t.throwsAsync(atOnce(swallowing), { message: /its error was swallowed/ });
+    const nested = ({ knex }: TenantDb) =>
+      knex.transaction((inner) => inner('notes').insert({ tenantId: 2, text: 'foreign' }));
+    for (const attempt of [() => atOnce(nested), () => database.read(1, nested)]) {
+      await t.throwsAsync(attempt(), { message: /no transactions of its own/ });
+    }
     await t.throwsAsync(
       atOnce(async () => {
         throw new Error('no');

@@ -85,7 +85,15 @@ export function statementGroup(
 
   const acquireConnection = async () => connection;
   const releaseConnection = async () => undefined;
-  const groupClient = Object.assign(Object.create(client), { query, acquireConnection, releaseConnection });
+  const transaction = () => {
+    throw new Error('A transaction of one message group has no transactions of its own');
+  };
+  const groupClient = Object.assign(Object.create(client), {
+    query,
+    acquireConnection,
+    releaseConnection,
+    transaction,
+  });
   // The functions of the pool's knex, on this client.
   const knex = Object.setPrototypeOf((table: string) => knex.queryBuilder().table(table), pool);
   knex.context = Object.create(knex.context, { client: { value: groupClient } });
@@ -157,6 +165,7 @@ export async function groupTransaction<T>(
   try {
     await send();
   } catch (error) {
+    if (!working) throw error; // there was no connection
     await working; // its own error says more
     throw isDatabaseError(error) ? swallowedError() : error;
   }
