@@ -8,7 +8,7 @@ import { documentStore } from './document-store.ts';
 import { misconfigurationOf } from './embedder.ts';
 import { findTenant } from './find-tenant.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
-import { appendAgain, type Failures, oneMore } from './job-patience.ts';
+import { appendAgain, type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 import { failParse, isParsed, lockWaiting, type Parse, waits } from './parsing.ts';
 import type { Ports } from './ports.ts';
 import { endParsing } from './queue-parsing.ts';
@@ -16,7 +16,6 @@ import { usageStore, usageTurn } from './usage-store.ts';
 
 export const indexKind = 'knowledge.index';
 
-const suspendedRetryMs = 10_000;
 /** With pauses that double up to a minute: about a day, and more where the endpoint is slow to fail. */
 const mostOutages = 1_500;
 const tooLongAway =

@@ -12,6 +12,9 @@ export interface Patience {
   pauseMs: number;
 }
 
+/** While its tenant is suspended a job waits, and looks again after so long. */
+export const suspendedRetryMs = 10_000;
+
 /** With one more of these; undefined for the last one. */
 export function oneMore(failures: Failures = {}, { name, attempts }: Patience): Failures | undefined {
   const count = (failures[name] ?? 0) + 1;

@@ -14,7 +14,7 @@ import { misconfigurationOf } from './embedder.ts';
 import { findTenant } from './find-tenant.ts';
 import { generationStore } from './generation-store.ts';
 import { discardGeneration, fillGeneration } from './index-text.ts';
-import { appendAgain, type Failures, oneMore, type Patience } from './job-patience.ts';
+import { appendAgain, type Failures, oneMore, type Patience, suspendedRetryMs } from './job-patience.ts';
 import type { Ports } from './ports.ts';
 
 interface MoveBase {
@@ -94,10 +94,11 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { knowledgeBaseId } = data;
   const caller = serviceCaller('knowledge', tenantId, `move-base-${knowledgeBaseId}`) as TenantCaller;
-  const tenant = await findTenant(ports, caller, signal);
-  if (!tenant) return endMove(ports, run);
   for (;;) {
     signal.throwIfAborted();
+    const tenant = await findTenant(ports, caller, signal);
+    if (!tenant) return endMove(ports, run);
+    if (tenant.suspended) return appendAgain(ports, run, data, suspendedRetryMs);
     const model = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));
     if (model === undefined) return;
     const move = { knowledgeBaseId, model };

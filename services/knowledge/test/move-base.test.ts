@@ -264,6 +264,58 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.is(await modelOf(database, base), earlier);
   });
 
+  test('while the tenant is suspended its bases are not moved', async (t) => {
+    let isSuspended = false;
+    const { database, base, embedder, jobsOf } = await scripted(t, () => {
+      isSuspended = true;
+    });
+    let embedded = 0;
+    const counted: Embedder = {
+      ...embedder,
+      embed(texts, call) {
+        embedded += 1;
+        return embedder.embed(texts, call);
+      },
+    };
+    await startMoving(t, { database, embedder: counted, isSuspended: () => isSuspended });
+    const waits = async () => embedded > 0 && (await jobsOf()).every(({ state }) => state === 'queued');
+    await eventually('it waits after the first document', waits);
+    t.is(embedded, 1);
+    t.is(await modelOf(database, base), earlier);
+    for (const count of [2, 3]) {
+      isSuspended = false;
+      await database.transactShared(({ knex }) => knex('jobs').update({ runAt: new Date() }));
+      await eventually('one more document is embedded', () => embedded === count);
+      await eventually('it waits', waits);
+    }
+    isSuspended = false;
+    await database.transactShared(({ knex }) => knex('jobs').update({ runAt: new Date() }));
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+  });
+
+  test('a document that changes while it is embedded for another model is embedded again', async (t) => {
+    const changed = 'The otter, which was changed';
+    const { database, mine, base, embedder } = await scripted(t, async ([text]) => {
+      if (text !== 'The otter') return;
+      const [id = 0] = await database.transact(1, ({ knex }) => knex('knowledge_documents').orderBy('id').pluck('id'));
+      await mine.addGeneration(base, id, 9, [{ content: changed }]);
+      await database.transact(1, ({ knex }) => knex('knowledge_documents').where({ id }).update({ generation: 9 }));
+    });
+    await startMoving(t, { database, embedder });
+    await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
+    const searched = await database.transact(1, ({ knex }) =>
+      rowsBy(knex)<{ content: string }>(
+        `SELECT content FROM knowledge_chunks c JOIN knowledge_documents d ON d.id = c.document_id AND d.generation = c.generation
+          WHERE c.tenant_id = :tenantId ORDER BY c.document_id`,
+        { tenantId: 1 },
+      ),
+    );
+    t.deepEqual(
+      searched.map(({ content }) => content),
+      [changed, 'The falcon', 'The bee'],
+    );
+  });
+
   test('where the tenant is deleted in the middle, its moves end', async (t) => {
     let isThere = true;
     const { database, base, embedder, jobsOf, registered } = await scripted(t, () => {
@@ -279,7 +331,11 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
 /** As the unit does. */
 async function startMoving(
   t: ExecutionContext,
-  { isThere = () => true, ...given }: { database: Database; embedder: Embedder; isThere?: () => boolean },
+  {
+    isThere = () => true,
+    isSuspended = () => false,
+    ...given
+  }: { database: Database; embedder: Embedder; isThere?: () => boolean; isSuspended?: () => boolean },
 ) {
   let failures = 0;
   const log = createLogger('knowledge', { LOG_LEVEL: 'silent' });
@@ -287,7 +343,10 @@ async function startMoving(
     ...given,
     log,
     failedMoves: { add: () => void (failures += 1) },
-    identity: { getTenant: async () => GetTenantResponse.fromPartial({ tenantId: 1, deleted: !isThere() }) },
+    identity: {
+      getTenant: async () =>
+        GetTenantResponse.fromPartial({ tenantId: 1, deleted: !isThere(), suspended: isSuspended() }),
+    },
   };
   const parts = [moveBaseJob(ports).runner(ports), modelChange(ports)];
   const stop = async () => {
