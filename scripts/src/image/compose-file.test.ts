@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { readSettings } from '@parley/kernel/config';
@@ -28,8 +28,9 @@ interface Service {
 }
 
 /** The services as Docker Compose understands the file; it refuses what the specification does not have. */
-async function services(): Promise<Record<string, Service>> {
-  const args = ['--file', join(folder, 'compose.yaml'), 'config', '--format', 'json', '--no-env-resolution'];
+async function services(of = folder): Promise<Record<string, Service>> {
+  const resolved = of === folder ? ['--no-env-resolution'] : [];
+  const args = ['--file', join(of, 'compose.yaml'), 'config', '--format', 'json', ...resolved];
   const env = { PATH: process.env.PATH, HOME: tools };
   return JSON.parse(await exec(join(tools, dockerTools.folder, 'docker-compose'), args, { env })).services;
 }
@@ -84,6 +85,28 @@ composeTest('each unit accepts the environment that it gets, and reads all of it
       unit.name,
     );
   }
+});
+
+composeTest('what is written into .env counts, whatever the file itself says', async (t) => {
+  const own = emptyFolder(t);
+  copyFileSync(join(folder, 'compose.yaml'), join(own, 'compose.yaml'));
+  const settings = {
+    PARLEY_PUBLIC_URL: 'https://parley.example.com',
+    RESET_URL: 'https://www.example.com/reset',
+    SMTP_URL: 'smtps://mail.example.com',
+    KAFKA_BROKERS: 'kafka.example.com:9092',
+    S3_ENDPOINT: 'https://s3.example.com',
+    S3_BUCKET: 'documents',
+    HOSTED_SMALL_MODEL_URL: 'http://models.example.com/v1',
+  };
+  writeFileSync(
+    join(own, '.env'),
+    Object.entries(settings)
+      .map((each) => `${each.join('=')}\n`)
+      .join(''),
+  );
+  const all = await services(own);
+  for (const name of [...unitNames, 'migrate', 'topics']) t.like(all[name]?.environment, settings, name);
 });
 
 composeTest('units listen where others look for them', async (t) => {

@@ -57,13 +57,7 @@ test('a build gets what images are made of, and no packages, data, history or se
     all.filter((file) => isIgnored(file)),
     [],
   );
-  const others = [
-    '.git/config',
-    '.parley/keys.json',
-    '.env',
-    'deploy/compose/settings.env',
-    'node_modules/zod/package.json',
-  ];
+  const others = ['.git/config', '.parley/keys.json', '.env', 'deploy/compose/.env', 'node_modules/zod/package.json'];
   const inside = [
     'services/agent/node_modules/undici/index.js',
     'gateway/test/limits.test.ts',
