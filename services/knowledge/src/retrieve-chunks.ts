@@ -26,7 +26,7 @@ export async function retrieveChunks(
   const tenantCaller = inTenant(caller);
   const given = parseInput(question, { ...asked, topK: topK ?? undefined, mode: mode ?? undefined }, '');
   const id = requireId('Knowledge base', given.knowledgeBaseId);
-  const found = await retrieval(ports, tenantCaller, { ...given, signal: gone }).search(id);
+  const [found] = await Promise.all(retrieval(ports, tenantCaller, { ...given, signal: gone }).search([id]));
   if (!found) throw notFound('Knowledge base', id);
   return found;
 }

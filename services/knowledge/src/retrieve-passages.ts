@@ -53,8 +53,9 @@ export async function retrievePassages(
     over.abort(error);
     return error;
   };
-  const inTime = (found: ReturnType<typeof search>) => (timeLimitMs > 0 ? within(timeLimitMs, late, found) : found);
-  const searches = await Promise.allSettled(ids.map((id) => inTime(search(id))));
+  const searches = await Promise.allSettled(
+    search(ids).map((found) => (timeLimitMs > 0 ? within(timeLimitMs, late, found) : found)),
+  );
   gone.throwIfAborted();
   const usage = await usageOf();
   const bases: FoundChunk[][] = [];

@@ -3,7 +3,7 @@ import type { TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import { within } from '@parley/kernel/timers';
 import type { EmbeddingUsage } from '@parley/protos/parley/knowledge/v1/knowledge';
-import { type FoundChunk, findSearchedBase, type SearchedBase, searchByIndex, searchExactly } from './base-search.ts';
+import { type FoundChunk, findSearchedBases, type SearchedBase, searchByIndex, searchExactly } from './base-search.ts';
 import type { Embedding, EmbeddingSpend } from './embedder.ts';
 import type { RetrievalMode } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
@@ -69,26 +69,37 @@ export function retrieval(
     return database.read(tenantId, (db) => searchExactly(db, asked));
   }
 
+  function find(ids: readonly number[]): Promise<SearchedBase[]> {
+    return turns.readBase(caller, signal, () =>
+      database.read(tenantId, (db) => findSearchedBases(db, ids, exactLimit + 1)),
+    );
+  }
+
+  async function searchBase(id: number, bases: Promise<SearchedBase[]>): Promise<FoundChunk[] | undefined> {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const base = (await (attempt === 0 ? bases : find([id]))).find((each) => each.id === id);
+      if (!base) return undefined;
+      const { embeddingModel: model } = base;
+      const vectorOfModel = vectors.get(model) ?? vectorBy(model);
+      vectors.set(model, vectorOfModel);
+      const vector = await vectorOfModel;
+      const found = await turns.readBase(caller, signal, () => search(base, vector));
+      if (found) return found;
+    }
+    throw unavailable('The embedding model of the knowledge base changes again and again');
+  }
+
   return {
     /** What the embeddings of all searches so far took. One that has just been aborted says so in a moment. */
     async usage(): Promise<EmbeddingUsage> {
       await within(abortMs, 'Ending the embeddings', Promise.allSettled(vectors.values())).catch(() => undefined);
       return spent;
     },
-    /** The best first; undefined where the base is absent, deleted or another tenant's. */
-    async search(knowledgeBaseId: number): Promise<FoundChunk[] | undefined> {
-      const find = () => database.read(tenantId, (db) => findSearchedBase(db, knowledgeBaseId, exactLimit + 1));
-      for (let attempt = 0; attempt < attempts; attempt += 1) {
-        const base = await turns.readBase(caller, signal, find);
-        if (!base) return undefined;
-        const { embeddingModel: model } = base;
-        const vectorOfModel = vectors.get(model) ?? vectorBy(model);
-        vectors.set(model, vectorOfModel);
-        const vector = await vectorOfModel;
-        const found = await turns.readBase(caller, signal, () => search(base, vector));
-        if (found) return found;
-      }
-      throw unavailable('The embedding model of the knowledge base changes again and again');
+    /** Of each base, the best first; undefined where it is absent, deleted or another tenant's. */
+    search(knowledgeBaseIds: readonly number[]): Promise<FoundChunk[] | undefined>[] {
+      // In one read, so that those of a search wait together, before those of a later one.
+      const bases = find(knowledgeBaseIds);
+      return knowledgeBaseIds.map((id) => searchBase(id, bases));
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Database, TenantDb } from '@parley/postgres/database/types';
 import { onDatabaseServer } from '@parley/testing/every-database';
 import {
   type ChunkSearch,
-  findSearchedBase,
+  findSearchedBases,
   searchByIndex,
   searchExactly,
   searchStatement,
@@ -21,7 +21,7 @@ const queries = 40;
 
 // Without a server there is no such index.
 onDatabaseServer(({ test, testSchema }) => {
-  /** A base with deleted and synced documents between the others, beside half as many chunks of another tenant in its partition. */
+  /** A base with deleted and synced documents between the others, beside another one of its tenant and chunks of another in its partition. */
   async function filledBase(database: Database) {
     const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });
     let documents = 0;
@@ -32,7 +32,7 @@ onDatabaseServer(({ test, testSchema }) => {
     const mine = storedChunks(database, 1);
     const [, neighbour = 0] = await tenantsOfOnePartition(database, 2);
     const theirs = storedChunks(database, neighbour);
-    const id = await mine.base();
+    const [id, other] = [await mine.base(), await mine.base()];
     const foreign = await theirs.base();
     const fill = async () => {
       for (let stored = 0; stored < live; stored += perDocument) {
@@ -45,10 +45,13 @@ onDatabaseServer(({ test, testSchema }) => {
       }
     };
     const fillOthers = async () => {
-      for (let stored = 0; stored < others; stored += perDocument) await theirs.document(foreign, texts(perDocument));
+      for (let stored = 0; stored < others; stored += perDocument) {
+        await theirs.document(foreign, texts(perDocument));
+        if (stored % (3 * perDocument) === 0) await mine.document(other, texts(perDocument));
+      }
     };
     await Promise.all([fill(), fillOthers()]);
-    const base = await database.transact(1, (db) => findSearchedBase(db, id, 1_000_000));
+    const [base] = await database.transact(1, (db) => findSearchedBases(db, [id], 1_000_000));
     if (!base) throw new Error('the base is gone');
     let asked = 0;
     const search = (terms?: string[]): ChunkSearch => {
@@ -71,6 +74,7 @@ onDatabaseServer(({ test, testSchema }) => {
     t.is(base.chunks, live);
     let hits = 0;
     let given = 0;
+    const ids = new Set<number>();
     for (let query = 0; query < queries; query += 1) {
       const asked = search();
       const exact = await database.read(1, (db) => searchExactly(db, asked));
@@ -80,6 +84,7 @@ onDatabaseServer(({ test, testSchema }) => {
       for (const { chunkId, score } of exact ?? []) {
         if (found.get(chunkId) === score) hits += 1;
       }
+      for (const id of found.keys()) ids.add(id);
       const scores = [...found.values()];
       t.deepEqual(
         scores,
@@ -89,6 +94,25 @@ onDatabaseServer(({ test, testSchema }) => {
     t.log(`recall@20: ${hits / (queries * topK)}`);
     t.true(hits / (queries * topK) >= 0.98, `${hits} of ${queries * topK}`);
     t.is(given, queries);
+    const basesOf = await database.transact(1, ({ knex }) =>
+      knex('knowledge_chunks')
+        .whereIn('id', [...ids])
+        .distinct()
+        .pluck('knowledgeBaseId'),
+    );
+    t.deepEqual(basesOf, [base.id]);
+
+    const asked = search();
+    const further = await database.transact(1, (db) => searchByIndex(db, { ...asked, topK: 100 }));
+    const { chunkId = 0, content = '' } = further?.chunks.at(-1) ?? {};
+    const number = content.replace('text ', '');
+    const byWords = await database.transact(1, (db) => searchByIndex(db, { ...asked, terms: [`'${number}'`] }));
+    const shown = byWords?.chunks ?? [];
+    t.true(
+      shown.some((chunk) => chunk.chunkId === chunkId),
+      'words count among the nearest of the index',
+    );
+    t.is(shown.length, topK);
 
     const plans = await database.transact(1, async (db) => {
       const exact = [await planOf(db, search(), 'exact'), await planOf(db, search(['text']), 'exact')];
