@@ -40,6 +40,8 @@ test('a ring knows by the first bytes whether it has the key of a sealed secret'
   t.true(createSecretBox([newer, older]).hasKeyOf(head));
   t.false(createSecretBox([newer]).hasKeyOf(head));
   t.false(createSecretBox([older]).hasKeyOf(Buffer.alloc(5)));
+  t.true(createSecretBox([older, newer]).isCurrent(head));
+  t.false(createSecretBox([newer, older]).isCurrent(head));
 });
 
 test('the setting is a list of keys, each of them long enough', (t) => {

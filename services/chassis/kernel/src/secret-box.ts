@@ -5,8 +5,8 @@ export type SecretBox = ReturnType<typeof createSecretBox>;
 
 /**
  * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each optionally with a name (`k2:…,k1:…`). New secrets
- * are sealed with the first key. To rotate, put a new one first and keep the others until everything has been resealed. The
- * names are for people: a key is identified by a hash of itself.
+ * are sealed with the first key. To rotate, put a new one first: the units seal anew what is under the others, which may go once
+ * `parley_secrets_under_old_keys` stays 0. The names are for people: a key is identified by a hash of itself.
  */
 export const secretKeys = ringEntries.transform((entries) => entries.map(({ key }) => key));
 
@@ -15,7 +15,8 @@ const keyIdLength = 4;
 const nonceLength = 12;
 /** Explicit, because `node:crypto` also accepts shorter tags. */
 const authTagLength = 16;
-const headLength = 1 + keyIdLength + nonceLength + authTagLength;
+const prefixLength = 1 + keyIdLength;
+const headLength = prefixLength + nonceLength + authTagLength;
 
 /**
  * Encrypts secrets at rest, by AES-256-GCM: with the first key of the ring; decrypts with the key that sealed them. A sealed secret
@@ -29,7 +30,15 @@ export function createSecretBox(keys: Uint8Array[]) {
   const [first] = ring;
   if (!first) throw new Error('SECRETS_KEYS holds no key');
 
+  const prefix = Buffer.concat([Buffer.of(version), first.id]);
+
   return {
+    /** How all starts that is sealed with the first key, and nothing else. */
+    prefix,
+
+    /** Whether the first key has sealed these bytes. */
+    isCurrent: (sealed: Uint8Array): boolean => prefix.equals(sealed.subarray(0, prefixLength)),
+
     /**
      * Encrypts `plain` for one place, e.g. `identity.users.id_no:42`; copied to another place it cannot be opened. The result differs
      * for each call.
@@ -39,12 +48,12 @@ export function createSecretBox(keys: Uint8Array[]) {
       const cipher = createCipheriv('aes-256-gcm', first.key, nonce, { authTagLength });
       cipher.setAAD(Buffer.from(place));
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([Buffer.of(version), first.id, nonce, cipher.getAuthTag(), sealed]);
+      return Buffer.concat([prefix, nonce, cipher.getAuthTag(), sealed]);
     },
 
     /** Whether the ring has the key that sealed these bytes, of which the first five are enough. */
     hasKeyOf(sealed: Uint8Array): boolean {
-      const id = sealed.subarray(1, 1 + keyIdLength);
+      const id = sealed.subarray(1, prefixLength);
       return sealed[0] === version && ring.some((entry) => entry.id.equals(id));
     },
 
@@ -52,10 +61,10 @@ export function createSecretBox(keys: Uint8Array[]) {
     open(sealed: Uint8Array, place: string): Buffer {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
       if (bytes.length < headLength || bytes[0] !== version) throw new Error(`${place} holds no sealed secret`);
-      const id = bytes.subarray(1, 1 + keyIdLength);
+      const id = bytes.subarray(1, prefixLength);
       const known = ring.find((entry) => entry.id.equals(id));
       if (!known) throw new Error(`${place} is sealed under a key that SECRETS_KEYS does not hold`);
-      const nonce = bytes.subarray(1 + keyIdLength, 1 + keyIdLength + nonceLength);
+      const nonce = bytes.subarray(prefixLength, prefixLength + nonceLength);
       const decipher = createDecipheriv('aes-256-gcm', known.key, nonce, { authTagLength });
       decipher.setAAD(Buffer.from(place));
       decipher.setAuthTag(bytes.subarray(headLength - authTagLength, headLength));

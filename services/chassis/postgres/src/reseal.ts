@@ -1,0 +1,145 @@
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
+import { repeated } from '@parley/kernel/repeated';
+import type { SecretBox } from '@parley/kernel/secret-box';
+import type { Part } from '@parley/kernel/unit';
+import type { Knex } from 'knex';
+import type { Database, SharedDb } from './database/types.ts';
+
+/** A column of values that a `SecretBox` has sealed; some may be null. All columns are named in camel case. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+  /** The columns of the primary key. */
+  key: string[];
+  /** What `placeOf` reads besides the key. Default: nothing. */
+  reads?: string[];
+  placeOf(row: object): string;
+  /** For a table of kind tenant: whose rows there may be. */
+  listTenants?(db: SharedDb): Promise<number[]>;
+}
+
+export interface ResealOptions {
+  database: Database;
+  box: SecretBox;
+  columns: SealedColumn[];
+  log: Pick<Logger, 'info' | 'warn'>;
+  metrics: Pick<Metrics, 'gauge'>;
+}
+
+type Row = Record<string, Knex.Value>;
+type Transact = <T>(work: (knex: Knex) => Promise<T>) => Promise<T>;
+
+interface Outcome {
+  resealed: number;
+  /** Of each column, by `table.column`: how many values no key of the ring opens. */
+  left: Record<string, number>;
+}
+
+const rowsAtOnce = 1_000;
+// Again and again, because a process that has not got the new ring yet still seals with the old key.
+const pauseMs = 10 * 60_000;
+
+/** Seals anew with the first key what is sealed with another one, each value in a transaction of its own. Safe on many replicas. */
+export function resealing({ log, metrics, ...what }: ResealOptions): Part {
+  let left = Number.NaN;
+  const help = 'Sealed values under another key than the first of SECRETS_KEYS; NaN until all were looked at';
+  metrics.gauge('parley_secrets_under_old_keys', help, () => left);
+  const failure = 'values under old keys not sealed anew; will retry';
+  return repeated({ name: 'resealing', pauseMs, failure, log }, async (stopping) => {
+    const outcome = await reseal(what, () => stopping.aborted);
+    if (stopping.aborted) return;
+    if (outcome.resealed > 0) log.info({ values: outcome.resealed }, 'values under old keys sealed anew');
+    const before = left;
+    left = Object.values(outcome.left).reduce((sum, values) => sum + values, 0);
+    if (left > 0 && left !== before) log.warn({ left: outcome.left }, 'values that no key of SECRETS_KEYS opens');
+  });
+}
+
+/** Looks at all columns once, or until `isStopping`. */
+export async function reseal(
+  { database, box, columns }: Pick<ResealOptions, 'database' | 'box' | 'columns'>,
+  isStopping = () => false,
+): Promise<Outcome> {
+  const outcome: Outcome = { resealed: 0, left: {} };
+  const shared: Transact = (work) => database.transactShared(({ knex }) => work(knex));
+  for (const column of columns) {
+    const tenants = await (column.listTenants && database.transactShared(column.listTenants));
+    const ofTenant = (id: number): Transact => {
+      return (work) => database.transact(id, ({ knex }) => work(knex));
+    };
+    for (const transact of tenants?.map(ofTenant) ?? [shared]) {
+      if (isStopping()) return outcome;
+      await resealColumn(transact, box, column, outcome, isStopping);
+    }
+  }
+  return outcome;
+}
+
+async function resealColumn(
+  transact: Transact,
+  box: SecretBox,
+  column: SealedColumn,
+  outcome: Outcome,
+  isStopping: () => boolean,
+): Promise<void> {
+  const name = `${column.table}.${column.column}`;
+  let after: Row | undefined;
+  do {
+    const { rows, end } = await transact((knex) => findOld(knex, box, column, after));
+    for (const row of rows) {
+      if (isStopping()) return;
+      const done = await transact((knex) => resealValue(knex, box, column, row));
+      if (done === 'resealed') outcome.resealed += 1;
+      if (done === 'not opened') outcome.left[name] = (outcome.left[name] ?? 0) + 1;
+    }
+    after = end;
+  } while (after && !isStopping());
+}
+
+/** Looks at some rows, in the order of their keys. @returns `end`, the key of the last, where more may follow */
+async function findOld(
+  knex: Knex,
+  box: SecretBox,
+  { table, column, key, reads = [] }: SealedColumn,
+  after: Row | undefined,
+): Promise<{ rows: Row[]; end: Row | undefined }> {
+  const beyond = (query: Knex.QueryBuilder, operator: string, row: Row | undefined) => {
+    if (!row) return;
+    const list = (mark: string) => key.map(() => mark).join(', ');
+    query.whereRaw(`(${list('??')}) ${operator} (${list('?')})`, [...key, ...key.map((name) => row[name] ?? null)]);
+  };
+  const end = await knex(table)
+    .modify(beyond, '>', after)
+    .orderBy(key)
+    .offset(rowsAtOnce - 1)
+    .first<Row | undefined>(key);
+  const rows = await knex(table)
+    .modify(beyond, '>', after)
+    .modify(beyond, '<=', end)
+    .whereNotNull(column)
+    .whereRaw('substring(?? FROM 1 FOR ?) <> ?', [column, box.prefix.length, box.prefix])
+    .select<Row[]>([...key, ...reads]);
+  return { rows, end };
+}
+
+async function resealValue(
+  knex: Knex,
+  box: SecretBox,
+  { table, column, key, placeOf }: SealedColumn,
+  row: Row,
+): Promise<'resealed' | 'changed' | 'not opened'> {
+  const found = () => knex(table).where(Object.fromEntries(key.map((name) => [name, row[name]])));
+  const sealed: Buffer | null | undefined = (await found().first<Record<string, Buffer>>(column))?.[column];
+  if (!sealed || box.isCurrent(sealed)) return 'changed';
+  const place = placeOf(row);
+  let plain: Buffer;
+  try {
+    plain = box.open(sealed, place);
+  } catch {
+    return 'not opened';
+  }
+  // Only in place of what was read: the value may have changed or gone since.
+  const updated = await found().where(column, sealed).update(column, box.seal(plain, place));
+  return updated > 0 ? 'resealed' : 'changed';
+}
