@@ -15,8 +15,10 @@ export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmT
   await signInStore(db).insert({
     id,
     ...signIn,
-    fcmTokenSealed: fcmToken === null ? null : box.seal(fcmToken, `identity.sign_ins.fcm_token:${id}`),
+    fcmTokenSealed: fcmToken === null ? null : box.seal(fcmToken, fcmTokenPlace(id)),
     refreshToken: { sha256: refreshTokenSha256(refreshToken), ttlS: settings.refreshTokenTtlS },
   });
   return { signInId: id, userId: signIn.userId, refreshToken, refreshExpiresIn: settings.refreshTokenTtlS };
 }
+
+export const fcmTokenPlace = (signInId: string): string => `identity.sign_ins.fcm_token:${signInId}`;

@@ -44,7 +44,7 @@ export function identityKeys(database: Database, box: SecretBox) {
       await store.insert({ ...fresh, signsInS: 0 });
       return fresh;
     });
-    const jwk = JSON.parse(box.open(stored.privateJwkSealed, sealingContextOf(stored.kid)).toString()) as JWK;
+    const jwk = JSON.parse(box.open(stored.privateJwkSealed, signingKeyPlace(stored.kid)).toString()) as JWK;
     return { kid: stored.kid, key: (await importJWK(jwk, algorithm)) as CryptoKey };
   }
 
@@ -60,7 +60,7 @@ export function identityKeys(database: Database, box: SecretBox) {
   }
 
   function derivationKey(purpose: KeyPurpose): Promise<Uint8Array> {
-    const context = `identity.derivation_keys:${purpose}`;
+    const context = derivationKeyPlace(purpose);
     let key = derived.get(purpose);
     if (!key) {
       const proposed = box.seal(randomBytes(32), context);
@@ -109,10 +109,9 @@ async function newSigningKey(box: SecretBox) {
   return {
     kid,
     publicJwk: { kty, crv, x, y, kid, alg: algorithm, use: 'sig' } as JWK,
-    privateJwkSealed: box.seal(JSON.stringify(await exportJWK(pair.privateKey)), sealingContextOf(kid)),
+    privateJwkSealed: box.seal(JSON.stringify(await exportJWK(pair.privateKey)), signingKeyPlace(kid)),
   };
 }
 
-function sealingContextOf(kid: string): string {
-  return `identity.signing_keys.private_jwk:${kid}`;
-}
+export const signingKeyPlace = (kid: string): string => `identity.signing_keys.private_jwk:${kid}`;
+export const derivationKeyPlace = (purpose: string): string => `identity.derivation_keys:${purpose}`;

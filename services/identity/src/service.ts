@@ -1,6 +1,7 @@
 import { createCallers } from '@parley/kernel/caller';
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { announcer } from '@parley/live/key-value/announcements';
+import { resealing } from '@parley/postgres/reseal';
 import { credentialsChanged } from '@parley/protos/announcements';
 import { AdminServiceDefinition } from '@parley/protos/parley/identity/v1/admin';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
@@ -19,6 +20,7 @@ import { messageJobs } from './messages/send-message.ts';
 import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
+import { sealedColumns } from './sealed-columns.ts';
 import { spendLeases } from './settle-lapsed-spend.ts';
 import { spendMetrics } from './spend-metrics.ts';
 import { idempotencyKeySweep } from './sweep-idempotency-keys.ts';
@@ -50,6 +52,7 @@ export const identity = service(identityDeclaration, {
       ports.keys,
       spendLeases(ports, log),
       idempotencyKeySweep(ports, log),
+      resealing({ database: ports.database, box: ports.box, columns: sealedColumns, log, metrics }),
     ];
   },
   jobs: messageJobs,

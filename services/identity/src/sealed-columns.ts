@@ -1,0 +1,65 @@
+import type { SealedColumn } from '@parley/postgres/reseal';
+import { fcmTokenPlace } from './begin-sign-in.ts';
+import { sealingContextOf } from './claim-idempotency-key.ts';
+import type { KeyScope } from './idempotency-store.ts';
+import { derivationKeyPlace, signingKeyPlace } from './identity-keys.ts';
+import { secretSealingContext } from './operators/tenant-secrets.ts';
+import { idNoSealingContext } from './register.ts';
+import { offerPlace, secretPlace } from './two-factor.ts';
+
+/** All that identity keeps sealed but messages, which are gone within a day. */
+export const sealedColumns: SealedColumn[] = [
+  {
+    table: 'signing_keys',
+    column: 'privateJwkSealed',
+    key: ['kid'],
+    placeOf: ({ kid }: { kid: string }) => signingKeyPlace(kid),
+  },
+  {
+    table: 'derivation_keys',
+    column: 'keySealed',
+    key: ['purpose'],
+    placeOf: ({ purpose }: { purpose: string }) => derivationKeyPlace(purpose),
+  },
+  {
+    table: 'users',
+    column: 'idNoSealed',
+    key: ['id'],
+    reads: ['referralCode'],
+    placeOf: ({ referralCode }: { referralCode: string }) => idNoSealingContext(referralCode),
+  },
+  {
+    table: 'users',
+    column: 'twoFactorSecretSealed',
+    key: ['id'],
+    placeOf: ({ id }: { id: number }) => secretPlace(id),
+  },
+  {
+    table: 'two_factor_offers',
+    column: 'secretSealed',
+    key: ['id'],
+    reads: ['userId'],
+    placeOf: ({ userId }: { userId: number }) => offerPlace(userId),
+  },
+  {
+    table: 'sign_ins',
+    column: 'fcmTokenSealed',
+    key: ['id'],
+    placeOf: ({ id }: { id: string }) => fcmTokenPlace(id),
+  },
+  {
+    table: 'tenant_secrets',
+    column: 'valueSealed',
+    key: ['tenantId', 'name'],
+    placeOf: ({ tenantId, name }: { tenantId: number; name: string }) => secretSealingContext(tenantId, name),
+    // By the audit, which nothing is deleted from: most tenants have no secret, and the table shows those of one tenant only.
+    listTenants: ({ knex }) => knex('operator_audit').where({ action: 'set-secret' }).distinct().pluck('tenantId'),
+  },
+  {
+    table: 'idempotency_keys',
+    column: 'resultSealed',
+    key: ['id'],
+    reads: ['tenantId', 'caller', 'keySha256'],
+    placeOf: (row: KeyScope) => sealingContextOf(row),
+  },
+];
