@@ -74,14 +74,14 @@ function sealAnswer(
   { text, spent, estimated }: ServedAnswer,
 ): Buffer {
   const kept = { text, spent: { ...spent, costUsdE8: String(spent.costUsdE8) }, estimated };
-  return box.seal(JSON.stringify(kept), sealingContextOf(caller, key));
+  return box.seal(JSON.stringify(kept), answerPlace(caller, key));
 }
 
 function openAnswer({ box }: Ports, caller: TenantCaller, key: string, sealed: Buffer): ServedAnswer {
-  const { text, spent, estimated } = JSON.parse(box.open(sealed, sealingContextOf(caller, key)).toString());
+  const { text, spent, estimated } = JSON.parse(box.open(sealed, answerPlace(caller, key)).toString());
   return { text, spent: { ...spent, costUsdE8: BigInt(spent.costUsdE8) }, estimated };
 }
 
-function sealingContextOf({ tenantId }: TenantCaller, key: string): string {
+export function answerPlace({ tenantId }: Pick<TenantCaller, 'tenantId'>, key: string): string {
   return `agent.kept_generations.answer:${tenantId} ${key}`;
 }

@@ -1,5 +1,6 @@
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
+import { resealing } from '@parley/postgres/reseal';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
@@ -16,6 +17,7 @@ import { modelChains } from './models/model-chains.ts';
 import { createModels } from './models/models.ts';
 import type { Ports } from './ports.ts';
 import { agentRpc } from './rpc.ts';
+import { sealedColumns } from './sealed-columns.ts';
 import { agentSubscriptions } from './subscriptions.ts';
 import { keptGenerationSweep } from './sweep-kept-generations.ts';
 import { generationBudget, imageBudget } from './tenant-budget.ts';
@@ -50,10 +52,11 @@ export const agent = service(agentDeclaration, {
       log,
     };
   },
-  parts: ({ models, metering, database }, { log }) => [
+  parts: ({ models, metering, database, box }, { log, metrics }) => [
     { name: 'models', start: async () => undefined, stop: () => models.close() },
     metering.meter,
     keptGenerationSweep({ database }, log),
+    resealing({ database, box, columns: sealedColumns, log, metrics }),
   ],
   jobs: [textGenerationJob],
   onTenantEnd: {

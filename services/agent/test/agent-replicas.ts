@@ -39,15 +39,15 @@ export async function agentReplicas(t: ExecutionContext, more: Record<string, st
     ...more,
   };
 
-  /** @param soleOwner it takes over at once what dead processes left */
-  async function replica({ soleOwner = false } = {}) {
+  /** @param soleOwner it takes over at once what dead processes left @param settings in place of those of all */
+  async function replica({ soleOwner = false, settings = {} } = {}) {
     const own = await replicaOf(t, database, agentSchema, { clockOffsetMs: () => offsetMs });
     const addresses = createAddresses({
       IDENTITY_RPC_URL: units.of('identity', 'rpc'),
       KNOWLEDGE_RPC_URL: '127.0.0.1:1',
     });
     const dependencies = { callers, addresses, eventLog, soleOwner };
-    const running = await startService(t, agent, { env, database: own, dependencies });
+    const running = await startService(t, agent, { env: { ...env, ...settings }, database: own, dependencies });
     const client = rpcClient({
       definition: SubscriptionServiceDefinition,
       unit: 'agent',

@@ -1,10 +1,12 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
+import { createSecretBox } from '@parley/kernel/secret-box';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { keptGenerationStore } from '../src/kept-generation-store.ts';
 import { agentReplicas, keyOf } from './agent-replicas.ts';
+import { secretsKeys } from './agent-unit.ts';
 
 const leaseMs = 30_000;
 const day = 24 * 60 * 60_000;
@@ -262,5 +264,18 @@ test('of parallel starts with one key one generates, and the others give their r
   t.is(new Set(answers.map(({ data }) => JSON.stringify(data))).size, 1);
   await eventually('all are settled', () => ledger.open.size === 0 && ledger.settled.some(({ served }) => served));
   t.is(ledger.settled.filter(({ served }) => served).length, 1);
+  t.is(server.requests.length, 1);
+});
+
+test('after a rotation answers are sealed anew, and are there for retries once the old key is gone', async (t) => {
+  const { one, replica, ask, server, kept } = await twoReplicas(t);
+  server.answerWith({ text: 'Hello there.', usage });
+  const first = await ask(one, keyed());
+  const key = randomBytes(32);
+  const alone = key.toString('base64');
+  await replica({ settings: { SECRETS_KEYS: `${alone},${secretsKeys.SECRETS_KEYS}` } });
+  const box = createSecretBox([key]);
+  await eventually('it is sealed anew', async () => box.isCurrent((await kept())[0]?.answerSealed));
+  t.deepEqual(await ask(await replica({ settings: { SECRETS_KEYS: alone } }), keyed()), first);
   t.is(server.requests.length, 1);
 });

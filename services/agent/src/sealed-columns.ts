@@ -1,0 +1,12 @@
+import type { SealedColumn } from '@parley/postgres/reseal';
+import { answerPlace } from './generate-once.ts';
+
+/** All that agent keeps sealed. */
+export const sealedColumns: SealedColumn[] = [
+  {
+    table: 'kept_generations',
+    column: 'answerSealed',
+    key: ['tenantId', 'key'],
+    placeOf: (row: { tenantId: number; key: string }) => answerPlace(row, row.key),
+  },
+];
