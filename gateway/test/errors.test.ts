@@ -215,6 +215,31 @@ test('a mutation is sent again where there was no connection, because nothing of
   t.deepEqual(asked, ['/']);
 });
 
+test('where a router says that there is no way any more a query is sent again, a mutation is not', async (t) => {
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  const agent = await rawServer(t, async (request, response) => {
+    const { query }: { query: string } = JSON.parse((await request.toArray()).join(''));
+    asked.push(query.startsWith('mutation') ? 'mutation' : 'query');
+    const lost = Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' });
+    const mine = [...sockets].find(({ localPort }) => localPort === request.socket.remotePort);
+    if (asked.length === 1) return void mine?.destroy(lost);
+    // names agentCount: the field that it asks for below.
+    response.setHeader('content-type', 'application/json').end('{"data":{"agentCount":7}}');
+  });
+  const onConnected = (message: unknown) => void sockets.add((message as { socket: Socket }).socket);
+  subscribe('undici:client:connected', onConnected);
+  t.teardown(() => unsubscribe('undici:client:connected', onConnected));
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
+  const token = await identity.signIn('s-1');
+  t.deepEqual((await ask(count, { token })).data, { agentCount: 7 });
+  t.deepEqual(asked, ['query', 'query']);
+
+  asked.length = 0;
+  t.like((await ask('mutation { deleteAgent(id: 9) }', { token })).errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
+  t.deepEqual(asked, ['mutation']);
+});
+
 test('a subgraph that closes the connection during its response is unavailable', async (t) => {
   const agent = await rawServer(t, (request, response) => {
     request.resume();

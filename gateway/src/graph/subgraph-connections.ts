@@ -63,7 +63,8 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
           if (attempt === maxAttempts) throw error;
           if (wasRefused(error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
           // Lets the pool notice other connections that the server has closed.
-          else if (isOneOf(closedCodes, error) && isRetryable(query, rules)) await delay(0, undefined, { signal });
+          else if ((isOneOf(closedCodes, error) || isOneOf(refusedCodes, error)) && isRetryable(query, rules))
+            await delay(0, undefined, { signal });
           else throw error;
         }
       }
