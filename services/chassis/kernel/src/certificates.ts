@@ -19,14 +19,19 @@ export function parseCertificates(pem: string): X509Certificate[] {
   });
 }
 
-/** Those by which one leads to an authority: this alone, or certificates between them first. Undefined where there is no way. */
+/**
+ * Those by which one leads to an authority: this alone, or certificates between them first. Undefined where there is no way. One that has
+ * signed itself is its own authority where it is among them, whatever it says that its key is for.
+ */
 export function wayTo(
   certificate: X509Certificate,
   between: X509Certificate[],
   authorities: X509Certificate[],
 ): X509Certificate[] | undefined {
   const isBy = (issuer: X509Certificate) => certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-  const authority = authorities.find(isBy);
+  const isItself = ({ fingerprint256 }: X509Certificate) =>
+    fingerprint256 === certificate.fingerprint256 && certificate.verify(certificate.publicKey);
+  const authority = authorities.find((each) => isBy(each) || isItself(each));
   if (authority) return [authority];
   for (const next of between.filter(isBy)) {
     const others = between.filter((each) => each !== next);

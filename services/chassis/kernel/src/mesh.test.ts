@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '@parley/testing/eventually';
-import { testAuthority } from '@parley/testing/test-authority';
+import { certificateFor, testAuthority } from '@parley/testing/test-authority';
 import { testMeshTls } from '@parley/testing/test-mesh-tls';
 import test from 'ava';
 import { readMesh } from './mesh.ts';
@@ -91,4 +91,7 @@ test('a certificate that other units would refuse does not replace the one befor
   }
   replace({ ca: `${ca}${foreign.cert}` });
   await eventually('the foreign one is trusted', () => tls.current.cert !== first.cert);
+  const own = certificateFor('a', { mayIssue: false });
+  replace({ ...own, ca: `${ca}${own.cert}` });
+  await eventually('one that is its own authority is trusted', () => tls.current.cert === own.cert);
 });

@@ -32,10 +32,11 @@ export function testAuthority(name = 'authority of a test', days = 90): TestAuth
   };
 }
 
-/** The key and the certificate of a server of one name, signed by itself. */
-export function certificateFor(host: string): TestCertificate {
+/** The key and the certificate of a server of one name, signed by itself. Default: it says that it may sign others too. */
+export function certificateFor(host: string, { mayIssue = true } = {}): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const subject = { name: host, publicKey, extensions: [alternativeNames([host]), isAuthority], days: 1 };
+  const extensions = [alternativeNames([host]), ...(mayIssue ? [isAuthority] : [isSignerOfData])];
+  const subject = { name: host, publicKey, extensions, days: 1 };
   return { key: pemOf(privateKey), cert: certificate(subject, { name: host, key: privateKey }) };
 }
 
@@ -101,6 +102,9 @@ function integer(bytes: Buffer): Buffer {
 }
 
 const isAuthority = sequence(objectId('551d13'), element(0x04, sequence(element(0x01, Buffer.from([0xff])))));
+
+/** Key usage `digitalSignature` alone. */
+const isSignerOfData = sequence(objectId('551d0f'), element(0x04, element(0x03, Buffer.from([0x07, 0x80]))));
 
 function dayFromNow(days: number): Buffer {
   const iso = new Date(Date.now() + days * 86_400_000).toISOString();
