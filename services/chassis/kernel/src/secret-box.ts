@@ -36,6 +36,9 @@ export function createSecretBox(keys: Uint8Array[]) {
     /** How all starts that is sealed with the first key, and nothing else. */
     prefix,
 
+    /** Whether the ring has other keys than the first. */
+    hasOldKeys: ring.length > 1,
+
     /** Whether the first key has sealed these bytes. */
     isCurrent: (sealed: Uint8Array): boolean => prefix.equals(sealed.subarray(0, prefixLength)),
 

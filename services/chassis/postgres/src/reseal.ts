@@ -37,7 +37,7 @@ interface Outcome {
 }
 
 const rowsAtOnce = 1_000;
-// Again and again, because a process that has not got the new ring yet still seals with the old key.
+// Again and again while there is an old key, because a process that has not got the new ring yet still seals with it.
 const pauseMs = 10 * 60_000;
 
 /** Seals anew with the first key what is sealed with another one, each value in a transaction of its own. Safe on many replicas. */
@@ -47,6 +47,7 @@ export function resealing({ log, metrics, ...what }: ResealOptions): Part {
   metrics.gauge('parley_secrets_under_old_keys', help, () => left);
   const failure = 'values under old keys not sealed anew; will retry';
   return repeated({ name: 'resealing', pauseMs, failure, log }, async (stopping) => {
+    if (!what.box.hasOldKeys && !Number.isNaN(left)) return;
     const outcome = await reseal(what, () => stopping.aborted);
     if (stopping.aborted) return;
     if (outcome.resealed > 0) log.info({ values: outcome.resealed }, 'values under old keys sealed anew');

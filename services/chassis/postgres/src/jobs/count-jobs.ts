@@ -14,6 +14,8 @@ export function countJobs(database: Database, kinds: string[]): Promise<JobCount
   return database.transactShared(async ({ knex }) => {
     const counted = (condition: string) => `(select count(*)::integer
       from (select from jobs where kind = kinds.kind and ${condition} limit :mostCounted) as due)`;
+    // Prepared while the table was small, it would read all of a large one.
+    await knex.raw(`select set_config('enable_seqscan', 'off', true)`);
     const { rows } = await knex.raw(
       `select kind, state, count from unnest(cast(:kinds as text[])) as kinds (kind), lateral (values
          ('waiting', ${counted(`state = 'queued' and run_at <= parley_now()`)}),
