@@ -12,6 +12,7 @@ import { type ReaderProcess, readerArguments, startReaderProcess } from '../src/
 import { makeDocx, paragraph } from './make-documents.ts';
 import { makeZip } from './make-zip.ts';
 import { usualLimits } from './read.ts';
+import { sampleDocx } from './samples.ts';
 
 const signal = new AbortController().signal;
 const markdown = { type: 'markdown', bytes: Buffer.from('text') } as const;
@@ -49,6 +50,12 @@ test('a file that exhausts a process that was used before is read again in a new
   t.is(reader.started.length, 2);
   await t.throwsAsync(reader.read(endless, { tenantId: 1, signal }), { message: 'tooMuchMemory' });
   t.is(reader.started.length, 3); // that was a new one
+});
+
+test('a Word document of 12,000 paragraphs is read within 256 MB', async (t) => {
+  const reader = readerOf(t, { maxMemoryMb: 256 });
+  const { text } = await reader.read({ type: 'docx', bytes: sampleDocx(12_000) }, { tenantId: 1, signal });
+  t.true(text.includes('Heading 11980'));
 });
 
 test('after a problem the process is ended', async (t) => {
