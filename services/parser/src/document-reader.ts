@@ -27,8 +27,8 @@ interface Idle {
   timer: NodeJS.Timeout;
 }
 
-/** With more than this share of its memory in use, a process takes no other file. */
-const reusableBelow = 0.75;
+/** With more than this share of its memory in use, a process takes no other file. Most is garbage, whose memory the next file uses. */
+const reusableBelow = 0.9;
 
 /**
  * A process takes the next file of the same tenant, because its start may take longer than a file, and ends after any problem. A file

@@ -42,6 +42,20 @@ test('a process reads the next file of the same tenant, never one of another', a
   );
 });
 
+test('a process takes the next file unless nearly all of its memory is in use', async (t) => {
+  const reader = readerOf(t);
+  await reader.of(1);
+  for (const [share, processes] of [
+    [0.85, 1],
+    [0.95, 2],
+  ] as const) {
+    Object.assign(reader.started[0] ?? {}, { residentMb: () => share * usualLimits.maxMemoryMb });
+    await reader.of(1);
+    await reader.of(1);
+    t.is(reader.started.length, processes);
+  }
+});
+
 test('a file that exhausts a process that was used before is read again in a new one', async (t) => {
   const reader = readerOf(t, { maxMemoryMb: 256 });
   await reader.of(1);
