@@ -7,8 +7,11 @@ import { createGate } from '@parley/testing/gate';
 import type { ConnectedStores } from '@parley/testing/object-store-contract';
 import { connectS3, connectStorage, s3Tests } from '@parley/testing/object-stores';
 import test, { type ExecutionContext } from 'ava';
-import { maxUploadBytes, uploadTypes } from '../src/upload-rules.ts';
+import { uploadTypes } from '../src/upload-rules.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp } from './knowledge-app.ts';
+
+/** As the product states it. */
+const maxUploadBytes = 20 * 2 ** 20;
 
 const me = inTenant(1);
 const stranger = inTenant(2);
@@ -174,6 +177,11 @@ function uploadTests(name: string, connect: () => Promise<ConnectedStores>): voi
     async (t, files) => {
       const { app, store, base } = files;
       const [left, used] = [await uploaded(files), await uploaded(files)];
+      const { rows } = await app.database.transactShared(({ knex }) =>
+        knex.raw(`SELECT cast(extract(epoch FROM run_at - parley_now()) / 3600 AS float) AS hours FROM jobs`),
+      );
+      t.is(rows.length, 2);
+      for (const { hours } of rows) t.true(hours > 23.9 && hours < 24.3, `${hours}`);
       const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, used));
       await pass(app, 23 * hour);
       t.is(await app.count('knowledge_uploads'), 2);
