@@ -53,6 +53,13 @@ test('settings of a unit come from the installation, secrets from the environmen
   t.regex(found, /^LOG_LEVEL .*\(session\)$/u);
 });
 
+test('a unit with an engine of its own has that checked, beside the one of the others', async (t) => {
+  const brokers = (broker: string) => ({ processes: 1, env: { KAFKA_BROKERS: broker } });
+  const file = installation(t, { session: brokers('127.0.0.1:1'), evaluation: brokers('127.0.0.1:2') });
+  const { stdout } = await run({}, { unit: ['session', 'evaluation'], installation: file });
+  for (const broker of ['127.0.0.1:1', '127.0.0.1:2']) t.true(stdout.includes(`${broker} `), stdout);
+});
+
 test('what is no installation, and an unknown unit, are refused', async (t) => {
   const file = installation(t, { gateway: { env: {} } });
   await t.throwsAsync(run({}, { installation: file }), { message: /is no installation: for each unit/u });
