@@ -70,8 +70,9 @@ which all units take, those that carry a credential are refused.
 {{- $taken := list }}
 {{- range .units }}{{ $taken = concat $taken .settings }}{{ end }}
 {{- $nobody := ternary (printf "%s does not read it" (first .units).name) "no unit reads it" (eq (len .units) 1) }}
-{{- range $name, $_ := .config }}
+{{- range $name, $value := .config }}
 {{- if or (get $known $name | default dict).secret (regexMatch "^OTEL_.*(HEADERS|PASSWORD)$" $name) }}{{ fail (printf "%s.%s: is a secret, which belongs into the Secret that existingSecret names" $path $name) }}{{ end }}
+{{- if regexMatch "://[^/?#]*@" (toString $value) }}{{ fail (printf "%s.%s: has a user or a password, which everybody could read who may read ConfigMaps" $path $name) }}{{ end }}
 {{- $isOpenTelemetry := and (hasPrefix "OTEL_" $name) (ne $name "OTEL_SERVICE_NAME") }}
 {{- if not (or (has $name $taken) $isOpenTelemetry) }}{{ fail (printf "%s.%s: %s, or the chart sets it" $path $name $nobody) }}{{ end }}
 {{- end }}

@@ -158,6 +158,14 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ 'units.agent.env.REDIS_URL': 'redis://secret' }, /units\.agent\.env\.REDIS_URL: is a secret/],
     [{ 'config.OTEL_EXPORTER_OTLP_METRICS_HEADERS': 'a=secret' }, /config\.OTEL_\w+_METRICS_HEADERS: is a secret/],
     [{ 'units.agent.env.OTEL_EXPORTER_OTLP_LOGS_HEADERS': 'a=secret' }, /units\.agent\.env\.OTEL_\w+: is a secret/],
+    [
+      {
+        'config.OTEL_EXPORTER_OTLP_ENDPOINT': 'http://user:pass@collector:4318',
+        'networkPolicy.engines.telemetry.to': [{ podSelector: {} }],
+      },
+      /OTLP_ENDPOINT: has a user or a pass/,
+    ],
+    [{ 'units.identity.env.RESET_URL': 'https://user@example.com' }, /identity\.env\.RESET_URL: has a user/],
     [{ 'config.KAFKA_BROKER': 'typo' }, /config\.KAFKA_BROKER: no unit reads it/],
     [{ 'config.OTEL_SERVICE_NAME': 'own' }, /config\.OTEL_SERVICE_NAME: no unit reads it, or the chart sets it/],
     [{ 'config.GATEWAY_PORT': 80 }, /config\.GATEWAY_PORT: no unit reads it, or the chart sets it/],
@@ -186,6 +194,40 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ 'service.externalTrafficPolicy': 'local' }, /externalTrafficPolicy/],
   ];
   for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
+});
+
+chartTest('processes are found and replaced without a gap, and nothing else counts as one', async (t) => {
+  const manifests = await render('production', { 'operator.enabled': true });
+  const services = ofKind(manifests, 'Service');
+  for (const { metadata, spec } of services.filter(({ metadata: { name } }) => /-(rpc|ops)$/u.test(name))) {
+    t.is(spec.clusterIP, 'None', `${metadata.name}: clients balance the calls`);
+  }
+  const accounts = ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name);
+  for (const deployment of ofKind(manifests, 'Deployment')) {
+    const { metadata, spec } = deployment;
+    const { template } = spec;
+    t.false(template.spec.enableServiceLinks, metadata.name);
+    if (unitOf(deployment) === 'operator') continue;
+    t.deepEqual(spec.strategy, { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }, metadata.name);
+    t.true(accounts.includes(template.spec.serviceAccountName), metadata.name);
+    t.regex(template.metadata.annotations?.['checksum/config'] ?? '', /^[\da-f]{64}$/u, metadata.name);
+  }
+  for (const { metadata, spec } of ofKind(manifests, 'PodDisruptionBudget')) {
+    t.is(spec.unhealthyPodEvictionPolicy, 'AlwaysAllow', metadata.name);
+  }
+  const jobs = ofKind(manifests, 'Job').map(({ metadata }) => metadata.annotations?.['helm.sh/hook']);
+  t.deepEqual(jobs, ['pre-install,pre-upgrade', 'pre-install,pre-upgrade']);
+
+  const [monitor] = ofKind(manifests, 'ServiceMonitor');
+  const { matchLabels = {} } = (monitor?.spec.selector ?? {}) as { matchLabels?: Record<string, string> };
+  const wanted = Object.entries(matchLabels);
+  const scraped = services.filter(({ metadata }) => wanted.every(([name, value]) => metadata.labels[name] === value));
+  t.deepEqual(scraped.map(unitOf).toSorted(), unitNames.toSorted());
+  const [ingress] = ofKind(manifests, 'Ingress');
+  for (const side of ['read', 'send']) {
+    const seconds = Number(ingress?.metadata.annotations?.[`nginx.ingress.kubernetes.io/proxy-${side}-timeout`]);
+    t.true(seconds >= 3_600, 'WebSockets stay open while nobody says anything');
+  }
 });
 
 chartTest('doctor gets what each unit gets, and reaches what any of them reaches', async (t) => {

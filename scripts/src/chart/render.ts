@@ -40,7 +40,9 @@ export interface Spec extends PodSpec {
   minReplicaCount?: number;
   selector: unknown;
   podSelector?: unknown;
-  template: { spec: PodSpec };
+  strategy: unknown;
+  unhealthyPodEvictionPolicy?: string;
+  template: { metadata: { annotations?: Record<string, string> }; spec: PodSpec };
   activeDeadlineSeconds: number;
   scaleTargetRef: { name: string };
   triggers: { type: string; metadata: Record<string, string>; authenticationRef?: { name: string } }[];
@@ -65,6 +67,7 @@ interface AuthenticationRef {
 }
 
 interface PodSpec {
+  serviceAccountName: string;
   enableServiceLinks: boolean;
   automountServiceAccountToken: boolean;
   terminationGracePeriodSeconds: number;
