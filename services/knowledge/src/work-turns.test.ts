@@ -7,7 +7,7 @@ const caller = (tenantId: number): Caller => ({ kind: 'user', tenantId, userId: 
 const here = new AbortController().signal;
 
 /** How many each tenant has at once. */
-const perTenant = { search: 10, readBase: 2, storeText: 1, vectorize: 1 };
+const perTenant = { search: 10, readBase: 2, storeText: 1, vectorize: 4 };
 
 for (const [name, most] of Object.entries(perTenant)) {
   const kind = name as keyof typeof perTenant;

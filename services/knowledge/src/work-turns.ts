@@ -13,6 +13,7 @@ export interface WorkTurns {
   /** What a search reads of one base. */
   readBase: Turn;
   storeText: Turn;
+  /** Needs no database; how many requests the endpoint gets is the embedder's matter. */
   vectorize: Turn;
 }
 
@@ -21,7 +22,7 @@ export function workTurns(): WorkTurns {
     search: turns({ inFlight: 40, perTenant: 10, waiting: 50 }),
     readBase: turns({ inFlight: 3, perTenant: 2, waiting: 50 }),
     storeText: turns({ inFlight: 3, perTenant: 1, waiting: 20 }),
-    vectorize: turns({ inFlight: 2, perTenant: 1, waiting: 20 }),
+    vectorize: turns({ inFlight: 20, perTenant: 4, waiting: 20 }),
   };
 }
 
