@@ -21,6 +21,8 @@ export const here = 'namespace="$namespace"';
 const ofUnit = `${here}, unit="$unit"`;
 const rate = (metric: string, labels = here) => `rate(${metric}{${labels}}[$__rate_interval])`;
 const increase = (metric: string) => `increase(${metric}{${here}}[30m])`;
+const spendIn = (range: string) =>
+  ['agent', 'knowledge'].map((unit) => `increase(parley_${unit}_spend_usd_total{${here}}[${range}])`).join(' or ');
 const quantile = (q: number, metric: string, by: string, labels = here) =>
   `histogram_quantile(${q}, sum by (le, ${by}) (${rate(`${metric}_bucket`, labels)}))`;
 const meanOf = (metric: string, by: string, labels = here) =>
@@ -360,7 +362,7 @@ export const dashboards: Record<string, Dashboard> = {
         title: 'Spend in an hour, by model',
         unit: 'currencyUSD',
         queries: {
-          [`sum by (gen_ai_provider_name, gen_ai_request_model) (increase(parley_agent_spend_usd_total{${here}}[1h]))`]:
+          [`sum by (gen_ai_provider_name, gen_ai_request_model) (${spendIn('1h')})`]:
             '{{gen_ai_provider_name}} {{gen_ai_request_model}}',
         },
         description: 'What calls of models have cost by the price table. What each tenant owes: scripts/admin usage.',
@@ -368,13 +370,13 @@ export const dashboards: Record<string, Dashboard> = {
       {
         title: 'Spend in an hour, by operation',
         unit: 'currencyUSD',
-        queries: { [`sum by (operation) (increase(parley_agent_spend_usd_total{${here}}[1h]))`]: '{{operation}}' },
+        queries: { [`sum by (operation) (${spendIn('1h')})`]: '{{operation}}' },
         description: 'Conversations, evaluations and single texts.',
       },
       {
         title: 'Spend of the last 24 hours',
         unit: 'currencyUSD',
-        queries: { [`sum(increase(parley_agent_spend_usd_total{${here}}[24h]))`]: 'USD' },
+        queries: { [`sum(${spendIn('24h')})`]: 'USD' },
         description: 'Of all tenants.',
       },
       {

@@ -29,7 +29,7 @@ export const knowledge = service(knowledgeDeclaration, {
   calls: { identity: IdentityServiceDefinition },
   dependencies({ config, database, objectStore, calls, development, log, metrics }): Dependencies {
     const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, isUnimplemented, log });
-    const embedder = meteredEmbedder({ settings: config.embeddings, meter, development, log });
+    const embedder = meteredEmbedder({ settings: config.embeddings, meter, development, log, metrics });
     return {
       database,
       objects: objectStore,

@@ -1,5 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
+import { createMetrics } from '@parley/kernel/metrics';
 import type { CallAccount } from '@parley/metering/spend-meter';
 import { shippedPrices } from '@parley/prices/prices';
 import test, { type ExecutionContext } from 'ava';
@@ -30,9 +31,10 @@ async function embedder(t: ExecutionContext, { remote = true, atCap = false, dev
   const settings = { endpoint: remote ? endpoint : undefined, prices: shippedPrices() };
   const logged: unknown[] = [];
   const log = { info: (...line: unknown[]) => logged.push(line), warn: () => undefined, error: () => undefined };
-  const made = meteredEmbedder({ settings, meter, development, log: log as never });
+  const metrics = createMetrics('knowledge');
+  const made = meteredEmbedder({ settings, meter, development, log: log as never, metrics });
   t.teardown(() => made.stop());
-  return { made, server, spent, logged };
+  return { made, server, spent, logged, metrics };
 }
 
 test('it embeds in batches of at most 100 texts, in their order, and settles what the endpoint counted once', async (t) => {
@@ -53,6 +55,18 @@ test('it embeds in batches of at most 100 texts, in their order, and settles wha
   t.like(spent[0]?.settled, [{ modelId: model, tokensIn, costUsdE8, estimated: false, served: true }]);
   // 2e-8 USD per token
   t.is(costUsdE8, BigInt(tokensIn * 2));
+});
+
+test('what embeddings cost is counted, of models that the settings do not have under one name', async (t) => {
+  const { made, metrics } = await embedder(t);
+  const { costUsdE8 } = await made.embed(['a text'], { caller, model, callId: 'c' });
+  await made.embed(['a text'], { caller, model: 'text-embedding-3-large', callId: 'd' });
+  const text = await metrics.registry.metrics();
+  const of = (name: string) =>
+    new RegExp(`^parley_knowledge_spend_usd_total.*request_model="${name}".* (.*)$`, 'mu').exec(text);
+  t.is(Number(of(model)?.[1]), Number(costUsdE8) / 1e8);
+  t.truthy(of('other'));
+  t.notRegex(text, /embedding-3-large/u);
 });
 
 test('the reservation is an upper estimate', async (t) => {

@@ -1,6 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 import { type FairQueue, fairQueue } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
 import type { ValuesOf } from '@parley/kernel/settings';
 import type { Part } from '@parley/kernel/unit';
 import type { SpendMeter } from '@parley/metering/spend-meter';
@@ -8,6 +9,7 @@ import { costUsdE8 } from '@parley/prices/model-price';
 import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
 import { estimateTokens } from '@parley/text/token-estimate';
 import type { Embedded, Embedder, Embedding } from '../embedder.ts';
+import { embeddingMetrics } from './embedding-metrics.ts';
 import type { embeddingSettings } from './embedding-settings.ts';
 import { type EmbeddingsEndpoint, embeddingsEndpoint } from './embeddings-endpoint.ts';
 import { offlineEmbedder } from './offline-embedder.ts';
@@ -20,6 +22,7 @@ interface MeteredEmbedderOptions {
   meter: Pick<SpendMeter, 'open'>;
   development: boolean;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  metrics: Metrics;
 }
 
 interface Batch {
@@ -45,9 +48,16 @@ const mostTokens = 200_000;
 const longText = 8_000;
 
 /** The endpoint of the settings, else the offline embedding, which also serves bases that were embedded with it before. */
-export function meteredEmbedder({ settings, meter, development, log }: MeteredEmbedderOptions): Embedder & Part {
+export function meteredEmbedder({
+  settings,
+  meter,
+  development,
+  log,
+  metrics,
+}: MeteredEmbedderOptions): Embedder & Part {
   const { prices } = settings;
-  const endpoint = settings.endpoint && embeddingsEndpoint(settings.endpoint, log);
+  const { observed, spent: countSpent } = embeddingMetrics(metrics, settings.endpoint?.model);
+  const endpoint = settings.endpoint && observed(embeddingsEndpoint(settings.endpoint, log));
   const model = settings.endpoint?.model ?? offlineEmbeddingModel;
   const built = offlineEmbedder();
   const offline: Source = {
@@ -115,6 +125,7 @@ export function meteredEmbedder({ settings, meter, development, log }: MeteredEm
         if (asked && signal?.aborted) count(asked, undefined);
         const { costUsdE8, ...spent } = spentOf(tokensIn);
         onSpent?.({ tokensIn, costUsdE8 });
+        if (providerId === 'EMBEDDINGS') countSpent(wanted, operation, costUsdE8);
         void metered.settle({ ...spent, costUsdE8, estimated, served: tokensIn > 0 });
       }
       return { vectors, tokensIn, costUsdE8: spentOf(tokensIn).costUsdE8 };
