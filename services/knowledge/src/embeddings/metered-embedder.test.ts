@@ -57,7 +57,7 @@ test('it embeds in batches of at most 100 texts, in their order, and settles wha
   t.is(costUsdE8, BigInt(tokensIn * 2));
 });
 
-test('what embeddings cost is counted, of models that the settings do not have under one name', async (t) => {
+test('what embeddings cost and how long they take is measured, of models that the settings do not have under one name', async (t) => {
   const { made, metrics } = await embedder(t);
   const { costUsdE8 } = await made.embed(['a text'], { caller, model, callId: 'c' });
   await made.embed(['a text'], { caller, model: 'text-embedding-3-large', callId: 'd' });
@@ -66,6 +66,7 @@ test('what embeddings cost is counted, of models that the settings do not have u
     new RegExp(`^parley_knowledge_spend_usd_total.*request_model="${name}".* (.*)$`, 'mu').exec(text);
   t.is(Number(of(model)?.[1]), Number(costUsdE8) / 1e8);
   t.truthy(of('other'));
+  t.regex(text, new RegExp(`^gen_ai_client_operation_duration_seconds_count.*request_model="${model}".* 1$`, 'mu'));
   t.notRegex(text, /embedding-3-large/u);
 });
 
