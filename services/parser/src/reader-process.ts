@@ -29,8 +29,8 @@ export type ReaderProcess = ReturnType<typeof startReaderProcess>;
 const heapShare = 0.75;
 /** Below it old objects are not collected: to do so all the time takes a fifth of a PDF's processor time. */
 const uncollectedShare = 0.375;
-/** Of each half of V8's space for new objects. By default the two grow to 128 MB, which a document needs more, for hardly less time. */
-const semiSpaceMb = 8;
+/** Of each half of V8's space for new objects. By default the two grow to 128 MB, which documents then lack, and save no time. */
+const semiSpaceMb = 16;
 const watchIntervalMs = 50;
 /** Requests come first where processors are short. At 5 a reader still gets a quarter of one that something else wants all the time. */
 const niceness = 5;
