@@ -371,7 +371,7 @@ export const dashboards: Record<string, Dashboard> = {
         title: 'Spend in an hour, by operation',
         unit: 'currencyUSD',
         queries: { [`sum by (operation) (${spendIn('1h')})`]: '{{operation}}' },
-        description: 'Conversations, evaluations and single texts.',
+        description: 'Conversations, evaluations, single texts and embeddings.',
       },
       {
         title: 'Spend of the last 24 hours',
