@@ -1,6 +1,6 @@
 import { forbidden } from '@parley/kernel/errors';
 import { flag, graphEnum, rule, text } from '@parley/kernel/input';
-import { costsSomething } from '@parley/prices/model-price';
+import { mayBeNamed } from '@parley/prices/model-price';
 import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';
@@ -13,8 +13,8 @@ export function tenantChanges({ regions, prices, ownCloudModel }: TenantSettings
     rule((given) => (isServed(given) ? undefined : `must be one of ${regions.join(', ')}`)),
   );
   // Only what the operator has chosen may cost nothing.
-  const mayBeNamed = (id: string) => id === ownCloudModel || costsSomething(prices.find(id));
-  const model = text(255).check(rule((id) => (mayBeNamed(id) ? undefined : 'names a model that has no price here')));
+  const isAllowed = (id: string) => id === ownCloudModel || mayBeNamed(prices.find(id));
+  const model = text(255).check(rule((id) => (isAllowed(id) ? undefined : 'names a model that has no price here')));
   return z
     .object({
       name: text(255),

@@ -1,6 +1,6 @@
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
-import { costsSomething } from '@parley/prices/model-price';
+import { mayBeNamed } from '@parley/prices/model-price';
 import { type Breaker, createBreakers } from './breakers.ts';
 import { modelMetrics } from './model-metrics.ts';
 import type { Models } from './models.ts';
@@ -46,7 +46,7 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
     isUnpriced(choice: ModelChoice): boolean {
       const { provider, model } = choice;
       if (!model || provider === 'HOSTED_SMALL_MODEL' || model === find(choice)?.model().modelId) return false;
-      return !costsSomething(models.prices.find(model));
+      return !mayBeNamed(models.prices.find(model));
     },
     describe: () => models.describe(),
     close: () => models.close(),

@@ -1,11 +1,12 @@
 import test from 'ava';
-import { costsSomething, costUsdE8, type ModelPrice } from './model-price.ts';
+import { costUsdE8, type ModelPrice, mayBeNamed } from './model-price.ts';
 import { usdE18 } from './parse-prices.ts';
 
 const price = (input: number, output: number, cached = input): ModelPrice => ({
   inputUsdE18: usdE18(input),
   cachedInputUsdE18: usdE18(cached),
   outputUsdE18: usdE18(output),
+  costsMore: false,
   contextTokens: undefined,
   maxOutputTokens: undefined,
   vision: false,
@@ -63,9 +64,10 @@ test('a price is the exact value of its decimal text', (t) => {
   for (const [usd, e18] of cases) t.is(usdE18(usd), e18, String(usd));
 });
 
-test('a model costs something where its input or its output does', (t) => {
-  t.true(costsSomething(price(1e-6, 0)));
-  t.true(costsSomething(price(0, 1e-30)));
-  t.false(costsSomething(price(0, 0)));
-  t.false(costsSomething(undefined));
+test('tenants may name a model whose input or output costs something, and nothing else', (t) => {
+  t.true(mayBeNamed(price(1e-6, 0)));
+  t.true(mayBeNamed(price(0, 1e-30)));
+  t.false(mayBeNamed(price(0, 0)));
+  t.false(mayBeNamed({ ...price(1e-6, 1e-6), costsMore: true }));
+  t.false(mayBeNamed(undefined));
 });

@@ -4,15 +4,17 @@ export interface ModelPrice {
   /** Of input tokens that the provider read from its cache. */
   cachedInputUsdE18: bigint;
   outputUsdE18: bigint;
+  /** A call costs more than its tokens, e.g. for the searches that it makes. */
+  costsMore: boolean;
   /** The most tokens of a request for which these figures hold; undefined where the file says nothing. */
   contextTokens: number | undefined;
   maxOutputTokens: number | undefined;
   vision: boolean;
 }
 
-/** Whether a tenant may name a model of this price: only the operator chooses one that costs nothing. */
-export function costsSomething(price: ModelPrice | undefined): boolean {
-  return price !== undefined && (price.inputUsdE18 > 0n || price.outputUsdE18 > 0n);
+/** Whether a tenant may name a model of this price: only the operator chooses one that costs nothing, or more than is counted. */
+export function mayBeNamed(price: ModelPrice | undefined): boolean {
+  return price !== undefined && !price.costsMore && (price.inputUsdE18 > 0n || price.outputUsdE18 > 0n);
 }
 
 export interface BilledTokens {

@@ -14,6 +14,7 @@ const tokens = z.number('is not a number').int('is not a whole number').nonnegat
 const entry = z.looseObject({
   input_cost_per_token: cost,
   output_cost_per_token: cost,
+  output_cost_per_reasoning_token: cost,
   cache_read_input_token_cost: cost,
   max_input_tokens: tokens,
   max_output_tokens: tokens,
@@ -24,7 +25,10 @@ const entry = z.looseObject({
 /** LiteLLM's own description of an entry, whose values are texts. */
 const example = 'sample_spec';
 
-/** Reads LiteLLM's format. Entries without both costs of a token (images, speech, descriptions) are no prices and left out. */
+/** Of models that take and give text by the token; an entry without a mode is taken for one. */
+const modes: unknown[] = ['chat', 'completion', 'responses', 'embedding', undefined, null];
+
+/** Reads LiteLLM's format. Entries without both costs of a token, and of other modes (images, speech), are no prices and left out. */
 export function parsePrices(text: string): ParsedPrices {
   const prices = new Map<string, ModelPrice>();
   const file = parseJson(text);
@@ -34,24 +38,42 @@ export function parsePrices(text: string): ParsedPrices {
     if (modelId === example) continue;
     const { success, data, error } = entry.safeParse(value);
     if (success) {
-      const price = priceOf(data);
+      const price = priceOf(modelId, data);
       if (price) prices.set(modelId, price);
     } else problems.push(...error.issues.map(({ path, message }) => [modelId, ...path, message].join(' ')));
   }
   return { prices, problems };
 }
 
-function priceOf(given: z.output<typeof entry>): ModelPrice | undefined {
+function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | undefined {
   const { input_cost_per_token: input, output_cost_per_token: output } = given;
-  if (input === undefined || output === undefined) return undefined;
+  if (input === undefined || output === undefined || !modes.includes(given['mode'])) return undefined;
+  // Thoughts are part of a provider's output tokens: at the dearer price of both, no call costs more than is counted.
+  const dearestOutput = Math.max(output, given.output_cost_per_reasoning_token ?? 0);
   return {
     inputUsdE18: usdE18(input),
     cachedInputUsdE18: usdE18(given.cache_read_input_token_cost ?? input),
-    outputUsdE18: usdE18(output),
+    outputUsdE18: usdE18(dearestOutput),
+    costsMore: costsMore(modelId, given),
     contextTokens: contextOf(given),
     maxOutputTokens: given.max_output_tokens || given.max_tokens || undefined,
     vision: given.supports_vision ?? false,
   };
+}
+
+/** Costs of a call that no count of tokens shows. Costs of sound and of images that are asked for are none: no call asks. */
+const costsBesideTokens = [
+  'input_cost_per_request',
+  'input_cost_per_query',
+  'input_cost_per_image',
+  'citation_cost_per_token',
+];
+const searchesAlways = /\b(?:deep-research|search)\b/u;
+
+function costsMore(modelId: string, given: Record<string, unknown>): boolean {
+  if (costsBesideTokens.some((field) => Number(given[field]) > 0) || searchesAlways.test(modelId)) return true;
+  // With other vendors a search costs only where a call asks for one.
+  return given['litellm_provider'] === 'perplexity' && given['search_context_cost_per_query'] !== undefined;
 }
 
 /** Ends where a higher price of long requests begins, since only the first one is used. */

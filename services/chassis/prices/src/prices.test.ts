@@ -55,6 +55,7 @@ test("the operator's entries come before the shipped ones, also where theirs nam
     inputUsdE18: 1_000_000_000_000n,
     cachedInputUsdE18: 1_000_000_000_000n,
     outputUsdE18: 2_000_000_000_000n,
+    costsMore: false,
     contextTokens: undefined,
     maxOutputTokens: undefined,
     vision: false,
@@ -62,11 +63,40 @@ test("the operator's entries come before the shipped ones, also where theirs nam
   t.is(prices.find('gpt-4o-mini')?.inputUsdE18, 150_000_000_000n);
 });
 
-test('entries without both costs of a token, and the description of an entry, are no prices', (t) => {
+test('thoughts that are dearer than other output make all output as dear', (t) => {
+  const of = (more: object) => parsePrices(JSON.stringify({ m: { ...costs, ...more } })).prices.get('m')?.outputUsdE18;
+
+  t.is(of({ output_cost_per_reasoning_token: 4e-6 }), 4_000_000_000_000n);
+  t.is(of({ output_cost_per_reasoning_token: 1e-6 }), 2_000_000_000_000n);
+});
+
+test('a model that costs more than its tokens is known as one', (t) => {
+  const of = (more: object, modelId = 'm') =>
+    parsePrices(JSON.stringify({ [modelId]: { ...costs, ...more } })).prices.get(modelId)?.costsMore;
+  const search = { search_context_cost_per_query: { search_context_size_low: 0.01 } };
+
+  t.is(of({ input_cost_per_request: 0.005 }), true);
+  t.is(of({ citation_cost_per_token: 2e-6 }), true);
+  t.is(of({ input_cost_per_image: 0.001 }), true);
+  t.is(of({ input_cost_per_image: 0 }), false);
+  t.is(of({ ...search, litellm_provider: 'perplexity' }), true);
+  t.is(of({ ...search, litellm_provider: 'anthropic' }), false, 'it searches only where a call asks it to');
+  t.is(of({}, 'gpt-4o-search-preview'), true);
+  t.is(of({}, 'azure/o3-deep-research'), true);
+  t.is(of({}, 'deepinfra/NousResearch/Hermes-3'), false);
+  t.is(
+    of({ input_cost_per_audio_token: 1, output_cost_per_image_token: 1 }),
+    false,
+    'no call has sound or asks for images',
+  );
+});
+
+test('entries without both costs of a token, of other modes, and the description of an entry, are no prices', (t) => {
   const { prices, problems } = parsePrices(
     JSON.stringify({
       sample_spec: { input_cost_per_token: 0, max_tokens: 'LEGACY parameter', output_cost_per_token: 0 },
       'dall-e-3': { mode: 'image_generation', output_cost_per_image: 0.04 },
+      'gpt-image-1': { ...costs, mode: 'image_generation' },
       half: { input_cost_per_token: 1e-6 },
       free: { input_cost_per_token: 0, output_cost_per_token: 0 },
     }),
