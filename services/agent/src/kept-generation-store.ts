@@ -18,12 +18,16 @@ const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
 export function keptGenerationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
-    /** One whose lease has ended is made again under the same call id, so that the ledger knows of one call. */
+    /**
+     * One whose lease has ended is made again under the call id that is given: its provider may bill what a dead process had begun, which
+     * the ledger settles at its estimate.
+     */
     async take({ key, callId, claimId }: Held & { callId: string }, leaseMs: number): Promise<TakenGeneration> {
       const [taken] = await rows<{ callId: string }>(
         `INSERT INTO kept_generations AS known (tenant_id, key, call_id, claim_id, lease_until)
          VALUES (:tenantId, :key, :callId, cast(:claimId AS uuid), ${newLease})
-         ON CONFLICT (tenant_id, key) DO UPDATE SET lease_until = excluded.lease_until, claim_id = excluded.claim_id
+         ON CONFLICT (tenant_id, key) DO UPDATE
+           SET lease_until = excluded.lease_until, claim_id = excluded.claim_id, call_id = excluded.call_id
            WHERE known.answer_sealed IS NULL AND known.lease_until <= parley_now()
          RETURNING call_id`,
         { tenantId, key, callId, claimId, leaseMs },
