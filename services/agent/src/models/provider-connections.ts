@@ -1,10 +1,9 @@
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 
 export interface ConnectionLimits {
   /** Maximum concurrent calls. Callers must not exceed it: further calls would wait for a connection within their deadline. */
   connections: number;
   connectTimeoutMs: number;
-  idleTimeoutMs: number;
   /** Maximum bytes of an answer. Default 16 MiB, far above 4,096 tokens with their event framing. */
   maxAnswerBytes?: number;
 }
@@ -31,8 +30,17 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
     keepAliveTimeout: 4_000,
     // Unlimited: the call's deadlines bound them.
     headersTimeout: 0,
-    bodyTimeout: limits.idleTimeoutMs,
+    bodyTimeout: 0,
     maxResponseSize: limits.maxAnswerBytes ?? 16 * 1024 * 1024,
+  });
+
+  const sent = new WeakSet<AbortSignal>();
+  const watched = pool.compose((dispatch) => (options, handler) => {
+    const { signal } = options as Dispatcher.RequestOptions;
+    return dispatch(
+      options,
+      startTold(handler, () => signal instanceof AbortSignal && sent.add(signal)),
+    );
   });
 
   return {
@@ -40,7 +48,7 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
       const target = new URL(String(input));
       const signal = init?.signal ?? null;
       try {
-        const answer = await pool.request({
+        const answer = await watched.request({
           path: target.pathname + target.search,
           method: 'POST',
           headers: { ...Object.fromEntries(new Headers(init?.headers)), 'accept-encoding': 'identity' },
@@ -51,13 +59,31 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
         const body = [204, 205, 304].includes(answer.statusCode) ? null : chunksOf(answer.body);
         const headers = headersOf(answer.headers);
         headers.set(receivedStatus, String(answer.statusCode));
+        if (signal && answer.statusCode >= 400) sent.delete(signal);
         return new Response(body, { status: answer.statusCode, headers });
       } catch (cause) {
         signal?.throwIfAborted();
         throw new NoResponseError('No answer from the provider', { cause });
       }
     },
+    /** Whether the request of this signal has reached a connection and was not refused: its provider may be working on it. */
+    isTaken: (signal: AbortSignal) => sent.has(signal),
     close: () => pool.destroy(),
+  };
+}
+
+/** Tells when the request is written to a connection. */
+function startTold(handler: Dispatcher.DispatchHandler, started: () => void): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(...given) {
+      started();
+      handler.onRequestStart?.(...given);
+    },
+    onRequestUpgrade: (...given) => handler.onRequestUpgrade?.(...given),
+    onResponseStart: (...given) => handler.onResponseStart?.(...given),
+    onResponseData: (...given) => handler.onResponseData?.(...given),
+    onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+    onResponseError: (...given) => handler.onResponseError?.(...given),
   };
 }
 

@@ -30,6 +30,8 @@ interface Fault {
 const estimated = { tokensIn: 5, tokensOut: 2, estimated: true };
 const nothing = { tokensIn: 0, tokensOut: 0, estimated: false };
 const passing = (kind: ModelErrorKind): Seen => ({ kind, retryable: true, usage: nothing });
+/** Its provider has the request, and may charge for it. */
+const late: Seen = { kind: 'timedOut', retryable: true, usage: { ...estimated, tokensOut: 0 } };
 const lasting = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, usage: nothing });
 /** A stream that failed after its first words, which a caller has shown. */
 const afterText = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, text: 'One two', usage: estimated });
@@ -56,14 +58,25 @@ const faults: Record<string, Fault> = {
   'no answer': {
     answer: () => ({ beforeHeaders: createGate() }),
     options: { firstTokenTimeoutMs: 400 },
-    seen: passing('timedOut'),
+    seen: late,
     cancels: true,
   },
   'no first token': {
     answer: () => ({ beforeDelta: createGate() }),
     options: { firstTokenTimeoutMs: 400 },
-    seen: passing('timedOut'),
+    seen: late,
     cancels: true,
+  },
+  'no first token for longer than between tokens': {
+    answer: () => ({ beforeDelta: createGate() }),
+    options: { firstTokenTimeoutMs: 1_500, idleTimeoutMs: 100 },
+    seen: late,
+    cancels: true,
+  },
+  'a refusal that never ends': {
+    answer: { status: 500, body: '{"error": ', headers: { 'content-length': '1000' } },
+    options: { firstTokenTimeoutMs: 400 },
+    seen: passing('timedOut'),
   },
   'a stall': {
     answer: { text, ending: 'never' },
@@ -175,6 +188,14 @@ for (const api of apis) {
 
     check(t, await readAll(model.stream(ask('Count'), uncancelled)), passing('unreachable'));
     t.true(silent.connections <= 1);
+  });
+
+  test(`${api}: a connection that is not made before the first token is due`, async (t) => {
+    const silent = await startSilentServer();
+    t.teardown(() => silent.stop());
+    const { model } = await modelOn(t, {}, { api, key: 'canary:key', url: silent.url, firstTokenTimeoutMs: 300 });
+
+    check(t, await readAll(model.stream(ask('Count'), uncancelled)), passing('timedOut'));
   });
 }
 

@@ -61,7 +61,11 @@ export function provider(
     const limits = limitsOf(settings, modelId, prices);
     return {
       ...tracedModel(
-        sdkModel({ ...settings, ...limits, providerId: id, modelId, origin, secrets }, () => languageModel, log),
+        sdkModel(
+          { ...settings, ...limits, providerId: id, modelId, origin, secrets, isTaken: connections.isTaken },
+          () => languageModel,
+          log,
+        ),
       ),
       async acquireSlot(tenant, signal, { isDirect = false } = {}) {
         signal.throwIfAborted();

@@ -22,6 +22,8 @@ export interface SdkModelSettings
   origin: string;
   secrets: string[];
   rawEvents: boolean;
+  /** Whether the provider has the request of a call with this signal, and has not refused it. */
+  isTaken: (signal: AbortSignal) => boolean;
 }
 
 export interface ModelLog {
@@ -98,7 +100,8 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       } catch (thrown) {
         signal.throwIfAborted();
         const timedOut = !complete && call.timedOut();
-        const usage = await spentBy(thrown, model, request, given + thought);
+        const isRead = given + thought !== '' || (timedOut && settings.isTaken(call.signal));
+        const usage = await spentBy(thrown, model, request, isRead ? given + thought : undefined);
         throw failed(thrown, request, { beforeFirstChunk: given === '', timedOut, ...(usage && { usage }) });
       } finally {
         call.end(complete);
@@ -115,15 +118,15 @@ function reasonOf({ unified, raw }: LanguageModelV3FinishReason): FinishReason {
   return 'other';
 }
 
-/** Undefined where nothing was written, for which no provider charges. */
+/** Undefined where nothing was `written`, for which no provider charges. */
 async function spentBy(
   thrown: unknown,
   model: Pick<Model, 'modelId' | 'vision'>,
   request: ModelRequest,
-  written: string,
+  written: string | undefined,
 ): Promise<TokenUsage | undefined> {
   if (thrown instanceof EmptyAnswer) return thrown.usage;
-  return written === '' ? undefined : await estimate(model, request, written);
+  return written === undefined ? undefined : await estimate(model, request, written);
 }
 
 async function usageOf(

@@ -40,6 +40,7 @@ export async function modelOn(
       contextTokens: settings.contextTokens ?? 16_384,
       providerId: settings.id,
       origin: new URL(url).origin,
+      isTaken: connections.isTaken,
     },
     async () => sdk(settings.modelId),
     log,
