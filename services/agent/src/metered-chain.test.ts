@@ -7,6 +7,7 @@ import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { ChainEvent, ProviderChain } from './models/provider-chain.ts';
+import { countTokens, loadTokenizer } from './models/token-counter.ts';
 
 const request: ModelRequest = { system: '', messages: [{ role: 'user', text: 'Hi' }] };
 const account = { tenantId: 1, requestId: 'r', callId: 'c', operation: 'session' };
@@ -26,8 +27,9 @@ const [first, second] = [modelOf('gpt-4o'), modelOf('gpt-4o-mini')];
 
 /** What the ledger gets of a call whose chain says this. */
 async function settledAfter(
-  events: (ChainEvent | Error)[],
+  events: (ChainEvent | Error | { thought: string })[],
   ask: (...args: Parameters<typeof meteredStream>) => Promise<unknown> = meteredGenerate,
+  asked = request,
 ) {
   const settled: object[] = [];
   const { prices } = readPrices(undefined);
@@ -45,16 +47,17 @@ async function settledAfter(
   const chain: ProviderChain = {
     first,
     candidates: [first, second].map((model) => ({ model, retries: 0 })),
-    async *stream(_request, { beforeFirst }) {
+    async *stream(_request, { beforeFirst, onThought }) {
       await beforeFirst?.();
       for (const event of events) {
         if (event instanceof Error) throw event;
-        yield event;
+        if ('thought' in event) onThought?.(event.thought);
+        else yield event;
       }
     },
   };
   const { signal } = new AbortController();
-  const answer = await ask(metering, chain, request, { account, signal }).catch((error: unknown) => error);
+  const answer = await ask(metering, chain, asked, { account, signal }).catch((error: unknown) => error);
   const costOf = (model: ChosenModel, of: typeof usage) => metering.costs.costOf(model, of).costUsdE8;
   return { answer, settled, costOf };
 }
@@ -144,4 +147,47 @@ test('where all attempts failed, each is counted once', async (t) => {
   // The other model has been kept out since, and the failure is that of the one before.
   const one = await settledAfter([...left, failed(thought)]);
   t.like(one.settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: one.costOf(first, thought) }]);
+});
+
+test('who leaves while a model thinks pays for its thoughts, and for those of no attempt before', async (t) => {
+  const thoughts: string[] = [];
+  const { settled } = await settledAfter(
+    [
+      { type: 'asked', model: first },
+      { thought: 'These are part of the usage of the attempt. ' },
+      { type: 'left', model: first, usage: thought },
+      { type: 'asked', model: second },
+      { thought: 'Which one ' },
+      { thought: 'is it?' },
+      { type: 'text', text: 'Hello' },
+    ],
+    async (metering, chain, asked, options) => {
+      const stream = meteredStream(metering, chain, asked, { ...options, onThought: (piece) => thoughts.push(piece) });
+      for await (const event of stream) if (event.type === 'text') return;
+    },
+  );
+  const written = estimateTokens('HelloWhich one is it?');
+  t.like(settled, [{ tokensOut: thought.tokensOut + written, estimated: true, served: true }]);
+  t.is(thoughts.length, 3);
+});
+
+test('what a leaver pays is counted by the tokenizer of the model, images included', async (t) => {
+  await loadTokenizer('gpt-4o');
+  const text = 'supercalifragilisticexpialidocious '.repeat(20);
+  const image = 'data:image/png;base64,AAAA';
+  const seeing = { ...first, vision: true };
+  const { settled } = await settledAfter(
+    [
+      { type: 'asked', model: seeing },
+      { type: 'text', text },
+    ],
+    async (...args) => {
+      for await (const event of meteredStream(...args)) if (event.type === 'text') return;
+    },
+    { system: '', messages: [{ role: 'user', text }], images: [image] },
+  );
+  const tokens = await countTokens('gpt-4o', text);
+  t.not(tokens, estimateTokens(text));
+  t.like(settled, [{ tokensOut: tokens }]);
+  t.is((settled[0] as { tokensIn: number }).tokensIn, tokens + 8 + 1_600);
 });

@@ -1,13 +1,12 @@
 import type { Spent } from '@parley/metering/ledger';
 import type { CallAccount, MeteredCall, SpendMeter } from '@parley/metering/spend-meter';
-import { estimateTokens } from '@parley/text/token-estimate';
 import type { CallCosts } from './call-cost.ts';
 import type { FinishReason, Model, ModelRequest, TokenUsage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ModelMetrics } from './models/model-metrics.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
-import { estimateRequestTokens } from './models/token-estimate.ts';
+import { estimateUsage } from './models/token-counter.ts';
 
 export interface Metering {
   meter: Pick<SpendMeter, 'open'>;
@@ -24,6 +23,8 @@ export interface CallOptions {
   reserved?: MeteredCall | undefined;
   /** Before a model is asked, each time. */
   onAsked?: () => void;
+  /** Gets what the model thinks before it answers, piece by piece. */
+  onThought?: (text: string) => void;
   /** Gets the whole answer before its call is settled. Never rejects. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;
   /** Gets what the call took in all, however it ended. Not called where no model was asked. */
@@ -62,11 +63,16 @@ export async function* meteredStream(
   options: CallOptions,
 ): AsyncGenerator<MeteredEvent> {
   const call = begin(metering, chain, request, options);
-  /** What the model that is asked has said; undefined while none is, as before another attempt. */
+  /** What the model that is asked has said and thought; undefined while none is, as before another attempt. */
   let text: string | undefined;
+  let thought = '';
   let asked: Model | undefined;
+  const onThought = (piece: string) => {
+    thought += piece;
+    options.onThought?.(piece);
+  };
   try {
-    for await (const event of chain.stream(request, call.chainCall)) {
+    for await (const event of chain.stream(request, { ...call.chainCall, onThought })) {
       if (event.type === 'left') {
         text = undefined;
         call.attempted(event.model, event.usage);
@@ -74,6 +80,7 @@ export async function* meteredStream(
       }
       if (event.type === 'asked') {
         text = '';
+        thought = '';
         asked = event.model;
         yield { ...event, attempted: call.soFar(asked) };
         continue;
@@ -91,7 +98,7 @@ export async function* meteredStream(
     if (error instanceof ModelError) await call.failed(asked, error.usage);
     throw error;
   } finally {
-    call.left(asked, text);
+    await call.left(asked, text === undefined ? undefined : text + thought);
   }
 }
 
@@ -173,15 +180,14 @@ function begin(
       await settle(spent, estimated, usage.tokensOut > 0);
     },
     /**
-     * Whoever asked has left: a model that is asked has read the request and said `text`, which is undefined where none is. `model`: the
-     * last one that was. Does nothing after the end of the call.
+     * Whoever asked has left: a model that is asked has read the request and written so much, undefined where none is asked. `model`:
+     * the last one that was. Does nothing after the end of the call.
      */
-    left(model: Model | undefined, text: string | undefined): void {
+    async left(model: Model = chain.first, written: string | undefined): Promise<void> {
       if (isSettled || !isReserved) return;
-      const read = { tokensIn: estimateRequestTokens(request), tokensCached: 0, estimated: true };
-      const usage = text === undefined ? nothing : { ...read, tokensOut: estimateTokens(text) };
-      const { spent, estimated } = inAll(model ?? chain.first, usage);
-      void settle(spent, estimated, text !== undefined);
+      const usage = written === undefined ? nothing : await estimateUsage(model, request, written);
+      const { spent, estimated } = inAll(model, usage);
+      void settle(spent, estimated, written !== undefined);
     },
   };
 }

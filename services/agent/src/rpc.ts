@@ -28,6 +28,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
       for await (const event of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
+        else if (event.type === 'used') yield { event: { $case: 'used', value: event.usage } };
         else if (event.type === 'request') {
           const { contextTokens, modelId, price, earlier } = event;
           const { inputUsdE18 = 0n, outputUsdE18 = 0n } = price ?? {};

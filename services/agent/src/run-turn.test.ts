@@ -5,24 +5,40 @@ import { callCosts } from './call-cost.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { ChainEvent, ProviderChain } from './models/provider-chain.ts';
+import { loadTokenizer } from './models/token-counter.ts';
 import type { Ports } from './ports.ts';
 import { runTurn, type TurnEvent } from './run-turn.ts';
 
-const [first, second] = ['gpt-4o', 'gpt-4o-mini'].map(
+const [first, second, plain] = ['gpt-4o', 'gpt-4o-mini', 'llama'].map(
   (modelId) => ({ providerId: 'P', modelId, maxOutputTokens: 10, contextTokens: 1_000 }) as ChosenModel,
-) as [ChosenModel, ChosenModel];
+) as [ChosenModel, ChosenModel, ChosenModel];
 
-/** The events of a turn whose model calls say this, one after the other, and what the ledger got. */
-async function turnOf(...calls: (ChainEvent | Error)[][]) {
+const end: ChainEvent = {
+  type: 'finish',
+  model: second,
+  finishReason: 'stop',
+  tokensIn: 100,
+  tokensCached: 0,
+  tokensOut: 2,
+  estimated: false,
+};
+
+/** The events of a turn whose model calls say this, one after the other, and what the ledger got. `used` gets the first such event. */
+async function turnOf(
+  used: PromiseWithResolvers<unknown>,
+  ...calls: (ChainEvent | Error | { thought: string } | { until: Promise<unknown> })[][]
+) {
   const settled: { costUsdE8: bigint; tokensIn: number }[] = [];
   const chain: ProviderChain = {
     first,
     candidates: [first, second].map((model) => ({ model, retries: 0 })),
-    async *stream(_request, { beforeFirst }) {
+    async *stream(_request, { beforeFirst, onThought }) {
       await beforeFirst?.();
       for (const event of calls.shift() ?? []) {
         if (event instanceof Error) throw event;
-        yield event;
+        if ('until' in event) await event.until;
+        else if ('thought' in event) onThought?.(event.thought);
+        else yield event;
       }
     },
   };
@@ -43,32 +59,24 @@ async function turnOf(...calls: (ChainEvent | Error)[][]) {
   };
   const caller = inTenant({ kind: 'user', tenantId: 1, userId: 1, requestId: 'test' });
   const events: TurnEvent[] = [];
-  for await (const event of runTurn(ports, caller, turn, new AbortController().signal)) events.push(event);
+  for await (const event of runTurn(ports, caller, turn, new AbortController().signal)) {
+    events.push(event);
+    if (event.type === 'used') used.resolve(event);
+  }
   return { events, settled };
 }
 
 test('a reply counts what attempts took before the conversation was found to be too long', async (t) => {
   const thought = { tokensIn: 1_000, tokensCached: 0, tokensOut: 500, estimated: false };
   const { events, settled } = await turnOf(
+    Promise.withResolvers(),
     [
       { type: 'asked', model: first },
       { type: 'left', model: first, usage: thought },
       { type: 'asked', model: second },
       new ModelError('tooLong', { beforeFirstChunk: true, transient: false }),
     ],
-    [
-      { type: 'asked', model: second },
-      { type: 'text', text: 'Hello' },
-      {
-        type: 'finish',
-        model: second,
-        finishReason: 'stop',
-        tokensIn: 100,
-        tokensCached: 0,
-        tokensOut: 2,
-        estimated: false,
-      },
-    ],
+    [{ type: 'asked', model: second }, { type: 'text', text: 'Hello' }, end],
   );
   t.is(settled.length, 2);
   const cost = settled.reduce((sum, { costUsdE8 }) => sum + costUsdE8, 0n);
@@ -78,4 +86,45 @@ test('a reply counts what attempts took before the conversation was found to be 
   t.is(one?.earlier, undefined);
   t.like(other, { earlier });
   t.like(again, { earlier });
+});
+
+test('what the request takes is told while its model is asked: its prompt as counted, then its thoughts', async (t) => {
+  await loadTokenizer('gpt-4o');
+  const used = Promise.withResolvers<unknown>();
+  const { events } = await turnOf(used, [
+    { type: 'asked', model: first },
+    { until: used.promise },
+    { thought: 'Hm. ' },
+    { thought: 'x'.repeat(400) },
+    { type: 'text', text: 'Hello' },
+    { thought: 'y'.repeat(100) },
+    end,
+  ]);
+  const [asked, counted, thought] = events;
+  const contextTokens = counted?.type === 'used' ? counted.usage.contextTokens : 0;
+  t.like(asked, { type: 'request', modelId: 'gpt-4o' });
+  t.true(contextTokens > 0 && asked?.type === 'request' && contextTokens !== asked.contextTokens);
+  t.deepEqual(counted, { type: 'used', usage: { contextTokens, thoughtTokens: 0 } });
+  t.deepEqual(thought, { type: 'used', usage: { contextTokens, thoughtTokens: 101 } });
+  t.deepEqual(
+    events.slice(3).map(({ type }) => type),
+    ['text', 'finished'],
+    'a few more thoughts are no event of their own',
+  );
+});
+
+test('thoughts of an attempt that failed are none of the next one', async (t) => {
+  const used = Promise.withResolvers<unknown>();
+  const { events } = await turnOf(used, [
+    { type: 'asked', model: plain },
+    { thought: 'x'.repeat(400) },
+    { until: used.promise },
+    { type: 'left', model: plain, usage: { tokensIn: 1_000, tokensCached: 0, tokensOut: 100, estimated: true } },
+    { type: 'asked', model: plain },
+    { thought: 'y'.repeat(300) },
+    { type: 'text', text: 'Hello' },
+    { ...end, model: plain },
+  ]);
+  const told = events.flatMap((event) => (event.type === 'used' ? [event.usage.thoughtTokens] : []));
+  t.deepEqual(told, [100, 75]);
 });

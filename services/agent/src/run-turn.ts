@@ -6,9 +6,9 @@ import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { meteredStream } from './metered-chain.ts';
 import type { ModelMessage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
-import { estimateRequestTokens } from './models/token-estimate.ts';
 import { toModelPassage } from './passages.ts';
 import type { Ports } from './ports.ts';
+import { requestUsage, type UsedEvent } from './request-usage.ts';
 import { retrievePassages } from './retrieve-passages.ts';
 import { systemPrompt } from './system-prompt.ts';
 import { turnError } from './turn-error.ts';
@@ -25,7 +25,8 @@ export interface Turn {
 
 /**
  * `earlier` is what all calls took that ended before a reply is asked for, sent after each of them. `passages` are those that the next
- * request has; `request` comes before each one, with its estimated tokens; then text and one `finished`.
+ * request has; `request` comes before each one, with its estimated tokens; `used` where more is known of the same request, or its model
+ * thinks; then text and one `finished`.
  */
 export type TurnEvent =
   | { type: 'earlier'; usage: TurnUsage }
@@ -37,6 +38,7 @@ export type TurnEvent =
       price: ModelPrice | undefined;
       earlier: TurnUsage | undefined;
     }
+  | UsedEvent
   | { type: 'text'; text: string }
   | ({ type: 'finished' } & TurnFinished);
 
@@ -64,13 +66,20 @@ export async function* runTurn(
     const onSpent = (all: TurnUsage) => {
       spent = all;
     };
+    const used = requestUsage(request);
+    const stream = meteredStream(ports.metering, chain, request, {
+      account,
+      signal,
+      onSpent,
+      onThought: used.onThought,
+    });
     try {
-      for await (const event of meteredStream(ports.metering, chain, request, { account, signal, onSpent })) {
-        if (event.type === 'text') yield event;
+      for await (const event of used.among(stream)) {
+        if (event.type === 'text' || event.type === 'used') yield event;
         else if (event.type === 'asked') {
           const price = ports.metering.costs.priceOf(event.model);
           const { modelId } = event.model;
-          const contextTokens = estimateRequestTokens(request);
+          const contextTokens = used.begin(event.model);
           yield { type: 'request', modelId, contextTokens, price, earlier: sumOf(earlier, event.attempted) };
         } else {
           const { providerId, modelId } = event.model;

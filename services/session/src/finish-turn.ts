@@ -122,7 +122,7 @@ export async function interruptTurn(
   db: TenantDb,
   { streamed, ...about }: Pick<TurnEnd, 'session' | 'turn' | 'log'> & { streamed: StreamedReply },
 ) {
-  const partial = { ...streamed, contextTokens: undefined };
+  const partial = { ...streamed, contextTokens: undefined, thoughtTokens: 0 };
   await endTurn(ports, db, {
     ...about,
     eventId: undefined,

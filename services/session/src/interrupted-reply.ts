@@ -12,6 +12,8 @@ export interface PartialReply {
   citations: Citation[] | null;
   /** Tokens of the context sent to the model; undefined if none was asked, or only a lost process knows. */
   contextTokens: number | undefined;
+  /** Tokens that the model took beside its text; 0 likewise. */
+  thoughtTokens: number;
   /** Of the model that was asked. Undefined if none was, or only a lost process knows. */
   prices?: TokenPrices | undefined;
   /** What calls took that ended before the model was asked; undefined likewise. */
@@ -30,9 +32,9 @@ export async function interruptedReply(
   db: TenantDb,
   { session, turn, partial }: InterruptedTurn,
 ): Promise<Reply> {
-  const { text, citations, prices, earlier } = partial;
+  const { text, citations, prices, earlier, thoughtTokens } = partial;
   const sent = partial.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
-  const used = { tokensIn: sent ?? 0, tokensOut: estimateTokens(text) };
+  const used = { tokensIn: sent ?? 0, tokensOut: estimateTokens(text) + thoughtTokens };
   const { tokensIn = 0, tokensOut = 0, costUsdE8 = 0n } = earlier ?? {};
   return {
     text,

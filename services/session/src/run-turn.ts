@@ -8,7 +8,13 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
-import { Role, type TokenPrices, type TurnFinished, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import {
+  type RequestUsage,
+  Role,
+  type TokenPrices,
+  type TurnFinished,
+  type TurnUsage,
+} from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedReplyOfTurn, type TurnOutcome } from './finish-turn.ts';
@@ -63,11 +69,12 @@ async function generateReply(
   log: SessionLog,
 ): Promise<TurnOutcome | undefined> {
   let contextTokens: number | undefined;
+  let thoughtTokens = 0;
   let prices: TokenPrices | undefined;
   let earlier: TurnUsage | undefined;
   let citations: Citation[] | null = null;
   let isCited = false;
-  const partial = (reply: StreamedReply) => ({ ...reply, contextTokens, prices, earlier });
+  const partial = (reply: StreamedReply) => ({ ...reply, contextTokens, thoughtTokens, prices, earlier });
   const interrupted = (reply: StreamedReply): TurnOutcome => ({ kind: 'interrupted', partial: partial(reply) });
   // Without chunks of its own an attempt does not replace those of the one before: they are the reply so far.
   const streamedBefore = () =>
@@ -105,10 +112,14 @@ async function generateReply(
   };
   const onPrices = (asked: TokenPrices) => {
     prices = asked;
+    thoughtTokens = 0;
     earlier = asked.earlier;
   };
   const onEarlier = (usage: TurnUsage) => {
     earlier = usage;
+  };
+  const onUsed = (used: RequestUsage) => {
+    ({ contextTokens, thoughtTokens } = used);
   };
   const onCitations = (found: Citation[]) => {
     citations = found;
@@ -117,12 +128,13 @@ async function generateReply(
     citations = null;
     if (contextTokens === undefined) return; // no model was asked, so all the waiting counts
     contextTokens = undefined;
+    thoughtTokens = 0;
     clearTimeout(timer);
     timer = startTimer();
   };
 
   try {
-    const callbacks = { signal, chunks, onText, onCitations, onEarlier, onPrices, onContextTokens, onRetry };
+    const callbacks = { signal, chunks, onText, onCitations, onEarlier, onPrices, onContextTokens, onUsed, onRetry };
     const finished = await callAgent(ports, run, turn, callbacks);
     await chunks.flush();
     return {
@@ -161,6 +173,8 @@ interface TurnCallbacks {
   onPrices(prices: TokenPrices): void;
   /** The model is asked now, with so many tokens of context. */
   onContextTokens(tokens: number): void;
+  /** More is known of what that model has taken. */
+  onUsed(used: RequestUsage): void;
   /** A call failed without text; the next one may wait for the model again. */
   onRetry(): void;
 }
@@ -190,7 +204,7 @@ async function callAgentOnce(
   { tenantId, data }: TurnRun,
   turn: PreparedTurn,
   callId: string,
-  { signal, onText, onCitations, onEarlier, onPrices, onContextTokens }: TurnCallbacks,
+  { signal, onText, onCitations, onEarlier, onPrices, onContextTokens, onUsed }: TurnCallbacks,
 ): Promise<TurnFinished> {
   let finished: TurnFinished | undefined;
   const history = turn.history.map(({ role, text }) => ({
@@ -208,6 +222,7 @@ async function callAgentOnce(
     else if (event?.$case === 'earlier') onEarlier(event.value);
     else if (event?.$case === 'prices') onPrices(event.value);
     else if (event?.$case === 'contextTokens') onContextTokens(event.value);
+    else if (event?.$case === 'used') onUsed(event.value);
     else if (event?.$case === 'finished') finished = event.value;
   }
   if (!finished) throw new DomainError('internal', 'A reply ended without its figures', { reason: 'MODEL_FAILED' });

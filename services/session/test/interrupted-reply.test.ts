@@ -1,3 +1,4 @@
+import type { RunTurnResponse } from '@parley/protos/parley/agent/v1/agent';
 import { eventually } from '@parley/testing/eventually';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
@@ -27,6 +28,45 @@ test('an interrupted reply names its model, costs what was sent and said, and it
   const { session, messages } = await app.getTranscript(owner, id);
   t.like(messages[1], { text: 'half a 👋👋', tokensIn: 378, tokensOut: 3, costUsd: 0.000384, modelId: 'asked' });
   t.is(session.totalTokensInContext, 378);
+});
+
+test('an interrupted reply counts its prompt and the thoughts of its model as far as the agent has told', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  const used = (contextTokens: number, thoughtTokens: number): RunTurnResponse => ({
+    event: { $case: 'used', value: { contextTokens, thoughtTokens } },
+  });
+  const price = { inputUsdE18: 10n ** 12n, outputUsdE18: 2n * 10n ** 12n, modelId: 'asked' };
+  agent.script = async function* (call) {
+    yield { event: { $case: 'prices', value: price } };
+    yield contextSent(300);
+    yield used(290, 0);
+    yield used(290, 70);
+    if (agent.calls.length === 2) {
+      const earlier = { tokensIn: 290, tokensOut: 70, costUsdE8: 43_000n };
+      yield { event: { $case: 'prices', value: { ...price, earlier } } };
+      yield contextSent(301);
+    }
+    yield text('half');
+    await waitForGate(createGate(), call);
+  };
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const subscriber = subscribe(t, app, id, { after });
+  await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+  await subscriber.until('the first chunk', isChunk);
+  await app.interruptSession(owner, String(id));
+  await subscriber.until('the reply', isReply);
+  await app.sendMessage(owner, { sessionId: id, text: 'again' });
+  await subscriber.until('the chunk of the second', isChunk, 2);
+  await app.interruptSession(owner, String(id));
+  await subscriber.until('the second reply', isReply, 2);
+
+  const { messages } = await app.getTranscript(owner, id);
+  t.like(messages[1], { tokensIn: 290, tokensOut: 71, costUsd: 0.000432 });
+  t.like(
+    messages[3],
+    { tokensIn: 591, tokensOut: 71, costUsd: 0.000733 },
+    'thoughts of a model that was left are earlier usage',
+  );
 });
 
 test('a reply interrupted before a model was asked has no tokens and leaves the last context size', async (t) => {

@@ -46,6 +46,8 @@ export type ModelEvent = { type: 'text'; text: string } | ({ type: 'finish'; fin
 export interface ModelCall {
   /** Cancels the call and its HTTP request; the call then throws the signal's reason. */
   signal: AbortSignal;
+  /** Gets what the model thinks before it answers, piece by piece: part of its output tokens, never shown. */
+  onThought?: ((text: string) => void) | undefined;
 }
 
 /** A language model of any provider. Calls throw `ModelError`, or the signal's reason. Leaving a stream early cancels it. */

@@ -17,6 +17,8 @@ export interface ChainCall {
   /** Whose breakers are asked. */
   tenantId: number;
   signal: AbortSignal;
+  /** Gets the thoughts of the model that is asked, as `ModelCall` has them. */
+  onThought?: (text: string) => void;
   acquireSlot(model: ChosenModel): Promise<Disposable>;
   /** Called once, with a slot held, before the first model is asked; what it throws ends the call. */
   beforeFirst?: (() => Promise<void>) | undefined;
@@ -86,7 +88,8 @@ export function providerChain(
           call.signal.throwIfAborted();
           yield { type: 'asked', model };
           const seconds = stopwatch();
-          const events = model.stream(request, { signal: call.signal })[Symbol.asyncIterator]();
+          const { signal, onThought } = call;
+          const events = model.stream(request, { signal, onThought })[Symbol.asyncIterator]();
           const first = await deps.breakers
             .of(model, call.tenantId)
             .run(() => events.next())

@@ -159,8 +159,23 @@ const faults: Record<string, Fault> = {
   },
 };
 
+/** OpenAI's own format shows no thoughts. */
+const faultsOfThinking: Record<string, Fault> = {
+  'a stall while it thinks': {
+    answer: { thoughts: ['Which ones ', 'does he mean?'], text: [], ending: 'never' },
+    options: { firstTokenTimeoutMs: 10_000, idleTimeoutMs: 400 },
+    seen: { ...late, usage: { ...estimated, tokensOut: 6 } },
+    cancels: true,
+  },
+  'thoughts before an answer without figures': {
+    answer: { thoughts: ['Which ones?'], text, usage: null },
+    seen: { text, usage: { ...estimated, tokensOut: 5 } },
+  },
+};
+
 for (const api of apis) {
-  for (const [name, { answer, options, seen, cancels }] of Object.entries(faults)) {
+  const all = { ...faults, ...(api !== 'openai' && faultsOfThinking) };
+  for (const [name, { answer, options, seen, cancels }] of Object.entries(all)) {
     const script = typeof answer === 'function' ? () => answer(api) : answer;
 
     // One at a time where a timeout is part of it, so that no other call delays it.

@@ -11,7 +11,7 @@ import { callOptions } from './model-prompt.ts';
 import { withPassages } from './passage-prompt.ts';
 import { modelErrorOf } from './provider-error.ts';
 import { EmptyAnswer, ErrorEvent } from './provider-fault.ts';
-import { countRequestTokens, countTokens } from './token-counter.ts';
+import { estimateUsage } from './token-counter.ts';
 import { wholeCharacters } from './whole-characters.ts';
 
 export interface SdkModelSettings
@@ -56,7 +56,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
   return {
     ...model,
 
-    async *stream(request, { signal }) {
+    async *stream(request, { signal, onThought }) {
       signal.throwIfAborted();
       const call = callDeadlines(signal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs });
       const characters = wholeCharacters();
@@ -71,13 +71,20 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
         for (let read = await parts.read(); !read.done; read = await parts.read()) {
           const part = read.value;
           const text = part.type === 'text-delta' ? characters.push(part.delta) : '';
-          if (part.type === 'reasoning-delta') thought += part.delta;
+          if (part.type === 'reasoning-delta') {
+            thought += part.delta;
+            onThought?.(part.delta);
+          }
           if (text !== '') {
             call.arrived();
             given += text;
             yield { type: 'text', text };
             if (given.length > mostCharacters) {
-              yield { type: 'finish', finishReason: 'length', ...(await estimate(model, request, given)) };
+              yield {
+                type: 'finish',
+                finishReason: 'length',
+                ...(await estimateUsage(model, request, given + thought)),
+              };
               return;
             }
           }
@@ -126,7 +133,7 @@ async function spentBy(
   written: string | undefined,
 ): Promise<TokenUsage | undefined> {
   if (thrown instanceof EmptyAnswer) return thrown.usage;
-  return written === undefined ? undefined : await estimate(model, request, written);
+  return written === undefined ? undefined : await estimateUsage(model, request, written);
 }
 
 async function usageOf(
@@ -138,23 +145,11 @@ async function usageOf(
   const tokensIn = countOf(inputTokens.total);
   const tokensOut = countOf(outputTokens.total) ?? (written === '' ? 0 : undefined);
   if (tokensIn === undefined || tokensOut === undefined) {
-    const estimated = await estimate(model, request, written);
+    const estimated = await estimateUsage(model, request, written);
     return { ...estimated, tokensIn: tokensIn ?? estimated.tokensIn, tokensOut: tokensOut ?? estimated.tokensOut };
   }
   const tokensCached = Math.min(countOf(inputTokens.cacheRead) ?? 0, tokensIn);
   return { tokensIn, tokensCached, tokensOut, estimated: false };
-}
-
-async function estimate(
-  model: Pick<Model, 'modelId' | 'vision'>,
-  request: ModelRequest,
-  written: string,
-): Promise<TokenUsage> {
-  const [tokensIn, tokensOut] = await Promise.all([
-    countRequestTokens(model, request),
-    countTokens(model.modelId, written),
-  ]);
-  return { tokensIn, tokensCached: 0, tokensOut, estimated: true };
 }
 
 /** Of one call, by far: a larger figure is none. */

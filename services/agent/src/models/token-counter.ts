@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { estimateTokens } from '@parley/text/token-estimate';
 import { alternateRoles } from './alternate-roles.ts';
-import type { Model, ModelRequest } from './model.ts';
+import type { Model, ModelRequest, TokenUsage } from './model.ts';
 import type { CountAnswer, CountRequest, Encoding } from './token-worker.ts';
 
 const openAIModel = /^(?:openai[/.])?(?<name>gpt-|chatgpt-|o\d)/u;
@@ -24,6 +24,11 @@ export async function loadTokenizer(modelId: string): Promise<void> {
   if (encoding !== undefined) await counter().load(encoding);
 }
 
+/** Whether OpenAI's tokenizer counts for this model; else `countTokens` gives characters / 4 at once. */
+export function hasTokenizer(modelId: string): boolean {
+  return encodingOf(modelId) !== undefined;
+}
+
 /** The tokens of a request, counted where `countTokens` can. Images are estimated where the model takes them. */
 export async function countRequestTokens(
   { modelId, vision }: Pick<Model, 'modelId' | 'vision'>,
@@ -34,6 +39,19 @@ export async function countRequestTokens(
   const images = vision ? (request.images?.length ?? 0) * tokensOfImage : 0;
   const around = encodingOf(modelId) === undefined ? 0 : texts.length * tokensAroundMessage;
   return (await countTokens(modelId, ...texts)) + around + images;
+}
+
+/** The usage of a call whose provider gave no figures: its request, and what the model wrote, thoughts included. */
+export async function estimateUsage(
+  model: Pick<Model, 'modelId' | 'vision'>,
+  request: ModelRequest,
+  written: string,
+): Promise<TokenUsage> {
+  const [tokensIn, tokensOut] = await Promise.all([
+    countRequestTokens(model, request),
+    countTokens(model.modelId, written),
+  ]);
+  return { tokensIn, tokensCached: 0, tokensOut, estimated: true };
 }
 
 function encodingOf(modelId: string): Encoding | undefined {

@@ -4,13 +4,15 @@ import type { Gate } from './gate.ts';
 export interface ModelAnswer {
   /** The text; a list is sent as these deltas. Default: `Hello from the model server.` */
   text?: string | string[];
+  /** What the model thinks before its text, delta by delta. OpenAI's own format shows none. Default: nothing. */
+  thoughts?: string[];
   /** How a single string is split into deltas. Default `word`. */
   deltas?: 'word' | 'character' | 'whole';
   /** How bytes are written: an event at once, byte by byte, or split inside multi-byte characters. Default `event`. */
   packets?: 'event' | 'byte' | 'split-utf8';
   /** Passed before the headers, for a server that is slow to respond. */
   beforeHeaders?: Gate;
-  /** Passed before each delta. */
+  /** Passed before each delta, thoughts included. */
   beforeDelta?: Gate;
   /** Passed before each byte of `packets: 'byte'`. */
   beforeByte?: Gate;

@@ -23,6 +23,8 @@ export interface ModelFormat {
   streamType: string;
   /** Events before the text. */
   opening(answering: Answering): Buffer[];
+  /** One delta of what the model thinks. */
+  thought(answering: Answering, text: string): Buffer;
   /** One delta of text. */
   delta(answering: Answering, text: string): Buffer;
   /** The last events of a normal answer. */

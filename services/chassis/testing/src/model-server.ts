@@ -269,6 +269,11 @@ async function stream(
   response.writeHead(200, { 'content-type': format.streamType, 'cache-control': 'no-cache' });
   response.flushHeaders();
   await send(...format.opening(answering));
+  for (const thought of answer.thoughts ?? []) {
+    await pause(answer);
+    if (response.destroyed) return;
+    await send(format.thought(answering, thought));
+  }
   for (;;) {
     for (const piece of pieces) {
       await pause(answer);

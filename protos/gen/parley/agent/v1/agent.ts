@@ -140,7 +140,7 @@ export interface RunTurnResponse {
     { $case: "finished"; value: TurnFinished }
     | //
     /**
-     * Before any text, as the model is about to be asked: the size of the whole context sent, in tokens, characters / 4. A
+     * Before any text, as the model is about to be asked: the size of the whole context sent, in tokens, estimated. A
      * caller that cancels before `finished` has no other figure; until it arrives, no model has been asked. It is sent again where the
      * model refuses the size and is asked with a shorter conversation.
      */
@@ -160,7 +160,21 @@ export interface RunTurnResponse {
      * e.g. that of the question which was made to stand alone. For a caller that cancels before `prices`, which replaces it.
      */
     { $case: "earlier"; value: TurnUsage }
+    | //
+    /**
+     * After `context_tokens`, as often as more is known of the request that runs: its prompt has been counted, its model has thought. For a
+     * caller that cancels before `finished`. Not sent where the estimate holds and the model has not thought.
+     */
+    { $case: "used"; value: RequestUsage }
     | undefined;
+}
+
+/** What the model that is asked has taken so far. */
+export interface RequestUsage {
+  /** The size of the whole context sent, in tokens: by the model's tokenizer where there is one, else characters / 4. */
+  contextTokens: number;
+  /** What it has thought beside its text, in tokens, characters / 4. */
+  thoughtTokens: number;
 }
 
 /** What a token of a model costs. */
@@ -1001,6 +1015,9 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       case "earlier":
         TurnUsage.encode(message.event.value, writer.uint32(50).fork()).join();
         break;
+      case "used":
+        RequestUsage.encode(message.event.value, writer.uint32(58).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1066,6 +1083,14 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
             message.event = { $case: "earlier", value: TurnUsage.decode(reader, reader.uint32()) };
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.event = { $case: "used", value: RequestUsage.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1094,6 +1119,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         ? { $case: "citations", value: Citations.fromJSON(object.citations) }
         : isSet(object.earlier)
         ? { $case: "earlier", value: TurnUsage.fromJSON(object.earlier) }
+        : isSet(object.used)
+        ? { $case: "used", value: RequestUsage.fromJSON(object.used) }
         : undefined,
     };
   },
@@ -1112,6 +1139,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       obj.citations = Citations.toJSON(message.event.value);
     } else if (message.event?.$case === "earlier") {
       obj.earlier = TurnUsage.toJSON(message.event.value);
+    } else if (message.event?.$case === "used") {
+      obj.used = RequestUsage.toJSON(message.event.value);
     }
     return obj;
   },
@@ -1158,7 +1187,106 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         }
         break;
       }
+      case "used": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "used", value: RequestUsage.fromPartial(object.event.value) };
+        }
+        break;
+      }
     }
+    return message;
+  },
+};
+
+function createBaseRequestUsage(): RequestUsage {
+  return { contextTokens: 0, thoughtTokens: 0 };
+}
+
+export const RequestUsage: MessageFns<RequestUsage> = {
+  encode(message: RequestUsage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.contextTokens !== 0) {
+      writer.uint32(8).int32(message.contextTokens);
+    }
+    if (message.thoughtTokens !== 0) {
+      writer.uint32(16).int32(message.thoughtTokens);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequestUsage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequestUsage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.contextTokens = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.thoughtTokens = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RequestUsage {
+    return {
+      contextTokens: isSet(object.contextTokens)
+        ? globalThis.Number(object.contextTokens)
+        : isSet(object.context_tokens)
+        ? globalThis.Number(object.context_tokens)
+        : 0,
+      thoughtTokens: isSet(object.thoughtTokens)
+        ? globalThis.Number(object.thoughtTokens)
+        : isSet(object.thought_tokens)
+        ? globalThis.Number(object.thought_tokens)
+        : 0,
+    };
+  },
+
+  toJSON(message: RequestUsage): unknown {
+    const obj: any = {};
+    if (message.contextTokens !== 0) {
+      obj.contextTokens = Math.round(message.contextTokens);
+    }
+    if (message.thoughtTokens !== 0) {
+      obj.thoughtTokens = Math.round(message.thoughtTokens);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RequestUsage>): RequestUsage {
+    return RequestUsage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RequestUsage>): RequestUsage {
+    const message = createBaseRequestUsage();
+    message.contextTokens = object.contextTokens ?? 0;
+    message.thoughtTokens = object.thoughtTokens ?? 0;
     return message;
   },
 };

@@ -33,6 +33,12 @@ export const anthropicFormat: ModelFormat = {
       event({ type: 'ping' }),
     ];
   },
+  thought: (_, thinking) =>
+    Buffer.concat([
+      event({ type: 'content_block_start', index: 1, content_block: { type: 'thinking', thinking: '' } }),
+      event({ type: 'content_block_delta', index: 1, delta: { type: 'thinking_delta', thinking } }),
+      event({ type: 'content_block_stop', index: 1 }),
+    ]),
   delta: ({ asTool }, text) =>
     event({
       type: 'content_block_delta',

@@ -33,6 +33,7 @@ export const bedrockFormat: ModelFormat = {
       ? [event('contentBlockStart', { contentBlockIndex: 0, start: { toolUse: { toolUseId: 't1', name: 'json' } } })]
       : []),
   ],
+  thought: (_, text) => event('contentBlockDelta', { contentBlockIndex: 1, delta: { reasoningContent: { text } } }),
   delta: ({ asTool }, text) =>
     event('contentBlockDelta', { contentBlockIndex: 0, delta: asTool ? { toolUse: { input: text } } : { text } }),
   finish: (answering) => [

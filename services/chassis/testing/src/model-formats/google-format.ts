@@ -34,6 +34,8 @@ export const googleFormat: ModelFormat = {
   },
   streamType: 'text/event-stream',
   opening: () => [],
+  thought: (_, text) =>
+    sse({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text, thought: true }] } }] }),
   delta: (_, text) => sse({ candidates: [{ index: 0, content: contentOf(text) }] }),
   finish({ finish, usage }) {
     const candidate = { index: 0, content: contentOf(''), finishReason: reasons[finish] };

@@ -10,6 +10,8 @@ export const openaiFormat: ModelFormat = {
     path === '/v1/chat/completions' ? { request: body as unknown as ChatRequestBody, asTool: false } : undefined,
   streamType: 'text/event-stream',
   opening: ({ request }) => [chunk(request, { delta: { role: 'assistant', content: '' }, finish_reason: null })],
+  // As the servers that are compatible have it.
+  thought: ({ request }, text) => chunk(request, { delta: { reasoning_content: text }, finish_reason: null }),
   delta: ({ request }, content) => chunk(request, { delta: { content }, finish_reason: null }),
   finish(answering) {
     const { request, finish } = answering;
