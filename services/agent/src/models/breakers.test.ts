@@ -144,18 +144,136 @@ test.serial('the failures of one tenant keep no other out', async (t) => {
   t.deepEqual(breakers.failing(), [], 'but the model answers');
 });
 
-test.serial('one failure is enough where a model fails for others, until it answers anybody', async (t) => {
+/** A model that fails for these tenants until their breakers open. */
+async function outageFor(tenants: number[]) {
   const breakers = createBreakers({ failures: 3, openMs });
-  const fail = (tenant: number) => t.throwsAsync(breakers.of(place, tenant).run(failing('timedOut', true)));
-  for (const tenant of [1, 2]) {
-    for (let n = 0; n < 3; n += 1) await fail(tenant);
-  }
-  t.false(breakers.of(place, 3).isOpen, 'it has not failed itself');
+  const fail = (tenant: number) => failed(breakers.of(place, tenant).run(failing('timedOut', true)));
+  for (const tenant of tenants) for (let n = 0; n < 3; n += 1) await fail(tenant);
+  const isOpen = (tenant: number) => breakers.of(place, tenant).isOpen;
+  const answer = (tenant: number) => breakers.of(place, tenant).run(async () => 'answer');
+  return { breakers, fail, isOpen, answer };
+}
+
+const failed = (call: Promise<unknown>) =>
+  call.then(
+    () => Promise.reject(new Error('no failure')),
+    () => undefined,
+  );
+
+test.serial('where a model fails for several tenants, one failure of another is enough', async (t) => {
+  const { fail, isOpen, answer } = await outageFor([1, 2]);
+  t.false(isOpen(3), 'it has not failed itself');
   await fail(3);
-  t.true(breakers.of(place, 3).isOpen);
-  await breakers.of(place, 4).run(async () => 'answer');
+  t.true(isOpen(3));
+  pass();
+  await answer(4);
   await fail(5);
-  t.false(breakers.of(place, 5).isOpen);
+  t.false(isOpen(5), 'it has answered since');
+});
+
+test.serial('of the tenants of an outage about one call in each time of a breaker tries the model', async (t) => {
+  const { breakers } = await outageFor([]);
+  const tenants = Array.from({ length: 60 }, (_, index) => index + 1);
+  const asked: number[] = [];
+  for (let round = 0; round < 20; round += 1) {
+    let calls = 0;
+    for (const tenant of tenants) {
+      now += 200;
+      const breaker = breakers.of(place, tenant);
+      if (breaker.isOpen) continue;
+      calls += 1;
+      await failed(breaker.run(failing('timedOut', true)));
+    }
+    asked.push(calls);
+  }
+  t.true(Math.max(...asked.slice(6)) <= 3, `12 s each: ${asked.join(' ')}`);
+  t.true(asked.slice(6).reduce((sum, calls) => sum + calls) > 5, 'and it is tried again and again');
+});
+
+test.serial('the first answer ends an outage for all', async (t) => {
+  const { fail, isOpen, answer } = await outageFor([1, 2, 3]);
+  pass();
+  t.true(isOpen(1), 'each waits for the others');
+  await fail(4);
+  pass();
+  await answer(5);
+  for (const tenant of [1, 2, 3, 4]) t.false(isOpen(tenant));
+  t.is(await answer(1), 'answer');
+});
+
+test.serial('tenants whose own requests fail take a model from nobody', async (t) => {
+  const { breakers, fail, isOpen, answer } = await outageFor([1, 2]);
+  const trial = Promise.withResolvers<string>();
+  const first = breakers.of(place, 3).run(() => trial.promise);
+  t.true(isOpen(4), 'while another one tries');
+  await t.throwsAsync(answer(4), { name: 'Error' }, 'also if it has not looked');
+  trial.resolve('answer');
+  await first;
+  t.false(isOpen(4));
+  for (let n = 0; n < 3; n += 1) {
+    await fail(1);
+    await fail(2);
+  }
+  t.true(isOpen(1));
+  t.false(isOpen(4));
+  await fail(4);
+  t.false(isOpen(4), 'it needs failures in a row of its own');
+  t.deepEqual(breakers.failing(), []);
+});
+
+test.serial('who tries a failing model and finds out nothing lets another one try', async (t) => {
+  const { breakers, isOpen } = await outageFor([1, 2]);
+  const refused = () => breakers.of(place, 3).run(failing('badRequest', false));
+  await t.throwsAsync(refused());
+  t.true(isOpen(3));
+  t.false(isOpen(4));
+  await t.throwsAsync(breakers.of(place, 4).run(() => Promise.reject(new DOMException('left', 'AbortError'))));
+  t.true(isOpen(4));
+  t.false(isOpen(5));
+  now += 2 * openMs + 1;
+  t.false(isOpen(3));
+});
+
+test.serial('an outage of which nothing was heard for half an hour is forgotten', async (t) => {
+  const { fail, isOpen } = await outageFor([1, 2]);
+  now += 30 * 60_000;
+  await fail(3);
+  t.false(isOpen(3));
+});
+
+test.serial('a trial whose caller leaves does not say that the model fails', async (t) => {
+  const { breakers, answer } = await outageFor([1]);
+  await answer(2);
+  pass();
+  await t.throwsAsync(breakers.of(place, 1).run(() => Promise.reject(new DOMException('left', 'AbortError'))));
+  t.deepEqual(breakers.failing(), []);
+});
+
+test.serial('a server that fails and says when to come back is left alone by that tenant until then', async (t) => {
+  const breakers = createBreakers();
+  await t.throwsAsync(breakers.of(place, 1).run(failing('failed', true, openMs)));
+  t.true(breakers.of(place, 1).isOpen);
+  t.false(breakers.of(place, 2).isOpen);
+  pass();
+  t.false(breakers.of(place, 1).isOpen);
+});
+
+test.serial('no provider keeps a model out for longer than a minute at a time', async (t) => {
+  const breaker = createBreakers().of(place, 1);
+  await t.throwsAsync(breaker.run(failing('rateLimited', true, 3_600_000)));
+  now += 59_999;
+  t.true(breaker.isOpen);
+  now += 1;
+  t.false(breaker.isOpen);
+});
+
+test.serial('of many models the least recently asked are forgotten, by all tenants', async (t) => {
+  const breakers = createBreakers({ failures: 1 });
+  await t.throwsAsync(breakers.of(place, 1).run(failing('rateLimited', true, 60_000)));
+  for (let n = 0; n < 500; n += 1) breakers.of({ ...place, modelId: String(n) }, 1);
+  t.false(breakers.of(place, 2).isOpen);
+  await t.throwsAsync(breakers.of(place, 2).run(failing('rateLimited', true, 60_000)));
+  t.true(breakers.of(place, 1).isOpen, 'and they know the same of it afterwards');
 });
 
 test.serial('what a tenant has asked wrongly counts for nothing', async (t) => {

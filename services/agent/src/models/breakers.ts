@@ -1,18 +1,26 @@
-import { type CircuitBreakerPolicy, CircuitState, circuitBreaker, handleWhen, type IBreaker } from 'cockatiel';
+import {
+  BrokenCircuitError,
+  type CircuitBreakerPolicy,
+  CircuitState,
+  circuitBreaker,
+  handleWhen,
+  type IBreaker,
+} from 'cockatiel';
 import { LRUCache } from 'lru-cache';
 import type { Model } from './model.ts';
 import { ModelError, type ModelErrorKind } from './model-error.ts';
+import { type ModelOutage, modelOutage } from './model-outage.ts';
 
 export interface BreakerOptions {
   /** Failures in a row of one tenant that open it. Default 5. */
   failures?: number;
-  /** How long it stays open before one call tries again, in ms. Default 10,000. */
+  /** How long it stays open before one call tries again, in ms; longer while the model fails for several tenants. Default 10,000. */
   openMs?: number;
 }
 
 /** Keeps a tenant's calls from one model of one provider while they fail. */
 export interface Breaker {
-  /** Whether no call is let through now: it is open, its one trial call is running, or the provider asked to wait. */
+  /** Whether no call is let through now: it is open, its one trial runs, the provider asked to wait, or another tenant tries a failing model. */
   readonly isOpen: boolean;
   /** How a call of the model failed last, of whatever tenant. */
   readonly lastFailure: ModelErrorKind | undefined;
@@ -28,11 +36,9 @@ type Place = Pick<Model, 'providerId' | 'modelId'>;
 /** What is known of one model of one provider by the calls of all tenants. */
 interface ModelState {
   place: Place;
-  /** The end of the provider's `Retry-After`, in ms since the epoch. */
+  /** The end of the `Retry-After` of a rate limit, in ms since the epoch. */
   pausedUntilMs: number;
-  openedAtMs: number;
-  /** For whom a breaker opened since the model last answered anybody. */
-  failingFor: Set<number>;
+  outage: ModelOutage;
   lastFailure?: ModelErrorKind;
 }
 
@@ -40,26 +46,22 @@ interface ModelState {
 const longestPauseMs = 60_000;
 const mostModels = 500;
 const mostBreakers = 5_000;
-/** How long a model that nobody asks any more is said to fail, so that an alert about it ends. */
-const failingMs = 30 * 60_000;
-/** For so many other tenants a model fails before a tenant's first failure suffices. */
-const enoughTenants = 2;
 
 export type Breakers = ReturnType<typeof createBreakers>;
 
 /**
  * One breaker for each tenant and model, since a request itself can make a provider fail, e.g. an image that it cannot decode: a tenant is
- * kept out by failures of its own only. One of them is enough where the model fails for several others and has answered nobody since. A
- * provider's `Retry-After` holds for all.
+ * kept out by failures of its own, unless the model fails for several others too (`modelOutage`). The `Retry-After` of a rate limit holds
+ * for all, that of any other failure for its tenant.
  */
 export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions = {}) {
   const models = new LRUCache<string, ModelState>({ max: mostModels });
-  const breakers = new LRUCache<string, Breaker>({ max: mostBreakers });
+  const breakers = new LRUCache<string, { model: ModelState; breaker: Breaker }>({ max: mostBreakers });
 
   function stateOf(key: string, { providerId, modelId }: Place): ModelState {
     const known = models.get(key);
     if (known) return known;
-    const state = { place: { providerId, modelId }, pausedUntilMs: 0, openedAtMs: 0, failingFor: new Set<number>() };
+    const state = { place: { providerId, modelId }, pausedUntilMs: 0, outage: modelOutage(openMs) };
     models.set(key, state);
     return state;
   }
@@ -67,16 +69,17 @@ export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions
   return {
     of(place: Place, tenantId: number): Breaker {
       const key = JSON.stringify([place.providerId, place.modelId]);
-      const state = stateOf(key, place);
-      const breaker = breakers.get(`${tenantId} ${key}`) ?? breakerOf(state, tenantId, failures, openMs);
-      breakers.set(`${tenantId} ${key}`, breaker);
+      const model = stateOf(key, place);
+      const known = breakers.get(`${tenantId} ${key}`);
+      if (known?.model === model) return known.breaker;
+      const breaker = breakerOf(model, tenantId, failures);
+      breakers.set(`${tenantId} ${key}`, { model, breaker });
       return breaker;
     },
     /** The models that have kept somebody out and have answered nobody since; half an hour after the last time that is over. */
     failing(): Place[] {
       const now = Date.now();
-      const isFailing = ({ pausedUntilMs, openedAtMs, failingFor }: ModelState) =>
-        now < pausedUntilMs || (failingFor.size > 0 && now < openedAtMs + failingMs);
+      const isFailing = ({ pausedUntilMs, outage }: ModelState) => now < pausedUntilMs || outage.isKnown();
       return [...models.values()].filter(isFailing).map(({ place }) => place);
     },
   };
@@ -85,47 +88,58 @@ export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions
 /** The trial ended with no answer of the provider, e.g. its caller left. cockatiel takes an error that it does not handle for a success. */
 class UnansweredTrial extends Error {}
 
-function breakerOf(model: ModelState, tenantId: number, failures: number, openMs: number): Breaker {
-  const opened = { duration: openMs, next: () => opened };
-  const circuit: CircuitBreakerPolicy = circuitBreaker(
-    handleWhen((error) => error instanceof UnansweredTrial || (error instanceof ModelError && error.retryable)),
-    {
-      halfOpenAfter: opened,
-      breaker: new ConsecutiveFailures(() => (model.failingFor.size < enoughTenants ? failures : 1)),
+function breakerOf(model: ModelState, tenantId: number, failures: number): Breaker {
+  const { outage } = model;
+  let openedAtMs = 0;
+  /** The outages that had ended when it opened. */
+  let ended = 0;
+  let pausedUntilMs = 0;
+  const opened = {
+    get duration() {
+      return ended < outage.ended ? 0 : outage.openMs;
     },
+    next: () => opened,
+  };
+  const circuit: CircuitBreakerPolicy = circuitBreaker(
+    handleWhen((error) => error instanceof UnansweredTrial || isCounted(error)),
+    { halfOpenAfter: opened, breaker: new ConsecutiveFailures(() => (outage.isOfAll() ? 1 : failures)) },
   );
-  let openUntilMs = 0;
-  circuit.onBreak(() => {
-    model.openedAtMs = Date.now();
-    model.failingFor.add(tenantId);
-    openUntilMs = model.openedAtMs + openMs;
+  circuit.onBreak((reason) => {
+    openedAtMs = Date.now();
+    ended = outage.ended;
+    if (!('error' in reason && reason.error instanceof UnansweredTrial)) outage.opened(tenantId);
   });
-  circuit.onReset(() => model.failingFor.clear());
   const note = (error: unknown) => {
-    if (!(error instanceof ModelError) || !error.retryable) return;
+    if (!isCounted(error)) return;
     model.lastFailure = error.kind;
     if (error.retryAfterMs === undefined) return;
-    model.pausedUntilMs = Date.now() + Math.min(error.retryAfterMs, longestPauseMs);
+    const untilMs = Date.now() + Math.min(error.retryAfterMs, longestPauseMs);
+    if (error.kind === 'rateLimited') model.pausedUntilMs = untilMs;
+    else pausedUntilMs = untilMs;
   };
 
   return {
     get isOpen() {
       const now = Date.now();
-      if (now < model.pausedUntilMs || circuit.state === CircuitState.HalfOpen) return true;
-      return circuit.state === CircuitState.Open && now < openUntilMs;
+      if (now < Math.max(model.pausedUntilMs, pausedUntilMs) || circuit.state === CircuitState.HalfOpen) return true;
+      if (circuit.state === CircuitState.Open) return now < openedAtMs + opened.duration;
+      return outage.keepsOut(tenantId);
     },
     get lastFailure() {
       return model.lastFailure;
     },
     async run(begin) {
+      if (outage.keepsOut(tenantId)) throw new BrokenCircuitError();
+      outage.asked(tenantId);
       const tried = async () => {
         const isTrial = circuit.state === CircuitState.HalfOpen;
         try {
           const answer = await begin();
-          model.failingFor.clear();
+          outage.answered(tenantId);
           return answer;
         } catch (error) {
           note(error);
+          if (!isCounted(error)) outage.undecided(tenantId);
           throw isTrial && !(error instanceof ModelError) ? new UnansweredTrial('', { cause: error }) : error;
         }
       };
@@ -136,6 +150,10 @@ function breakerOf(model: ModelState, tenantId: number, failures: number, openMs
       }
     },
   };
+}
+
+function isCounted(error: unknown): error is ModelError {
+  return error instanceof ModelError && error.retryable;
 }
 
 class ConsecutiveFailures implements IBreaker {
