@@ -1,0 +1,113 @@
+import { mock } from 'node:test';
+import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
+import test from 'ava';
+import { type SdkModelSettings, sdkModel } from './sdk-model.ts';
+import { ask, eventsOf, failureOf, textOf, uncancelled } from './testing/model-on-server.ts';
+
+const finish: LanguageModelV3StreamPart = {
+  type: 'finish',
+  finishReason: { unified: 'stop', raw: 'stop' },
+  usage: {
+    inputTokens: { total: 9, noCache: 9, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 7, text: 7, reasoning: 0 },
+  },
+};
+const thought = (delta: string): LanguageModelV3StreamPart => ({ type: 'reasoning-delta', id: 't', delta });
+const said = (delta: string): LanguageModelV3StreamPart => ({ type: 'text-delta', id: 's', delta });
+
+/** A model whose SDK sends these parts, each when it is read; and whether the call was cancelled there. */
+function modelOf(parts: AsyncIterable<LanguageModelV3StreamPart>, settings: Partial<SdkModelSettings> = {}) {
+  let cancelled = false;
+  const languageModel: Pick<LanguageModelV3, 'doStream'> = {
+    async doStream({ abortSignal }) {
+      const source = parts[Symbol.asyncIterator]();
+      const stream = new ReadableStream<LanguageModelV3StreamPart>(
+        {
+          start(controller) {
+            abortSignal?.addEventListener('abort', () => {
+              cancelled = true;
+              controller.error(abortSignal.reason);
+            });
+          },
+          async pull(controller) {
+            const { done, value } = await source.next();
+            if (abortSignal?.aborted) return;
+            if (done) controller.close();
+            else controller.enqueue(value);
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      return { stream };
+    },
+  };
+  const model = sdkModel(
+    {
+      providerId: 'P',
+      modelId: 'm',
+      vision: false,
+      contextTokens: 8_192,
+      maxOutputTokens: 1_024,
+      firstTokenTimeoutMs: 10_000,
+      idleTimeoutMs: 10_000,
+      callTimeoutMs: 10_000,
+      origin: 'http://127.0.0.1:9',
+      secrets: [],
+      rawEvents: false,
+      isTaken: () => true,
+      ...settings,
+    },
+    async () => languageModel as LanguageModelV3,
+    { warn: () => undefined },
+  );
+  return { model, cancelled: () => cancelled };
+}
+
+/** By the clock of the test, each part comes so long after the one before. */
+async function* every(ms: number, parts: LanguageModelV3StreamPart[]) {
+  for (const part of parts) {
+    mock.timers.tick(ms);
+    yield part;
+  }
+}
+
+test.serial('a model that thinks is waited for as one that speaks: each thought is progress', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  const limits = { firstTokenTimeoutMs: 300, idleTimeoutMs: 300 };
+  const thoughts = Array.from({ length: 5 }, () => thought('hm '));
+
+  const { model } = modelOf(every(200, [...thoughts, said('Yes.'), ...thoughts, finish]), limits);
+  t.is(textOf(await eventsOf(model.stream(ask('Well?'), uncancelled))), 'Yes.');
+
+  const silent = modelOf(every(301, [thought('hm'), said('Too late.'), finish]), {
+    ...limits,
+    firstTokenTimeoutMs: 302,
+  });
+  const { text, error } = await failureOf(silent.model.stream(ask('Well?'), uncancelled));
+  t.is(text, '');
+  t.like(error, { kind: 'timedOut', beforeFirstChunk: true });
+});
+
+test.serial('a reply far beyond its maximum of tokens is cut, and its call cancelled', async (t) => {
+  const piece = 'ten chars ';
+  let sent = 0;
+  async function* onAndOn() {
+    for (; sent < 100; sent += 1) yield said(piece);
+    yield finish;
+  }
+  for (const [asked, settings] of [
+    [{ maxOutputTokens: 2 }, {}],
+    [{}, { maxOutputTokens: 2 }],
+    [{ maxOutputTokens: 2_000 }, { maxOutputTokens: 2 }],
+  ] as const) {
+    sent = 0;
+    const { model, cancelled } = modelOf(onAndOn(), settings);
+    const events = await eventsOf(model.stream(ask('Tell', asked), uncancelled));
+
+    t.is(textOf(events), piece.repeat(4), '16 characters for each token, and the piece that exceeds them');
+    t.like(events.at(-1), { type: 'finish', finishReason: 'length', tokensOut: 10, estimated: true });
+    t.true(cancelled());
+    t.is(sent, 3, 'no more is read');
+  }
+});
