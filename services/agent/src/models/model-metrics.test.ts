@@ -1,0 +1,20 @@
+import { createMetrics } from '@parley/kernel/metrics';
+import test from 'ava';
+import { modelMetrics } from './model-metrics.ts';
+
+test('tokens of a call are measured as input and output, each as what it is', async (t) => {
+  const metrics = createMetrics('agent');
+  const model = { providerId: 'P', modelId: 'm' };
+  const { used } = modelMetrics(metrics, { failing: () => [] }, [model]);
+  used(model, { tokensIn: 700, tokensCached: 0, tokensOut: 30, estimated: false });
+
+  const text = await metrics.registry.metrics();
+  const sums = text.matchAll(/^gen_ai_client_token_usage_sum\{.*gen_ai_token_type="(\w+)".*\} (\d+)$/gmu);
+  t.deepEqual(
+    [...sums].map(([, type, sum]) => [type, sum]),
+    [
+      ['input', '700'],
+      ['output', '30'],
+    ],
+  );
+});
