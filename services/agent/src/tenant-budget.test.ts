@@ -1,5 +1,5 @@
 import test from 'ava';
-import { tenantBudget } from './tenant-budget.ts';
+import { generationBudget, imageBudget, tenantBudget } from './tenant-budget.ts';
 
 test('a tenant holds its share, all tenants together the whole, until their calls end', (t) => {
   const budget = tenantBudget({ most: 100, mostOfTenant: 25, refusal: 'Too many' });
@@ -12,3 +12,20 @@ test('a tenant holds its share, all tenants together the whole, until their call
   first[Symbol.dispose]();
   t.notThrows(() => budget.hold(5, 25));
 });
+
+for (const [what, budget, most, mostOfTenant] of [
+  ['images of a process are 256 MiB at once', imageBudget, 256 * 1024 ** 2, 64 * 1024 ** 2],
+  ['text generations of a process are 2,000 at once', generationBudget, 2_000, 100],
+] as const) {
+  test(`${what}, shared by tenants`, (t) => {
+    const { hold } = budget();
+    for (let tenant = 1; tenant <= most / mostOfTenant; tenant += 1) {
+      hold(tenant, mostOfTenant);
+      t.like(
+        t.throws(() => hold(tenant, 1)),
+        { kind: 'tooManyRequests' },
+      );
+    }
+    t.throws(() => hold(0, 1), { message: /try again later$/u });
+  });
+}
