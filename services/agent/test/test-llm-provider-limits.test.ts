@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { mock } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Database } from '@parley/postgres/database/types';
+import test, { type ExecutionContext } from 'ava';
+import type { Model } from '../src/models/model.ts';
+import type { ChosenModel } from '../src/models/models.ts';
+import type { ProviderChain } from '../src/models/provider-chain.ts';
+import { testLlmProvider } from '../src/test-llm-provider.ts';
+import { inTenant, offlinePorts } from './agent-app.ts';
+
+async function untilAborted({ signal }: { signal: AbortSignal }): Promise<void> {
+  await once(signal, 'abort');
+  signal.throwIfAborted();
+}
+
+/** A provider that has a slot and an answer when the test says so. */
+function probeOf(t: ExecutionContext) {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  const slot = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const model = { providerId: 'CLOUD_HOSTED_MODELS', modelId: 'm' } as ChosenModel & Model;
+  const chain: ProviderChain = {
+    first: model,
+    candidates: [{ model, retries: 0 }],
+    async *stream(_request, call) {
+      await Promise.race([slot.promise, untilAborted(call)]);
+      await call.beforeFirst?.();
+      yield { type: 'asked', model };
+      await Promise.race([answer.promise, untilAborted(call)]);
+      yield {
+        type: 'finish',
+        model,
+        finishReason: 'stop',
+        tokensIn: 1,
+        tokensCached: 0,
+        tokensOut: 1,
+        estimated: false,
+      };
+    },
+  };
+  const ports = offlinePorts({} as Database);
+  const models = { ...ports.models, alone: () => chain, isUnpriced: () => false };
+  const { signal } = new AbortController();
+  let result: object | undefined;
+  testLlmProvider({ ...ports, models }, inTenant(1), { provider: 'CLOUD_HOSTED_MODELS' }, signal).then(
+    (given) => (result = given),
+    (error: unknown) => (result = { thrown: error }),
+  );
+  return {
+    slot,
+    answer,
+    /** What it has answered when so long has passed; undefined while it waits. */
+    async after(ms: number) {
+      await setImmediate();
+      mock.timers.tick(ms);
+      await setImmediate();
+      return result;
+    },
+  };
+}
+
+test.serial('a test waits 10 s for a place at the provider, and not longer', async (t) => {
+  const { after } = probeOf(t);
+  t.is(await after(9_999), undefined);
+  t.like(await after(1), { ok: false, latencyMs: null, error: 'All places at this provider are taken' });
+});
+
+test.serial('a test waits 18 s for the answer, from when the model is asked, and not longer', async (t) => {
+  const { slot, after } = probeOf(t);
+  t.is(await after(9_000), undefined);
+  slot.resolve();
+  t.is(await after(0), undefined);
+  t.is(await after(17_999), undefined);
+  t.like(await after(1), { ok: false, latencyMs: null, error: 'The model did not answer in time' });
+});
+
+test.serial('an answer within both limits is one', async (t) => {
+  const { slot, answer, after } = probeOf(t);
+  t.is(await after(9_999), undefined);
+  slot.resolve();
+  t.is(await after(0), undefined);
+  t.is(await after(17_999), undefined);
+  answer.resolve();
+  t.like(await after(0), { ok: true, error: null });
+});
