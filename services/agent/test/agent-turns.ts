@@ -1,4 +1,4 @@
-import { Role, type TurnFinished, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import { type RequestUsage, Role, type TurnFinished, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
@@ -22,6 +22,8 @@ export interface Reply {
   texts: string[];
   /** The last estimate of the context, and how many texts preceded it. */
   requested?: { contextTokens: number; textsBefore: number };
+  /** What the request had taken when the agent told last, beyond its estimate. */
+  used?: RequestUsage;
   /** What calls before the reply's own took, each time in all. */
   earlier?: TurnUsage[];
   finished?: TurnFinished;
@@ -34,7 +36,7 @@ export interface Reply {
 export async function runTurn(
   unit: AgentUnit,
   agentId: number,
-  { history = hello, caller = inTenant(1), callId = 'c', signal, onText }: TurnOptions = {},
+  { history = hello, caller = inTenant(1), callId = 'c', signal, onText, onUsed }: TurnOptions = {},
 ): Promise<Reply> {
   const reply: Reply = { texts: [] };
   const call = {
@@ -45,6 +47,10 @@ export async function runTurn(
   try {
     for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId, history }, call)) {
       if (event?.$case === 'earlier') (reply.earlier ??= []).push(event.value);
+      if (event?.$case === 'used') {
+        reply.used = event.value;
+        onUsed?.(event.value);
+      }
       if (event?.$case === 'contextTokens')
         reply.requested = { contextTokens: event.value, textsBefore: reply.texts.length };
       if (event?.$case === 'citations')
@@ -66,4 +72,5 @@ export interface TurnOptions {
   callId?: string;
   signal?: AbortSignal;
   onText?: (text: string) => void;
+  onUsed?: (usage: RequestUsage) => void;
 }

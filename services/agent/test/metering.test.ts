@@ -9,6 +9,8 @@ const owner = inTenant(1);
 const service = { kind: 'service', service: 'evaluation', tenantId: 1, requestId: 'r' } as const;
 /** A priced model, so that calls cost something. */
 const priced = { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o' };
+/** The same without a tokenizer. */
+const pricedUncounted = { HOSTED_SMALL_MODEL_MODEL: 'gemini-2.5-flash' };
 const usage = { prompt_tokens: 2_000, completion_tokens: 300 };
 
 test('a turn is reserved before the model is asked, and its cost is in its end and in the ledger', async (t) => {
@@ -59,7 +61,7 @@ test('a judgement is metered under its own operation and call', async (t) => {
 
 test('a turn that is cancelled in the middle is settled for what was asked and said', async (t) => {
   const beforeDelta = createGate();
-  const unit = await unitWithModel(t, { text: ['One two three four. ', 'Five.'], beforeDelta }, priced);
+  const unit = await unitWithModel(t, { text: ['One two three four. ', 'Five.'], beforeDelta }, pricedUncounted);
   const { id } = await createAgent(unit, owner);
   const cancel = new AbortController();
   beforeDelta.release();
@@ -68,6 +70,32 @@ test('a turn that is cancelled in the middle is settled for what was asked and s
   t.like(unit.ledger.settled, [{ estimated: true, served: true }]);
   t.like(unit.ledger.settled[0]?.call, { tokensIn: requested?.contextTokens, tokensOut: 5 });
   t.is(unit.ledger.open.size, 0);
+});
+
+test('a turn that is cancelled while its model thinks is settled for the thoughts, as far as its caller knows', async (t) => {
+  const beforeDelta = createGate();
+  const thoughts = ['x'.repeat(400), 'y'.repeat(400)];
+  const unit = await unitWithModel(t, { thoughts, beforeDelta }, pricedUncounted);
+  const { id } = await createAgent(unit, owner);
+  const cancel = new AbortController();
+  beforeDelta.release();
+  const { requested, used } = await runTurn(unit, id, { signal: cancel.signal, onUsed: () => cancel.abort() });
+  await eventually('it is settled', () => unit.ledger.settled.length === 1);
+  t.deepEqual(used, { contextTokens: requested?.contextTokens ?? 0, thoughtTokens: 100 });
+  t.like(unit.ledger.settled[0]?.call, { tokensIn: used?.contextTokens, tokensOut: used?.thoughtTokens });
+  t.is(unit.ledger.open.size, 0);
+});
+
+test('a model that gives no token in time is paid for its prompt', async (t) => {
+  const limit = { HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: '1000' };
+  const unit = await unitWithModel(t, { beforeDelta: createGate() }, { ...pricedUncounted, ...limit });
+  const { id } = await createAgent(unit, owner);
+  const { error, requested } = await runTurn(unit, id);
+  t.like(error, { reason: 'TURN_TIMEOUT' });
+  await eventually('it is settled', () => unit.ledger.settled.length === 1);
+  t.like(unit.ledger.settled, [{ estimated: true, served: false }]);
+  t.like(unit.ledger.settled[0]?.call, { tokensIn: requested?.contextTokens, tokensOut: 0 });
+  t.true((unit.ledger.settled[0]?.call?.costUsdE8 ?? 0n) > 0n);
 });
 
 test('a turn that waits for its turn and is cancelled costs nothing and is not in the ledger', async (t) => {
