@@ -45,8 +45,8 @@ export interface ModelAnswer {
   headers?: Record<string, string>;
   /** Sent instead of everything above. */
   body?: string;
-  /** The figures sent with the answer; null: none, or zeros where the format always has some. Default: counted words. */
-  usage?: ModelUsage | null;
+  /** The figures sent with the answer, those left out as counted words; null: none, or zeros where the format always has some. */
+  usage?: Partial<ModelUsage> | null;
 }
 
 export interface ModelUsage {

@@ -46,15 +46,15 @@ export function piecesOf({ text = 'Hello from the model server.', deltas = 'word
   return text.match(/\s*\S+\s*$|\s*\S+|\s+$/gu) ?? [];
 }
 
-/** What the answer is billed at: the script's figures, else its words. */
+/** What the answer is billed at: the script's figures, and its words for those that it leaves out. */
 export function usageOf({ messages }: ChatRequestBody, { usage }: ModelAnswer, pieces: string[]): Required<ModelUsage> {
-  if (usage) return { cached_tokens: 0, ...usage };
   const words = (text: string) => text.split(/\s+/u).filter(Boolean).length;
   const prompt = messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)));
   return {
     prompt_tokens: words(prompt.join(' ')),
     completion_tokens: words(pieces.join('')),
     cached_tokens: 0,
+    ...usage,
   };
 }
 
