@@ -15,21 +15,30 @@ type Judge = ModelAnswer | ((body: ChatRequestBody) => ModelAnswer | undefined);
 
 export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
-/** Starts a model server for several tests. Each sets the responses to its own messages. Stop it with `server.stop()`. */
-export async function startScriptedModel() {
+/**
+ * Starts a model server for several tests. Each sets the responses to its own messages. Stop it with `server.stop()`.
+ * @param options.billsApart Whether no two requests are billed the same input tokens unless a test says what they are, so that a call
+ * in the ledger names the request that it is for. Default false.
+ */
+export async function startScriptedModel({ billsApart = false } = {}) {
   const turns = new Map<string, ModelAnswer>();
   const others = new Map<string, (text: string) => ModelAnswer>();
   const judgements = new Map<string, Judge>();
+  function answerTo(body: ChatRequestBody): ModelAnswer {
+    if (!body.response_format) {
+      const text = messageOf(body);
+      const general = [...others].find(([beginning]) => text.startsWith(beginning))?.[1];
+      return turns.get(text) ?? general?.(text) ?? {};
+    }
+    const about = JSON.stringify(body.messages);
+    const judge = [...judgements].find(([text]) => about.includes(text))?.[1];
+    return (typeof judge === 'function' ? judge(body) : judge) ?? { json: judgement };
+  }
   const server = await startModelServer({
-    script(body) {
-      if (!body.response_format) {
-        const text = messageOf(body);
-        const general = [...others].find(([beginning]) => text.startsWith(beginning))?.[1];
-        return turns.get(text) ?? general?.(text) ?? {};
-      }
-      const about = JSON.stringify(body.messages);
-      const judge = [...judgements].find(([text]) => about.includes(text))?.[1];
-      return (typeof judge === 'function' ? judge(body) : judge) ?? { json: judgement };
+    script(body, index) {
+      const answer = answerTo(body);
+      if (!billsApart || answer.usage === null) return answer;
+      return { ...answer, usage: { prompt_tokens: index + 1, ...answer.usage } };
     },
   });
   return {

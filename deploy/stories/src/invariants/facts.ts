@@ -49,7 +49,15 @@ export interface Rows {
   /** Documents of knowledge bases that are not deleted. */
   documents: { tenantId: number; id: number; parseStatus: string }[];
   /** Recorded calls of models. */
-  calls: { tenantId: number; estimated: boolean; tokensIn: number; tokensOut: number }[];
+  calls: {
+    tenantId: number;
+    callId: string;
+    operation: string;
+    modelId: string;
+    estimated: boolean;
+    tokensIn: number;
+    tokensOut: number;
+  }[];
 }
 
 export interface TopicFacts {

@@ -50,7 +50,7 @@ const statements: Record<keyof Rows, string> = {
           SELECT current_setting('parley.tenant')::integer AS tenant_id, what,
             coalesce(total, 0)::text AS total, coalesce(sum, 0)::text AS sum FROM counted`,
   documents: 'SELECT tenant_id, id, parse_status FROM knowledge_documents WHERE deleted_at IS NULL',
-  calls: 'SELECT tenant_id, estimated, tokens_in, tokens_out FROM usage_calls',
+  calls: 'SELECT tenant_id, call_id, operation, model_id, estimated, tokens_in, tokens_out FROM usage_calls',
 };
 
 type Tasks = Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox' | 'reservations' | 'heldKeys'>;

@@ -72,7 +72,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   const servers = await startServers({ only: meshEngines });
   closers.defer(() => servers.stop());
   if (servers.missing.length > 0) throw new Error(`missing: ${JSON.stringify(servers.missing)}`);
-  const model = await startScriptedModel();
+  const model = await startScriptedModel({ billsApart: true });
   closers.defer(() => model.server.stop());
   const embeddings = await startEmbeddings({ teardown: (stop) => closers.defer(stop) });
   const settings: Environment = {
