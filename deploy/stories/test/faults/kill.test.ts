@@ -1,8 +1,10 @@
 // A mesh of its own at full length: it kills every unit.
 import { setTimeout as delay } from 'node:timers/promises';
+import { identitySchema } from '@parley/identity/schema';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
+import type { ReceivedRequest } from '@parley/testing/model-server';
 import test, { type ExecutionContext } from 'ava';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { callerWithKey } from '../../src/direct-calls.ts';
@@ -52,14 +54,44 @@ async function directCalls({ person, model }: FaultMesh, title: string) {
   };
 }
 
-/** What the model server has billed is spent: exactly where its answer was received, at an estimate where its caller was gone. */
+type Call = Awaited<ReturnType<FaultMesh['rows']>>['calls'][number];
+
+/** Which of the platform's calls of models it is: also what the model server can tell of a request. */
+function kindOf({ operation }: Pick<Call, 'operation'>): string {
+  return operation === 'session' || operation === 'evaluation' ? operation : 'direct';
+}
+
+function kindAsked({ response_format: judges, messages }: ReceivedRequest['body']): string {
+  if (judges) return 'evaluation';
+  return messages[0]?.role === 'system' ? 'session' : 'direct';
+}
+
+/**
+ * Each answer that the model server has billed is one call of the ledger: exactly where it was received, at an estimate where its
+ * caller was gone. The server tells its requests apart by their input tokens.
+ */
 async function assertBilled(t: ExecutionContext, { rows, model }: FaultMesh): Promise<void> {
-  const { calls } = await rows();
-  const tokens = (some: typeof calls) => some.reduce((sum, { tokensOut }) => sum + tokensOut, 0);
-  const { tokensOut } = model.server.billed;
-  t.true(tokens(calls.filter(({ estimated }) => !estimated)) <= tokensOut, 'nothing twice');
-  t.true(tokens(calls) >= tokensOut, 'nothing lost');
-  t.true(calls.length >= model.server.counts.finished, 'each answer has a row');
+  const calls = (await rows()).calls.filter(({ operation }) => operation !== 'embed'); // names embed: the ledger's word
+  const figuresOf = (kind: string, modelId: string, { tokensIn, tokensOut }: Pick<Call, 'tokensIn' | 'tokensOut'>) =>
+    `${kind} by ${modelId}: ${tokensIn} and ${tokensOut}`;
+  const unclaimed = Map.groupBy(
+    model.server.requests.flatMap(({ state, billed, body }) =>
+      state === 'finished' && billed ? [{ kind: kindAsked(body), modelId: body.model, billed }] : [],
+    ),
+    ({ kind, modelId, billed }) => figuresOf(kind, modelId, billed),
+  );
+  const received = calls.filter(({ estimated, tokensIn, tokensOut }) => !estimated && tokensIn + tokensOut > 0);
+  const notBilled = received.filter((call) => !unclaimed.get(figuresOf(kindOf(call), call.modelId, call))?.pop());
+  t.deepEqual(notBilled, [], 'nothing twice');
+
+  const cut = [...unclaimed.values()].flat();
+  for (const kind of ['session', 'evaluation', 'direct']) {
+    const lost = cut.filter((each) => each.kind === kind);
+    const guessed = calls.filter((call) => call.estimated && kindOf(call) === kind);
+    t.true(guessed.length >= lost.length, `nothing lost: ${kind}, ${JSON.stringify(lost)}`);
+    const sum = (figures: { tokensOut: number }[]) => figures.reduce((all, { tokensOut }) => all + tokensOut, 0);
+    t.true(sum(guessed) >= sum(lost.map(({ billed }) => billed)), `at least as much: ${kind}`);
+  }
 }
 
 /** Those of the turns that have ended by now, with what became of them. */
@@ -129,4 +161,84 @@ if (fullLength) {
 
 serverTest(meshEngines, 'a kill -9 of one of each unit at once, among many turns, loses and duplicates nothing', (t) =>
   killAmongTurns(t, ['identity-1', 'agent-1', 'session-1', 'evaluation-1', 'gateway-1'], true),
+);
+
+/** What of the cap is spent and reserved, in 1e-8 USD. */
+async function spendOf({ database }: FaultMesh, tenantId: number) {
+  const months = await database(identitySchema.name).transact<{ spentUsd: string; reservedUsd: string }[]>(
+    tenantId,
+    ({ knex }) => knex('usage_months').select('spentUsd', 'reservedUsd'),
+  );
+  const sum = (amounts: string[]) => amounts.reduce((all, usd) => all + BigInt(usd.replace('.', '')), 0n);
+  return {
+    spent: sum(months.map(({ spentUsd }) => spentUsd)),
+    reserved: sum(months.map(({ reservedUsd }) => reservedUsd)),
+  };
+}
+
+const callsAtOnce = 100;
+/** Twice that many tokens of gpt-4o-mini, at 0.15 and 0.6 USD per million in and out, leave less of the cap than one call may cost. */
+const halfOfCap = { completion_tokens: 8_332_000 };
+
+serverTest(
+  meshEngines,
+  'a kill -9 of agent while a hundred calls stand one below the cap: what it cut is spent at its estimate, once',
+  async (t) => {
+    t.timeout(400_000);
+    const mesh = await shared();
+    const { model } = mesh;
+    const owner = await mesh.person();
+    const { id: tenantId } = await owner.value<{ id: number }>('{ myTenant { id } }');
+    const { generate } = await callerWithKey(owner);
+    const answered = ['One half of the cap', 'The other half of the cap'];
+    for (const text of answered) {
+      model.answer(text, { usage: halfOfCap });
+      t.is((await generate(text, { provider: null })).errors, undefined);
+    }
+    const billed = answered
+      .flatMap((text) => model.requestsFor(text).flatMap((request) => request.billed ?? []))
+      .reduce((sum, { tokensIn, tokensOut }) => sum + BigInt(15 * tokensIn + 60 * tokensOut), 0n);
+    const isFree = async () => (await spendOf(mesh, tenantId)).reserved === 0n;
+    await eventually('both are settled', isFree);
+    t.is((await spendOf(mesh, tenantId)).spent, billed);
+
+    const text = 'Asked a hundred times at once';
+    model.answer(text, { beforeHeaders: createGate() });
+    const calls = Array.from({ length: callsAtOnce }, () => generate(text, { provider: null }));
+    const asked = await eventually('one call is made', () => model.requestsFor(text)[0]);
+    const { reserved } = await spendOf(mesh, tenantId);
+    t.true(reserved > 0n);
+    const isCut = () => asked.state === 'cancelled';
+    // The server cannot tell which of them has asked it.
+    let killed = performance.now();
+    for (const name of ['agent-1', 'agent-2']) {
+      killed = performance.now();
+      const { back } = await mesh.kill(name);
+      const cut = await eventually('its call is cut', isCut, { timeoutMs: 2_000 }).catch(() => false);
+      await back();
+      if (cut) break;
+    }
+    t.true(isCut());
+
+    const answers = await Promise.all(calls);
+    const reasons = answers.map(({ errors }) => errors?.[0]?.extensions).map((given) => given?.reason ?? given?.code);
+    t.true(reasons.includes('SPEND_CAP_REACHED'));
+    // Those that waited in the process that died.
+    const others = reasons.filter((reason) => reason !== 'SPEND_CAP_REACHED');
+    t.log(`${others.length} of ${callsAtOnce} calls were not refused at the cap`);
+    t.true(
+      others.every((reason) => reason?.endsWith('UNAVAILABLE')),
+      JSON.stringify(others),
+    );
+    t.is(model.requestsFor(text).length, 1, 'no call beyond the cap reaches the model');
+
+    await eventually('nothing is reserved', isFree, { timeoutMs: goalMs });
+    t.true(performance.now() - killed < goalMs);
+    t.deepEqual(await spendOf(mesh, tenantId), { spent: billed + reserved, reserved: 0n });
+    const own = (await mesh.rows()).calls.filter((call) => call.tenantId === tenantId && call.tokensIn > 0);
+    t.is(own.length, answered.length + 1);
+    t.is(own.filter(({ estimated }) => estimated).length, 1);
+    t.deepEqual(await mesh.settled(), []);
+    await assertBilled(t, mesh);
+  },
 );
