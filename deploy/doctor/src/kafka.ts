@@ -1,13 +1,13 @@
-import { deadLetterTopic } from '@parley/events/event-bus';
 import { type KafkaConnection, kafkaClient } from '@parley/events/kafka-client';
+import { kafkaRights, noCoordinator } from '@parley/events/kafka-rights';
 import { describeTopics, type TopicState } from '@parley/events/kafka-topics';
-import { deadLetterRetentionMs, type TopicDeclaration } from '@parley/events/topics';
+import type { TopicDeclaration } from '@parley/events/topics';
 import { eventSettings } from '@parley/kernel/shared-settings';
 import { within } from '@parley/kernel/timers';
 import { usesEvents } from '@parley/service/declaration';
-import type { ListedUnit } from '@parley/units';
 import { connectionProblem, hostAndPort, reach, reasonOf, withCauses } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
+import { type KafkaNeeds, kafkaNeeds, rightsOutcomes, topicsWith } from './kafka-needs.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
 const { brokers: named, tls, login } = eventSettings.kafka;
@@ -15,7 +15,7 @@ const settings = [named.name];
 const loginNames = Object.values(login.settings).map(({ name }) => name);
 const retries = 5;
 
-/** Connects to the brokers, and compares the topics of the units with their declarations. */
+/** Connects to the brokers, compares the topics of the units with their declarations, and asks what the units may do. */
 export async function checkKafka(installation: Installation): Promise<Outcome[]> {
   const { env, units, allUnits, patienceMs } = installation;
   const read = units.some(usesEvents) ? usable(env, { named, tls, login }) : undefined;
@@ -28,28 +28,16 @@ export async function checkKafka(installation: Installation): Promise<Outcome[]>
   if (unreached.length === brokers.length) return unreached.map((each) => ({ ...each, level: 'wrong' }));
 
   const reachable = tried.flatMap(({ broker, failure }) => (failure ? [] : [broker]));
-  const admin = kafkaClient({ brokers: reachable, ...connection }, { retries }).admin();
+  const reached = { brokers: reachable, ...connection };
+  const admin = kafkaClient(reached, { retries }).admin();
   try {
-    return [
-      ...unreached,
-      ...clearOutcomes(connection),
-      ...(await within(4 * patienceMs, 'Asking Kafka', clusterOutcomes(admin, topicsOf(units, allUnits), patienceMs))),
-    ];
+    const asked = clusterOutcomes(admin, reached, kafkaNeeds(units, allUnits), patienceMs);
+    return [...unreached, ...clearOutcomes(connection), ...(await within(4 * patienceMs, 'Asking Kafka', asked))];
   } catch (error) {
     return [...unreached, clusterFailure(error, reachable, connection)];
   } finally {
     await admin.disconnect().catch(() => undefined);
   }
-}
-
-/** The topics that the units publish to, and those with the events that they consume. */
-function topicsOf(units: readonly ListedUnit[], allUnits: readonly ListedUnit[]): TopicDeclaration[] {
-  const consumed = new Set(units.flatMap(({ consumes = [] }) => consumes));
-  const published = units.flatMap(({ publishes = [] }) => publishes);
-  const ofOthers = allUnits
-    .flatMap(({ publishes = [] }) => publishes)
-    .filter(({ types }) => types.some((type) => consumed.has(type)));
-  return [...new Map([...published, ...ofOthers].map((topic) => [topic.name, topic])).values()];
 }
 
 async function failureOf(broker: string, patienceMs: number): Promise<unknown> {
@@ -69,30 +57,36 @@ function brokerOutcome(broker: string, error: unknown): Outcome {
 type Reached = Pick<KafkaConnection, 'tls' | 'login'>;
 type Admin = ReturnType<ReturnType<typeof kafkaClient>['admin']>;
 
-async function clusterOutcomes(admin: Admin, topics: TopicDeclaration[], patienceMs: number): Promise<Outcome[]> {
+async function clusterOutcomes(
+  admin: Admin,
+  connection: KafkaConnection,
+  needs: KafkaNeeds,
+  patienceMs: number,
+): Promise<Outcome[]> {
   await admin.connect();
   const { brokers } = await admin.describeCluster();
   const addresses = brokers.map(({ host, port }) => `${host}:${port}`);
   const failures = await Promise.all(addresses.map((address) => failureOf(address, patienceMs)));
   const advertised = addresses.filter((_, n) => failures[n]);
   if (advertised.length > 0) return [advertisedOutcome(advertised)];
-  const wanted = topics.flatMap((topic) => [
-    topic,
-    { name: deadLetterTopic(topic.name), partitions: 1, retentionMs: deadLetterRetentionMs },
-  ]);
-  const states = await describeTopics(
-    admin,
-    wanted.map(({ name }) => name),
-  );
+  const rights = await kafkaRights(connection, {
+    topics: needs.topics.map(({ name }) => name),
+    groups: needs.rights.flatMap(({ on, name }) => (on === 'group' ? [name] : [])),
+  });
+  // Topics that the login may not describe look as if they were not there.
+  const seen = topicsWith('Describe', rights, needs.topics);
+  const states = await describeTopics(admin, seen, topicsWith('DescribeConfigs', rights, seen));
   return [
     ok('kafka.reachable', settings, `${addresses.join(', ')} answer`),
-    ...missingOutcomes(wanted, states),
-    ...wanted.flatMap((topic) => topicOutcomes(topic, states.get(topic.name))),
+    ...rightsOutcomes(rights, needs),
+    ...missingOutcomes(seen, states),
+    ...seen.flatMap((topic) => topicOutcomes(topic, states.get(topic.name))),
   ];
 }
 
 function missingOutcomes(wanted: TopicDeclaration[], states: Map<string, TopicState>): Outcome[] {
   const missing = wanted.map(({ name }) => name).filter((name) => !states.has(name));
+  if (wanted.length === 0) return [];
   if (missing.length === 0) return [ok('kafka.topics', settings, `${wanted.length} topics are there`)];
   const change = 'Run `scripts/topics`, which the Helm chart does by itself when it is installed.';
   return [wrong('kafka.topics', settings, `topics are missing: ${missing.join(', ')}`, change)];
@@ -107,11 +101,11 @@ function topicOutcomes({ name, partitions, retentionMs }: TopicDeclaration, stat
       'Add partitions while the topic is drained: keys move between them. Fewer replicas share the work till then.';
     outcomes.push(warning('kafka.partitions', settings, found, change));
   }
-  if (state.retentionMs !== retentionMs) {
+  if (state.retentionMs !== undefined && state.retentionMs !== retentionMs) {
     const found = `${name} keeps events for ${state.retentionMs} ms, and ${retentionMs} are declared`;
     outcomes.push(warning('kafka.retention', settings, found, 'Run `scripts/topics`, which sets the retention.'));
   }
-  if (state.inSync < state.minInSync) {
+  if (state.minInSync !== undefined && state.inSync < state.minInSync) {
     const found = `${name} has a partition with ${state.inSync} of ${state.replicas} replicas in sync, and min.insync.replicas is ${state.minInSync}`;
     const change =
       'Start the brokers that are down, or lower min.insync.replicas below the replicas: nothing can be published till then.';
@@ -136,6 +130,11 @@ function clusterFailure(error: unknown, brokers: string[], connection: Reached):
   if (withCauses(error).some(({ name }) => name === 'KafkaJSSASLAuthenticationError')) {
     const change = `Correct ${loginNames.join(', ')}, or give that login a password by kafka-configs.`;
     return wrong('kafka.password', [...settings, ...loginNames], `${at} refuses the login: ${reasonOf(error)}`, change);
+  }
+  if (withCauses(error).some(({ name }) => name === noCoordinator)) {
+    const found = 'no broker coordinates the groups of consumers, so no unit receives events';
+    const change = 'See the logs of the brokers: offsets.topic.replication.factor may be more than there are brokers.';
+    return wrong('kafka.groups', settings, found, change);
   }
   const problem = connectionProblem(error, at);
   if (problem?.kind === 'tls') return wrong('kafka.tls', [...settings, tls.name], problem.found, problem.change);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs, { type Admin, type ConfigEntries } from 'kafkajs';
 import { deadLetterTopic } from './event-bus.ts';
 import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 import { deadLetterRetentionMs, type TopicDeclaration } from './topics.ts';
@@ -83,28 +83,45 @@ function creation({ name, partitions, retentionMs, replication }: WantedTopic) {
   };
 }
 
+type Named = Pick<TopicDeclaration, 'name'>;
+
+const namesOf = (topics: readonly Named[]) => topics.map(({ name }) => name);
+
 /** What a topic is on the brokers. */
 export interface TopicState {
   partitions: number;
-  retentionMs: number;
+  /** Undefined where the settings of the topic were not asked for. */
+  retentionMs: number | undefined;
   /** Of the partition that has fewest: copies, and those of them that have all of its events. */
   replicas: number;
   inSync: number;
-  /** How many must be in sync for an event to be accepted. */
-  minInSync: number;
+  /** How many must be in sync for an event to be accepted. Undefined as `retentionMs`. */
+  minInSync: number | undefined;
 }
 
-/** The state of those of the topics that are there. */
-export async function describeTopics(admin: Admin, names: string[]): Promise<Map<string, TopicState>> {
+/**
+ * The state of those of the topics that are there.
+ * @param readable those of which to read the settings, which is a right of its own.
+ */
+export async function describeTopics(
+  admin: Admin,
+  topics: readonly Named[],
+  readable: readonly Named[] = topics,
+): Promise<Map<string, TopicState>> {
   const existing = new Set(await admin.listTopics());
-  const found = names.filter((name) => existing.has(name));
+  const found = namesOf(topics).filter((name) => existing.has(name));
   if (found.length === 0) return new Map();
-  const { topics } = await admin.fetchTopicMetadata({ topics: found });
-  const configs = await configsOf(admin, found);
+  const metadata = await admin.fetchTopicMetadata({ topics: found });
+  const configs = await configsOf(
+    admin,
+    namesOf(readable).filter((name) => existing.has(name)),
+  );
   return new Map(
-    topics.map(({ name, partitions }) => {
-      const valueOf = (config: string) =>
-        Number(configs.get(name)?.find(({ configName }) => configName === config)?.configValue);
+    metadata.topics.map(({ name, partitions }) => {
+      const valueOf = (config: string) => {
+        const entry = configs.get(name)?.find(({ configName }) => configName === config);
+        return entry && Number(entry.configValue);
+      };
       const state = {
         partitions: partitions.length,
         retentionMs: valueOf('retention.ms'),
@@ -118,6 +135,7 @@ export async function describeTopics(admin: Admin, names: string[]): Promise<Map
 }
 
 async function configsOf(admin: Admin, names: string[]) {
+  if (names.length === 0) return new Map<string, ConfigEntries[]>();
   const type = kafkajs.ConfigResourceTypes.TOPIC;
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,

@@ -1,0 +1,197 @@
+import { createRequire } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Kafka } from 'kafkajs';
+import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
+
+/** Bits of the operations in the answers of brokers, by the names that ACLs have. */
+const operations = { Read: 3, Write: 4, Describe: 8, DescribeConfigs: 10 } as const;
+
+export type KafkaRight = keyof typeof operations;
+
+/** What a login may do with each topic and group that was asked about. */
+export interface KafkaRights {
+  topics: Map<string, ReadonlySet<KafkaRight>>;
+  groups: Map<string, ReadonlySet<KafkaRight>>;
+}
+
+/**
+ * Asks the brokers what the login may do, by what they decide themselves (KIP-430), so it holds for any authorizer. Nothing is
+ * written, and topics and groups need not be there. Undefined where the brokers are older than 2.3 and do not tell.
+ * @throws an error of the name `noCoordinator` where no broker takes care of a group for some seconds.
+ *
+ * kafkajs 2.2.4 has the connections for it and not these versions of the requests; the version is pinned, since this uses
+ * private parts of it.
+ */
+export async function kafkaRights(
+  connection: KafkaConnection,
+  { topics, groups }: { topics: string[]; groups: string[] },
+): Promise<KafkaRights | undefined> {
+  const cluster = clusterOf(kafkaClient(connection, { retries: 20 })); // a new cluster makes its topic of groups meanwhile
+  await cluster.connect();
+  try {
+    const broker = await cluster.brokerPool.findConnectedBroker();
+    const isTold = requests.every(({ apiKey, apiVersion }) => (broker.versions[apiKey]?.maxVersion ?? 0) >= apiVersion);
+    if (!isTold) return undefined;
+    const ofGroups = groups.map(async (group) => [group, await rightsOfGroup(cluster, broker, group)] as const);
+    return {
+      topics: new Map(topics.length > 0 ? await broker.connectionPool.send(topicsRequest(topics)) : []),
+      groups: new Map(await Promise.all(ofGroups)),
+    };
+  } finally {
+    await cluster.disconnect();
+  }
+}
+
+/** The coordinator of a group alone tells about it, and only who may describe the group is told which broker that is. */
+async function rightsOfGroup(cluster: Cluster, broker: Broker, groupId: string): Promise<ReadonlySet<KafkaRight>> {
+  try {
+    await broker.findGroupCoordinator({ groupId });
+  } catch (error) {
+    if (error instanceof Error && 'type' in error && error.type === 'GROUP_AUTHORIZATION_FAILED') return new Set();
+    // Any other failure, such as a coordinator that is about to be elected, is tried again by the call below.
+  }
+  const late = AbortSignal.timeout(coordinatorMs);
+  for (;;) {
+    const coordinator = await cluster.findGroupCoordinator({ groupId });
+    const { error, rights } = await coordinator.connectionPool.send(groupRequest(groupId));
+    if (!electing.has(error)) return rights;
+    if (late.aborted) throw Object.assign(new Error(`No broker coordinates ${groupId}`), { name: noCoordinator });
+    await delay(100);
+  }
+}
+
+/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: answers without rights. */
+const electing = new Set([14, 15, 16]);
+const coordinatorMs = 10_000;
+/** The name of kafkajs' own error of this. */
+export const noCoordinator = 'KafkaJSGroupCoordinatorNotFound';
+
+const metadata = { apiKey: 3, apiVersion: 8, apiName: 'Metadata' };
+const describeGroups = { apiKey: 15, apiVersion: 3, apiName: 'DescribeGroups' };
+const requests = [metadata, describeGroups];
+
+function topicsRequest(topics: string[]): ProtocolRequest<[string, ReadonlySet<KafkaRight>][]> {
+  return {
+    request: {
+      ...metadata,
+      encode: async () =>
+        new Encoder()
+          .writeArray(topics)
+          .writeBoolean(false) // creates none
+          .writeBoolean(false) // rights in the cluster
+          .writeBoolean(true), // rights in topics
+    },
+    response: answer((decoder) => {
+      decoder.readInt32(); // throttled for
+      decoder.readArray(skipBroker);
+      decoder.readString(); // cluster
+      decoder.readInt32(); // controller
+      return decoder.readArray(() => {
+        decoder.readInt16(); // an error leaves the rights out, or means that the topic is not there
+        const name = decoder.readString();
+        decoder.readBoolean(); // internal
+        decoder.readArray(skipPartition);
+        return [name, rightsIn(decoder.readInt32())];
+      });
+    }),
+  };
+}
+
+function skipBroker(decoder: Decoder): void {
+  decoder.readInt32(); // id
+  decoder.readString(); // host
+  decoder.readInt32(); // port
+  decoder.readString(); // rack
+}
+
+function skipPartition(decoder: Decoder): void {
+  decoder.readInt16(); // error
+  for (let field = 0; field < 3; field += 1) decoder.readInt32(); // partition, leader, its epoch
+  for (let list = 0; list < 3; list += 1) decoder.readArray(() => decoder.readInt32()); // replicas, in sync, offline
+}
+
+function groupRequest(groupId: string): ProtocolRequest<{ error: number; rights: ReadonlySet<KafkaRight> }> {
+  return {
+    request: { ...describeGroups, encode: async () => new Encoder().writeArray([groupId]).writeBoolean(true) },
+    response: answer((decoder) => {
+      decoder.readInt32(); // throttled for
+      const [group] = decoder.readArray(() => {
+        const error = decoder.readInt16();
+        for (let field = 0; field < 4; field += 1) decoder.readString(); // group, state, kind and name of its protocol
+        decoder.readArray(skipMember);
+        return { error, rights: rightsIn(decoder.readInt32()) };
+      });
+      if (!group) throw new Error(`No answer about the group ${groupId}`);
+      return group;
+    }),
+  };
+}
+
+function skipMember(decoder: Decoder): void {
+  for (let field = 0; field < 3; field += 1) decoder.readString(); // member, client, its host
+  decoder.readBytes(); // topics
+  decoder.readBytes(); // partitions
+}
+
+/** The lowest integer stands for an answer without rights. */
+function rightsIn(bits: number): ReadonlySet<KafkaRight> {
+  const told = bits === -(2 ** 31) ? 0 : bits;
+  return new Set(
+    (Object.keys(operations) as KafkaRight[]).filter((right) => Math.floor(told / 2 ** operations[right]) % 2 === 1),
+  );
+}
+
+const require = createRequire(import.meta.url);
+const Encoder: new () => Encoder = require('kafkajs/src/protocol/encoder');
+const Decoder: new (data: Buffer) => Decoder = require('kafkajs/src/protocol/decoder');
+
+function answer<T>(read: (decoder: Decoder) => T): ProtocolRequest<T>['response'] {
+  return {
+    decode: async (data) => ({ read: read(new Decoder(data)), clientSideThrottleTime: 0 }),
+    parse: async ({ read }) => read,
+  };
+}
+
+/** What is used of a client's connections to all brokers. */
+function clusterOf(client: Kafka): Cluster {
+  const symbols = Object.getOwnPropertySymbols(client);
+  const name = symbols.find(({ description }) => description === 'private:Kafka:createCluster');
+  const create = name && (client as unknown as Record<symbol, (options: object) => Cluster>)[name];
+  if (!create) throw new Error('This kafkajs is another version than 2.2.4');
+  return create({});
+}
+
+interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  brokerPool: { findConnectedBroker(): Promise<Broker> };
+  findGroupCoordinator(group: { groupId: string }): Promise<Broker>;
+}
+
+interface Broker {
+  versions: Record<number, { maxVersion: number } | undefined>;
+  connectionPool: { send<T>(request: ProtocolRequest<T>): Promise<T> };
+  findGroupCoordinator(group: { groupId: string }): Promise<unknown>;
+}
+
+interface ProtocolRequest<T> {
+  request: { apiKey: number; apiVersion: number; apiName: string; encode: () => Promise<Encoder> };
+  response: {
+    decode: (data: Buffer) => Promise<{ read: T; clientSideThrottleTime: number }>;
+    parse: (decoded: { read: T }) => Promise<T>;
+  };
+}
+
+interface Encoder {
+  writeArray(texts: string[]): this;
+  writeBoolean(value: boolean): this;
+}
+
+interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readBoolean(): boolean;
+  readString(): string;
+  readBytes(): Buffer;
+  readArray<T>(read: (decoder: Decoder) => T): T[];
+}
