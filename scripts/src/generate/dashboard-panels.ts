@@ -31,6 +31,8 @@ const meanOf = (metric: string, by: string, labels = here) =>
 const graph = 'parley_graph_duration_seconds';
 const rpc = 'parley_rpc_duration_seconds';
 const model = 'gen_ai_client_operation_duration_seconds';
+/** `other` are models of chats as well as of embeddings. */
+const asked = 'gen_ai_operation_name, gen_ai_request_model';
 const atGateway = `${here}, unit="gateway"`;
 
 const spendOfMonth = {
@@ -162,8 +164,8 @@ export const dashboards: Record<string, Dashboard> = {
         title: 'Calls of models that fail',
         unit: 'reqps',
         queries: {
-          [`sum by (gen_ai_request_model, error_type) (${rate(`${model}_count`, `${here}, error_type!=""`)})`]:
-            '{{gen_ai_request_model}} {{error_type}}',
+          [`sum by (${asked}, error_type) (${rate(`${model}_count`, `${here}, error_type!=""`)})`]:
+            '{{gen_ai_operation_name}} {{gen_ai_request_model}} {{error_type}}',
         },
         description: 'By what the provider did. Fallbacks answer where there are any.',
       },
@@ -306,7 +308,7 @@ export const dashboards: Record<string, Dashboard> = {
       {
         title: 'Time of calls of models',
         unit: 's',
-        queries: { [meanOf(model, 'gen_ai_request_model')]: '{{gen_ai_request_model}}' },
+        queries: { [meanOf(model, asked)]: '{{gen_ai_operation_name}} {{gen_ai_request_model}}' },
         description: 'The mean.',
       },
       {
@@ -383,8 +385,8 @@ export const dashboards: Record<string, Dashboard> = {
         title: 'Tokens of a call',
         unit: 'short',
         queries: {
-          [meanOf('gen_ai_client_token_usage', 'gen_ai_request_model, gen_ai_token_type')]:
-            '{{gen_ai_request_model}} {{gen_ai_token_type}}',
+          [meanOf('gen_ai_client_token_usage', `${asked}, gen_ai_token_type`)]:
+            '{{gen_ai_operation_name}} {{gen_ai_request_model}} {{gen_ai_token_type}}',
         },
         description: 'The mean, as providers count them.',
       },
@@ -392,8 +394,8 @@ export const dashboards: Record<string, Dashboard> = {
         title: 'Tokens in a second',
         unit: 'short',
         queries: {
-          [`sum by (gen_ai_request_model, gen_ai_token_type) (${rate('gen_ai_client_token_usage_sum')})`]:
-            '{{gen_ai_request_model}} {{gen_ai_token_type}}',
+          [`sum by (${asked}, gen_ai_token_type) (${rate('gen_ai_client_token_usage_sum')})`]:
+            '{{gen_ai_operation_name}} {{gen_ai_request_model}} {{gen_ai_token_type}}',
         },
         description: 'By model.',
       },

@@ -70,6 +70,23 @@ chartTest('scalers read labels and values that units export', async (t) => {
   );
 });
 
+/** The units call models for different ends, and each names those that are not the operator's `other`. */
+test('what dashboards show by model of several units is shown by who was asked or for what, too', (t) => {
+  const byModelAlone = dashboards.flatMap((file) => {
+    const { panels }: Shown = JSON.parse(readFileSync(join(chart, file), 'utf8'));
+    return panels
+      .flatMap((panel) => panel.targets)
+      .map(({ expr }) => expr)
+      .filter((expr) => {
+        const { labels } = queryLabels(expr, exported);
+        const units = namesIn(expr, /\b(\w+)\{/gu).flatMap((metric) => [...(exported.labelsOf(metric)?.keys() ?? [])]);
+        const tells = ['gen_ai_provider_name', 'gen_ai_operation_name'].some((label) => labels?.has(label));
+        return labels?.has('gen_ai_request_model') && new Set(units).size > 1 && !tells;
+      });
+  });
+  t.deepEqual(byModelAlone, []);
+});
+
 const found: [what: string, query: string, named: string[], problem: RegExp][] = [
   ['a metric of no unit', 'sum(parley_redy)', [], /no unit exports parley_redy/u],
   ['a label of a matcher', 'parley_ready{uint="agent"}', [], /parley_ready has no label uint/u],
