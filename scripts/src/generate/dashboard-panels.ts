@@ -164,7 +164,7 @@ export const dashboards: Record<string, Dashboard> = {
         title: 'Calls of models that fail',
         unit: 'reqps',
         queries: {
-          [`sum by (${asked}, error_type) (${rate(`${model}_count`, `${here}, error_type!=""`)})`]:
+          [`sum by (${asked}, error_type) (${rate(`${model}_count`, `${here}, error_type!~"|cancelled"`)})`]:
             '{{gen_ai_operation_name}} {{gen_ai_request_model}} {{error_type}}',
         },
         description: 'By what the provider did. Fallbacks answer where there are any.',

@@ -87,6 +87,16 @@ test('what dashboards show by model of several units is shown by who was asked o
   t.deepEqual(byModelAlone, []);
 });
 
+test('calls of models that a caller has left are not shown as failures', (t) => {
+  const queries = dashboards.flatMap((file) => {
+    const { panels }: Shown = JSON.parse(readFileSync(join(chart, file), 'utf8'));
+    return panels.flatMap((panel) => panel.targets.map(({ expr }) => expr));
+  });
+  const ofFailures = queries.filter((query) => /error_type[!=]/u.test(query));
+  t.true(ofFailures.length > 0);
+  for (const query of ofFailures) t.true(query.includes('error_type!~"|cancelled"'), query);
+});
+
 const found: [what: string, query: string, named: string[], problem: RegExp][] = [
   ['a metric of no unit', 'sum(parley_redy)', [], /no unit exports parley_redy/u],
   ['a label of a matcher', 'parley_ready{uint="agent"}', [], /parley_ready has no label uint/u],
