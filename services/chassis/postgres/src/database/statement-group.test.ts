@@ -1,21 +1,51 @@
-import test from 'ava';
-import type { RawClient } from './opening-client.ts';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { listen } from '@parley/kernel/listen';
+import test, { type ExecutionContext } from 'ava';
 import { openPool } from './pool.ts';
-import { statementGroup } from './statement-group.ts';
+import { groupTransaction } from './statement-group.ts';
 
-test('a connection whose server does not answer in time is closed at once', async (t) => {
-  const pool = openPool({ url: 'postgres://nobody@127.0.0.1:1/none', poolSize: 1, statementTimeoutMs: 1_000 });
-  let isClosed = false;
-  const silent = {
-    connection: { stream: { destroy: () => (isClosed = true) } },
-    query: (_sent: unknown, done: (error: Error) => void) => done(new Error('Query read timeout')),
-  } as unknown as RawClient;
-  const group = statementGroup(pool, silent, { text: 'SELECT $1', values: ['a'] });
-  const asked = t.throwsAsync(Promise.resolve(group.knex.raw('SELECT ?', [1])), { message: /Query read timeout/u });
-  await group.begun;
+/** A PostgreSQL that accepts a login and answers no statement. */
+async function silentDatabase(t: ExecutionContext) {
+  const connected = Promise.withResolvers<Socket>();
+  const server = createServer((socket) => {
+    const loggedIn = Buffer.from([...message('R', [0, 0, 0, 0]), ...message('Z', [...Buffer.from('I')])]);
+    socket.once('data', () => socket.write(loggedIn)).on('error', () => undefined);
+    connected.resolve(socket);
+  });
+  const address = await listen(server);
+  t.teardown(() => void server.close());
+  return { url: `postgres://nobody@${address}/none`, connected: connected.promise };
+}
+
+function message(type: string, body: number[]): number[] {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length + 4);
+  return [...Buffer.from(type), ...length, ...body];
+}
+
+test('a group that is not answered in time closes its connection, and its error names the statement', async (t) => {
+  const { url, connected } = await silentDatabase(t);
+  const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 200 });
+  const isClosed = connected.then((socket) => once(socket.resume(), 'close'));
   const failures: string[] = [];
-  await t.throwsAsync(group.send(({ message }) => failures.push(message)));
-  await asked;
-  t.is(failures.length, 1);
-  t.true(isClosed);
+  const failed = ({ message }: Error) => void failures.push(message);
+  const opening = { text: 'SELECT set_config($1)', values: ['a'] };
+  const asked = groupTransaction(pool, { opening, atOnce: 'one', failed }, async (knex) => knex.raw('SELECT ?', [1]));
+  await t.throwsAsync(asked, { message: 'SELECT $1 - Query read timeout' });
+  t.deepEqual(failures, ['SELECT $1 - Query read timeout']);
+  await isClosed;
+  t.pass('nobody waits for the end of a statement that the server may run for ever');
+  await pool.destroy();
+});
+
+test('where one of several statements is not answered in time, the error names them all', async (t) => {
+  const { url } = await silentDatabase(t);
+  const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 200 });
+  const opening = { text: 'SELECT set_config($1)', values: ['a'] };
+  const asked = groupTransaction(pool, { opening, atOnce: 'all', failed: () => undefined }, (knex) =>
+    Promise.all([knex.raw('SELECT ?', [1]), knex.raw('SELECT ? + 1', [1])]),
+  );
+  await t.throwsAsync(asked, { message: 'SELECT $1; SELECT $1 + 1 - Query read timeout' });
+  await pool.destroy();
 });

@@ -124,8 +124,13 @@ export function statementGroup(
         if (sent.prepares || !isDatabaseError(error)) client.forgetPrepared(connection);
         // The server still runs the statement, and may for ever: nobody waits for the end of that.
         if (isQueryTimeout(error as Error)) connection.connection.stream.destroy();
-        const failing = configs[sent.executed]; // none where all were executed, and not committed
-        if (failing) Object.assign(error as Error, { message: `${failing.text} - ${(error as Error).message}` });
+        const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // none where all were executed, and not committed
+        // Without an answer it is not known which one: the server sends what it has to say of all at their end.
+        const suspects = isDatabaseError(error) ? [failing] : configs.slice(1);
+        const texts = suspects.flatMap((config) => config?.text ?? []);
+        Object.assign(error as Error, {
+          message: [texts.join('; '), (error as Error).message].filter(Boolean).join(' - '),
+        });
         failed(error as Error, failing?.name);
         for (const { reject } of made) reject(error);
         throw error;
