@@ -468,6 +468,31 @@ test('a re-sync does not bring back chunks of a text that was replaced meanwhile
   t.is(await app.count('knowledge_chunks'), 2);
 });
 
+for (const [what, change] of [
+  ['a re-sync', (app, id) => app.resyncKnowledgeDocument(me, id, never)],
+  ['another text', (app, id) => app.updateKnowledgeDocumentText(me, { id, text: textOf(5, 'plums') }, never)],
+] as [string, (app: KnowledgeApp, id: number) => Promise<boolean>][]) {
+  test(`a text replaces what ${what} has stored since it was read, and releases what that counts`, async (t) => {
+    const app = await knowledgeApp(t);
+    const base = await app.base();
+    const id = await app.document(base, textOf(3, 'apples'));
+    app.embedder.before = async () => {
+      app.embedder.before = () => undefined;
+      t.true(await change(app, id));
+    };
+    const text = textOf(2, 'pears');
+    t.true(await app.updateKnowledgeDocumentText(me, { id, text }, never));
+    t.is(await textOfDocument(app, id), text);
+    const searched = await app.searched(base);
+    t.is(searched.length, 2);
+    t.true(searched.every((content) => content.includes('pears')));
+    t.like(await app.usage(), { chunks: 2, storedBytes: Buffer.byteLength(text) });
+    await app.sweep();
+    t.is(await app.count('knowledge_chunks'), 2);
+    t.is(await app.count('unsearched_generations'), 0);
+  });
+}
+
 test('a search while a document is re-synced and changed finds one whole generation, never none or two', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
