@@ -66,6 +66,47 @@ test('what is no heading is none', (t) => {
   }
 });
 
+test('a line that is underlined is a heading of the first or second level, in one chunk with its underline', (t) => {
+  const text = `Shop\n=====\n\nReturns\n  -------\n${prose(30)}\n\n### Fees\n1. Gifts\n==\n${prose(50, 100)}\n\nEnd\n---\nLast.`;
+  const chunks = chunksOf(text);
+  t.deepEqual(
+    chunks.map(({ heading }) => heading),
+    ['Shop > Returns', '1. Gifts', '1. Gifts > End'],
+  );
+  t.deepEqual(
+    chunks.map(({ content }) => content),
+    [
+      `Shop\n=====\n\nReturns\n  -------\n\n${prose(30)}`,
+      `### Fees\n\n1. Gifts\n==\n\n${prose(50, 100)}`,
+      'End\n---\n\nLast.',
+    ],
+  );
+});
+
+test('what is underlined and no heading is none', (t) => {
+  for (const text of [
+    'one\ntwo\n---',
+    '---\ntitle: front matter\n---',
+    '- a point\n---',
+    '2. a point\n---',
+    '> a quote\n---',
+    '    code\n===',
+    '***\n---',
+    'Regards\n-- \nAda',
+    'a\n=\nb',
+    'a\n\n---',
+    'a\n--- b',
+    'a\n=-=',
+    'a\n    ---',
+    'a\n\\---',
+    '```\n\ncode\n---\n```\ntext',
+    '| a |\n---',
+    `${'word '.repeat(50)}\n---`,
+  ]) {
+    t.is(chunksOf(`${text}\n\n${prose(100)}`).at(-1)?.heading, '', text);
+  }
+});
+
 const row = (n: number) => `| ${n} | ${'value '.repeat(10)}| ${n * 2} |`;
 
 test('a table keeps its header row in each of its chunks, and no row is cut or repeated', (t) => {
@@ -170,6 +211,8 @@ const hostile: Record<string, string> = {
     '',
   ),
   'an endless heading': `# ${'x'.repeat(million)}`,
+  'millions of underlined headings': 'title\n-----\n'.repeat(million / 12),
+  'an endless underline': `a\n${'='.repeat(million)}`,
   'signs of sentences': '. '.repeat(million / 2),
   'rows of pipes': '|\n'.repeat(million / 2),
   'delimiters of tables': '|-|\n'.repeat(million / 4),

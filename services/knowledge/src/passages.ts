@@ -26,7 +26,7 @@ const maxHeaderLength = 1_200;
 const maxTitleLength = 200;
 const lookLength = 2_000;
 
-/** Of Markdown and plain text: `#` headings, paragraphs, pipe tables, rows of separated values. Fenced code has no headings and tables. */
+/** Of Markdown and plain text: headings with `#` or underlined, paragraphs, pipe tables, rows of separated values. Fenced code has no headings and tables. */
 export function* passages(text: string, maxTokens: number): Generator<Passage> {
   const titles: string[] = [];
   let heading = '';
@@ -55,14 +55,19 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
     if (isFence) isInFence = !isInFence;
     const isCode = isFence || isInFence;
 
-    const title = isCode ? undefined : titleOf(line.text);
+    const isFirst = strength >= strengths.paragraph;
+    const underlined = isFirst && !isCode ? underlinedTitle(line.text, next?.text ?? '') : undefined;
+    const title = isCode ? undefined : (titleOf(line.text) ?? underlined);
     if (title) {
       titles.length = Math.min(titles.length, title.level - 1);
       titles[title.level - 1] = title.text;
       heading = titles.filter(Boolean).join(' > ');
       table = undefined;
       strength = strengths.heading;
-      yield* passagesOf(line, { isHeading: true });
+      // One passage, so that it is not cut between the two.
+      const whole = title === underlined ? { ...line, text: `${line.text}\n${next?.text}` } : line;
+      yield* passagesOf(whole, { isHeading: true });
+      if (whole !== line) lines.next();
       strength = strengths.paragraph;
     } else if (table && !isCode) {
       yield* passagesOf(line, { table }, maxTokens - estimateTokens(table.header));
@@ -79,12 +84,35 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
   }
 }
 
-function titleOf(line: string): { level: number; text: string } | undefined {
+interface Title {
+  level: number;
+  text: string;
+}
+
+function titleOf(line: string): Title | undefined {
   const found = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/u.exec(line.slice(0, lookLength));
   const [, marks, title] = found ?? [];
   if (!marks || !title) return undefined;
   return { level: marks.length, text: cutTo(title.replace(/[ \t]#+$/u, ''), maxTitleLength).trim() };
 }
+
+/**
+ * Of a line that the one below underlines. Narrower than Markdown, since plain text has `--` above a signature and lines below paragraphs:
+ * a short line, and two `=` or three `-` at least.
+ */
+function underlinedTitle(line: string, below: string): Title | undefined {
+  if (line.length > maxTitleLength || below.length > lookLength) return undefined;
+  const [, marks] = /^ {0,3}(={2,}|-{3,})$/u.exec(below) ?? [];
+  if (!marks || !/[\p{L}\p{N}]/u.test(line)) return undefined;
+  const level = marks.startsWith('=') ? 1 : 2;
+  const other = level === 1 ? notUnderlined : notUnderlinedByDashes;
+  return other.test(line) ? undefined : { level, text: line.trim() };
+}
+
+/** Code, quotes, points of lists and rows of tables. */
+const notUnderlined = /^(?: {4}| {0,3}(?:\t|[>|]|[-*+][ \t]))/u;
+/** Below a numbered point they part it from what follows. */
+const notUnderlinedByDashes = new RegExp(`${notUnderlined.source}|^ {0,3}\\d+[.)][ \\t]`, 'u');
 
 /** The table that a line is the header of: a pipe table, or rows with the same number of separators. */
 function tableFrom(line: Line, next: Line | undefined, afterNext: Line | undefined): Table | undefined {
