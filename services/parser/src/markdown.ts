@@ -79,7 +79,7 @@ export function oneLine(text: string): string {
   return lines.filter((line) => line !== '').join(' ');
 }
 
-/** A paragraph that no reader of Markdown takes for a heading or a row of a table. */
+/** A paragraph of which nobody takes a line for a heading, the underline of one, or a row of a table. */
 export function plainText(text: string): string {
-  return text.replaceAll(/^([ \t]{0,3})(#{1,6}(?=[ \t]|$)|\|)/gmu, '$1\\$2');
+  return text.replaceAll(/^([ \t]{0,3})(#{1,6}(?=[ \t]|$)|\||(?:={2,}|-{3,})[ \t]*$)/gmu, '$1\\$2');
 }

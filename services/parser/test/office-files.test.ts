@@ -23,6 +23,7 @@ test('headings, lists and tables of a Word document are kept', async (t) => {
     headingOf(1, 'Guide'),
     paragraph('First.\u00a0Then # more'),
     paragraph('# no heading'),
+    `<w:p><w:r>${['nor this', '---', '== a', ' =='].map((line) => `<w:t>${line}</w:t>`).join('<w:br/>')}</w:r></w:p>`,
     headingOf(2, 'Steps'),
     listItem('one', { list: 2 }),
     listItem('two', { list: 2 }),
@@ -37,7 +38,7 @@ test('headings, lists and tables of a Word document are kept', async (t) => {
   ].join('');
   t.is(
     await textOf('docx', makeDocx(body)),
-    `# Guide\n\nFirst.\u00a0Then # more\n\n\\# no heading\n\n## Steps\n\n1. one\n2. two\n  - inner\n3. three\n- a point\n\n` +
+    `# Guide\n\nFirst.\u00a0Then # more\n\n\\# no heading\n\nnor this\n\\---\n== a\n \\==\n\n## Steps\n\n1. one\n2. two\n  - inner\n3. three\n- a point\n\n` +
       `| Key | Value |\n| --- | --- |\n| a\\|b | x y |\n\nEnd 日本語 العربية\n\n`,
   );
 });

@@ -26,6 +26,11 @@ test('the text of a PDF keeps its pages, with headings, paragraphs and lists', a
   );
 });
 
+test('lines of signs in a PDF are none of Markdown', async (t) => {
+  const lines = ['# one', '| two', 'three', '-----', 'four', '=='].map((text) => ({ text }));
+  t.is(await textOf('pdf', makePdf([lines])), '\\# one\n\\| two\nthree\n\\-----\nfour\n\\==\n\n');
+});
+
 test('a PDF in many scripts is read', async (t) => {
   const words = ['Ελληνικά', 'Кириллица', '日本語の文章', '한국어', 'हिन्दी', 'ไทย', 'Türkçe ğ', '👍 astral'];
   const text = await textOf('pdf', makePdf([words.map((word) => ({ text: word }))]));
