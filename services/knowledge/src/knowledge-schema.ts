@@ -5,6 +5,7 @@ import { retrieval } from './migrations/003-retrieval.ts';
 import { uploads } from './migrations/004-uploads.ts';
 import { chunksByTenant } from './migrations/005-chunks-by-tenant.ts';
 import { deletedTexts } from './migrations/006-deleted-texts.ts';
+import { wordsBetweenSigns } from './migrations/007-words-between-signs.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -19,5 +20,5 @@ export const knowledgeSchema: SchemaDeclaration = {
     knowledge_base_models: 'internal',
     knowledge_model_in_use: 'internal',
   },
-  migrations: [knowledge, unsearchedGenerations, retrieval, uploads, chunksByTenant, deletedTexts],
+  migrations: [knowledge, unsearchedGenerations, retrieval, uploads, chunksByTenant, deletedTexts, wordsBetweenSigns],
 };

@@ -54,4 +54,28 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await database.migrate();
     t.deepEqual(await textsOf(database), ['text', '', 'text']);
   });
+
+  test('chunks that are stored when words between signs are not found yet are not written again, new ones have them', async (t) => {
+    const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '007-words-between-signs');
+    const earlier = await testSchema(t, { ...knowledgeSchema, migrations: knowledgeSchema.migrations.slice(0, at) });
+    const stored = storedChunks(earlier, 1);
+    const base = await stored.base();
+    await stored.document(base, ['before <tag>']);
+    const chunks = (of: typeof earlier) =>
+      of.transact(1, ({ knex }) =>
+        rowsBy(knex)(
+          'SELECT cast(search AS text) AS search, cast(xmin AS text) AS written FROM knowledge_chunks ORDER BY id',
+          {},
+        ),
+      );
+    const [before] = await chunks(earlier);
+
+    const database = await replicaOf(t, earlier, knowledgeSchema);
+    await database.migrate();
+    t.deepEqual(await chunks(database), [before]);
+    await stored.document(base, ['after <tag>']);
+    t.like((await chunks(database))[1], { search: "'after':1 'tag':2" }, 'also where the version before stores them');
+    await database.transact(1, ({ knex }) => knex('knowledge_chunks').update({ heading: 'On' }));
+    t.like(await chunks(database), [{ search: "'before':2 'on':1 'tag':3" }, { search: "'after':2 'on':1 'tag':3" }]);
+  });
 });

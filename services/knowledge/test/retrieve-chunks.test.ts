@@ -1,7 +1,9 @@
+import { rowsBy } from '@parley/postgres/database/rows';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import { operation } from '../src/embeddings/metered-embedder.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { searchTerms } from '../src/search-terms.ts';
 import { textOf } from './knowledge-app.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
@@ -179,6 +181,31 @@ onEveryDatabase(({ test, testSchema }) => {
       }
     });
   }
+
+  test('words between signs are found, whatever PostgreSQL takes these for', async (t) => {
+    const database = await testSchema(t, knowledgeSchema);
+    const mine = storedChunks(database, 1);
+    const texts = {
+      string: 'It returns a List<String> then',
+      config: 'Edit the <config> element',
+      otter: 'if dogs <cats and otters> cows',
+      wide: '<div class="wide">',
+      value: 'pass &value; here',
+      home: 'name~home',
+      part: '-_./@:+#part',
+    };
+    await mine.document(await mine.base(), Object.values(texts));
+    for (const [word, text] of Object.entries(texts)) {
+      const [term = ''] = searchTerms(word);
+      const found = await database.read(1, ({ knex }) =>
+        rowsBy(knex)<{ content: string }>(
+          'SELECT content FROM knowledge_chunks WHERE tenant_id = 1 AND search @@ cast(:term AS tsquery)',
+          { term },
+        ),
+      );
+      t.deepEqual(found, [{ content: text }], word);
+    }
+  });
 
   test('topK is 5 where it is not given, and 1 to 20; a query is 1 to 10,000 characters and not blank', async (t) => {
     const database = await testSchema(t, knowledgeSchema);
