@@ -14,6 +14,8 @@ interface Answer {
   keys: string[];
 }
 
+type RetrievalMode = 'COSINE' | 'HYBRID';
+
 const topK = 20;
 const exactly = 2 ** 31 - 2;
 const byIndex = 1;
@@ -21,7 +23,10 @@ const { exactLimit } = readSettings({}, { exactLimit: knowledgeSettings.exactLim
 /** By so many questions the index is read into memory, all of that which is read often. */
 const warmUpQuestions = 200;
 
-/** The time of a whole search by all chunks and by the index, and how many of the best chunks the index finds. */
+/**
+ * The time of a whole search by all chunks and by the index, how many of the best chunks the index finds, and of prose what it takes to look
+ * at the words too.
+ */
 export async function baseFigures(
   database: Database,
   base: Base,
@@ -31,19 +36,30 @@ export async function baseFigures(
   const search = await searcher(database, base);
   const count = short ? 2 : chunks > 100_000 ? 50 : 100;
   const question = (number: number) => textsOf(base, (number * 37) % documentsOf(base), 1 + number)();
-  const ask = (from: number, many: number, limit: number) => oneByOne(many, (n) => search(question(from + n), limit));
+  const ask = (from: number, many: number, limit: number, mode: RetrievalMode = 'COSINE') =>
+    oneByOne(many, (n) => search(question(from + n), limit, mode));
   const asRounds = (limit: number) => oneByOne(rounds, (round) => ask(round * count, count, limit));
   const name = `${chunks} chunks ${title}`;
   const figures: Figure[] = [];
   const times = (how: string, answers: Answer[][], goal: { goal?: number }) => {
-    const at = (q: number) =>
-      medianOf(answers, (round) =>
-        quantile(
-          round.map(({ ms }) => ms),
-          q,
-        ),
-      );
+    const at = (q: number) => medianOf(answers, (round) => msAt(round, q));
     figures.push(figure(`${name}, ${how}, p50`, at(0.5), 'ms', goal), figure(`${name}, ${how}, p99`, at(0.99), 'ms'));
+  };
+  /** As the service searches a base of this size, beside the same questions without their words. */
+  const byWords = async (how: string, limit: number) => {
+    if (!base.isProse) return;
+    await ask(rounds * count, count, limit, 'HYBRID');
+    const pairs = await oneByOne(rounds, async (round) => ({
+      cosine: await ask(round * count, count, limit),
+      hybrid: await ask(round * count, count, limit, 'HYBRID'),
+    }));
+    const ratio = medianOf(pairs, ({ cosine, hybrid }) => msAt(hybrid, 0.5) / msAt(cosine, 0.5));
+    times(
+      `${how}, HYBRID`,
+      pairs.map(({ hybrid }) => hybrid),
+      {},
+    );
+    figures.push(figure(`${name}, ${how}, HYBRID over COSINE, p50`, ratio, '×'));
   };
 
   // The service compares all chunks of a small base. Of a large one that is the truth for the index, and takes long.
@@ -51,11 +67,13 @@ export async function baseFigures(
   if (isSmall) await ask(rounds * count, count, exactly);
   const exact = isSmall ? await asRounds(exactly) : [await ask(0, count, exactly)];
   times('exact', exact, isSmall ? goalOf(chunks) : {});
+  if (isSmall) await byWords('exact', exactly);
   // Few among many are not found by the index in sensible time, and never asked of it.
   if (isSmall && !isAlone) return figures;
   await ask(rounds * count, short ? count : warmUpQuestions, byIndex);
   const indexed = await asRounds(byIndex);
   times('by the index', indexed, isSmall ? {} : goalOf(chunks));
+  if (!isSmall) await byWords('by the index', byIndex);
   const recalls = exact.flat().map(({ keys }, at) => {
     const found = new Set(indexed.flat()[at]?.keys);
     return keys.filter((key) => found.has(key)).length / keys.length;
@@ -63,6 +81,13 @@ export async function baseFigures(
   const recall = recalls.reduce((sum, each) => sum + each, 0) / recalls.length;
   const atLeast = chunks > 10_000 ? 0.95 : 0.98;
   return [...figures, figure(`${name}, recall@${topK} of the index`, recall, '×', { atLeast })];
+}
+
+function msAt(answers: Answer[], q: number): number {
+  return quantile(
+    answers.map(({ ms }) => ms),
+    q,
+  );
 }
 
 function goalOf(chunks: number): { goal: number } {
@@ -78,13 +103,14 @@ async function searcher(database: Database, base: Base) {
   const { signal } = new AbortController();
   const turns = workTurns();
 
-  return async ({ content, vector }: StoredText, limit: number): Promise<Answer> => {
+  return async ({ content, vector }: StoredText, limit: number, mode: RetrievalMode): Promise<Answer> => {
     const embedder = {
       model: offlineEmbeddingModel,
       embed: async () => ({ vectors: [vector], tokensIn: 1, costUsdE8: 0n }),
     };
     const begunAt = performance.now();
-    const asked = { knowledgeBaseId, query: content, topK };
+    // Of prose the first sentence, as long as what people ask.
+    const asked = { knowledgeBaseId, query: content.slice(0, content.indexOf('.') + 1) || content, topK, mode };
     const found = await retrieveChunks({ database, embedder, exactLimit: limit, turns }, caller, asked, signal);
     const ms = performance.now() - begunAt;
     return { ms, keys: found.map(({ documentId, chunkIndex }) => `${documentId} ${chunkIndex}`) };

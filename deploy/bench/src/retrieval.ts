@@ -25,12 +25,16 @@ const changed = (chunks: number): Sizes => ({ chunks, isChanged: true });
 const few = changed(10_000);
 const many = changed(100_000);
 const several = [few, changed(20_000), changed(50_000), many];
-const short: Stage[] = [{ schema: 'knowledge_short', title: 'alone', bases: [changed(300)] }];
+const short: Stage[] = [
+  { schema: 'knowledge_short', title: 'alone', bases: [changed(300)] },
+  { schema: 'knowledge_short_prose', title: 'of prose', bases: [{ ...changed(300), isProse: true }] },
+];
 
 function stagesOf({ largest, others }: BenchOptions): Stage[] {
   const stages: Stage[] = [
     { schema: 'knowledge_few', title: 'alone', bases: [few] },
     { schema: 'knowledge_prose', title: 'of prose', bases: [{ ...few, isProse: true }] },
+    { schema: 'knowledge_much_prose', title: 'of prose', bases: [{ ...many, isProse: true }] },
     { schema: 'knowledge_many', title: 'alone', bases: [many] },
     others
       ? {
