@@ -16,6 +16,7 @@ const entry = z.looseObject({
   output_cost_per_token: cost,
   output_cost_per_reasoning_token: cost,
   cache_read_input_token_cost: cost,
+  cache_creation_input_token_cost: cost,
   max_input_tokens: tokens,
   max_output_tokens: tokens,
   max_tokens: tokens,
@@ -50,8 +51,10 @@ function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | u
   if (input === undefined || output === undefined || !modes.includes(given['mode'])) return undefined;
   // Thoughts are part of a provider's output tokens: at the dearer price of both, no call costs more than is counted.
   const dearestOutput = Math.max(output, given.output_cost_per_reasoning_token ?? 0);
+  const { cache_creation_input_token_cost: written = 0 } = given;
   return {
-    inputUsdE18: usdE18(input),
+    // The others write to their cache only where a call asks them to.
+    inputUsdE18: usdE18(cachesByItself.includes(given['litellm_provider']) ? Math.max(input, written) : input),
     cachedInputUsdE18: usdE18(given.cache_read_input_token_cost ?? input),
     outputUsdE18: usdE18(dearestOutput),
     costsMore: costsMore(modelId, given),
@@ -60,6 +63,8 @@ function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | u
     vision: given.supports_vision ?? false,
   };
 }
+
+const cachesByItself: unknown[] = ['openai', 'azure'];
 
 /** Costs of a call that no count of tokens shows. Costs of sound and of images that are asked for are none: no call asks. */
 const costsBesideTokens = [
@@ -84,6 +89,9 @@ function contextOf(given: z.output<typeof entry>): number | undefined {
     .map((field) => /^(?:in|out)put_cost_per_token_above_(\d+)k_tokens$/u.exec(field)?.[1])
     .filter((thousands) => thousands !== undefined)
     .map((thousands) => Number(thousands) * 1_000);
+  const tiers: unknown = given['tiered_pricing'];
+  const range: unknown = Array.isArray(tiers) ? tiers[0]?.range?.[1] : undefined;
+  if (typeof range === 'number') dearerAbove.push(range);
   const most = Math.min(declared, ...dearerAbove);
   return most === Number.POSITIVE_INFINITY ? undefined : most;
 }

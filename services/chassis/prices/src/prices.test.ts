@@ -70,6 +70,17 @@ test('thoughts that are dearer than other output make all output as dear', (t) =
   t.is(of({ output_cost_per_reasoning_token: 1e-6 }), 2_000_000_000_000n);
 });
 
+test('input costs what a vendor takes for writing it to its cache, where it does so by itself', (t) => {
+  const of = (litellm_provider: string, cost = 3e-6) =>
+    parsePrices(
+      JSON.stringify({ m: { ...costs, litellm_provider, cache_creation_input_token_cost: cost } }),
+    ).prices.get('m')?.inputUsdE18;
+
+  t.is(of('openai'), 3_000_000_000_000n);
+  t.is(of('openai', 0), 1_000_000_000_000n);
+  t.is(of('anthropic'), 1_000_000_000_000n);
+});
+
 test('a model that costs more than its tokens is known as one', (t) => {
   const of = (more: object, modelId = 'm') =>
     parsePrices(JSON.stringify({ [modelId]: { ...costs, ...more } })).prices.get(modelId)?.costsMore;
@@ -112,6 +123,8 @@ test('the context ends where a higher price of long requests begins', (t) => {
   t.is(of({ max_input_tokens: 1_000_000 }), 1_000_000);
   t.is(of({ max_input_tokens: 1_000_000, input_cost_per_token_above_200k_tokens: 2e-6 }), 200_000);
   t.is(of({ max_input_tokens: 128_000, output_cost_per_token_above_272k_tokens: 2e-6 }), 128_000);
+  const tiered_pricing = [{ range: [0, 256_000], input_cost_per_token: 1e-6 }, { range: [256_000, 1_000_000] }];
+  t.is(of({ max_input_tokens: 1_000_000, tiered_pricing }), 256_000);
   t.is(of({ max_tokens: 8_192, max_input_tokens: 0 }), 8_192);
   t.is(of({ max_tokens: 8_192, max_output_tokens: 8_192 }), undefined);
 });
