@@ -1,39 +1,50 @@
 /** Events that happen while the next event of a stream is awaited, as a count that ends or a thought of the model. */
 export function sideEvents<Side>() {
   let waiting: Side[] = [];
-  let arrived = Promise.withResolvers<undefined>();
+  let wake = (): void => undefined;
 
   function take(): Side[] {
     const taken = waiting;
     waiting = [];
-    arrived = Promise.withResolvers();
     return taken;
   }
 
   return {
     push(event: Side): void {
       waiting.push(event);
-      arrived.resolve(undefined);
+      wake();
     },
 
     /** The events of the stream, and between them what was pushed since the one before. Reads no event before it is asked for the next. */
     async *among<Main>(events: AsyncGenerator<Main>): AsyncGenerator<Main | Side> {
-      let next = events.next();
+      let next = read(events);
       try {
         for (;;) {
-          const either = Promise.race([next, arrived.promise]);
-          await either.catch(() => undefined); // thrown below
-          if (waiting.length > 0) yield* take();
-          const result = await either;
-          if (!result) continue;
+          // Not Promise.race, which would keep something of each event until the end of the stream.
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            if (next.isSettled || waiting.length > 0) resolve();
+          });
+          yield* take();
+          if (!next.isSettled) continue;
+          const result = await next.result;
           if (result.done) return;
           yield result.value;
-          next = events.next();
+          next = read(events);
         }
       } finally {
-        next.catch(() => undefined); // it was thrown above, or nobody waits for it any more
         await events.return(undefined);
       }
     },
   };
+
+  function read<Main>(events: AsyncGenerator<Main>) {
+    const reading = { result: events.next(), isSettled: false };
+    const settled = () => {
+      reading.isSettled = true;
+      wake();
+    };
+    reading.result.then(settled, settled);
+    return reading;
+  }
 }

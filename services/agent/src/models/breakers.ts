@@ -14,7 +14,7 @@ import { type ModelOutage, modelOutage } from './model-outage.ts';
 export interface BreakerOptions {
   /** Failures in a row of one tenant that open it. Default 5. */
   failures?: number;
-  /** How long it stays open before one call tries again, in ms; longer while the model fails for several tenants. Default 10,000. */
+  /** How long it stays open before one call tries again, in ms; longer in an outage of all. Default 10,000. */
   openMs?: number;
 }
 
@@ -61,7 +61,7 @@ export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions
   function stateOf(key: string, { providerId, modelId }: Place): ModelState {
     const known = models.get(key);
     if (known) return known;
-    const state = { place: { providerId, modelId }, pausedUntilMs: 0, outage: modelOutage(openMs) };
+    const state = { place: { providerId, modelId }, pausedUntilMs: 0, outage: modelOutage(failures, openMs) };
     models.set(key, state);
     return state;
   }
@@ -107,10 +107,11 @@ function breakerOf(model: ModelState, tenantId: number, failures: number): Break
   circuit.onBreak((reason) => {
     openedAtMs = Date.now();
     ended = outage.ended;
-    if (!('error' in reason && reason.error instanceof UnansweredTrial)) outage.opened(tenantId);
+    if (!('error' in reason && reason.error instanceof UnansweredTrial)) outage.keptOut();
   });
   const note = (error: unknown) => {
-    if (!isCounted(error)) return;
+    if (!isCounted(error)) return outage.undecided(tenantId);
+    outage.failed(tenantId);
     model.lastFailure = error.kind;
     if (error.retryAfterMs === undefined) return;
     const untilMs = Date.now() + Math.min(error.retryAfterMs, longestPauseMs);
@@ -129,9 +130,9 @@ function breakerOf(model: ModelState, tenantId: number, failures: number): Break
       return model.lastFailure;
     },
     async run(begin) {
-      if (outage.keepsOut(tenantId)) throw new BrokenCircuitError();
-      outage.asked(tenantId);
+      if (circuit.state === CircuitState.Closed && outage.keepsOut(tenantId)) throw new BrokenCircuitError();
       const tried = async () => {
+        outage.asked();
         const isTrial = circuit.state === CircuitState.HalfOpen;
         try {
           const answer = await begin();
@@ -139,7 +140,6 @@ function breakerOf(model: ModelState, tenantId: number, failures: number): Break
           return answer;
         } catch (error) {
           note(error);
-          if (!isCounted(error)) outage.undecided(tenantId);
           throw isTrial && !(error instanceof ModelError) ? new UnansweredTrial('', { cause: error }) : error;
         }
       };

@@ -1,75 +1,101 @@
 import { LRUCache } from 'lru-cache';
 
-/** For so many tenants a model fails before it is one outage of all. */
-const enoughTenants = 2;
-/** The longest that a tenant is kept out while a model fails for all. */
-const longestMs = 5 * 60_000;
-/** Nobody has opened a breaker for so long: what is known of the outage is too old. */
+/** Of the tenants for whom it has not failed yet, one at a time is let through; the next one after so long, whether it was answered or not. */
+const turnMs = 1_000;
+/** Nobody has been kept out for so long: what is known of the outage is too old. */
 const knownMs = 30 * 60_000;
-/** So long a tenant whose calls failed while the model answered another one counts for nothing. */
-const ownFaultMs = 10 * 60_000;
-const mostTenants = 1_000;
+/** So long the calls of a tenant that failed while the model answered another one prove little, and an answer proves something. */
+const rememberedMs = 10 * 60_000;
 /** By the clock that tests set. */
-const bounds = { max: mostTenants, perf: { now: () => Date.now() }, ttlResolution: 0 };
+const bounds = { max: 10_000, perf: { now: () => Date.now() }, ttlResolution: 0 };
 
 export type ModelOutage = ReturnType<typeof modelOutage>;
 
 /**
- * What the calls of all tenants show of one model. It has an outage where breakers of several tenants opened since it answered anybody.
- * Then about one call every `openMs` tries it, in place of one of each tenant: each waits as many times longer as the outage has tenants, and
- * of those for whom it has not failed yet one at a time is let through. So whoever makes their own calls fail keeps nobody else out for
- * longer than one of those takes.
+ * What the calls of all tenants show of one model. It has an outage where so many calls in a row failed as open a breaker, no more than half
+ * of them one tenant's, and nobody was answered since. Then about one call every `openMs` tries it, in place of one of each tenant: a tenant
+ * that was kept out tries where nobody else has for `openMs`, and otherwise waits as many times longer as there are such tenants; the others
+ * take turns. So tenants whose own requests fail keep nobody else out for longer than a turn. Those that failed while another one was
+ * answered count again only where they are more than were answered lately: a model that answers few is not well either.
  */
-export function modelOutage(openMs: number) {
-  const failingFor = new Set<number>();
-  const ownFaults = new LRUCache<number, true>({ ...bounds, ttl: ownFaultMs });
+export function modelOutage(failures: number, openMs: number) {
+  /** Failures since the model last answered anybody, by tenant. */
+  const failing = new LRUCache<number, number>(bounds);
+  const ownFaults = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
+  const answered = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
   /** Those that have tried it and found out nothing. */
   const undecided = new LRUCache<number, true>({ ...bounds, ttl: 2 * openMs });
-  let openedAtMs = 0;
-  let nextTrialMs = 0;
+  let isOutage = false;
+  /** Infinity while nobody has been kept out since it last answered. */
+  let keptOutAtMs = Number.POSITIVE_INFINITY;
+  let lastTrialMs = Number.NEGATIVE_INFINITY;
+  let turnEndsMs = 0;
   let ended = 0;
 
-  const isKnown = () => failingFor.size > 0 && Date.now() < openedAtMs + knownMs;
-  const isOfAll = () => failingFor.size >= enoughTenants && isKnown();
-  const isNew = (tenantId: number) => isOfAll() && !failingFor.has(tenantId);
+  const isKnown = () => keptOutAtMs <= Date.now() && Date.now() < keptOutAtMs + knownMs;
+  const isOfAll = () => isOutage && isKnown();
+
+  function forget(): void {
+    failing.clear();
+    isOutage = false;
+    keptOutAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  function isEnough(): boolean {
+    answered.purgeStale();
+    const all = [...failing.entries()];
+    const counted = failing.size > answered.size ? all : all.filter(([tenantId]) => !ownFaults.has(tenantId));
+    if (counted.length < 2) return false;
+    const most = Math.ceil(failures / 2);
+    return counted.reduce((sum, [, count]) => sum + Math.min(count, most), 0) >= failures;
+  }
 
   return {
     /** Whether the model has kept anybody out and has answered nobody since. */
     isKnown,
-    /** Whether one failure of a tenant is enough. */
     isOfAll,
-    /** How many outages of all have ended; after each one a breaker that opened before it lets calls through. */
+    /** How many outages have ended: breakers that opened before let calls through. */
     get ended() {
       return ended;
     },
-    /** How long a breaker stays open. */
+    /** How long after it opened a breaker lets a call through. */
     get openMs() {
-      return isOfAll() ? Math.min(openMs * failingFor.size, longestMs) : openMs;
+      const isTried = Date.now() < lastTrialMs + openMs;
+      return isOfAll() && isTried ? Math.min(openMs * failing.size, knownMs) : openMs;
     },
-    /** Whether another tenant for whom it has not failed yet tries it now, or did so just before. */
-    keepsOut: (tenantId: number) => isNew(tenantId) && (Date.now() < nextTrialMs || undecided.has(tenantId)),
-    asked(tenantId: number): void {
-      if (isNew(tenantId)) nextTrialMs = Date.now() + openMs;
+    /** Whether another tenant has its turn, or this one has had it. For tenants whose breakers are closed. */
+    keepsOut: (tenantId: number) => isOfAll() && (Date.now() < turnEndsMs || undecided.has(tenantId)),
+    /** The model is asked now. */
+    asked(): void {
+      if (!isOfAll()) return;
+      lastTrialMs = Date.now();
+      turnEndsMs = lastTrialMs + turnMs;
     },
-    /** A call has shown nothing: its caller left, or its request was refused. Another tenant may try. */
+    /** A call has shown nothing: its caller left, or its request was refused. */
     undecided(tenantId: number): void {
-      if (!isNew(tenantId)) return;
+      if (!isOfAll()) return;
       undecided.set(tenantId, true);
-      nextTrialMs = 0;
+      turnEndsMs = 0;
     },
-    /** A breaker of the tenant has opened. */
-    opened(tenantId: number): void {
-      if (!isKnown()) failingFor.clear();
-      if (ownFaults.has(tenantId)) return;
-      openedAtMs = Date.now();
-      failingFor.add(tenantId);
+    failed(tenantId: number): void {
+      if (Date.now() >= keptOutAtMs + knownMs) forget();
+      failing.set(tenantId, (failing.get(tenantId) ?? 0) + 1);
+      answered.delete(tenantId);
+      if (isOutage || !isEnough()) return;
+      isOutage = true;
+      keptOutAtMs = Date.now();
+    },
+    /** A breaker has opened. */
+    keptOut(): void {
+      keptOutAtMs = Date.now();
     },
     answered(tenantId: number): void {
       if (isOfAll()) ended += 1;
-      for (const other of failingFor) ownFaults.set(other, true);
-      failingFor.clear();
+      turnEndsMs = 0;
+      for (const other of failing.keys()) ownFaults.set(other, true);
+      forget();
       ownFaults.delete(tenantId);
-      nextTrialMs = 0;
+      answered.set(tenantId, true);
     },
   };
 }
