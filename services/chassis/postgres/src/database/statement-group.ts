@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { isDatabaseError, isQueryTimeout } from '@parley/kernel/database-errors';
+import { isDatabaseError } from '@parley/kernel/database-errors';
 import type { Knex } from 'knex';
 import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 import Query, { type PgConnection, type QueryConfig } from 'pg/lib/query.js';
@@ -122,8 +122,6 @@ export function statementGroup(
       } catch (error) {
         // Which of them the server has prepared now is not known.
         if (sent.prepares || !isDatabaseError(error)) client.forgetPrepared(connection);
-        // The server still runs the statement, and may for ever: nobody waits for the end of that.
-        if (isQueryTimeout(error as Error)) connection.connection.stream.destroy();
         const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // none where all were executed, and not committed
         // Without an answer it is not known which one: the server sends what it has to say of all at their end.
         const suspects = isDatabaseError(error) ? [failing] : configs.slice(1);
