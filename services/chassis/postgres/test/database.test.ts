@@ -655,6 +655,8 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await database.read(1, async () => 'nothing'), 'nothing');
     const twice = database.read(1, async (db) => [await countNotes(db), await countNotes(db)]);
     await t.throwsAsync(twice, { message: /already complete/ });
+    const together = database.read(1, (db) => Promise.all([countNotes(db), countNotes(db)]));
+    await t.throwsAsync(together, { message: /already complete/ });
   });
 
   test('readShared reads what belongs to no tenant, and no rows of tenants', async (t) => {

@@ -57,11 +57,13 @@ interface Made {
  * A transaction of statements that are made before any is answered. It is one message group of the protocol, which the server executes as
  * a transaction without BEGIN and COMMIT. knex's own transactions take three times the CPU time, here and at the server.
  * @param opening is executed before the statements
+ * @param atMost how many statements there may be
  */
 export function statementGroup(
   pool: Knex,
   connection: RawClient,
   opening: { text: string; values: readonly string[] },
+  atMost = Number.POSITIVE_INFINITY,
 ) {
   const { client }: { client: OpeningClient } = pool;
   const made: Made[] = [];
@@ -75,7 +77,7 @@ export function statementGroup(
   });
 
   async function query(_connection: unknown, given: SentQuery): Promise<SentQuery> {
-    if (isSent) throw new Error('The transaction is already complete');
+    if (isSent || made.length >= atMost) throw new Error('The transaction is already complete');
     const { promise, resolve, reject } = Promise.withResolvers<SentQuery>();
     const config = configOf(client.positionBindings(given.sql), client.prepBindings(given.bindings) ?? []);
     made.push({ query: given, config, resolve, reject });
@@ -157,7 +159,7 @@ export async function groupTransaction<T>(
     const connection: RawClient = await pool.client.acquireConnection();
     try {
       pool.client.prepareOn(connection, !unprepared);
-      const group = statementGroup(pool, connection, opening);
+      const group = statementGroup(pool, connection, opening, atOnce === 'one' ? 1 : undefined);
       working = Promise.resolve(work(group.knex)); // once, where it is a query of knex
       await Promise.race([atOnce === 'one' ? group.begun : untilNextTick(), working]);
       await group.send(failed);

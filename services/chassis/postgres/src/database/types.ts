@@ -108,7 +108,7 @@ export interface Database {
   transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /**
    * Runs the one statement of `work` in a read-only transaction under the tenant role, which is one packet and one answer: for hot paths.
-   * A second statement rejects.
+   * A second statement rejects, also one that is made together with the first, which may have been executed.
    */
   read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
   /** The same as `read` under the shared role. */
