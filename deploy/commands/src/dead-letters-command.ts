@@ -40,24 +40,32 @@ export function typedDeadLetters(
 
 /** Does what is asked, and says which letters that was about. */
 export async function deadLettersCommand(request: DeadLetterRequest, env: Environment, say: (line: string) => void) {
-  const { action, topic, group, id, all } = request;
+  const { action, topic } = request;
   const letters = kafkaDeadLetters(readSettings(env, neededKafkaSettings));
   try {
-    const chosen = (await letters.list(topic)).filter(
-      (letter) =>
-        (group === undefined || letter.facts.group === group) &&
-        (id === undefined || letter.event?.id === id) &&
-        (!letter.wasReplayed || (all && action === 'list')) &&
-        (letter.message.value !== null || action === 'list'), // one that was too large was stored without its value
-    );
-    for (const letter of chosen) {
+    let count = 0;
+    await letters.forEach(topic, async (letter) => {
+      if (!isChosen(letter, request)) return;
       if (action === 'replay') await letters.replay(topic, letter);
       say(describe(letter));
-    }
-    say(`${chosen.length} dead letter${chosen.length === 1 ? '' : 's'}${outcome[action]}`);
+      count += 1;
+    });
+    say(`${count} dead letter${count === 1 ? '' : 's'}${outcome[action]}`);
   } finally {
     await letters.close();
   }
+}
+
+function isChosen(
+  { facts, event, wasReplayed, message }: StoredDeadLetter,
+  { action, group, id, all }: DeadLetterRequest,
+): boolean {
+  return (
+    (group === undefined || facts.group === group) &&
+    (id === undefined || event?.id === id) &&
+    (!wasReplayed || (all && action === 'list')) &&
+    (message.value !== null || action === 'list') // one that was too large was stored without its value
+  );
 }
 
 const outcome = { list: '', replay: ' sent again' };

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { within } from '@parley/kernel/timers';
 import type { KafkaMessage } from 'kafkajs';
 import type { Envelope } from './envelope.ts';
 import { deadLetterTopic } from './event-bus.ts';
@@ -26,24 +25,32 @@ export interface StoredDeadLetter {
   message: KafkaMessage;
 }
 
-const readMs = 30_000;
+/** Reading a topic rejects when it has come no further for so long, in ms. */
+const stalledMs = 30_000;
 
 export function kafkaDeadLetters(connection: KafkaConnection) {
   const producer = kafkaProducer(connection);
   return {
-    /** All dead letters of a topic, oldest first, replayed ones included. */
+    /** All dead letters of a topic, oldest first, replayed ones included. For topics that fit into memory. */
     async list(topic: string): Promise<StoredDeadLetter[]> {
-      const letterTopic = deadLetterTopic(topic);
-      const read = await readTopic(connection, letterTopic);
+      const read = await readTopic(connection, deadLetterTopic(topic));
       const replayed = new Set(read.map(({ message }) => replayMark(message)));
-      const letters = read.flatMap(({ position, message }): StoredDeadLetter[] => {
-        const facts = deadLetterFacts(message);
-        if (!facts) return [];
-        const read = readEnvelope(topic, message);
-        const event = read instanceof TypeError ? undefined : read;
-        return [{ position, facts, event, wasReplayed: replayed.has(position), message }];
-      });
+      const letters = read.flatMap((each) => letterOf(topic, each, replayed) ?? []);
       return letters.toSorted((a, b) => a.facts.time.getTime() - b.facts.time.getTime());
+    },
+    /**
+     * Calls `visit` with each dead letter of a topic that was there at the start, replayed ones included, one after the other as they
+     * were stored. Reads the topic twice, since marks of replays come after their letters, and keeps the marks alone.
+     */
+    async forEach(topic: string, visit: (letter: StoredDeadLetter) => Promise<void> | void): Promise<void> {
+      const replayed = new Set<string | undefined>();
+      await visitTopic(connection, deadLetterTopic(topic), [
+        ({ message }) => void replayed.add(replayMark(message)),
+        async (each) => {
+          const letter = letterOf(topic, each, replayed);
+          if (letter) await visit(letter);
+        },
+      ]);
     },
     /**
      * Publishes the dead letter's event again, for the group that failed alone, and marks the dead letter as replayed. Other
@@ -59,8 +66,40 @@ export function kafkaDeadLetters(connection: KafkaConnection) {
   };
 }
 
-/** Reads a topic up to its current end. kafkajs reads in groups only, so a temporary group is made and deleted. */
-export async function readTopic(connection: KafkaConnection, topic: string) {
+/** A message of a topic. */
+interface Read {
+  /** `<partition>:<offset>`. */
+  position: string;
+  message: KafkaMessage;
+}
+
+/** Undefined for a message that is no dead letter, such as the mark of a replay. */
+function letterOf(
+  topic: string,
+  { position, message }: Read,
+  replayed: ReadonlySet<string | undefined>,
+): StoredDeadLetter | undefined {
+  const facts = deadLetterFacts(message);
+  if (!facts) return undefined;
+  const read = readEnvelope(topic, message);
+  const event = read instanceof TypeError ? undefined : read;
+  return { position, facts, event, wasReplayed: replayed.has(position), message };
+}
+
+/** All messages of a topic up to its current end. */
+export async function readTopic(connection: KafkaConnection, topic: string): Promise<Read[]> {
+  const read: Read[] = [];
+  await visitTopic(connection, topic, [(each) => void read.push(each)]);
+  return read;
+}
+
+type Visit = (read: Read) => Promise<void> | void;
+
+/**
+ * Reads a topic up to its current end, once for each of `visits`, which get one message after the other. kafkajs reads in groups only, so
+ * temporary groups are made and deleted.
+ */
+async function visitTopic(connection: KafkaConnection, topic: string, visits: Visit[]): Promise<void> {
   const admin = kafkaClient(connection, { retries: 5 }).admin();
   await admin.connect();
   try {
@@ -68,39 +107,72 @@ export async function readTopic(connection: KafkaConnection, topic: string) {
     for (const { partition, high, low } of await admin.fetchTopicOffsets(topic)) {
       if (high !== low) ends.set(partition, BigInt(high));
     }
-    if (ends.size === 0) return [];
-    const groupId = `dead-letters.${randomUUID()}`;
-    const read = await within(readMs, `Reading ${topic}`, readUpTo(connection, topic, groupId, ends));
-    await admin.deleteGroups([groupId]);
-    return read;
+    if (ends.size === 0) return;
+    for (const visit of visits) {
+      const groupId = `dead-letters.${randomUUID()}`;
+      await readUpTo(connection, topic, groupId, ends, visit);
+      await admin.deleteGroups([groupId]);
+    }
   } finally {
     await admin.disconnect();
   }
 }
 
-async function readUpTo(connection: KafkaConnection, topic: string, groupId: string, ends: Map<number, bigint>) {
+async function readUpTo(
+  connection: KafkaConnection,
+  topic: string,
+  groupId: string,
+  ends: ReadonlyMap<number, bigint>,
+  visit: Visit,
+): Promise<void> {
   const consumer = kafkaClient(connection, { retries: 5 }).consumer({
     groupId,
     maxWaitTimeInMs: 100,
     allowAutoTopicCreation: false,
   });
-  const read: { position: string; message: KafkaMessage }[] = [];
+  const left = new Set(ends.keys());
   const done = Promise.withResolvers<void>();
-  consumer.on(consumer.events.CRASH, ({ payload }) => done.reject(payload.error));
+  let isDone = false;
+  const finish = (error?: unknown) => {
+    isDone = true;
+    if (error === undefined) done.resolve();
+    else done.reject(error);
+  };
+  const stalled = setTimeout(
+    () => finish(new Error(`Reading ${topic} has come no further for ${stalledMs} ms`)),
+    stalledMs,
+  );
+  let hasBegun = false;
+  consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
+    if (hasBegun || !restart) finish(error); // else it begins anew, as where the coordinator of groups is being elected
+  });
   try {
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
     await consumer.run({
       autoCommit: false,
-      async eachBatch({ batch }) {
-        for (const message of batch.messages) read.push({ position: `${batch.partition}:${message.offset}`, message });
-        if (BigInt(batch.lastOffset()) + 1n >= (ends.get(batch.partition) ?? 0n)) ends.delete(batch.partition);
-        if (ends.size === 0) done.resolve();
+      async eachBatch({ batch, heartbeat }) {
+        const end = ends.get(batch.partition) ?? 0n;
+        try {
+          for (const message of batch.messages) {
+            if (isDone) return;
+            hasBegun = true;
+            stalled.refresh();
+            if (BigInt(message.offset) < end)
+              await visit({ position: `${batch.partition}:${message.offset}`, message });
+            await heartbeat();
+          }
+        } catch (error) {
+          finish(error); // else kafkajs would read the batch again
+          return;
+        }
+        if (BigInt(batch.lastOffset()) + 1n >= end) left.delete(batch.partition);
+        if (left.size === 0) finish();
       },
     });
     await done.promise;
-    return read;
   } finally {
+    clearTimeout(stalled);
     await consumer.disconnect();
   }
 }

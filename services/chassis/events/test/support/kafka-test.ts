@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { leftOut } from '@parley/testing/left-out';
 import test, { type ExecutionContext, type TestFn } from 'ava';
 import type { Envelope } from '../../src/envelope.ts';
-import { kafkaDeadLetters } from '../../src/kafka-dead-letters.ts';
+import { kafkaDeadLetters, type StoredDeadLetter } from '../../src/kafka-dead-letters.ts';
 import { type KafkaEventBusOptions, kafkaEventBus } from '../../src/kafka-event-bus.ts';
 import { makeTopics } from '../../src/kafka-topics.ts';
 import { usualRetentionMs } from '../../src/topics.ts';
@@ -44,6 +44,7 @@ export async function kafkaSetup(t: ExecutionContext, brokers = testBrokers) {
       ...rest,
     }),
     letters: () => letters.list(topic),
+    forEachLetter: (visit: (letter: StoredDeadLetter) => Promise<void> | void) => letters.forEach(topic, visit),
     replay: letters.replay,
   };
 }
