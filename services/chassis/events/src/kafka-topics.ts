@@ -39,7 +39,11 @@ export async function makeTopics(topics: TopicDeclaration[], options: TopicOptio
     const existing = new Set(await admin.listTopics());
     const missing = wanted.filter(({ name }) => !existing.has(name));
     // Resolves with false where another process creates them at the same time, which is as good.
-    if (missing.length > 0) await admin.createTopics({ topics: missing.map(creation), waitForLeaders: false });
+    if (missing.length > 0) {
+      await admin.createTopics({ topics: missing.map(creation), waitForLeaders: false }).catch((error: unknown) => {
+        throw withReasons(error);
+      });
+    }
     await waitForLeaders(
       admin,
       missing.map(({ name }) => name),
@@ -52,6 +56,13 @@ export async function makeTopics(topics: TopicDeclaration[], options: TopicOptio
   } finally {
     await admin.disconnect();
   }
+}
+
+/** kafkajs says that topics could not be created, and the reasons only inside. */
+function withReasons(error: unknown): unknown {
+  if (!(error instanceof Error && 'errors' in error && Array.isArray(error.errors))) return error;
+  const reasons = error.errors.map(({ topic, message }) => `${topic}: ${message}`);
+  return new Error(`topics cannot be made: ${reasons.join('; ')}`, { cause: error });
 }
 
 /** A new topic is unknown for a moment, which kafkajs' own `waitForLeaders` treats as an error. */
