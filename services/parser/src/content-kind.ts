@@ -9,22 +9,36 @@ const archives = ['504b0304', '504b0506', '504b0708'];
 const otherBinaries = ['1f8b', '377abcaf271c', '526172211a07', '7f454c46', '425a68'];
 const compoundFile = 'd0cf11e0a1b11ae1';
 
-/** Other bytes may stand before the header of a PDF. */
-const pdfHeaderWithin = 1_024;
+/** Other bytes may stand before the header of a PDF, or behind its end. */
+const pdfMarkWithin = 1_024;
 
-/** By the first bytes. An archive is told apart by its parts (`archiveKindOf`), and text by its bytes. */
-export function contentKindOf(bytes: Buffer): ContentKind {
+/**
+ * By the first bytes. An archive is told apart by its parts (`archiveKindOf`), and text by its bytes. A PDF can be plain text
+ * throughout, and a text can be about PDF: in doubt it is what it was declared to be.
+ */
+export function contentKindOf(bytes: Buffer, declared: FileType): ContentKind {
   const start = bytes.toString('hex', 0, 8);
   const startsWith = (magic: string) => start.startsWith(magic);
   if (archives.some(startsWith)) return 'zip';
   if (startsWith(compoundFile)) return 'oldOffice';
-  const pdfHeader = bytes.subarray(0, pdfHeaderWithin).indexOf('%PDF-');
-  if (pdfHeader === 0) return 'pdf';
-  if (isUtf8(bytes) && !bytes.includes(0)) return 'text'; // whatever it begins with: it may be about file formats
+  const pdfHeader = bytes.subarray(0, pdfMarkWithin).indexOf('%PDF-');
+  if (isText(bytes)) {
+    // Whatever it begins with: it may be about file formats.
+    const isPdf = declared === 'pdf' ? pdfHeader >= 0 : pdfHeader === 0 && hasPdfEnd(bytes);
+    return isPdf ? 'pdf' : 'text';
+  }
   if (images.some(startsWith)) return 'image';
-  if (pdfHeader > 0) return 'pdf';
+  if (pdfHeader >= 0) return 'pdf';
   if (otherBinaries.some(startsWith)) return 'binary';
   return 'text';
+}
+
+function isText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0);
+}
+
+function hasPdfEnd(bytes: Buffer): boolean {
+  return bytes.subarray(-pdfMarkWithin).includes('%%EOF');
 }
 
 export function archiveKindOf(names: ReadonlySet<string>): ContentKind {

@@ -7,7 +7,7 @@ const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 /** UTF-8 without a mark, of UTF-8, UTF-16 or Windows-1252. @throws FileProblem `mislabelled` for no text; `empty`. */
 export function utf8Of(bytes: Buffer): Buffer {
   if (bytes.length === 0) throw new FileProblem('empty');
-  const kind = contentKindOf(bytes);
+  const kind = contentKindOf(bytes, 'markdown');
   if (kind !== 'text') throw new FileProblem('mislabelled', { found: kind });
   const encoding = encodingOf(bytes);
   const utf8 = encoding === 'utf-8' ? bytes : Buffer.from(new TextDecoder(encoding).decode(bytes));

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib';
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 import { archiveKindOf, contentKindOf, isEncryptedOffice } from './content-kind.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
+import type { FileType } from './file-types.ts';
 
 const maxEntries = 10_000;
 
@@ -20,7 +21,7 @@ export async function openOfficeArchive(
   type: 'docx' | 'xlsx',
   { maxInflatedBytes }: Pick<ReadLimits, 'maxInflatedBytes'>,
 ) {
-  checkKind(bytes);
+  checkKind(bytes, type);
   const zip = await promisify(fromBuffer as never as OpenZip)(bytes, { lazyEntries: true }).catch(damaged);
   const entries = await readEntries(zip);
   checkEntries(entries, bytes.length, maxInflatedBytes);
@@ -66,9 +67,9 @@ export interface Part {
   chunks: AsyncIterable<Buffer>;
 }
 
-function checkKind(bytes: Buffer): void {
+function checkKind(bytes: Buffer, type: FileType): void {
   if (bytes.length === 0) throw new FileProblem('empty');
-  const kind = contentKindOf(bytes);
+  const kind = contentKindOf(bytes, type);
   if (kind === 'oldOffice' && isEncryptedOffice(bytes)) throw new FileProblem('password');
   if (kind !== 'zip') throw new FileProblem('mislabelled', { found: kind });
 }

@@ -17,7 +17,7 @@ const pagesAtOnce = 16;
 /** Text by page. Lines in a larger type become headings; text is never guessed to be a table. */
 export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits): Promise<ReadText> {
   if (bytes.length === 0) throw new FileProblem('empty');
-  const kind = contentKindOf(bytes);
+  const kind = contentKindOf(bytes, 'pdf');
   if (kind !== 'pdf') throw new FileProblem('mislabelled', { found: kind });
   if (isCutOff(bytes)) throw new FileProblem('damaged');
   const pdf = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }).catch(rethrow);

@@ -123,8 +123,8 @@ export const streamOf = (content: Buffer | string, dictionary = '') => {
 };
 
 /** A PDF of these objects, the first with number 1, with its table of places. */
-export function pdfOf(objects: (Buffer | string)[], { trailer = '' } = {}): Buffer {
-  const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')];
+export function pdfOf(objects: (Buffer | string)[], { trailer = '', secondLine = '%\xe2\xe3\xcf\xd3\n' } = {}): Buffer {
+  const parts: Buffer[] = [Buffer.from(`%PDF-1.7\n${secondLine}`, 'latin1')];
   const places: number[] = [];
   let length = parts[0]?.length ?? 0;
   for (const [index, object] of objects.entries()) {
@@ -193,4 +193,16 @@ export function makePdf(pages: PdfLine[][]): Buffer {
     );
   }
   return pdfOf(objects);
+}
+
+/** All of it is ASCII. */
+export function makePlainPdf(text = 'text'): Buffer {
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 4 0 R >> >> /Contents 5 0 R >>',
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+    streamOf(`BT /F1 11 Tf 1 0 0 1 50 780 Tm (${text}) Tj ET`),
+  ];
+  return pdfOf(objects, { secondLine: '' });
 }

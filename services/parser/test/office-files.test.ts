@@ -7,6 +7,7 @@ import {
   headingOf,
   listItem,
   makeDocx,
+  makePdf,
   makeXlsx,
   paragraph,
   tableOf,
@@ -228,7 +229,7 @@ test('a document of another type is told what it is', async (t) => {
   const xlsx = makeXlsx([['a', '']]);
   const asWord = 'The file was uploaded as a Word document (.docx), but its content is';
   t.is(await reasonFor('docx', xlsx), `${asWord} an Excel workbook (.xlsx).`);
-  t.is(await reasonFor('docx', '%PDF-1.4'), `${asWord} a PDF document.`);
+  t.is(await reasonFor('docx', makePdf([])), `${asWord} a PDF document.`);
   t.is(await reasonFor('docx', 'plain'), `${asWord} plain text.`);
   t.is(
     await reasonFor('docx', Buffer.concat([compoundFile, Buffer.alloc(504)])),

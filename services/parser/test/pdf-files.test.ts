@@ -1,5 +1,5 @@
 import test from 'ava';
-import { makePdf, pdfOf } from './make-documents.ts';
+import { makePdf, makePlainPdf, pdfOf } from './make-documents.ts';
 import { read, reasonFor, textOf } from './read.ts';
 
 const lorem = 'The body of this document is in one size, and its lines are most of its text.';
@@ -91,6 +91,13 @@ test('a PDF whose last change was cut off is told to be damaged, not read as it 
 test('a PDF may have other bytes before its header', async (t) => {
   const shifted = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\n\n'), makePdf([[{ text: lorem }]])]);
   t.regex(await textOf('pdf', shifted), new RegExp(lorem.slice(0, 20), 'u'));
+});
+
+test('a PDF may be plain text throughout, with other text before its header', async (t) => {
+  for (const before of ['', '\n', '\ufeff', 'HTTP/1.1 200 OK\n\n']) {
+    const pdf = Buffer.concat([Buffer.from(before), makePlainPdf('Hello')]);
+    t.is((await textOf('pdf', pdf)).trim(), 'Hello', before);
+  }
 });
 
 test('what is no PDF is told to be mislabelled', async (t) => {

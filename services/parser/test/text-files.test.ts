@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { delimiterOf } from '../src/read-csv.ts';
 import { scanCsv } from '../src/scan-csv.ts';
 import { textParts } from '../src/text-parts.ts';
+import { makePdf, makePlainPdf } from './make-documents.ts';
 import { reasonFor, textOf } from './read.ts';
 
 test('a CSV file is one table with its first record as header, whatever its delimiter', async (t) => {
@@ -103,7 +104,9 @@ test('an empty file, and one of blanks, is told to be empty', async (t) => {
 });
 
 test('what is no text is told to be mislabelled', async (t) => {
-  t.is(await reasonFor('csv', '%PDF-1.7\n'), 'The file was uploaded as CSV text, but its content is a PDF document.');
+  const pdf = 'The file was uploaded as CSV text, but its content is a PDF document.';
+  t.is(await reasonFor('csv', makePdf([])), pdf);
+  t.is(await reasonFor('csv', makePlainPdf()), pdf);
   const png = Buffer.from('89504e470d0a1a0a0000', 'hex');
   t.is(await reasonFor('markdown', png), 'The file was uploaded as Markdown text, but its content is an image.');
   const other = Buffer.from('text\0text');
@@ -114,8 +117,13 @@ test('what is no text is told to be mislabelled', async (t) => {
 });
 
 test('a text that writes of file formats is a text', async (t) => {
-  for (const text of ['# PDF\n\nIt begins with %PDF-1.7.', 'GIF89a begins a picture.', 'BZh begins an archive.']) {
-    t.is((await textOf('markdown', text)).trim(), text);
+  const ofPdf = [
+    '# PDF\n\nIt begins with %PDF-1.7.',
+    '%PDF-1.7 begins a PDF.',
+    '\n%PDF-1.7 begins one, %%EOF ends it.',
+  ];
+  for (const text of [...ofPdf, 'GIF89a begins a picture.', 'BZh begins an archive.']) {
+    t.is((await textOf('markdown', text)).trim(), text.trim());
   }
 });
 
