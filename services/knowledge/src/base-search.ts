@@ -40,8 +40,11 @@ const comparedByWords = 2_000;
 const candidates = 240;
 /** How many it looks at in one go: twice as many took a third more of a base that has the partition alone, and found no more of any. */
 const atOnce = 400;
-/** Small, so that the only chunk with a word is among the best, however many others are in both rankings. */
-const fusionConstant = 10;
+/**
+ * So small that the first of either ranking is among the best five, even where it is in no other: at most four chunks that are in both
+ * can have as much. By the usual 60 it may be behind sixty of them.
+ */
+const fusionConstant = 1;
 
 /** Without those that are absent, deleted or another tenant's. */
 export function findSearchedBases(
