@@ -7,6 +7,7 @@ import { emptyFolder } from '@parley/servers/testing/folder';
 import { addressSettings } from '@parley/unit/address-settings';
 import { type ListedUnit, unitNames, units } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
+import type { ExecutionContext } from 'ava';
 import { tools } from '../install-tool.ts';
 import { root } from '../root.ts';
 import { testWith } from '../testing/test-with.ts';
@@ -87,9 +88,15 @@ composeTest('each unit accepts the environment that it gets, and reads all of it
   }
 });
 
-composeTest('what is written into .env counts, whatever the file itself says', async (t) => {
+async function servicesWith(t: ExecutionContext, settings: Record<string, string>): Promise<Record<string, Service>> {
   const own = emptyFolder(t);
   copyFileSync(join(folder, 'compose.yaml'), join(own, 'compose.yaml'));
+  const lines = Object.entries(settings).map((each) => `${each.join('=')}\n`);
+  writeFileSync(join(own, '.env'), lines.join(''));
+  return services(own);
+}
+
+composeTest('what is written into .env counts, whatever the file itself says', async (t) => {
   const settings = {
     PARLEY_PUBLIC_URL: 'https://parley.example.com',
     RESET_URL: 'https://www.example.com/reset',
@@ -99,14 +106,20 @@ composeTest('what is written into .env counts, whatever the file itself says', a
     S3_BUCKET: 'documents',
     HOSTED_SMALL_MODEL_URL: 'http://models.example.com/v1',
   };
-  writeFileSync(
-    join(own, '.env'),
-    Object.entries(settings)
-      .map((each) => `${each.join('=')}\n`)
-      .join(''),
-  );
-  const all = await services(own);
+  const all = await servicesWith(t, settings);
   for (const name of [...unitNames, 'migrate', 'topics']) t.like(all[name]?.environment, settings, name);
+});
+
+composeTest('what people open in a browser is at the public addresses that are set, or on this machine', async (t) => {
+  const settings = { PARLEY_PUBLIC_URL: 'https://parley.example.com', S3_ENDPOINT: 'https://s3.example.com' };
+  for (const [changed, reset, files] of [
+    [settings, 'https://parley.example.com/reset-password', 'https://s3.example.com'],
+    [{ GATEWAY_PORT: '4400', S3_PORT: '9900' }, 'http://localhost:4400/reset-password', 'http://localhost:9900'],
+  ] as const) {
+    const { identity, knowledge } = await servicesWith(t, changed);
+    t.is(identity?.environment?.RESET_URL, reset);
+    t.is(knowledge?.environment?.S3_PUBLIC_ENDPOINT, files);
+  }
 });
 
 composeTest('units listen where others look for them', async (t) => {
