@@ -1,3 +1,6 @@
+import { identitySettings } from '@parley/identity/config';
+import { listSettings, type Settings } from '@parley/kernel/settings';
+import { eventSettings, fileSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
 import { within } from '@parley/kernel/timers';
 import { checkAddresses } from './addresses.ts';
 import { checkCertificates } from './certificates.ts';
@@ -12,33 +15,41 @@ import { checkRedis } from './redis.ts';
 import { checkSettings } from './settings.ts';
 import { withoutSecrets } from './without-secrets.ts';
 
-type Checks = Record<string, (installation: Installation) => Outcome[] | Promise<Outcome[]>>;
+type Check = (installation: Installation) => Outcome[] | Promise<Outcome[]>;
 
 /** Of all units together. */
-const checks: Checks = {
+const checks: Record<string, Check> = {
   settings: checkSettings,
   certificates: checkCertificates,
   postgres: checkPostgres,
 };
 
-/** Of all units that have the same engines. */
-const engineChecks: Checks = {
-  redis: checkRedis,
-  kafka: checkKafka,
-  s3: checkObjectStore,
-  mail: checkMail,
-  addresses: checkAddresses,
+const { redisUrl } = unitProcessSettings;
+const { stalledAfterMs: _, ...kafka } = eventSettings.kafka;
+const { smtpUrl } = identitySettings.delivery;
+
+/** Once for all units that have the same values of the settings by which they reach that engine. */
+const engineChecks: Record<string, { check: Check; reachedBy: Settings }> = {
+  redis: { check: checkRedis, reachedBy: { redisUrl } },
+  kafka: { check: checkKafka, reachedBy: kafka },
+  s3: { check: checkObjectStore, reachedBy: fileSettings },
+  mail: { check: checkMail, reachedBy: { smtpUrl } },
 };
 
 const longestMs = 60_000;
 
 /** Checks the settings and all that they name, at once. The outcomes have no secret in them. */
 export async function diagnose(installation: Installation): Promise<Outcome[]> {
-  const { env, allUnits } = installation;
-  const ofEngines = byEngines(installation);
+  const { env, units, allUnits } = installation;
+  const allSettings = settingsRead(units).map(({ setting }) => setting.name);
   const planned = [
     ...Object.entries(checks).map(([name, check]) => ({ name, check, of: installation })),
-    ...Object.entries(engineChecks).flatMap(([name, check]) => ofEngines.map((of) => ({ name, check, of }))),
+    ...Object.entries(engineChecks).flatMap(([name, { check, reachedBy }]) => {
+      const settings = listSettings(reachedBy).map((setting) => setting.name);
+      return bySettings(installation, settings).map((of) => ({ name, check, of }));
+    }),
+    // Units have different addresses of others.
+    ...bySettings(installation, allSettings).map((of) => ({ name: 'addresses', check: checkAddresses, of })),
   ];
   const outcomes = await Promise.all(
     planned.map(async ({ name, check, of }) => {
@@ -60,13 +71,13 @@ export async function diagnose(installation: Installation): Promise<Outcome[]> {
   }));
 }
 
-/** An installation for each set of values that units get for the settings that others read too. */
-function byEngines(installation: Installation): Installation[] {
+/** An installation for each set of values that units get for these settings; without units that read none of them. */
+function bySettings(installation: Installation, settings: readonly string[]): Installation[] {
   const { env, units } = installation;
-  const shared = settingsRead(units).flatMap(({ setting, readers }) => (readers.length > 1 ? [setting.name] : []));
-  const groups = Map.groupBy(units, ({ name }) => {
+  const readers = units.filter((unit) => settingsRead([unit]).some(({ setting }) => settings.includes(setting.name)));
+  const groups = Map.groupBy(readers, ({ name }) => {
     const given = envOf(installation, name);
-    return JSON.stringify(shared.map((setting) => given[setting] ?? null));
+    return JSON.stringify(settings.map((setting) => given[setting] ?? null));
   });
   return [...groups.values()].map((group) => ({
     ...installation,
