@@ -173,9 +173,9 @@ export function documentStore(db: TenantDb) {
         .update({ ...fields, updatedAt: now });
     },
 
-    /** Its row stays, without its text, which would take space that nobody counts. */
+    /** Its row stays. A trigger takes its text, which would take space that nobody counts. */
     async markDeleted(id: number): Promise<void> {
-      await live().where({ id }).update({ deletedAt: now, updatedAt: now, rawText: '', pageStarts: null });
+      await live().where({ id }).update({ deletedAt: now, updatedAt: now });
     },
   };
 }

@@ -6,6 +6,7 @@ import { uploads } from './migrations/004-uploads.ts';
 import { chunksByTenant } from './migrations/005-chunks-by-tenant.ts';
 import { deletedTexts } from './migrations/006-deleted-texts.ts';
 import { wordsBetweenSigns } from './migrations/007-words-between-signs.ts';
+import { deletedWithoutText } from './migrations/008-deleted-without-text.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -20,5 +21,14 @@ export const knowledgeSchema: SchemaDeclaration = {
     knowledge_base_models: 'internal',
     knowledge_model_in_use: 'internal',
   },
-  migrations: [knowledge, unsearchedGenerations, retrieval, uploads, chunksByTenant, deletedTexts, wordsBetweenSigns],
+  migrations: [
+    knowledge,
+    unsearchedGenerations,
+    retrieval,
+    uploads,
+    chunksByTenant,
+    deletedTexts,
+    wordsBetweenSigns,
+    deletedWithoutText,
+  ],
 };

@@ -1,9 +1,30 @@
 import { rowsBy } from '@parley/postgres/database/rows';
+import type { Database } from '@parley/postgres/database/types';
 import { onEveryDatabase } from '@parley/testing/every-database';
+import type { ExecutionContext } from 'ava';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { storedChunks } from './stored-chunks.ts';
 
+const none = { rawText: '', pageStarts: null };
+
+function textsOf(database: Database) {
+  return database.transact(1, ({ knex }) => knex('knowledge_documents').orderBy('id').select('rawText', 'pageStarts'));
+}
+
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
+  /** A database without this migration and what follows it, and the same one once it has run. */
+  async function schemas(t: ExecutionContext, migration: string) {
+    const { migrations } = knowledgeSchema;
+    const at = migrations.findIndex(({ name }) => name === migration);
+    const earlier = await testSchema(t, { ...knowledgeSchema, migrations: migrations.slice(0, at) });
+    const migrated = async () => {
+      const database = await replicaOf(t, earlier, { ...knowledgeSchema, migrations: migrations.slice(0, at + 1) });
+      await database.migrate();
+      return database;
+    };
+    return { earlier, migrated };
+  }
+
   test('chunks that are stored before there are partitions keep their ids and texts', async (t) => {
     const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '005-chunks-by-tenant');
     const before = { ...knowledgeSchema, migrations: knowledgeSchema.migrations.slice(0, at) };
@@ -33,26 +54,44 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.like((await chunksOf(1))[2], { id: 7, content: 'third' });
   });
 
-  test('texts of documents that were deleted before are gone, those of drafts stay', async (t) => {
-    const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '006-deleted-texts');
-    const earlier = await testSchema(t, { ...knowledgeSchema, migrations: knowledgeSchema.migrations.slice(0, at) });
-    const stored = storedChunks(earlier, 1);
-    const base = await stored.base();
-    const [_live, deleted, draft] = [
-      await stored.document(base, ['text']),
-      await stored.document(base, ['text']),
-      await stored.document(base, ['text']),
-    ];
-    const textsOf = (of: typeof earlier) =>
-      of.transact(1, ({ knex }) => knex('knowledge_documents').orderBy('id').pluck('rawText'));
-    await earlier.transact(1, async ({ knex }) => {
-      await knex('knowledge_documents').update({ rawText: 'text' });
-      await knex('knowledge_documents').where({ id: deleted }).update({ deletedAt: new Date() });
-      await knex('knowledge_documents').where({ id: draft }).update({ deletedAt: new Date(), generation: 0 });
+  for (const migration of ['006-deleted-texts', '008-deleted-without-text']) {
+    test(`${migration}: texts of documents that were deleted before are gone, those of drafts stay`, async (t) => {
+      const { earlier, migrated } = await schemas(t, migration);
+      const stored = storedChunks(earlier, 1);
+      const base = await stored.base();
+      const text = { rawText: 'text', pageStarts: [0] };
+      const add = async (change: object) => {
+        const id = await stored.document(base, ['text']);
+        await earlier.transact(1, ({ knex }) =>
+          knex('knowledge_documents')
+            .where({ id })
+            .update({ ...text, ...change }),
+        );
+      };
+      const deletedAt = new Date();
+      await add({});
+      await add({ deletedAt });
+      await add({ deletedAt, generation: 0, origin: 'UPLOAD' });
+      await add({ deletedAt, generation: 0 });
+      t.deepEqual(await textsOf(await migrated()), [text, none, none, text]);
     });
-    const database = await replicaOf(t, earlier, knowledgeSchema);
-    await database.migrate();
-    t.deepEqual(await textsOf(database), ['text', '', 'text']);
+  }
+
+  test('a document that the version before deletes keeps no text, one that it publishes does', async (t) => {
+    const database = await testSchema(t, knowledgeSchema);
+    const stored = storedChunks(database, 1);
+    const base = await stored.base();
+    const [deleted, draft] = [await stored.document(base, ['text']), await stored.document(base, ['text'])];
+    const text = { rawText: 'text', pageStarts: [0] };
+    const change = (id: number, fields: object) =>
+      database.transact(1, ({ knex }) => knex('knowledge_documents').where({ id }).update(fields));
+    await change(draft, { deletedAt: new Date() });
+    await change(deleted, text);
+    await change(draft, text);
+    await change(deleted, { deletedAt: new Date() });
+    await change(draft, { deletedAt: new Date() });
+    await change(draft, { deletedAt: null });
+    t.deepEqual(await textsOf(database), [none, text]);
   });
 
   test('chunks that are stored when words between signs are not found yet are not written again, new ones have them', async (t) => {
