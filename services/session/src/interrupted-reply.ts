@@ -6,6 +6,7 @@ import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import type { OpenTurn, Reply } from './turn-store.ts';
+import { sumOf, usageOf } from './turn-usage.ts';
 
 export interface PartialReply {
   text: string;
@@ -35,13 +36,10 @@ export async function interruptedReply(
   const { text, citations, prices, earlier, thoughtTokens } = partial;
   const sent = partial.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
   const used = { tokensIn: sent ?? 0, tokensOut: estimateTokens(text) + thoughtTokens };
-  const { tokensIn = 0, tokensOut = 0, costUsdE8 = 0n } = earlier ?? {};
   return {
     text,
     citations,
-    tokensIn: used.tokensIn + tokensIn,
-    tokensOut: used.tokensOut + tokensOut,
-    costUsdE8: costUsdE8 + (prices ? costOf(used, prices) : 0n),
+    ...sumOf(usageOf(used, prices), earlier),
     modelId: prices?.modelId || null, // none from an agent of an older version
     contextTokens: sent ?? session.totalTokensInContext,
     interrupted: true,
@@ -57,12 +55,4 @@ async function estimateContext(
 ): Promise<number> {
   const history = await messageStore(db).sumTokens(id, turnIndex);
   return Math.max(totalTokensInContext, Math.min(history, settings.historyTokens));
-}
-
-const e18PerE8 = 10_000_000_000n;
-
-/** Rounded up, as the ledger does. */
-function costOf({ tokensIn, tokensOut }: Pick<Reply, 'tokensIn' | 'tokensOut'>, prices: TokenPrices): bigint {
-  const costE18 = BigInt(tokensIn) * prices.inputUsdE18 + BigInt(tokensOut) * prices.outputUsdE18;
-  return (costE18 + e18PerE8 - 1n) / e18PerE8;
 }

@@ -18,11 +18,13 @@ import {
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedReplyOfTurn, type TurnOutcome } from './finish-turn.ts';
+import type { PartialReply } from './interrupted-reply.ts';
 import type { Ports } from './ports.ts';
 import { nothingStreamed, type SessionLog, type StreamedReply, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
 import { type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
+import { noUsage, sumOf, usageOf } from './turn-usage.ts';
 
 const connectAttempts = 5;
 const connectPauseMs = 200;
@@ -72,9 +74,13 @@ async function generateReply(
   let thoughtTokens = 0;
   let prices: TokenPrices | undefined;
   let earlier: TurnUsage | undefined;
+  /** What calls of the agent took that failed without text: the ledger has it too. */
+  let lost = noUsage;
   let citations: Citation[] | null = null;
   let isCited = false;
-  const partial = (reply: StreamedReply) => ({ ...reply, contextTokens, thoughtTokens, prices, earlier });
+  const partial = (reply: StreamedReply): PartialReply => {
+    return { ...reply, contextTokens, thoughtTokens, prices, earlier: sumOf(lost, earlier) };
+  };
   const interrupted = (reply: StreamedReply): TurnOutcome => ({ kind: 'interrupted', partial: partial(reply) });
   // Without chunks of its own an attempt does not replace those of the one before: they are the reply so far.
   const streamedBefore = () =>
@@ -126,6 +132,9 @@ async function generateReply(
   };
   const onRetry = () => {
     citations = null;
+    const left = usageOf({ tokensIn: contextTokens ?? 0, tokensOut: thoughtTokens }, prices);
+    lost = sumOf(sumOf(lost, earlier), left);
+    earlier = undefined;
     if (contextTokens === undefined) return; // no model was asked, so all the waiting counts
     contextTokens = undefined;
     thoughtTokens = 0;
@@ -139,7 +148,14 @@ async function generateReply(
     await chunks.flush();
     return {
       kind: 'reply',
-      reply: { ...finished, modelId: finished.modelId || null, text: chunks.text, citations, interrupted: false },
+      reply: {
+        ...finished,
+        ...sumOf(lost, finished),
+        modelId: finished.modelId || null,
+        text: chunks.text,
+        citations,
+        interrupted: false,
+      },
     };
   } catch (error) {
     await chunks.flush();

@@ -1,9 +1,10 @@
+import { unavailable } from '@parley/kernel/errors';
 import type { RunTurnResponse } from '@parley/protos/parley/agent/v1/agent';
 import { eventually } from '@parley/testing/eventually';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
-import { contextSent, createGate, text, waitForGate } from './scripted-agent.ts';
+import { contextSent, createGate, finished, text, waitForGate } from './scripted-agent.ts';
 import { inTenant, isChunk, isReply, sessionMesh, subscribe } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
@@ -68,6 +69,43 @@ test('an interrupted reply counts its prompt and the thoughts of its model as fa
     'thoughts of a model that was left are earlier usage',
   );
 });
+
+for (const end of ['finished', 'interrupted'] as const) {
+  test(`a reply that is ${end} counts what calls of the agent took that were lost without text`, async (t) => {
+    const { app, agent } = await sessionMesh(t);
+    const price = { inputUsdE18: 10n ** 12n, outputUsdE18: 2n * 10n ** 12n, modelId: 'asked' };
+    const earlier = { tokensIn: 40, tokensOut: 9, costUsdE8: 700n };
+    agent.script = async function* (call) {
+      if (agent.calls.length < 3) yield { event: { $case: 'earlier', value: earlier } };
+      if (agent.calls.length === 2) throw unavailable('This replica is stopping');
+      if (agent.calls.length === 1) yield { event: { $case: 'prices', value: { ...price, earlier } } };
+      yield contextSent(300);
+      if (agent.calls.length === 1) {
+        yield { event: { $case: 'used', value: { contextTokens: 290, thoughtTokens: 70 } } };
+        throw unavailable('This replica is stopping');
+      }
+      yield text('half');
+      if (end === 'interrupted') await waitForGate(createGate(), call);
+      yield finished();
+    };
+    const { id, lastEventId: after } = await app.startSession(owner, start);
+    const subscriber = subscribe(t, app, id, { after });
+    await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+    await subscriber.until('the first chunk', isChunk);
+    if (end === 'interrupted') await app.interruptSession(owner, String(id));
+    await subscriber.until('the reply', isReply);
+
+    // The first call: 40 + 290 and 9 + 70 tokens for 700 + 43,000; the second: 40 and 9 for 700; and that which replied.
+    const { messages } = await app.getTranscript(owner, id);
+    t.is(agent.calls.length, 3);
+    t.like(
+      messages[1],
+      end === 'finished'
+        ? { tokensIn: 370 + 20, tokensOut: 88 + 5, costUsd: (44_400 + 150) / 1e8 }
+        : { tokensIn: 370 + 300, tokensOut: 88 + 1, costUsd: (44_400 + 30_200) / 1e8 },
+    );
+  });
+}
 
 test('a reply interrupted before a model was asked has no tokens and leaves the last context size', async (t) => {
   const { app, agent } = await sessionMesh(t);
