@@ -43,7 +43,7 @@ const pauseMs = 10 * 60_000;
 /** Seals anew with the first key what is sealed with another one, each value in a transaction of its own. Safe on many replicas. */
 export function resealing({ log, metrics, ...what }: ResealOptions): Part {
   let left = Number.NaN;
-  const help = 'Sealed values under another key than the first of SECRETS_KEYS; NaN until all were looked at';
+  const help = 'Sealed values that no key of SECRETS_KEYS opens, once those under its other keys were sealed anew with the first; NaN until then';
   metrics.gauge('parley_secrets_under_old_keys', help, () => left);
   const failure = 'values under old keys not sealed anew; will retry';
   return repeated({ name: 'resealing', pauseMs, failure, log }, async (stopping) => {
