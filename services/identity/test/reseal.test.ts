@@ -118,6 +118,20 @@ test('sealing anew looks at all rows, in pages, and the metric says how many no 
   t.is(rows[0].n, 0);
 });
 
+test('what a process with the old ring seals meanwhile is sealed anew too', async (t) => {
+  const { database, ports, userId } = await sealedApp(t);
+  const log = { info: () => undefined, warn: () => undefined };
+  const part = resealing({ database, box: rotated, columns, log, metrics: createMetrics('identity'), pauseMs: 50 });
+  await part.start();
+  t.teardown(() => part.stop());
+  for (const plain of ['one', 'two']) {
+    const twoFactorSecretSealed = ports.box.seal(plain, secretPlace(userId));
+    await database.transactShared(({ knex }) => knex('users').where({ id: userId }).update({ twoFactorSecretSealed }));
+    await eventually(`${plain} is under the new key`, async () => newAlone.hasKeyOf(await stored(database, userId)));
+    t.is(newAlone.open(await stored(database, userId), secretPlace(userId)).toString(), plain);
+  }
+});
+
 test('a value that another process changes meanwhile is not replaced, and replicas may seal anew at once', async (t) => {
   const { database, ports, userId, tenants } = await sealedApp(t);
   const replaced = ports.box.seal('replaced', secretPlace(userId));

@@ -25,6 +25,8 @@ export interface ResealOptions {
   columns: SealedColumn[];
   log: Pick<Logger, 'info' | 'warn'>;
   metrics: Pick<Metrics, 'gauge'>;
+  /** Between two looks at all columns. Default: ten minutes. */
+  pauseMs?: number;
 }
 
 type Row = Record<string, Knex.Value>;
@@ -38,12 +40,13 @@ interface Outcome {
 
 const rowsAtOnce = 1_000;
 // Again and again while there is an old key, because a process that has not got the new ring yet still seals with it.
-const pauseMs = 10 * 60_000;
+const usualPauseMs = 10 * 60_000;
 
 /** Seals anew with the first key what is sealed with another one, each value in a transaction of its own. Safe on many replicas. */
-export function resealing({ log, metrics, ...what }: ResealOptions): Part {
+export function resealing({ log, metrics, pauseMs = usualPauseMs, ...what }: ResealOptions): Part {
   let left = Number.NaN;
-  const help = 'Sealed values that no key of SECRETS_KEYS opens, once those under its other keys were sealed anew with the first; NaN until then';
+  const help =
+    'Sealed values that no key of SECRETS_KEYS opens, once those under its other keys were sealed anew with the first; NaN until then';
   metrics.gauge('parley_secrets_under_old_keys', help, () => left);
   const failure = 'values under old keys not sealed anew; will retry';
   return repeated({ name: 'resealing', pauseMs, failure, log }, async (stopping) => {
