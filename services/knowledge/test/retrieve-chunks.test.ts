@@ -1,8 +1,11 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
+import type { Embedder } from '../src/embedder.ts';
 import { operation } from '../src/embeddings/metered-embedder.ts';
+import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { retrieveChunks } from '../src/retrieve-chunks.ts';
 import { searchTerms } from '../src/search-terms.ts';
 import { textOf } from './knowledge-app.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
@@ -233,6 +236,27 @@ onEveryDatabase(({ test, testSchema }) => {
       t.deepEqual(await ask({ query: blank }), [{ path: 'query', message: 'must not be blank' }]);
     t.is(await ask({ query: '🦜'.repeat(10_000) }), 5);
     t.like(await ask({ query: 'x'.repeat(10_001) }), [{ path: 'query' }]);
+  });
+
+  test('a base that gets another model during a search is searched by that', async (t) => {
+    const database = await testSchema(t, knowledgeSchema);
+    const { unit } = await retrievalUnit(t, { database });
+    const mine = storedChunks(database, 1);
+    const id = await mine.base('before');
+    await mine.document(id, animals);
+    const models: string[] = [];
+    const embed: Embedder['embed'] = async ([text = ''], { model }) => {
+      models.push(model);
+      await database.transact(1, ({ knex }) =>
+        knex('knowledge_bases').where({ id }).update({ embeddingModel: 'after' }),
+      );
+      return { vectors: [embedOffline(text)], tokensIn: 0, costUsdE8: 0n };
+    };
+    const ports = { ...unit.deps, embedder: { ...unit.deps.embedder, embed } };
+    const asked = { knowledgeBaseId: id, query: 'otter' };
+    const [best] = await retrieveChunks(ports, userOf(1), asked, new AbortController().signal);
+    t.is(best?.content, animals[0]);
+    t.deepEqual(models, ['before', 'after']);
   });
 
   test('a query is metered as embed, and at the cap BAD_REQUEST', async (t) => {
