@@ -3,7 +3,7 @@ import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';
 import { meteredGenerate, meteredStream } from './metered-chain.ts';
-import type { ModelRequest } from './models/model.ts';
+import { type ModelRequest, noUsage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { ChainEvent, ProviderChain } from './models/provider-chain.ts';
@@ -134,6 +134,15 @@ test('who leaves between two attempts pays for the one that was made', async (t)
   const spent = { modelId: 'gpt-4o', tokensIn, tokensOut, costUsdE8: costOf(first, thought) };
   t.is(settled.length, 1);
   t.like(settled[0], { ...spent, estimated: true, served: false });
+});
+
+test('who leaves after an attempt for which its provider charges nothing pays nothing', async (t) => {
+  const { settled } = await settledAfter([
+    { type: 'asked', model: first },
+    { type: 'left', model: first, usage: noUsage },
+    new Error('whoever asked has left'),
+  ]);
+  t.like(settled, [{ tokensIn: 0, tokensOut: 0, costUsdE8: 0n, estimated: false, served: false }]);
 });
 
 test('where all attempts failed, each is counted once', async (t) => {

@@ -1,7 +1,7 @@
 import type { Spent } from '@parley/metering/ledger';
 import type { CallAccount, MeteredCall, SpendMeter } from '@parley/metering/spend-meter';
 import type { CallCosts } from './call-cost.ts';
-import type { FinishReason, Model, ModelRequest, TokenUsage } from './models/model.ts';
+import { type FinishReason, type Model, type ModelRequest, noUsage, type TokenUsage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ModelMetrics } from './models/model-metrics.ts';
 import type { ChosenModel } from './models/models.ts';
@@ -163,9 +163,9 @@ function begin(
       },
     },
     attempted(model: Model, usage: TokenUsage): void {
-      attempts.push({ spent: costs.costOf(model, usage), usage });
+      if (usage.tokensIn + usage.tokensOut > 0) attempts.push({ spent: costs.costOf(model, usage), usage });
     },
-    soFar: (model: Model) => (attempts.length > 0 ? inAll(model, nothing).spent : undefined),
+    soFar: (model: Model) => (attempts.length > 0 ? inAll(model, noUsage).spent : undefined),
     async served(model: Model, usage: TokenUsage, text: string): Promise<TokenUsage & { costUsdE8: bigint }> {
       const { spent, estimated } = inAll(model, usage);
       await beforeSettled?.({ text, spent, estimated });
@@ -176,20 +176,18 @@ function begin(
     /** It counts as served where the model had begun to answer. */
     async failed(model: Model | undefined, usage: TokenUsage): Promise<void> {
       const isCounted = attempts.some((attempt) => attempt.usage === usage); // none was asked since
-      const { spent, estimated } = inAll(model ?? chain.first, isCounted ? nothing : usage);
+      const { spent, estimated } = inAll(model ?? chain.first, isCounted ? noUsage : usage);
       await settle(spent, estimated, usage.tokensOut > 0);
     },
     /**
      * Whoever asked has left: a model that is asked has read the request and written so much, undefined where none is asked. `model`:
-     * the last one that was. Does nothing after the end of the call.
+     * the last one that was. Does noUsage after the end of the call.
      */
     async left(model: Model = chain.first, written: string | undefined): Promise<void> {
       if (isSettled || !isReserved) return;
-      const usage = written === undefined ? nothing : await estimateUsage(model, request, written);
+      const usage = written === undefined ? noUsage : await estimateUsage(model, request, written);
       const { spent, estimated } = inAll(model, usage);
       void settle(spent, estimated, written !== undefined);
     },
   };
 }
-
-const nothing: TokenUsage = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };

@@ -40,6 +40,11 @@ export function requestUsage(request: ModelRequest) {
       if (hasTokenizer(model.modelId)) void count(model);
       return usage.contextTokens;
     },
+    /** The rest of its thoughts, once it answers. */
+    answers(): void {
+      const thoughtTokens = Math.ceil(thoughtCharacters / 4);
+      if (thoughtTokens > usage.thoughtTokens) tell({ thoughtTokens });
+    },
     onThought(piece: string): void {
       thoughtCharacters += codePoints(piece);
       const thoughtTokens = Math.ceil(thoughtCharacters / 4);

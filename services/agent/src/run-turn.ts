@@ -75,6 +75,7 @@ export async function* runTurn(
     });
     try {
       for await (const event of used.among(stream)) {
+        if (event.type === 'text') used.answers();
         if (event.type === 'text' || event.type === 'used') yield event;
         else if (event.type === 'asked') {
           const price = ports.metering.costs.priceOf(event.model);

@@ -16,6 +16,8 @@ export interface BreakerOptions {
   failures?: number;
   /** How long it stays open before one call tries again, in ms; longer in an outage of all. Default 10,000. */
   openMs?: number;
+  /** A clock that only goes on, in ms. */
+  now?: () => number;
 }
 
 /** Keeps a tenant's calls from one model of one provider while they fail. */
@@ -36,7 +38,7 @@ type Place = Pick<Model, 'providerId' | 'modelId'>;
 /** What is known of one model of one provider by the calls of all tenants. */
 interface ModelState {
   place: Place;
-  /** The end of the `Retry-After` of a rate limit, in ms since the epoch. */
+  /** The end of the `Retry-After` of a rate limit, by the clock of the breakers. */
   pausedUntilMs: number;
   outage: ModelOutage;
   lastFailure?: ModelErrorKind;
@@ -47,6 +49,8 @@ const longestPauseMs = 60_000;
 const mostModels = 500;
 const mostBreakers = 5_000;
 
+const monotonic = () => performance.now();
+
 export type Breakers = ReturnType<typeof createBreakers>;
 
 /**
@@ -54,14 +58,14 @@ export type Breakers = ReturnType<typeof createBreakers>;
  * kept out by failures of its own, unless the model fails for several others too (`modelOutage`). The `Retry-After` of a rate limit holds
  * for all, that of any other failure for its tenant.
  */
-export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions = {}) {
+export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic }: BreakerOptions = {}) {
   const models = new LRUCache<string, ModelState>({ max: mostModels });
   const breakers = new LRUCache<string, { model: ModelState; breaker: Breaker }>({ max: mostBreakers });
 
   function stateOf(key: string, { providerId, modelId }: Place): ModelState {
     const known = models.get(key);
     if (known) return known;
-    const state = { place: { providerId, modelId }, pausedUntilMs: 0, outage: modelOutage(failures, openMs) };
+    const state = { place: { providerId, modelId }, pausedUntilMs: 0, outage: modelOutage(failures, openMs, now) };
     models.set(key, state);
     return state;
   }
@@ -72,14 +76,13 @@ export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions
       const model = stateOf(key, place);
       const known = breakers.get(`${tenantId} ${key}`);
       if (known?.model === model) return known.breaker;
-      const breaker = breakerOf(model, tenantId, failures);
+      const breaker = breakerOf(model, tenantId, { failures, now });
       breakers.set(`${tenantId} ${key}`, { model, breaker });
       return breaker;
     },
     /** The models that have kept somebody out and have answered nobody since; half an hour after the last time that is over. */
     failing(): Place[] {
-      const now = Date.now();
-      const isFailing = ({ pausedUntilMs, outage }: ModelState) => now < pausedUntilMs || outage.isKnown();
+      const isFailing = ({ pausedUntilMs, outage }: ModelState) => now() < pausedUntilMs || outage.isKnown();
       return [...models.values()].filter(isFailing).map(({ place }) => place);
     },
   };
@@ -88,15 +91,21 @@ export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions
 /** The trial ended with no answer of the provider, e.g. its caller left. cockatiel takes an error that it does not handle for a success. */
 class UnansweredTrial extends Error {}
 
-function breakerOf(model: ModelState, tenantId: number, failures: number): Breaker {
+function breakerOf(
+  model: ModelState,
+  tenantId: number,
+  { failures, now }: { failures: number; now: () => number },
+): Breaker {
   const { outage } = model;
   let openedAtMs = 0;
   /** The outages that had ended when it opened. */
   let ended = 0;
   let pausedUntilMs = 0;
+  const isOver = () => ended < outage.ended || now() >= openedAtMs + outage.openMs;
+  // Not by cockatiel's clock, which may be set back.
   const opened = {
     get duration() {
-      return ended < outage.ended ? 0 : outage.openMs;
+      return isOver() ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
     },
     next: () => opened,
   };
@@ -105,25 +114,24 @@ function breakerOf(model: ModelState, tenantId: number, failures: number): Break
     { halfOpenAfter: opened, breaker: new ConsecutiveFailures(() => (outage.isOfAll() ? 1 : failures)) },
   );
   circuit.onBreak((reason) => {
-    openedAtMs = Date.now();
+    openedAtMs = now();
     ended = outage.ended;
     if (!('error' in reason && reason.error instanceof UnansweredTrial)) outage.keptOut();
   });
   const note = (error: unknown) => {
-    if (!isCounted(error)) return outage.undecided(tenantId);
+    if (!isCounted(error)) return;
     outage.failed(tenantId);
     model.lastFailure = error.kind;
     if (error.retryAfterMs === undefined) return;
-    const untilMs = Date.now() + Math.min(error.retryAfterMs, longestPauseMs);
+    const untilMs = now() + Math.min(error.retryAfterMs, longestPauseMs);
     if (error.kind === 'rateLimited') model.pausedUntilMs = untilMs;
     else pausedUntilMs = untilMs;
   };
 
   return {
     get isOpen() {
-      const now = Date.now();
-      if (now < Math.max(model.pausedUntilMs, pausedUntilMs) || circuit.state === CircuitState.HalfOpen) return true;
-      if (circuit.state === CircuitState.Open) return now < openedAtMs + opened.duration;
+      if (now() < Math.max(model.pausedUntilMs, pausedUntilMs) || circuit.state === CircuitState.HalfOpen) return true;
+      if (circuit.state === CircuitState.Open) return !isOver();
       return outage.keepsOut(tenantId);
     },
     get lastFailure() {
@@ -132,7 +140,7 @@ function breakerOf(model: ModelState, tenantId: number, failures: number): Break
     async run(begin) {
       if (circuit.state === CircuitState.Closed && outage.keepsOut(tenantId)) throw new BrokenCircuitError();
       const tried = async () => {
-        outage.asked();
+        const isItsTurn = outage.asked();
         const isTrial = circuit.state === CircuitState.HalfOpen;
         try {
           const answer = await begin();
@@ -140,6 +148,7 @@ function breakerOf(model: ModelState, tenantId: number, failures: number): Break
           return answer;
         } catch (error) {
           note(error);
+          if (isItsTurn && !isCounted(error)) outage.undecided(tenantId);
           throw isTrial && !(error instanceof ModelError) ? new UnansweredTrial('', { cause: error }) : error;
         }
       };

@@ -1,4 +1,4 @@
-import type { TokenUsage } from './model.ts';
+import { noUsage, type TokenUsage } from './model.ts';
 
 /** Kinds may be shown to clients; `kindOfStatus` in `provider-error.ts` maps HTTP statuses to them. */
 export type ModelErrorKind = keyof typeof MESSAGES;
@@ -41,6 +41,6 @@ export class ModelError extends Error {
     this.beforeFirstChunk = beforeFirstChunk;
     this.retryable = beforeFirstChunk && transient;
     this.retryAfterMs = retryAfterMs;
-    this.usage = usage ?? { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
+    this.usage = usage ?? noUsage;
   }
 }

@@ -6,8 +6,7 @@ const turnMs = 1_000;
 const knownMs = 30 * 60_000;
 /** So long the calls of a tenant that failed while the model answered another one prove little, and an answer proves something. */
 const rememberedMs = 10 * 60_000;
-/** By the clock that tests set. */
-const bounds = { max: 10_000, perf: { now: () => Date.now() }, ttlResolution: 0 };
+const mostTenants = 10_000;
 
 export type ModelOutage = ReturnType<typeof modelOutage>;
 
@@ -18,7 +17,8 @@ export type ModelOutage = ReturnType<typeof modelOutage>;
  * take turns. So tenants whose own requests fail keep nobody else out for longer than a turn. Those that failed while another one was
  * answered count again only where they are more than were answered lately: a model that answers few is not well either.
  */
-export function modelOutage(failures: number, openMs: number) {
+export function modelOutage(failures: number, openMs: number, now: () => number) {
+  const bounds = { max: mostTenants, perf: { now }, ttlResolution: 0 };
   /** Failures since the model last answered anybody, by tenant. */
   const failing = new LRUCache<number, number>(bounds);
   const ownFaults = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
@@ -29,10 +29,10 @@ export function modelOutage(failures: number, openMs: number) {
   /** Infinity while nobody has been kept out since it last answered. */
   let keptOutAtMs = Number.POSITIVE_INFINITY;
   let lastTrialMs = Number.NEGATIVE_INFINITY;
-  let turnEndsMs = 0;
+  let turnEndsMs = Number.NEGATIVE_INFINITY;
   let ended = 0;
 
-  const isKnown = () => keptOutAtMs <= Date.now() && Date.now() < keptOutAtMs + knownMs;
+  const isKnown = () => keptOutAtMs <= now() && now() < keptOutAtMs + knownMs;
   const isOfAll = () => isOutage && isKnown();
 
   function forget(): void {
@@ -60,38 +60,37 @@ export function modelOutage(failures: number, openMs: number) {
     },
     /** How long after it opened a breaker lets a call through. */
     get openMs() {
-      const isTried = Date.now() < lastTrialMs + openMs;
+      const isTried = now() < lastTrialMs + openMs;
       return isOfAll() && isTried ? Math.min(openMs * failing.size, knownMs) : openMs;
     },
     /** Whether another tenant has its turn, or this one has had it. For tenants whose breakers are closed. */
-    keepsOut: (tenantId: number) => isOfAll() && (Date.now() < turnEndsMs || undecided.has(tenantId)),
-    /** The model is asked now. */
-    asked(): void {
-      if (!isOfAll()) return;
-      lastTrialMs = Date.now();
+    keepsOut: (tenantId: number) => isOfAll() && (now() < turnEndsMs || undecided.has(tenantId)),
+    /** The model is asked now. Says whether it is the turn of this call. */
+    asked(): boolean {
+      if (!isOfAll()) return false;
+      lastTrialMs = now();
       turnEndsMs = lastTrialMs + turnMs;
+      return true;
     },
-    /** A call has shown nothing: its caller left, or its request was refused. */
+    /** The call whose turn it was has shown nothing: its caller left, or its request was refused. */
     undecided(tenantId: number): void {
-      if (!isOfAll()) return;
       undecided.set(tenantId, true);
-      turnEndsMs = 0;
+      turnEndsMs = Number.NEGATIVE_INFINITY;
     },
     failed(tenantId: number): void {
-      if (Date.now() >= keptOutAtMs + knownMs) forget();
+      if (now() >= keptOutAtMs + knownMs) forget();
       failing.set(tenantId, (failing.get(tenantId) ?? 0) + 1);
       answered.delete(tenantId);
       if (isOutage || !isEnough()) return;
       isOutage = true;
-      keptOutAtMs = Date.now();
+      keptOutAtMs = now();
     },
     /** A breaker has opened. */
     keptOut(): void {
-      keptOutAtMs = Date.now();
+      keptOutAtMs = now();
     },
     answered(tenantId: number): void {
       if (isOfAll()) ended += 1;
-      turnEndsMs = 0;
       for (const other of failing.keys()) ownFaults.set(other, true);
       forget();
       ownFaults.delete(tenantId);

@@ -37,6 +37,8 @@ export interface TokenUsage {
   estimated: boolean;
 }
 
+export const noUsage: Readonly<TokenUsage> = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
+
 /** `length`: the maximum of tokens was reached. `contentFilter`: cut by the provider's filter. */
 export type FinishReason = 'stop' | 'length' | 'contentFilter' | 'other';
 

@@ -105,7 +105,13 @@ for (const kind of ['unreachable', 'timedOut', 'rateLimited', 'failed'] as const
   test(`a model is left for the next one when it is ${kind} before its first output`, async (t) => {
     const [one, two, three] = [model('one', [failure(kind, true)]), model('two'), model('three')];
     const { chain, left, called } = chainOf(one, two, three);
-    t.deepEqual(await streamed(chain.stream(request, call())), ['asked one', 'asked two', 'two', 'finish two']);
+    t.deepEqual(await streamed(chain.stream(request, call())), [
+      'asked one',
+      'left one',
+      'asked two',
+      'two',
+      'finish two',
+    ]);
     t.deepEqual(called, [`one true ${kind}`, 'two true ']);
     t.deepEqual([three.calls, left], [[], ['one for two']]);
     t.deepEqual([one.held(), two.held()], [0, 0]);
@@ -138,7 +144,9 @@ test('a model is asked again as often as it may be, but not after it was silent 
   const again = { ...model('one', [failure('failed', true), failure('unreachable', true)]), retries: 2 };
   t.deepEqual(await streamed(chainOf(again, model('two')).chain.stream(request, call())), [
     'asked one',
+    'left one',
     'asked one',
+    'left one',
     'asked one',
     'one',
     'finish one',
@@ -184,8 +192,13 @@ test('a model that was kept out while the call waited for a slot is told as one 
       return slot;
     },
   };
-  t.like(await t.throwsAsync(streamed(chain.stream(request, waits))), { kind: 'rateLimited' });
+  const seen: string[] = [];
+  const reading = async () => {
+    for await (const { type } of chain.stream(request, waits)) seen.push(type);
+  };
+  t.like(await t.throwsAsync(reading()), { kind: 'rateLimited' });
   t.deepEqual([limited.calls.length, limited.held()], [1, 0]);
+  t.is(seen.at(-1), 'left', 'it has not been asked');
 });
 
 test('who leaves while the call is admitted has asked no model', async (t) => {

@@ -2,7 +2,14 @@ import type { Logger } from '@parley/kernel/log';
 import { sleep } from '@parley/kernel/timers';
 import { isBrokenCircuitError } from 'cockatiel';
 import type { Breakers } from './breakers.ts';
-import type { FinishReason, Model, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
+import {
+  type FinishReason,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+  noUsage,
+  type TokenUsage,
+} from './model.ts';
 import { ModelError } from './model-error.ts';
 import type { ModelMetrics } from './model-metrics.ts';
 import type { ChosenModel } from './models.ts';
@@ -25,8 +32,8 @@ export interface ChainCall {
 }
 
 /**
- * `asked`: a model is asked now; text follows, then one `finish` of the model that served. `left`: it failed before that, and its
- * provider charges for what it took; the call goes on.
+ * `asked`: a model is asked now; text follows, then one `finish` of the model that served. `left`: it failed before that, or was kept out
+ * after all, and its provider charges for what it took; the call goes on.
  */
 export type ChainEvent =
   | { type: 'asked'; model: Model }
@@ -101,14 +108,14 @@ export function providerChain(
         } catch (error) {
           if (isBrokenCircuitError(error)) {
             failure ??= keptOut(model, call.tenantId); // opened since
+            yield { type: 'left', model, usage: noUsage };
             break;
           }
           if (!(error instanceof ModelError) || !error.retryable) throw error;
           failure = error;
           const isLastHere = attempt === retries || !isWorthRetry(error);
           if (isLastHere && index === ready.length - 1) break;
-          const { usage } = error;
-          if (usage.tokensIn + usage.tokensOut > 0) yield { type: 'left', model, usage };
+          yield { type: 'left', model, usage: error.usage };
           if (isLastHere) break;
         }
         held.dispose();

@@ -111,3 +111,20 @@ test.serial('a reply far beyond its maximum of tokens is cut, and its call cance
     t.is(sent, 3, 'no more is read');
   }
 });
+
+test.serial('thoughts without an end are cut as an answer is', async (t) => {
+  let sent = 0;
+  async function* onAndOn() {
+    for (; sent < 100; sent += 1) yield thought('ten chars ');
+    yield finish;
+  }
+  const { model, cancelled } = modelOf(onAndOn(), { maxOutputTokens: 2 });
+  const thoughts: string[] = [];
+  const call = { ...uncancelled, onThought: (text: string) => thoughts.push(text) };
+  const events = await eventsOf(model.stream(ask('Tell'), call));
+
+  t.is(events.length, 1);
+  t.like(events[0], { type: 'finish', finishReason: 'length', tokensOut: 10, estimated: true });
+  t.is(thoughts.length, 4);
+  t.true(cancelled());
+});

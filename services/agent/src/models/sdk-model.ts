@@ -79,14 +79,14 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
             call.arrived();
             given += text;
             yield { type: 'text', text };
-            if (given.length > mostCharacters) {
-              yield {
-                type: 'finish',
-                finishReason: 'length',
-                ...(await estimateUsage(model, request, given + thought)),
-              };
-              return;
-            }
+          }
+          if (given.length + thought.length > mostCharacters) {
+            yield {
+              type: 'finish',
+              finishReason: 'length',
+              ...(await estimateUsage(model, request, given + thought)),
+            };
+            return;
           }
           if (isProgress(part)) call.awaitNext();
           const error = errorOf(part);
@@ -154,7 +154,7 @@ async function usageOf(
 
 /** Of one call, by far: a larger figure is none. */
 const mostTokens = 10_000_000;
-/** No tokenizer gives more on average: an answer that is longer ignores its maximum, and is cut. */
+/** No tokenizer gives more on average: an answer that is longer, thoughts included, ignores its maximum, and is cut. */
 const charactersPerToken = 16;
 
 /** The SDKs report a missing figure as 0, which is never the real one. */
