@@ -17,6 +17,12 @@ export interface ServerFacts {
   database: string;
   mayCreateSchemas: boolean;
   mayCreateRoles: boolean;
+  /** Whether it follows another server. */
+  isStandby: boolean;
+  /** Whether transactions of the login are read-only unless they say otherwise. */
+  isReadOnly: boolean;
+  /** Where that was set, e.g. `database`. */
+  readOnlySource: string;
   /** Extensions that can be had, with the version that the database has, if any. */
   extensions: Record<string, { installed: string | null; available: string } | undefined>;
   serverMs: number;
@@ -60,6 +66,8 @@ const factsSql = `
          current_user AS login, current_database() AS database,
          has_database_privilege(current_database(), 'CREATE') AS "mayCreateSchemas",
          (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS "mayCreateRoles",
+         pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only')::boolean AS "isReadOnly",
+         (SELECT source FROM pg_settings WHERE name = 'default_transaction_read_only') AS "readOnlySource",
          (SELECT coalesce(json_object_agg(name, json_build_object('installed', installed_version, 'available', default_version)), '{}')
             FROM pg_available_extensions) AS extensions,
          (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "serverMs"`;

@@ -5,6 +5,7 @@ import { type Connection, connectLogin } from './postgres-connection.ts';
 import { loginsOf, type UsedSchema, usedSchemas } from './postgres-logins.ts';
 import { schemaOutcomes } from './postgres-schema.ts';
 import { databaseOutcomes, poolOutcomes } from './postgres-server.ts';
+import { writableOutcomes } from './postgres-writable.ts';
 
 /** Connects each login of the units to PostgreSQL, and checks servers, databases and schemas, each once. */
 export async function checkPostgres(installation: Installation): Promise<Outcome[]> {
@@ -16,6 +17,7 @@ export async function checkPostgres(installation: Installation): Promise<Outcome
     return [
       ...connected.filter((each) => 'level' in each),
       ...connections.flatMap(unverifiedOutcomes),
+      ...connections.flatMap(writableOutcomes),
       ...databases(connections, schemas),
       ...servers(connections, schemas, installation),
       ...(await Promise.all(schemas.map((schema) => checkSchema(schema, connections, env)))).flat(),

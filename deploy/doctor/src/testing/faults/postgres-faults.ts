@@ -115,6 +115,26 @@ export const postgresFaults = [
     ['postgres.roles'],
     /_app may not take roles: garden_\w+_tenant$/u,
   ),
+  ...(
+    [
+      ['a database', ({ name }) => `DATABASE ${name}`],
+      ['a login', ({ name }) => `ROLE ${name}_app`],
+      ['a login in one database', ({ name }) => `ROLE ${name}_app IN DATABASE ${name}`],
+    ] as [string, (garden: Garden) => string][]
+  ).map(([what, whereOf]) =>
+    planted(
+      `${what} whose transactions are read-only`,
+      async (garden) => {
+        const where = whereOf(garden);
+        await garden.asSuperuser(`ALTER ${where} SET default_transaction_read_only = on`);
+        return { undo: () => garden.asSuperuser(`ALTER ${where} RESET default_transaction_read_only`) };
+      },
+      ['postgres.read-only'],
+      what === 'a database'
+        ? /^transactions in .* are read-only/u
+        : /^transactions of garden_\w+_app in .* are read-only/u,
+    ),
+  ),
   planted(
     'pools that are larger than the server has connections',
     () => ({ env: { DATABASE_POOL_SIZE: '1000' } }),
