@@ -13,6 +13,10 @@ export interface ServerFacts {
   encoding: string;
   /** Connections that logins without special rights can have. */
   connections: number;
+  /** Connections that the login may have, if that is limited. */
+  loginConnections: number | null;
+  /** Connections that logins without special rights may have to the database, if that is limited. */
+  databaseConnections: number | null;
   login: string;
   database: string;
   mayCreateSchemas: boolean;
@@ -63,6 +67,9 @@ const factsSql = `
          current_setting('server_encoding') AS encoding,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
            - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections,
+         (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user AND NOT rolsuper) AS "loginConnections",
+         (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()
+            AND current_setting('is_superuser') = 'off') AS "databaseConnections",
          current_user AS login, current_database() AS database,
          has_database_privilege(current_database(), 'CREATE') AS "mayCreateSchemas",
          (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS "mayCreateRoles",
@@ -80,7 +87,7 @@ interface Attempt extends Login {
 function refused(error: unknown, { url, settings, at, server }: Attempt): Outcome {
   const { username } = new URL(url);
   const login = decodeURIComponent(username);
-  const code = withCauses(error).find(isDatabaseError)?.code;
+  const { code, routine } = withCauses(error).find(isDatabaseError) ?? {};
   const reason = reasonOf(error);
   if (code === '28P01') {
     const change = 'Correct the password, or set it by ALTER ROLE.';
@@ -97,6 +104,15 @@ function refused(error: unknown, { url, settings, at, server }: Attempt): Outcom
   if (code === '42501') {
     const change = 'GRANT CONNECT ON DATABASE to it.';
     return wrong('postgres.connect', settings, `${login} may not connect to ${at}`, change);
+  }
+  if (code === '53300' && routine === 'InitializeSessionUserId') {
+    const found = `${server} gives ${login} no more connections: its CONNECTION LIMIT is reached`;
+    return wrong('postgres.login-connections', settings, found, `Raise it by ALTER ROLE ${login} CONNECTION LIMIT.`);
+  }
+  if (code === '53300' && routine === 'CheckMyDatabase') {
+    const found = `${at} has no free connection: its CONNECTION LIMIT is reached`;
+    const change = 'Raise it by ALTER DATABASE … CONNECTION LIMIT.';
+    return wrong('postgres.database-connections', settings, found, change);
   }
   if (code === '53300') {
     const change = 'Raise max_connections, or lower DATABASE_POOL_SIZE.';

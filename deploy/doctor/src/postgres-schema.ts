@@ -1,6 +1,6 @@
 import type { Environment } from '@parley/kernel/config';
 import { isDatabaseError } from '@parley/kernel/database-errors';
-import { catalogueViolations } from '@parley/postgres/database/catalogue';
+import { catalogueViolationsBy } from '@parley/postgres/database/catalogue';
 import { rolesOf } from '@parley/postgres/database/identifiers';
 import { pendingMigrations } from '@parley/postgres/database/pending-migrations';
 import { type Outcome, ok, wrong } from './outcome.ts';
@@ -53,7 +53,7 @@ async function schemaProblem(
     );
     return { ...lacks, items: pending.map((each) => `${name}/${each}`) };
   }
-  const violations = await catalogueViolations({ url: service.url, schema });
+  const violations = await catalogueViolationsBy(service.pool, schema);
   if (violations.length > 0) {
     const change = 'Undo what was changed by hand, or run scripts/migrate of this release.';
     const differs = wrong('postgres.isolation', settings, `${at} is not as declared`, change);

@@ -1,12 +1,15 @@
 import { units } from '@parley/units';
 import test from 'ava';
-import { databaseOutcomes, poolOutcomes } from './postgres-server.ts';
+import { poolOutcomes } from './postgres-pools.ts';
+import { databaseOutcomes } from './postgres-server.ts';
 
 const facts = {
   version: 180_004,
   versionName: '18.4',
   encoding: 'UTF8',
   connections: 97,
+  loginConnections: null,
+  databaseConnections: null,
   login: 'parley',
   database: 'parley',
   mayCreateSchemas: true,

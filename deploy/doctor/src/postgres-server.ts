@@ -1,7 +1,5 @@
-import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { clockOutcome } from './clock.ts';
-import { envOf, type Installation, usable } from './installation.ts';
-import { type Outcome, ok, warning, wrong } from './outcome.ts';
+import { type Outcome, ok, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 import type { UsedSchema } from './postgres-logins.ts';
 
@@ -53,27 +51,4 @@ function extensionOutcomes(
 
 function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
-}
-
-/** Whether a server has connections for all processes of the units. */
-export function poolOutcomes(
-  { facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>,
-  schemas: readonly Pick<UsedSchema, 'unit'>[],
-  installation: Pick<Installation, 'env' | 'planned'>,
-): Outcome[] {
-  const pools = schemas.flatMap(({ unit: { name, replicas } }) => {
-    const size = usable(envOf(installation, name), { poolSizeSetting })?.poolSizeSetting;
-    return size === undefined ? [] : [{ size, processes: installation.planned?.[name]?.processes ?? replicas }];
-  });
-  const needed = pools.reduce((sum, { size, processes }) => sum + size * processes, 0);
-  const processes = pools.reduce((sum, pool) => sum + pool.processes, 0);
-  const looked = [...settings, poolSizeSetting.name];
-  const server = at.replace(/\/.*/u, '');
-  const use = `the ${needed} that ${processes} processes take at most`;
-  const check = 'postgres.connections';
-  if (needed <= facts.connections) {
-    return [ok(check, looked, `${server} gives ${facts.connections} connections, enough for ${use}`)];
-  }
-  const change = `Raise max_connections above ${needed}, lower ${poolSizeSetting.name} or the number of processes, or put a pooler between.`;
-  return [warning(check, looked, `${server} gives ${facts.connections} connections, fewer than ${use}`, change)];
 }

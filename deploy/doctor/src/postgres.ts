@@ -3,8 +3,9 @@ import type { Installation } from './installation.ts';
 import { type Outcome, warning } from './outcome.ts';
 import { type Connection, connectLogin } from './postgres-connection.ts';
 import { loginsOf, type UsedSchema, usedSchemas } from './postgres-logins.ts';
+import { limitOutcomes, poolOutcomes } from './postgres-pools.ts';
 import { schemaOutcomes } from './postgres-schema.ts';
-import { databaseOutcomes, poolOutcomes } from './postgres-server.ts';
+import { databaseOutcomes } from './postgres-server.ts';
 import { writableOutcomes } from './postgres-writable.ts';
 
 /** Connects each login of the units to PostgreSQL, and checks servers, databases and schemas, each once. */
@@ -20,6 +21,7 @@ export async function checkPostgres(installation: Installation): Promise<Outcome
       ...connections.flatMap(writableOutcomes),
       ...databases(connections, schemas),
       ...servers(connections, schemas, installation),
+      ...limitOutcomes(connections, schemas, installation),
       ...(await Promise.all(schemas.map((schema) => checkSchema(schema, connections, env)))).flat(),
     ];
   } finally {

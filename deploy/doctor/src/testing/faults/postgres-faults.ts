@@ -141,6 +141,50 @@ export const postgresFaults = [
     ['postgres.connections'],
     /fewer than the 2000 that 2 processes take at most/u,
   ),
+  ...(
+    [
+      [
+        'a login without connections',
+        'ROLE',
+        0,
+        ['postgres.login-connections'],
+        /gives garden_\w+_app no more connections/u,
+      ],
+      [
+        'a login with one connection',
+        'ROLE',
+        1,
+        ['postgres.login-connections'],
+        /_app at .* may have 1 connections, fewer than the 8/u,
+      ],
+      [
+        'a login with few connections',
+        'ROLE',
+        7,
+        ['postgres.login-connections'],
+        /_app at .* may have 7 connections, fewer than the 8/u,
+      ],
+      [
+        'a database with few connections',
+        'DATABASE',
+        7,
+        ['postgres.database-connections'],
+        /all of .* may have 7 connections/u,
+      ],
+      ['a database without connections', 'DATABASE', 0, ['postgres.database-connections'], /has no free connection/u],
+    ] as const
+  ).map(([what, kind, limit, checks, words]) =>
+    planted(
+      `${what} of its own`,
+      async (garden) => {
+        const whose = kind === 'ROLE' ? `ROLE ${garden.name}_app` : `DATABASE ${garden.name}`;
+        await garden.asSuperuser(`ALTER ${whose} CONNECTION LIMIT ${limit}`);
+        return { undo: () => garden.asSuperuser(`ALTER ${whose} CONNECTION LIMIT -1`) };
+      },
+      [...checks],
+      words,
+    ),
+  ),
   planted(
     'keys that do not open what is stored',
     () => ({ env: { SECRETS_KEYS: key() } }),

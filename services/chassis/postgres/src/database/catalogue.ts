@@ -17,29 +17,38 @@ export interface CatalogueOptions {
  * Compares the database's catalogue with a schema's declaration and describes every difference; an empty list means that
  * tenants are isolated as declared. For tests and operators.
  */
-export async function catalogueViolations({ url, schema, ...options }: CatalogueOptions): Promise<string[]> {
-  const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
-  const kinds = tablesOf(schema);
+export async function catalogueViolations({ url, schema, schemaName }: CatalogueOptions): Promise<string[]> {
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 20_000 });
   try {
-    return await pool.transaction(async (transaction) => {
-      const tables = await tablesIn(transaction, schemaName);
-      const tenantTables = tables.filter(({ name }) => kinds[name] === 'tenant');
-      return [
-        ...tables.filter(({ name }) => !Object.hasOwn(kinds, name)).map(({ name }) => `${name} is of no declared kind`),
-        ...Object.keys(kinds)
-          .filter((declared) => !tables.some(({ name }) => name === declared))
-          .map((declared) => `${declared} is declared and does not exist`),
-        ...tenantTables.flatMap(tenantTableViolations),
-        ...(await foreignKeyViolations(transaction, schemaName, new Set(tenantTables.map(({ name }) => name)))),
-        ...(await roleViolations(transaction, schemaName)),
-        ...(await grantViolations(transaction, schemaName, kinds)),
-        ...(await functionViolations(transaction, schemaName)),
-      ];
-    });
+    return await catalogueViolationsBy(pool, schema, schemaName);
   } finally {
     await pool.destroy();
   }
+}
+
+/** The same, by a connection of a pool that is there. */
+export async function catalogueViolationsBy(
+  pool: Knex,
+  schema: SchemaDeclaration,
+  givenName: string = schema.name,
+): Promise<string[]> {
+  const schemaName = checkedSchemaName(givenName);
+  const kinds = tablesOf(schema);
+  return pool.transaction(async (transaction) => {
+    const tables = await tablesIn(transaction, schemaName);
+    const tenantTables = tables.filter(({ name }) => kinds[name] === 'tenant');
+    return [
+      ...tables.filter(({ name }) => !Object.hasOwn(kinds, name)).map(({ name }) => `${name} is of no declared kind`),
+      ...Object.keys(kinds)
+        .filter((declared) => !tables.some(({ name }) => name === declared))
+        .map((declared) => `${declared} is declared and does not exist`),
+      ...tenantTables.flatMap(tenantTableViolations),
+      ...(await foreignKeyViolations(transaction, schemaName, new Set(tenantTables.map(({ name }) => name)))),
+      ...(await roleViolations(transaction, schemaName)),
+      ...(await grantViolations(transaction, schemaName, kinds)),
+      ...(await functionViolations(transaction, schemaName)),
+    ];
+  });
 }
 
 const ownTenant = /^\(tenant_id = \(current_setting\('parley\.tenant'::text\)\)::integer\)$/;
