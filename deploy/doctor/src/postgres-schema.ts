@@ -5,6 +5,7 @@ import { rolesOf } from '@parley/postgres/database/identifiers';
 import { pendingMigrations } from '@parley/postgres/database/pending-migrations';
 import { type Outcome, ok, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
+import { grantRefusal } from './postgres-grants.ts';
 import type { UsedSchema } from './postgres-logins.ts';
 import { sealedOutcomes } from './postgres-sealed.ts';
 
@@ -59,7 +60,7 @@ async function schemaProblem(
     const differs = wrong('postgres.isolation', settings, `${at} is not as declared`, change);
     return { ...differs, items: violations.map((each) => `${name}: ${each}`) };
   }
-  return roleRefusal(service, name);
+  return (await roleRefusal(service, name)) ?? grantRefusal(service, schema);
 }
 
 interface FoundSchema {

@@ -57,6 +57,7 @@ export async function plantGarden() {
     topic: unit.publishes[0],
     slowTopic: topics.slow.name,
     asSuperuser: database.asSuperuser,
+    migrate: database.migrate,
     async remove() {
       await Promise.all([database.remove(), bucket.remove(), mail.stop(), topics.remove()]);
     },
@@ -124,7 +125,8 @@ async function gardenDatabase(schema: SchemaDeclaration) {
   const inside = openPool({ url: urlOf(), poolSize: 1, statementTimeoutMs: 60_000 });
   await inside.raw('CREATE EXTENSION vector');
   const [serviceUrl, ownerUrl] = [urlOf('app'), urlOf('owner')];
-  await migrateSchema({ url: ownerUrl, appUrl: serviceUrl, schema, schemaName: name });
+  const migrate = () => migrateSchema({ url: ownerUrl, appUrl: serviceUrl, schema, schemaName: name });
+  await migrate();
   const secretsKey = key();
   const sealed = createSecretBox([Buffer.from(secretsKey, 'base64')]).seal('gate', 'gates.key');
   await inside.raw(`INSERT INTO ${name}.gates VALUES (?)`, [sealed]);
@@ -132,6 +134,7 @@ async function gardenDatabase(schema: SchemaDeclaration) {
     serviceUrl,
     ownerUrl,
     secretsKey,
+    migrate,
     asSuperuser: (sql: string) => inside.raw(sql),
     async remove() {
       await inside.destroy();

@@ -117,6 +117,36 @@ export const postgresFaults = [
   ),
   ...(
     [
+      [
+        'all rights of the roles of a schema, as after a restore without ACLs',
+        ({ name }) => `ALL ON SCHEMA ${name}`,
+        /roles .* lack rights: garden_\w+_shared USAGE on schema garden_\w+, garden_\w+_tenant USAGE on schema garden_\w+$/u,
+      ],
+      [
+        'rights in a table',
+        ({ name }) => `INSERT, DELETE ON ${name}.plants`,
+        /roles .* lack rights: garden_\w+_tenant INSERT, DELETE on garden_\w+\.plants$/u,
+      ],
+      [
+        'rights in all tables',
+        ({ name }) => `SELECT ON ALL TABLES IN SCHEMA ${name}`,
+        /_shared SELECT on garden_\w+\.gates, garden_\w+\.inbox, .*, garden_\w+_tenant SELECT on /u,
+      ],
+    ] as [string, (garden: Garden) => string, RegExp][]
+  ).map(([what, rightsIn, words]) =>
+    planted(
+      `that roles lack ${what}`,
+      async (garden) => {
+        const roles = `${garden.name}_tenant, ${garden.name}_shared`;
+        await garden.asSuperuser(`REVOKE ${rightsIn(garden)} FROM ${roles}`);
+        return { undo: () => garden.migrate() };
+      },
+      ['postgres.grants'],
+      words,
+    ),
+  ),
+  ...(
+    [
       ['a database', ({ name }) => `DATABASE ${name}`],
       ['a login', ({ name }) => `ROLE ${name}_app`],
       ['a login in one database', ({ name }) => `ROLE ${name}_app IN DATABASE ${name}`],

@@ -105,10 +105,15 @@ async function grantSequences(
 }
 
 /** The roles that reach a table of this kind. */
-function granteesOf(schemaName: string, kind: TableKind | undefined): string {
+export function rolesReaching(schemaName: string, kind: TableKind | undefined): string[] {
   const { tenant, shared } = rolesOf(schemaName);
-  if (kind === 'internal') return `${tenant}, ${shared}`;
-  return kind === 'tenant' ? tenant : shared;
+  if (kind === 'internal') return [tenant, shared];
+  return [kind === 'tenant' ? tenant : shared];
+}
+
+/** The same, as SQL has them. */
+function granteesOf(schemaName: string, kind: TableKind | undefined): string {
+  return rolesReaching(schemaName, kind).join(', ');
 }
 
 function named(schemaName: string, tables: string[]): string {

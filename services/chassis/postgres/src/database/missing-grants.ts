@@ -1,0 +1,45 @@
+import type { Knex } from 'knex';
+import { rolesOf } from './identifiers.ts';
+import { tablesOf } from './internal-tables.ts';
+import { rolesReaching } from './table-kinds.ts';
+import type { SchemaDeclaration } from './types.ts';
+
+/** Rights that a role of a schema's transactions lacks, although `migrateSchema` grants them. */
+export interface MissingGrant {
+  role: string;
+  /** E.g. `SELECT, INSERT`. */
+  rights: string;
+  /** E.g. `schema session`, `session.messages`. */
+  on: string;
+}
+
+/**
+ * What the roles of a schema lack, e.g. after a dump was restored without its ACLs. Of a schema without USAGE nothing else is told,
+ * since no other right counts without it. Any login may ask.
+ */
+export async function missingGrants(
+  pool: Knex,
+  schema: SchemaDeclaration,
+  schemaName: string = schema.name,
+): Promise<MissingGrant[]> {
+  const reached = Object.entries(tablesOf(schema)).flatMap(([table, kind]) =>
+    rolesReaching(schemaName, kind).map((role) => ({ role, table })),
+  );
+  const { rows }: { rows: MissingGrant[] } = await pool.raw(
+    `WITH given AS (SELECT CAST(? AS text) AS schema),
+          reached AS (SELECT * FROM json_to_recordset(?) AS reached (role text, "table" text)),
+          unused AS (SELECT role, schema FROM unnest(CAST(? AS text[])) AS role, given
+                      WHERE NOT has_schema_privilege(role, schema, 'USAGE'))
+     SELECT role, 'USAGE' AS rights, 'schema ' || schema AS "on" FROM unused
+     UNION ALL
+     SELECT role, string_agg(wanted, ', ' ORDER BY n), schema || '.' || relname
+       FROM given, reached JOIN pg_class ON relname = reached."table",
+            unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) WITH ORDINALITY AS rights (wanted, n)
+      WHERE relnamespace = CAST(schema AS regnamespace) AND NOT has_table_privilege(role, pg_class.oid, wanted)
+        AND role NOT IN (SELECT role FROM unused)
+      GROUP BY role, schema, relname
+      ORDER BY 1, 3`,
+    [schemaName, JSON.stringify(reached), Object.values(rolesOf(schemaName))],
+  );
+  return rows;
+}
