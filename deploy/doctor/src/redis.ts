@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { unitProcessSettings } from '@parley/kernel/shared-settings';
 import { within } from '@parley/kernel/timers';
 import { type RedisClient, redisClients } from '@parley/live/redis/redis-link';
@@ -6,13 +5,15 @@ import { clockOutcome } from './clock.ts';
 import { connectionProblem, hostAndPort, reasonOf } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
+import { redisNeeds } from './redis-needs.ts';
+import { type Ask, rightsOutcomes } from './redis-rights.ts';
 
 const { redisUrl } = unitProcessSettings;
 const settings = [redisUrl.name];
 const oldestMajor = 7;
 
 /** Connects to Redis as the units do, and tries what they need of it. */
-export async function checkRedis({ env, now, patienceMs }: Installation): Promise<Outcome[]> {
+export async function checkRedis({ env, units, now, patienceMs }: Installation): Promise<Outcome[]> {
   const url = usable(env, { redisUrl })?.redisUrl;
   if (url === undefined) return [];
   const { at } = hostAndPort(url);
@@ -24,15 +25,13 @@ export async function checkRedis({ env, now, patienceMs }: Installation): Promis
     const info = await ask<string>('INFO').then(factsIn, () => undefined);
     const clock = await clockOutcomes(ask, at, now);
     const listen = (channel: string) => within(patienceMs, 'SUBSCRIBE', subscribeOnce(client, channel));
-    return [...serverOutcomes(info, at), ...(await rightsOutcomes(ask, listen, info?.role === 'slave')), ...clock];
+    return [...serverOutcomes(info, at), ...(await rightsOutcomes(redisNeeds(units), ask, listen)), ...clock];
   } catch (error) {
     return [refused(error, at)];
   } finally {
     client.destroy();
   }
 }
-
-type Ask = <T>(...command: string[]) => Promise<T>;
 
 async function subscribeOnce(client: RedisClient, channel: string): Promise<void> {
   await client.subscribe(channel, () => undefined);
@@ -75,36 +74,6 @@ function serverOutcomes(info: Record<string, string | undefined> | undefined, at
     );
   }
   return [...outcomes, ok('redis.reachable', settings, `${at} answers, Redis ${version}`)];
-}
-
-/** Tries what the units do, on names that nothing has: scripts, writing below `parley:`, channels. */
-async function rightsOutcomes(
-  ask: Ask,
-  listen: (channel: string) => Promise<void>,
-  isReplica: boolean,
-): Promise<Outcome[]> {
-  const name = `parley:doctor:${randomUUID()}`;
-  const tried: Record<string, () => Promise<unknown>> = {
-    EVALSHA: () => ask('EVALSHA', '0'.repeat(40), '0').catch(unlessNoScript),
-    EVAL: () => ask('EVAL', "return 'PONG'", '0'),
-    ...(!isReplica && { 'writing keys parley:*': () => ask('DEL', name) }),
-    PUBLISH: () => ask('PUBLISH', name, ''),
-    'SUBSCRIBE to channels parley:*': () => listen(name),
-  };
-  const refusals: string[] = [];
-  for (const [right, attempt] of Object.entries(tried)) {
-    await attempt().catch((error: unknown) => {
-      if (!reasonOf(error).startsWith('NOPERM')) throw error;
-      refusals.push(right);
-    });
-  }
-  if (refusals.length === 0) return [ok('redis.rights', settings, 'the login may do what the units do')];
-  const change = 'Give the login `~parley:* &parley:* +@all -@admin -@dangerous +info`, or as much.';
-  return [wrong('redis.rights', settings, `the login may not: ${refusals.join(', ')}`, change)];
-}
-
-function unlessNoScript(error: unknown): void {
-  if (!reasonOf(error).startsWith('NOSCRIPT')) throw error;
 }
 
 async function clockOutcomes(ask: Ask, at: string, now: Installation['now']): Promise<Outcome[]> {

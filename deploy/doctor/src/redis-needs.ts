@@ -1,0 +1,65 @@
+import { credentialsChanged } from '@parley/protos/announcements';
+import type { ListedUnit } from '@parley/units';
+
+/** What units need of Redis. Names have `*` for what differs, such as an id. */
+export interface RedisNeeds {
+  /** The commands by the keys that they are for. */
+  keys: Record<string, readonly KeyCommand[]>;
+  /** Channels that units publish to and listen on. */
+  channels: string[];
+}
+
+export type KeyCommand = keyof typeof harmless;
+
+/** Arguments with which a command changes nothing of a key that is not there. */
+const harmless = {
+  GET: [],
+  PTTL: [],
+  SET: ['', 'PX', '1', 'XX'],
+  DEL: [],
+  INCRBY: ['no number'],
+  DECRBY: ['no number'],
+  PEXPIRE: ['1'],
+  XADD: ['NOMKSTREAM', '*', 'field', 'value'],
+  XLEN: [],
+  XRANGE: ['-', '+', 'COUNT', '1'],
+  XREVRANGE: ['+', '-', 'COUNT', '1'],
+  XTRIM: ['MAXLEN', '1'],
+} as const;
+
+export function harmlessly(command: KeyCommand, key: string): [string, ...string[]] {
+  return [command, key, ...harmless[command]];
+}
+
+const counting = ['GET', 'PTTL', 'SET', 'INCRBY'] as const;
+const logging = ['XADD', 'XLEN', 'XRANGE', 'XREVRANGE', 'XTRIM', 'PEXPIRE', 'DEL'] as const;
+
+const keysOf: Record<string, RedisNeeds['keys'] | undefined> = {
+  gateway: { 'parley:throttle:*:*': counting },
+  identity: {
+    'parley:login-tries:*': [...counting, 'DECRBY', 'DEL'],
+    'parley:login-failures:*': [...counting, 'DEL'],
+    'parley:login-lock:*': ['GET', 'SET', 'DEL'],
+    'parley:login-told:*': ['SET'],
+  },
+  agent: { 'parley:*:text-generation:*': logging },
+  session: { 'parley:*:session:*:events': logging },
+};
+
+/** Those that the message of credentials concerns. */
+const announcing = ['gateway', 'identity', 'session', 'evaluation'];
+
+export function redisNeeds(units: readonly Pick<ListedUnit, 'name' | 'schema'>[]): RedisNeeds {
+  const keys = Object.assign({}, ...units.map(({ name }) => keysOf[name] ?? {})) as RedisNeeds['keys'];
+  const logs = Object.keys(keys).filter((name) => keys[name] === logging);
+  const jobs = units.flatMap(({ schema }) => (schema ? [`parley:jobs:${schema.name}:*:cancelled`] : []));
+  const announces = units.some(({ name }) => announcing.includes(name));
+  return {
+    keys,
+    channels: [
+      ...logs.map((stream) => `${stream}:appended`),
+      ...jobs,
+      ...(announces ? [credentialsChanged.channel] : []),
+    ],
+  };
+}

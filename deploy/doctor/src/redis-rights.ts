@@ -1,0 +1,71 @@
+import { randomInt } from 'node:crypto';
+import { unitProcessSettings } from '@parley/kernel/shared-settings';
+import { reasonOf } from './connection-problem.ts';
+import { type Outcome, ok, wrong } from './outcome.ts';
+import { harmlessly, type KeyCommand, type RedisNeeds } from './redis-needs.ts';
+
+const settings = [unitProcessSettings.redisUrl.name];
+
+export type Ask = <T>(...command: string[]) => Promise<T>;
+
+/**
+ * Tries each command on names like those of the units, which nothing has. Redis tells what a login may do (ACL DRYRUN) only to logins
+ * that may do more than units need.
+ */
+export async function rightsOutcomes(
+  { keys, channels }: RedisNeeds,
+  ask: Ask,
+  listen: (channel: string) => Promise<void>,
+): Promise<Outcome[]> {
+  const refused: string[] = [];
+  const scripts = { EVALSHA: ['0'.repeat(40), '0'], EVAL: ["return 'PONG'", '0'], TIME: [] };
+  const lacking = await refusedOf(Object.entries(scripts), ([command, given]) => ask(command, ...given));
+  if (lacking.length > 0) refused.push(lacking.map(([command]) => command).join(', '));
+
+  const commandsOf: [name: string, commands: string][] = [];
+  for (const [name, commands] of Object.entries(keys)) {
+    const key = unused(name);
+    const ofKey = await refusedOf(commands, (command: KeyCommand) => ask(...harmlessly(command, key)));
+    if (ofKey.length > 0) commandsOf.push([name, ofKey.join(', ')]);
+  }
+  for (const [commands, same] of Map.groupBy(commandsOf, ([, commands]) => commands)) {
+    refused.push(`${commands} on keys ${same.map(([name]) => name).join(', ')}`);
+  }
+
+  // A message to a channel that units listen on would tell them something. To listen there needs the same rights in the channel.
+  const unheard = await refusedOf(channels, (name) => listen(unused(name)));
+  if (unheard.length > 0) refused.push(`SUBSCRIBE to channels ${unheard.join(', ')}`);
+  const untold = await refusedOf(
+    channels.filter((name) => name.includes('*')),
+    (name) => ask('PUBLISH', unused(name), ''),
+  );
+  if (untold.length > 0) refused.push(`PUBLISH to channels ${untold.join(', ')}`);
+
+  if (refused.length === 0) return [ok('redis.rights', settings, 'the login may do what the units do')];
+  const change = 'Give the login `~parley:* &parley:* +@all -@admin -@dangerous +info`, or as much.';
+  return [wrong('redis.rights', settings, `the login may not: ${refused.join('; ')}`, change)];
+}
+
+async function refusedOf<T>(tried: readonly T[], attempt: (one: T) => Promise<unknown>): Promise<T[]> {
+  const refused: T[] = [];
+  for (const one of tried) if (await isRefused(attempt(one))) refused.push(one);
+  return refused;
+}
+
+/** Rights are looked at first: whatever else Redis objects to, the login may do it. */
+async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
+  try {
+    await attempt;
+    return false;
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (/^NOPERM |^ERR unknown command/u.test(reason)) return true;
+    if (/^(?:NOSCRIPT|READONLY|ERR) /u.test(reason)) return false;
+    throw error;
+  }
+}
+
+/** A name like this one that nothing has: no tenant has so large an id. */
+function unused(name: string): string {
+  return name.replaceAll('*', () => String(randomInt(2 ** 40, 2 ** 47)));
+}
