@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { kafkaClient } from '@parley/events/kafka-client';
 import { kafkaEventBus } from '@parley/events/kafka-event-bus';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
+import kafkajs from 'kafkajs';
 import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-command.ts';
 import { topicsCommand } from './topics-command.ts';
 
@@ -23,6 +25,39 @@ kafkaTest('topics are made once, with the declared partitions and retention', as
     'is there, but has 2 partitions, 3 are declared',
     'is there',
   ]);
+});
+
+kafkaTest('a topic that is compacted is so no more, and keeps its other settings', async (t) => {
+  const topic = { name: `test-${randomUUID()}`, partitions: 1, retentionMs: 3_600_000 };
+  const said: string[] = [];
+  const run = (retentionMs = topic.retentionMs) =>
+    topicsCommand([{ ...topic, retentionMs }], env, (line) => void said.push(line.replace(/^\S+ +/u, '')));
+  await run();
+  const admin = kafkaClient({ brokers: KAFKA_BROKERS.split(',') }, { retries: 5 }).admin();
+  await admin.connect();
+  t.teardown(() => admin.disconnect());
+  const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic.name };
+  const settings = async () => {
+    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+    const of = (name: string) => resources[0]?.configEntries.find(({ configName }) => configName === name)?.configValue;
+    return ['cleanup.policy', 'retention.ms', 'segment.bytes'].map(of);
+  };
+  const compact = async () => {
+    const changed = { 'retention.ms': '3600000', 'cleanup.policy': 'compact', 'segment.bytes': '50000000' };
+    const configEntries = Object.entries(changed).map(([name, value]) => ({ name, value }));
+    await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });
+    await eventually('it is compacted', async () => (await settings())[0] === 'compact');
+  };
+
+  await compact();
+  await run();
+  t.deepEqual(said.slice(2), ['cleanup.policy changed', 'is there']);
+  await eventually('it is compacted no more', async () => (await settings())[0] === 'delete');
+  t.deepEqual(await settings(), ['delete', '3600000', '50000000']);
+
+  await compact();
+  await run(7_200_000);
+  t.deepEqual(said.slice(4), ['retention and cleanup.policy changed', 'is there']);
 });
 
 kafkaTest('dead letters are listed without their payload, and those asked for are sent again once', async (t) => {

@@ -24,7 +24,7 @@ const retryPauseMs = 100;
 const noRetries = Number.NaN;
 const maxMessages = 1_000;
 /** Half of a broker's default limit, so that calls small enough alone are not rejected for being sent together. */
-const maxBytes = 512 * 1024;
+export const maxRequestBytes = 512 * 1024;
 
 /** Errors that a message itself causes: the other messages of its request are sent without it. */
 const permanentErrors = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD', 'CORRUPT_MESSAGE']);
@@ -162,7 +162,7 @@ function countThatFits<T>(items: T[], weigh: (item: T) => { messages: number; by
     const weight = weigh(item);
     messages += weight.messages;
     bytes += weight.bytes;
-    return index > 0 && (messages > maxMessages || bytes > maxBytes);
+    return index > 0 && (messages > maxMessages || bytes > maxRequestBytes);
   });
   return tooMany === -1 ? items.length : tooMany;
 }

@@ -12,7 +12,12 @@ export interface TopicOptions extends KafkaConnection {
 /** The outcome for one topic. `note` names a difference from the declaration that is not changed. */
 export interface TopicOutcome {
   name: string;
-  change: 'created' | 'retention changed' | 'is there';
+  change:
+    | 'created'
+    | 'retention changed'
+    | 'cleanup.policy changed'
+    | 'retention and cleanup.policy changed'
+    | 'is there';
   note?: string;
 }
 
@@ -23,8 +28,8 @@ interface WantedTopic extends TopicDeclaration {
 }
 
 /**
- * Creates missing topics, each with its dead-letter topic, and sets the declared retention on existing ones. Partitions
- * and replication of existing topics stay as they are. Idempotent.
+ * Creates missing topics, each with its dead-letter topic, and sets the declared retention on existing ones, and that they are not
+ * compacted. Partitions, replication and other settings of existing topics stay as they are. Idempotent.
  */
 export async function makeTopics(topics: TopicDeclaration[], options: TopicOptions): Promise<TopicOutcome[]> {
   const admin = kafkaClient(options, { retries: 5 }).admin();
@@ -80,14 +85,19 @@ async function waitForLeaders(admin: Admin, names: string[]): Promise<void> {
   }
 }
 
+/** What topics are to have whoever has made them. Compaction drops all but the newest event of a key. */
+const settingsOf = ({ retentionMs }: Pick<TopicDeclaration, 'retentionMs'>) => ({
+  'retention.ms': String(retentionMs),
+  'cleanup.policy': 'delete',
+});
+
 function creation({ name, partitions, retentionMs, replication }: WantedTopic) {
   return {
     topic: name,
     numPartitions: partitions,
     replicationFactor: replication,
     configEntries: [
-      { name: 'retention.ms', value: String(retentionMs) },
-      { name: 'cleanup.policy', value: 'delete' },
+      ...Object.entries(settingsOf({ retentionMs })).map(([name, value]) => ({ name, value })),
       // With three replicas one broker may be down while every acknowledged event is on two disks.
       { name: 'min.insync.replicas', value: String(Math.max(1, replication - 1)) },
     ],
@@ -108,6 +118,12 @@ export interface TopicState {
   inSync: number;
   /** How many must be in sync for an event to be accepted. Undefined as `retentionMs`. */
   minInSync: number | undefined;
+  /** E.g. `delete`. Undefined as `retentionMs`. */
+  cleanupPolicy: string | undefined;
+  /** How much is kept of each partition at most; negative where that is not limited. Undefined as `retentionMs`. */
+  retentionBytes: number | undefined;
+  /** How large a request's events of one partition may be. Undefined as `retentionMs`. */
+  maxMessageBytes: number | undefined;
 }
 
 /**
@@ -129,9 +145,11 @@ export async function describeTopics(
   );
   return new Map(
     metadata.topics.map(({ name, partitions }) => {
+      const textOf = (config: string) =>
+        configs.get(name)?.find(({ configName }) => configName === config)?.configValue;
       const valueOf = (config: string) => {
-        const entry = configs.get(name)?.find(({ configName }) => configName === config);
-        return entry && Number(entry.configValue);
+        const value = textOf(config);
+        return value === undefined ? undefined : Number(value);
       };
       const state = {
         partitions: partitions.length,
@@ -139,6 +157,9 @@ export async function describeTopics(
         replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
         inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
         minInSync: valueOf('min.insync.replicas'),
+        cleanupPolicy: textOf('cleanup.policy'),
+        retentionBytes: valueOf('retention.bytes'),
+        maxMessageBytes: valueOf('max.message.bytes'),
       };
       return [name, state];
     }),
@@ -161,14 +182,21 @@ async function adjust(admin: Admin, { name, partitions, retentionMs }: WantedTop
   const note = found === partitions ? {} : { note: `has ${found} partitions, ${partitions} are declared` };
   const type = kafkajs.ConfigResourceTypes.TOPIC;
   const entries = (await configsOf(admin, [name])).get(name) ?? [];
-  if (entries.some((entry) => entry.configName === 'retention.ms' && entry.configValue === String(retentionMs))) {
-    return { name, change: 'is there', ...note };
-  }
+  const wanted = Object.entries(settingsOf({ retentionMs }));
+  const differing = wanted.filter(
+    ([setting, value]) =>
+      !entries.some(({ configName, configValue }) => configName === setting && configValue === value),
+  );
+  if (differing.length === 0) return { name, change: 'is there', ...note };
   // This call replaces all settings of the topic, so those that an operator has made are sent again.
   const kept = entries
-    .filter((entry) => !entry.isDefault && !entry.readOnly && entry.configName !== 'retention.ms')
+    .filter(
+      ({ configName, isDefault, readOnly }) => !isDefault && !readOnly && !wanted.some(([set]) => set === configName),
+    )
     .map((entry) => ({ name: entry.configName, value: entry.configValue }));
-  const configEntries = [...kept, { name: 'retention.ms', value: String(retentionMs) }];
+  const configEntries = [...kept, ...wanted.map(([setting, value]) => ({ name: setting, value }))];
   await admin.alterConfigs({ validateOnly: false, resources: [{ type, name, configEntries }] });
-  return { name, change: 'retention changed', ...note };
+  if (differing.length > 1) return { name, change: 'retention and cleanup.policy changed', ...note };
+  const isRetention = differing.some(([setting]) => setting === 'retention.ms');
+  return { name, change: isRetention ? 'retention changed' : 'cleanup.policy changed', ...note };
 }
