@@ -74,6 +74,6 @@ function unreadOutcomes(rights: KafkaRights, topics: TopicDeclaration[]): Outcom
   const read = topicsWith('DescribeConfigs', rights, seen);
   const unread = seen.filter((topic) => !read.includes(topic)).map(({ name }) => name);
   if (unread.length === 0) return [];
-  const found = `the retention of topics is not known, for lack of DescribeConfigs on ${unread.join(', ')}`;
+  const found = `the settings of topics are not known, for lack of DescribeConfigs on ${unread.join(', ')}`;
   return [warning('kafka.settings', settings, found, 'Allow the login that too. Units work without it.')];
 }

@@ -107,7 +107,7 @@ serverTest(['kafka'], 'the doctor names the rights that units lack in Kafka, and
   );
   t.deepEqual(await findings('evaluation'), [
     'kafka.rights: evaluation lacks Read on group evaluation.session-ended',
-    'kafka.settings: the retention of topics is not known, for lack of DescribeConfigs on session-ended, session-ended.dead-letter',
+    'kafka.settings: the settings of topics are not known, for lack of DescribeConfigs on session-ended, session-ended.dead-letter',
   ]);
 
   await grant(

@@ -8,6 +8,7 @@ import { usesEvents } from '@parley/service/declaration';
 import { connectionProblem, hostAndPort, reach, reasonOf, withCauses } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
 import { type KafkaNeeds, kafkaNeeds, rightsOutcomes, topicsWith } from './kafka-needs.ts';
+import { topicSettingsOutcomes } from './kafka-topic-settings.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
 const { brokers: named, tls, login } = eventSettings.kafka;
@@ -92,8 +93,9 @@ function missingOutcomes(wanted: TopicDeclaration[], states: Map<string, TopicSt
   return [wrong('kafka.topics', settings, `topics are missing: ${missing.join(', ')}`, change)];
 }
 
-function topicOutcomes({ name, partitions, retentionMs }: TopicDeclaration, state: TopicState | undefined): Outcome[] {
+function topicOutcomes(topic: TopicDeclaration, state: TopicState | undefined): Outcome[] {
   if (!state) return [];
+  const { name, partitions } = topic;
   const outcomes: Outcome[] = [];
   if (state.partitions < partitions) {
     const found = `${name} has ${state.partitions} partitions, and ${partitions} are declared`;
@@ -101,10 +103,7 @@ function topicOutcomes({ name, partitions, retentionMs }: TopicDeclaration, stat
       'Add partitions while the topic is drained: keys move between them. Fewer replicas share the work till then.';
     outcomes.push(warning('kafka.partitions', settings, found, change));
   }
-  if (state.retentionMs !== undefined && state.retentionMs !== retentionMs) {
-    const found = `${name} keeps events for ${state.retentionMs} ms, and ${retentionMs} are declared`;
-    outcomes.push(warning('kafka.retention', settings, found, 'Run `scripts/topics`, which sets the retention.'));
-  }
+  outcomes.push(...topicSettingsOutcomes(topic, state));
   if (state.minInSync !== undefined && state.inSync < state.minInSync) {
     const found = `${name} has a partition with ${state.inSync} of ${state.replicas} replicas in sync, and min.insync.replicas is ${state.minInSync}`;
     const change =

@@ -1,4 +1,7 @@
+import { kafkaClient } from '@parley/events/kafka-client';
 import type { TopicDeclaration } from '@parley/events/topics';
+import { eventually } from '@parley/testing/eventually';
+import kafkajs from 'kafkajs';
 import { canary, type Garden } from '../garden.ts';
 import { type Fault, nowhere, planted } from '../planted.ts';
 import { replacing, rewritingProxy } from '../proxies.ts';
@@ -6,6 +9,29 @@ import { replacing, rewritingProxy } from '../proxies.ts';
 const topic = (garden: Garden, change: Partial<TopicDeclaration>): Fault => ({
   unit: { publishes: [{ ...garden.topic, ...change }] },
 });
+
+/** A topic whose settings an operator has changed. */
+async function changedTopic(
+  { brokers, topic: { name, retentionMs } }: Garden,
+  change: Record<string, string>,
+): Promise<Fault> {
+  const admin = kafkaClient({ brokers }, { retries: 5 }).admin();
+  await admin.connect();
+  const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name };
+  const set = async (changes: Record<string, string>, undone: Record<string, string> = {}) => {
+    const wanted = Object.entries({ 'retention.ms': String(retentionMs), 'cleanup.policy': 'delete', ...changes });
+    const configEntries = wanted.map(([setting, value]) => ({ name: setting, value }));
+    await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });
+    await eventually('the brokers know', async () => {
+      const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+      const found = resources[0]?.configEntries.map(({ configName, configValue }) => `${configName}=${configValue}`);
+      const has = ([setting, value]: [string, string]) => found?.includes(`${setting}=${value}`);
+      return wanted.every(has) && !Object.entries(undone).some(has);
+    });
+  };
+  await set(change);
+  return { undo: () => set({}, change).finally(() => admin.disconnect()) };
+}
 
 export const kafkaFaults = [
   planted(
@@ -58,6 +84,32 @@ export const kafkaFaults = [
     (garden) => topic(garden, { retentionMs: 60_000 }),
     ['kafka.retention'],
     /60000 are declared/u,
+  ),
+  ...(
+    [
+      ['is compacted', { 'cleanup.policy': 'compact' }, 'kafka.compaction', /cleanup.policy=compact, /u],
+      [
+        'is compacted too',
+        { 'cleanup.policy': 'compact,delete' },
+        'kafka.compaction',
+        /cleanup.policy=compact,delete/u,
+      ],
+      ['keeps next to nothing', { 'retention.bytes': '1' }, 'kafka.retention-bytes', /keeps 1 bytes of a partition/u],
+      [
+        'takes no event',
+        { 'max.message.bytes': '100' },
+        'kafka.message-size',
+        /100 bytes at once, less than one event/u,
+      ],
+      [
+        'takes few events at once',
+        { 'max.message.bytes': '10000' },
+        'kafka.message-size',
+        /10000 bytes at once, and /u,
+      ],
+    ] as const
+  ).map(([what, change, check, words]) =>
+    planted(`a topic that ${what}`, (garden) => changedTopic(garden, change), [check], words),
   ),
   planted(
     'a topic that waits for more replicas than are in sync',
