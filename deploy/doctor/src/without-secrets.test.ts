@@ -19,6 +19,11 @@ test('the login of any URL is blanked out', (t) => {
   t.is(withoutSecrets({}, [])('see https://someone:else@example.com/x'), 'see https://***@example.com/x');
 });
 
+test('the login that the meanings of settings have is shown', (t) => {
+  const meaning = 'The mail server, `smtp://user:password@host:port`.';
+  t.is(withoutSecrets({}, [])(meaning), meaning);
+});
+
 test('no piece of a password is shown that is not percent-encoded, wherever a client takes the URL apart', (t) => {
   const urls: [url: string, ...pieces: string[]][] = [
     ['postgres://me:first/second@third@db:5432/parley?sslmode=require', 'first', 'second', 'third', 'second@third'],

@@ -16,7 +16,8 @@ export function withoutSecrets(
   return (text) =>
     longestFirst
       .reduce((shown, secret) => shown.replaceAll(secret, hidden), text)
-      .replaceAll(/(?<=\w:\/\/)\S*@/gu, `${hidden}@`);
+      // Meanings of settings have this login.
+      .replaceAll(/(?<=\w:\/\/)(?!user:password@host:port\b)\S*@/gu, `${hidden}@`);
 }
 
 /**
