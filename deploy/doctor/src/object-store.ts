@@ -99,13 +99,7 @@ function isDenied(error: Error): boolean {
 
 type Failure = (s3: S3) => Outcome;
 const failures: Record<string, Failure> = {
-  NoSuchBucket: ({ bucket }) =>
-    wrong(
-      's3.bucket',
-      [names.bucket.name],
-      `there is no bucket ${bucket}`,
-      `Create it, or correct ${names.bucket.name}.`,
-    ),
+  NoSuchBucket: ({ bucket, endpoint }) => missingBucket(bucket, new URL(endpoint).pathname),
   InvalidAccessKeyId: () =>
     wrong('s3.access-key', [names.accessKeyId.name], 'the access key is unknown', `Correct ${names.accessKeyId.name}.`),
   SignatureDoesNotMatch: () =>
@@ -120,6 +114,17 @@ const failures: Record<string, Failure> = {
   AuthorizationHeaderMalformed: ({ region }) => otherRegion(region),
   PermanentRedirect: ({ region }) => otherRegion(region),
 };
+
+/** Some services have a path of their own; most take its first part for a bucket. */
+function missingBucket(bucket: string, path: string): Outcome {
+  if (path === '/') {
+    const change = `Create it, or correct ${names.bucket.name}.`;
+    return wrong('s3.bucket', [names.bucket.name], `there is no bucket ${bucket}`, change);
+  }
+  const found = `there is no bucket ${bucket} below ${path}, the path of ${names.endpoint.name}`;
+  const change = `Take the path out of ${names.endpoint.name}, unless the service has it: then create the bucket, or correct ${names.bucket.name}.`;
+  return wrong('s3.bucket', [names.endpoint.name, names.bucket.name], found, change);
+}
 
 function otherRegion(region: string): Outcome {
   return wrong('s3.region', [names.region.name], `the bucket is not in ${region}`, `Correct ${names.region.name}.`);

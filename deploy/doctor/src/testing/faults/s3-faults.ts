@@ -25,6 +25,12 @@ export const s3Faults = [
     ['s3.bucket'],
     /no bucket no-garden/u,
   ),
+  planted(
+    'an S3 endpoint with a path that the service does not have',
+    (garden) => ({ env: { S3_ENDPOINT: `${garden.env.S3_ENDPOINT}/storage` } }),
+    ['s3.bucket'],
+    /no bucket garden-\w+ below \/storage, the path of S3_ENDPOINT/u,
+  ),
   planted('a wrong access key', () => ({ env: { S3_ACCESS_KEY_ID: 'nobody' } }), ['s3.access-key'], /is unknown/u),
   planted('a wrong secret', () => ({ env: { S3_SECRET_ACCESS_KEY: canary } }), ['s3.secret'], /not that of/u),
   planted('a wrong region', () => ({ env: { S3_REGION: 'eu-9' } }), ['s3.region'], /not in eu-9/u),
