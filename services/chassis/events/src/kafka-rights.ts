@@ -32,11 +32,11 @@ export async function kafkaRights(
     const broker = await cluster.brokerPool.findConnectedBroker();
     const isTold = requests.every(({ apiKey, apiVersion }) => (broker.versions[apiKey]?.maxVersion ?? 0) >= apiVersion);
     if (!isTold) return undefined;
-    const ofGroups = groups.map(async (group) => [group, await rightsOfGroup(cluster, broker, group)] as const);
-    return {
-      topics: new Map(topics.length > 0 ? await broker.connectionPool.send(topicsRequest(topics)) : []),
-      groups: new Map(await Promise.all(ofGroups)),
-    };
+    const [ofTopics, ofGroups] = await Promise.all([
+      topics.length > 0 ? broker.connectionPool.send(topicsRequest(topics)) : [],
+      Promise.all(groups.map(async (group) => [group, await rightsOfGroup(cluster, broker, group)] as const)),
+    ]);
+    return { topics: new Map(ofTopics), groups: new Map(ofGroups) };
   } finally {
     await cluster.disconnect();
   }

@@ -73,12 +73,11 @@ const costsBesideTokens = [
   'input_cost_per_image',
   'citation_cost_per_token',
 ];
-const searchesAlways = /\b(?:deep-research|search)\b/u;
+/** By their names, since only some entries have what a search costs. */
+const searchesAlways = /\b(?:deep-research|search|sonar|online)\b/u;
 
 function costsMore(modelId: string, given: Record<string, unknown>): boolean {
-  if (costsBesideTokens.some((field) => Number(given[field]) > 0) || searchesAlways.test(modelId)) return true;
-  // With other vendors a search costs only where a call asks for one.
-  return given['litellm_provider'] === 'perplexity' && given['search_context_cost_per_query'] !== undefined;
+  return costsBesideTokens.some((field) => Number(given[field]) > 0) || searchesAlways.test(modelId);
 }
 
 /** Ends where a higher price of long requests begins, since only the first one is used. */

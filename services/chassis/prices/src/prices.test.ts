@@ -84,14 +84,15 @@ test('input costs what a vendor takes for writing it to its cache, where it does
 test('a model that costs more than its tokens is known as one', (t) => {
   const of = (more: object, modelId = 'm') =>
     parsePrices(JSON.stringify({ [modelId]: { ...costs, ...more } })).prices.get(modelId)?.costsMore;
-  const search = { search_context_cost_per_query: { search_context_size_low: 0.01 } };
 
   t.is(of({ input_cost_per_request: 0.005 }), true);
   t.is(of({ citation_cost_per_token: 2e-6 }), true);
   t.is(of({ input_cost_per_image: 0.001 }), true);
   t.is(of({ input_cost_per_image: 0 }), false);
-  t.is(of({ ...search, litellm_provider: 'perplexity' }), true);
-  t.is(of({ ...search, litellm_provider: 'anthropic' }), false, 'it searches only where a call asks it to');
+  const search = { search_context_cost_per_query: { search_context_size_low: 0.01 } };
+  t.is(of(search, 'claude-sonnet-4-5'), false, 'it searches only where a call asks it to');
+  t.is(of(search, 'perplexity/sonar-pro'), true);
+  t.is(of({}, 'vercel_ai_gateway/perplexity/sonar'), true);
   t.is(of({}, 'gpt-4o-search-preview'), true);
   t.is(of({}, 'azure/o3-deep-research'), true);
   t.is(of({}, 'deepinfra/NousResearch/Hermes-3'), false);
