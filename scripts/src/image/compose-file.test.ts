@@ -139,6 +139,35 @@ composeTest('units listen where others look for them', async (t) => {
   }
 });
 
+composeTest('the secrets that services read are those that the first start writes', async (t) => {
+  const into = emptyFolder(t);
+  await secrets(into);
+  const named = readFileSync(join(folder, 'compose.yaml'), 'utf8').matchAll(/\/secrets\/([\w.-]+)/gu);
+  t.deepEqual([...new Set([...named].map(([, name = '']) => name))].toSorted(), readdirSync(into).toSorted());
+});
+
+composeTest('the S3 service is that of local servers, found by its name and with the keys of the units', async (t) => {
+  const [into, all] = [emptyFolder(t), await services()];
+  const { S3_SECRET_ACCESS_KEY } = await secrets(into);
+  const { version } = JSON.parse(readFileSync(join(root, 'deploy/servers/engines/s3/engine.json'), 'utf8'));
+  t.is(all.s3?.image, `docker.io/versity/versitygw:v${version}`);
+
+  writeFileSync(join(into, 'versitygw'), '#!/bin/sh\necho "$ROOT_ACCESS_KEY $ROOT_SECRET_KEY $*"\n', { mode: 0o755 });
+  const [shell = '', option = '', script = ''] = all.s3?.entrypoint ?? [];
+  // Docker Compose leaves `$$` for `$`. The folders of the container are here below that of the test.
+  const here = script
+    .replaceAll('$$', '$')
+    .replaceAll('/secrets', into)
+    .replaceAll(/ \/(?=data|iam)/gu, ` ${into}/`);
+  const said = await exec(shell, [option, here], { env: { PATH: `${into}:${process.env.PATH}` } });
+  t.true(
+    said.startsWith(`${all.knowledge?.environment?.S3_ACCESS_KEY_ID} ${S3_SECRET_ACCESS_KEY} --port :9000 `),
+    said,
+  );
+  t.true(said.endsWith(` posix ${into}/data\n`), said);
+  t.true(readdirSync(join(into, 'data')).includes(all.knowledge?.environment?.S3_BUCKET ?? ''));
+});
+
 composeTest('keys and passwords are in no file of the checkout, and made once', async (t) => {
   for (const [name, { environment = {} }] of Object.entries(await services())) {
     const words = Object.keys(environment).filter((key) => /PASSWORD(?!_FILE)|SECRET|_KEYS?$|TOKEN/u.test(key));
