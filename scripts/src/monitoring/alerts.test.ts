@@ -1,0 +1,210 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exec } from '@parley/servers/exec';
+import { emptyFolder } from '@parley/servers/testing/folder';
+import { unitNames } from '@parley/units';
+import { ofKind } from '../chart/environment.ts';
+import { helm, render } from '../chart/render.ts';
+import { tools } from '../install-tool.ts';
+import { testWith } from '../testing/test-with.ts';
+import { promtool } from './promtool.ts';
+
+await testWith(helm);
+const alertTest = await testWith(promtool);
+
+/** The values of series by minute, or one for all; undefined where the series is missing. */
+type Series = Record<string, number | ((minute: number) => number) | undefined>;
+
+const healthy: Series = Object.fromEntries(unitNames.map((unit) => [`parley_ready{unit="${unit}",pod="1"}`, 1]));
+
+const perMinute = (count: number) => (minute: number) => count * minute;
+const every = (minutes: number) => (minute: number) => Math.floor(minute / minutes);
+/** A counter that is increased at minute 5 alone. */
+const once = (count: number) => (minute: number) => (minute < 5 ? 0 : count);
+
+const graph = (outcome: string, more = '') =>
+  `parley_graph_duration_seconds_count{unit="gateway",operation="me",outcome="${outcome}"${more}}`;
+const rpc = (outcome: string, more = '') =>
+  `parley_rpc_duration_seconds_count{unit="agent",method="m",outcome="${outcome}"${more}}`;
+const jobs = (state: string, kind = 'parser.document', pod = 1) =>
+  `parley_jobs{unit="session",state="${state}",kind="${kind}",pod="${pod}"}`;
+const failed = (outcome: string) =>
+  `parley_job_failures_total{unit="parser",kind="parser.document",outcome="${outcome}"}`;
+const model = (pod: number) =>
+  `parley_agent_model_kept_out{gen_ai_provider_name="p",gen_ai_request_model="m",pod="${pod}"}`;
+const [spend, ceiling] = ['parley_spend_month_usd{}', 'parley_spend_ceiling_usd{}'];
+const starts = 'process_start_time_seconds{unit="agent"}';
+
+const failures = (of: typeof graph, ...never: Series[]): Case => ({
+  rings: [[14, { [of('error')]: perMinute(1), [of('ok')]: perMinute(18) }]],
+  never: [{ [of('error')]: perMinute(1), [of('ok')]: perMinute(20) }, { [of('refused')]: perMinute(10) }, ...never],
+});
+
+interface Case {
+  /** The minute from which it rings. */
+  rings: [from: number, given: Series][];
+  never: Series[];
+}
+
+/** By alert; numbers are the nearest to its threshold, and what is given is added to a healthy installation. */
+const cases: Record<string, Case> = {
+  // Subgraphs answer the gateway, not clients.
+  ParleyRequestsFail: failures(graph, { [graph('error').replace('gateway', 'agent')]: perMinute(1) }),
+  ParleyCallsBetweenUnitsFail: failures(rpc),
+  ParleyEventsWait: {
+    rings: [[5, { 'parley_outbox_oldest_seconds{unit="agent"}': 121 }]],
+    never: [{ 'parley_outbox_oldest_seconds{unit="agent"}': 120 }],
+  },
+  ParleyConsumerLags: {
+    rings: [[15, { 'parley_consumer_lag{unit="a",topic="a"}': 501, 'parley_consumer_lag{unit="a",topic="b"}': 500 }]],
+    never: [{ 'parley_consumer_lag{unit="a",topic="a"}': 1_000, 'parley_consumer_lag{unit="b",topic="a"}': 1_000 }],
+  },
+  ParleyConsumerStopped: {
+    rings: [
+      [5, { 'parley_consumer_partitions{topic="a",pod="1"}': 0, 'parley_consumer_partitions{topic="b",pod="1"}': 1 }],
+    ],
+    never: [{ 'parley_consumer_partitions{topic="a",pod="1"}': 0, 'parley_consumer_partitions{topic="a",pod="2"}': 1 }],
+  },
+  ParleyTurnsWait: {
+    rings: [[5, { [jobs('waiting', 'session.turn')]: 101 }]],
+    // Each process counts those of all.
+    never: [
+      { [jobs('waiting', 'session.turn', 1)]: 100, [jobs('waiting', 'session.turn', 2)]: 100 },
+      { [jobs('running', 'session.turn')]: 101, [jobs('waiting')]: 101 },
+    ],
+  },
+  ParleyJobsWait: {
+    rings: [[15, { [jobs('waiting')]: 1_001 }]],
+    never: [
+      { [jobs('waiting', 'a', 1)]: 1_000, [jobs('waiting', 'a', 2)]: 1_000, [jobs('waiting', 'b')]: 1_000 },
+      { [jobs('running')]: 1_001, [jobs('waiting', 'session.turn')]: 1_001 },
+    ],
+  },
+  ParleyModelKeptOut: {
+    rings: [[5, { [model(1)]: 1, [model(2)]: 0 }]],
+    never: [{ [model(1)]: 0, [model(2)]: 0 }],
+  },
+  // Tests begin at the beginning of Unix time.
+  ParleyMeshCertificateExpires: {
+    rings: [
+      [
+        11,
+        {
+          'parley_mesh_certificate_expires_seconds{pod="1"}': 22_200,
+          'parley_mesh_certificate_expires_seconds{pod="2"}': 99_999,
+        },
+      ],
+    ],
+    never: [{ 'parley_mesh_certificate_expires_seconds{pod="1"}': 25_200 }],
+  },
+  ParleyThrottlesAlone: {
+    rings: [[6, { 'parley_throttle_degraded_total{}': perMinute(1) }]],
+    never: [{ 'parley_throttle_degraded_total{}': 100 }],
+  },
+  ParleyBusy: {
+    rings: [
+      [10, { 'nodejs_eventloop_lag_p99_seconds{pod="1"}': 0.501, 'nodejs_eventloop_lag_p99_seconds{pod="2"}': 0 }],
+    ],
+    never: [{ 'nodejs_eventloop_lag_p99_seconds{pod="1"}': 0.5, 'nodejs_eventloop_lag_p99_seconds{pod="2"}': 0.5 }],
+  },
+  ParleyProcessNotReady: {
+    rings: [[10, { 'parley_ready{unit="agent",pod="2"}': 0 }]],
+    never: [{ 'parley_ready{unit="agent",pod="2"}': (minute) => Math.min(1, every(10)(minute)) }],
+  },
+  ParleyDatabasePoolWaits: {
+    rings: [
+      [
+        5,
+        { 'parley_database_transactions_waiting{pod="1"}': 1.01, 'parley_database_transactions_waiting{pod="2"}': 0 },
+      ],
+    ],
+    never: [{ 'parley_database_transactions_waiting{pod="1"}': 1, 'parley_database_transactions_waiting{pod="2"}': 1 }],
+  },
+  ParleyEventsGivenUp: {
+    rings: [[5, { 'parley_events_given_up_total{}': once(1) }]],
+    never: [{ 'parley_events_given_up_total{}': 1 }],
+  },
+  ParleyJobsGivenUp: {
+    rings: [[5, { [failed('given_up')]: once(6) }]],
+    never: [{ [failed('given_up')]: once(5), [failed('retried')]: once(100) }],
+  },
+  ParleyJobsRetried: {
+    rings: [[20, { [failed('retried')]: once(61) }]],
+    never: [{ [failed('retried')]: once(60), [failed('given_up')]: once(100) }],
+  },
+  ParleySpendNearsCeiling: {
+    rings: [[5, { [spend]: once(80.01), [ceiling]: 100 }]],
+    never: [{ [spend]: once(80), [ceiling]: 100 }, { [spend]: 100 }],
+  },
+  ParleySpendAtCeiling: {
+    rings: [[5, { [spend]: once(100), [ceiling]: 100 }]],
+    never: [{ [spend]: once(99.99), [ceiling]: 100 }, { [spend]: 100 }],
+  },
+  ParleyUnitDown: {
+    rings: [
+      [2, { 'parley_ready{unit="agent",pod="1"}': 0 }],
+      [2, { 'parley_ready{unit="agent",pod="1"}': undefined }],
+    ],
+    never: [{ 'parley_ready{unit="agent",pod="2"}': 0 }],
+  },
+  ParleyProcessDown: {
+    rings: [[5, { 'up{service="parley-agent-ops",pod="1"}': 1, 'up{service="parley-agent-ops",pod="2"}': 0 }]],
+    never: [{ 'up{service="parley-agent-ops",pod="1"}': 1, 'up{service="postgres",pod="1"}': 0 }],
+  },
+  ParleyRestarts: {
+    rings: [[15, { [starts]: every(5) }]],
+    never: [
+      { [starts]: (minute) => Math.min(2, every(5)(minute)) },
+      { 'process_start_time_seconds{unit="p"}': every(5) },
+    ],
+  },
+};
+
+const minutes = 60;
+
+/** Series of promtool, of the installation that alerts are rendered for. */
+function seriesOf(given: Series) {
+  return Object.entries({ ...healthy, ...given }).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const values = Array.from({ length: minutes + 1 }, (_, minute) =>
+      typeof value === 'number' ? value : value(minute),
+    );
+    return { series: name.replace('{', '{namespace="parley",'), values: values.join(' ') };
+  });
+}
+
+/** A test of promtool that an alert rings at a minute, or has rung `within` a time before it, in one group. */
+function expecting(alert: string, minute: number, isRinging: boolean, within = '1s') {
+  const ringing = `ALERTS{alertname="${alert}",alertstate="firing"}`;
+  return {
+    expr: `count(count_over_time(${ringing}[${within}]))`,
+    eval_time: `${minute}m`,
+    exp_samples: isRinging ? [{ labels: '{}', value: 1 }] : [],
+  };
+}
+
+alertTest('each alert rings from its threshold on, for as long as it says, and at nothing less', async (t) => {
+  const [{ spec } = {}] = ofKind(await render('production'), 'PrometheusRule');
+  const names = spec?.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)) ?? [];
+  t.deepEqual(Object.keys(cases).toSorted(), [...new Set(names)].toSorted());
+
+  const tests = Object.entries(cases).flatMap(([alert, { rings, never }]) => [
+    ...rings.map(([from, given]) => ({
+      name: `${alert} rings: ${Object.keys(given).join(' ')}`,
+      interval: '1m',
+      input_series: seriesOf(given),
+      promql_expr_test: [expecting(alert, from - 1, false), expecting(alert, from, true)],
+    })),
+    ...never.map((given) => ({
+      name: `${alert} does not ring: ${Object.keys(given).join(' ')}`,
+      interval: '1m',
+      input_series: seriesOf(given),
+      promql_expr_test: [expecting(alert, minutes, false, `${minutes}m`)],
+    })),
+  ]);
+  const folder = emptyFolder(t);
+  const file = join(folder, 'tests.yaml');
+  writeFileSync(join(folder, 'rules.yaml'), JSON.stringify(spec));
+  writeFileSync(file, JSON.stringify({ rule_files: ['rules.yaml'], evaluation_interval: '1m', tests }));
+  t.regex(await exec(join(tools, promtool.folder, 'promtool'), ['test', 'rules', file]), /SUCCESS/u);
+});
