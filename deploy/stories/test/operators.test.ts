@@ -57,7 +57,10 @@ function metricsOfChart(): string[] {
     cwd: chart,
   }).flatMap((path) => {
     const text = readFileSync(join(chart, path), 'utf8');
-    const queries = path.endsWith('.json') ? namesIn(text, /"expr": "(.*)"/g) : namesIn(text, /(?:expr|query): (.*)/g);
+    // A long query of YAML goes on below.
+    const queries = path.endsWith('.json')
+      ? namesIn(text, /"expr": "(.*)"/g)
+      : namesIn(text, /(?:expr|query): (.*(?:\n {10}\S.*)*)/g);
     return queries.flatMap((query) => {
       const labels = /\\".*?\\"|\{.*?\}|\bby \(.*?\)/g;
       return namesIn(query.replaceAll(labels, ''), /\b((?:parley|nodejs|process|gen_ai)_\w+)/g);

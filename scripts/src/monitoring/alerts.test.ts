@@ -36,8 +36,19 @@ const [spend, ceiling] = ['parley_spend_month_usd{}', 'parley_spend_ceiling_usd{
 const starts = 'process_start_time_seconds{unit="agent"}';
 
 const failures = (of: typeof graph, ...never: Series[]): Case => ({
-  rings: [[14, { [of('error')]: perMinute(1), [of('ok')]: perMinute(18) }]],
-  never: [{ [of('error')]: perMinute(1), [of('ok')]: perMinute(20) }, { [of('refused')]: perMinute(10) }, ...never],
+  rings: [
+    [13, { [of('error')]: perMinute(1), [of('ok')]: perMinute(18) }],
+    // 20 in an hour, by two processes.
+    [19, { [of('error', ',pod="1"')]: every(6), [of('error', ',pod="2"')]: (minute) => every(6)(minute + 3) }],
+  ],
+  never: [
+    { [of('error')]: perMinute(1), [of('ok')]: perMinute(20) },
+    { [of('error')]: once(2) },
+    // All within one minute.
+    { [of('error')]: once(50), [of('ok')]: perMinute(10) },
+    { [of('refused')]: perMinute(10) },
+    ...never,
+  ],
 });
 
 interface Case {
