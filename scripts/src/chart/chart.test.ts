@@ -10,8 +10,16 @@ import test from 'ava';
 import { parse } from 'yaml';
 import { ofMigrations, setByChart } from '../generate/chart-units.ts';
 import { testWith } from '../testing/test-with.ts';
-import { environmentOf, isHook, ofKind, requiredValues as required, sampleSecret, unitOf } from './environment.ts';
-import { chart, helm, render, runHelm } from './render.ts';
+import {
+  containerOf,
+  environmentOf,
+  isHook,
+  ofKind,
+  requiredValues as required,
+  sampleSecret,
+  unitOf,
+} from './environment.ts';
+import { chart, helm, type Manifest, render, runHelm, type Spec } from './render.ts';
 
 const chartTest = await testWith(helm);
 
@@ -54,9 +62,9 @@ for (const [example, set] of installations) {
       const unit = unitOf(deployment);
       const { spec } = deployment.spec.template;
       const [container] = spec.containers;
-      t.is(container.startupProbe.httpGet.path, '/healthz', unit);
-      t.is(container.readinessProbe.httpGet.path, '/readyz', unit);
-      t.is(container.livenessProbe.httpGet.path, '/healthz', unit);
+      t.deepEqual(container.startupProbe.httpGet, { path: '/healthz', port: 'ops' }, unit);
+      t.deepEqual(container.readinessProbe.httpGet, { path: '/readyz', port: 'ops' }, unit);
+      t.deepEqual(container.livenessProbe.httpGet, { path: '/healthz', port: 'ops' }, unit);
       t.truthy(container.resources.limits.memory && container.resources.requests.memory, unit);
       t.truthy(container.resources.requests.cpu, unit);
       const preStopSeconds = Number(container.lifecycle.preStop.exec.command[1]);
@@ -223,10 +231,114 @@ chartTest('processes are found and replaced without a gap, and nothing else coun
   const wanted = Object.entries(matchLabels);
   const scraped = services.filter(({ metadata }) => wanted.every(([name, value]) => metadata.labels[name] === value));
   t.deepEqual(scraped.map(unitOf).toSorted(), unitNames.toSorted());
+  t.deepEqual(monitor?.spec.endpoints, [{ port: 'ops', path: '/metrics', interval: '15s' }]);
   const [ingress] = ofKind(manifests, 'Ingress');
   for (const side of ['read', 'send']) {
     const seconds = Number(ingress?.metadata.annotations?.[`nginx.ingress.kubernetes.io/proxy-${side}-timeout`]);
     t.true(seconds >= 3_600, 'WebSockets stay open while nobody says anything');
+  }
+});
+
+chartTest('Services lead to the endpoints of their unit, and those of operators also before it is ready', async (t) => {
+  const manifests = await render('production', { 'service.port': 8080 });
+  const numbers = { public: 4000, graph: 4001, rpc: 50051, ops: 9464 };
+  const expected = units.flatMap(({ name, serves }) =>
+    [...serves, 'ops' as const].map((port) => {
+      const service = ['rpc', 'ops'].includes(port) ? `parley-${name}-${port}` : `parley-${name}`;
+      const number = port === 'public' ? 8080 : numbers[port];
+      return `${service}:${number} → ${name} ${port} ${numbers[port]}${port === 'ops' ? ', ready or not' : ''}`;
+    }),
+  );
+  const found = ofKind(manifests, 'Service').flatMap(({ metadata, spec }) =>
+    spec.ports.map(({ name, port, targetPort }) => {
+      t.is(name, targetPort, metadata.name);
+      const unit = (spec.selector as Record<string, string>)['app.kubernetes.io/component'] ?? '';
+      const listening = containerOf(manifests, unit)?.ports.find((each) => each.name === targetPort)?.containerPort;
+      const always = spec.publishNotReadyAddresses === true ? ', ready or not' : '';
+      return `${metadata.name}:${port} → ${unit} ${targetPort} ${listening}${always}`;
+    }),
+  );
+  t.deepEqual(found.toSorted(), expected.toSorted());
+
+  const [ingress] = ofKind(manifests, 'Ingress');
+  const backend = { service: { name: 'parley-gateway', port: { name: 'public' } } };
+  const paths = [{ path: '/', pathType: 'Prefix', backend }];
+  t.deepEqual(ingress?.spec.rules, [{ host: 'parley.example.com', http: { paths } }]);
+});
+
+chartTest('a hook has all that it needs before its pod is made', async (t) => {
+  const hooks = (await render('production')).filter(isHook);
+  const weightOf = ({ metadata }: Manifest) => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
+  const pods = hooks.filter(({ kind }) => kind === 'Job' || kind === 'Pod');
+  t.deepEqual(pods.map(unitOf).toSorted(), ['doctor', 'migrate', 'topics']);
+  for (const pod of pods) {
+    const needed = hooks.filter((each) => unitOf(each) === unitOf(pod) && each !== pod);
+    t.true(needed.some(({ kind }) => kind === 'NetworkPolicy'));
+    for (const each of needed) {
+      t.true(weightOf(each) < weightOf(pod), `${each.kind} of ${unitOf(pod)}`);
+      t.is(each.metadata.annotations?.['helm.sh/hook'], pod.metadata.annotations?.['helm.sh/hook']);
+    }
+  }
+});
+
+chartTest('only hooks and doctor read the Secret of those who own the schemas, and only its own keys', async (t) => {
+  const manifests = await render('production');
+  for (const { metadata, spec } of manifests.filter(({ kind }) => ['Deployment', 'Job', 'Pod'].includes(kind)))
+    for (const { name, valueFrom } of (spec.template?.spec ?? spec).containers[0].env) {
+      const secret = name.endsWith('MIGRATIONS_DATABASE_URL') ? 'parley-migrations' : 'parley';
+      if (valueFrom) t.is(valueFrom.secretKeyRef.name, secret, `${metadata.name} ${name}`);
+    }
+  const readers = manifests.filter((each) => JSON.stringify(each.spec ?? {}).includes('"parley-migrations"'));
+  t.deepEqual(readers.map(unitOf), ['doctor', 'migrate']);
+});
+
+chartTest('a change of a setting replaces the pods of the units that read it, and no others', async (t) => {
+  const sums = async (set: object) =>
+    new Map(
+      ofKind(await render('small', set), 'Deployment').map((each) => [
+        unitOf(each),
+        each.spec.template.metadata.annotations?.['checksum/config'],
+      ]),
+    );
+  const before = await sums({});
+  const changedBy = async (set: object) =>
+    [...(await sums(set))].filter(([unit, sum]) => before.get(unit) !== sum).map(([unit]) => unit);
+  t.deepEqual(await changedBy({ 'units.agent.env.LOG_LEVEL': 'debug' }), ['agent']);
+  t.deepEqual((await changedBy({ 'config.S3_BUCKET': 'other' })).toSorted(), ['knowledge', 'parser']);
+});
+
+/** Where pods have a value of a unit. */
+const ofPods: Record<string, { give: (text: string) => unknown; find: (deployment: Spec, policy: Spec) => unknown }> = {
+  nodeSelector: { give: (pool) => ({ pool }), find: ({ template }) => template.spec.nodeSelector },
+  tolerations: { give: (key) => [{ key }], find: ({ template }) => template.spec.tolerations },
+  affinity: { give: (text) => ({ podAffinity: text }), find: ({ template }) => template.spec.affinity },
+  podAnnotations: {
+    give: (sidecar) => ({ sidecar }),
+    find: ({ template: { metadata } }) => ({ sidecar: metadata.annotations?.['sidecar'] }),
+  },
+  tmpSize: { give: (size) => size, find: ({ template }) => template.spec.volumes[0]?.emptyDir?.sizeLimit },
+  extraVolumes: { give: (name) => [{ name }], find: ({ template }) => template.spec.volumes.slice(-1) },
+  extraVolumeMounts: {
+    give: (mountPath) => [{ mountPath }],
+    find: ({ template }) => template.spec.containers[0].volumeMounts.slice(-1),
+  },
+  extraEgress: { give: (port) => [{ ports: [{ port }] }], find: (_, { egress }) => egress.slice(-1) },
+};
+
+chartTest('what values say of one unit goes before what they say of all', async (t) => {
+  const given = Object.entries(ofPods).map(([name, { give }]) => ({
+    [`defaults.${name}`]: give('all'),
+    [`units.agent.${name}`]: give('own'),
+  }));
+  const manifests = await render('small', Object.assign({}, ...given));
+  for (const unit of unitNames) {
+    const of = (kind: string) => ofKind(manifests, kind).find((each) => unitOf(each) === unit)?.spec ?? t.fail(kind);
+    for (const [name, { give, find }] of Object.entries(ofPods))
+      t.deepEqual(
+        find(of('Deployment'), of('NetworkPolicy')),
+        give(unit === 'agent' ? 'own' : 'all'),
+        `${unit} ${name}`,
+      );
   }
 });
 

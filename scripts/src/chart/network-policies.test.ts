@@ -10,36 +10,51 @@ import { helm, type Rule, render } from './render.ts';
 const chartTest = await testWith(helm);
 const sorted = (texts: Iterable<string>) => [...texts].toSorted((a, b) => a.localeCompare(b));
 
-chartTest('pods reach and are reached by the units that they call, and no others', async (t) => {
-  const manifests = await render('small');
-  const policies = ofKind(manifests, 'NetworkPolicy').filter((each) => !isHook(each));
-  const component = (peer: NonNullable<Rule['to']>[number]): string[] => {
-    const name = peer.podSelector?.matchLabels?.['app.kubernetes.io/component'];
-    return name === undefined ? [] : [name];
-  };
-  const edges = (direction: 'ingress' | 'egress', peers: 'from' | 'to') =>
-    policies.flatMap((policy) =>
-      policy.spec[direction].flatMap((rule) =>
-        (rule[peers] ?? []).flatMap(component).map((other: string) => {
-          const ports: Record<number, string> = { 50051: 'rpc', 4001: 'graph' };
-          const port = ports[Number(rule.ports[0].port)] ?? rule.ports[0].port;
-          return direction === 'egress'
-            ? `${unitOf(policy)} → ${other} ${port}`
-            : `${other} → ${unitOf(policy)} ${port}`;
-        }),
-      ),
-    );
-  const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph'));
-  const streams = units.filter(({ hasSubscriptions }) => hasSubscriptions);
-  const expected = new Set([
-    ...units.flatMap(({ name, calls = [] }) => calls.map((called) => `${name} → ${called} rpc`)),
-    ...subgraphs.map(({ name }) => `gateway → ${name} graph`),
-    ...streams.map(({ name }) => `gateway → ${name} rpc`),
-  ]);
-  t.deepEqual(sorted(edges('egress', 'to')), sorted(expected));
-  t.deepEqual(sorted(edges('ingress', 'from')), sorted(expected));
-  for (const { spec } of policies) t.deepEqual(spec.policyTypes, ['Ingress', 'Egress']);
-});
+chartTest(
+  'pods reach and are reached by the units that they call, their engines and DNS, and nothing else',
+  async (t) => {
+    const labelled = (name: string) => [{ podSelector: { matchLabels: { 'app.kubernetes.io/component': name } } }];
+    const engines = ['postgres', 'redis', 'kafka', 's3', 'smtp', 'telemetry'];
+    const to = engines.map((name) => [`networkPolicy.engines.${name}.to`, labelled(name)]);
+    const manifests = await render('small', { ...Object.fromEntries(to), 'networkPolicy.dnsTo': labelled('DNS') });
+    const policies = ofKind(manifests, 'NetworkPolicy').filter((each) => !isHook(each));
+    const nameOf = (peer: NonNullable<Rule['to']>[number]): string => {
+      const name = peer.podSelector?.matchLabels?.['app.kubernetes.io/component'];
+      return name ?? (peer.ipBlock ? 'the world' : JSON.stringify(peer));
+    };
+    const portNames: Record<number | string, string> = { 50051: 'rpc', 4001: 'graph' };
+    const edges = (direction: 'ingress' | 'egress', peers: 'from' | 'to') =>
+      policies.flatMap((policy) =>
+        policy.spec[direction].flatMap((rule) =>
+          [...new Set((rule[peers] ?? []).map(nameOf))].map((other) => {
+            const ports = rule.ports.map(({ port }) => portNames[port] ?? port).join();
+            const [from, called] = direction === 'egress' ? [unitOf(policy), other] : [other, unitOf(policy)];
+            return `${from} → ${called} ${ports}`;
+          }),
+        ),
+      );
+    const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph'));
+    const streams = units.filter(({ hasSubscriptions }) => hasSubscriptions);
+    const calls = new Set([
+      ...units.flatMap(({ name, calls: called = [] }) => called.map((other) => `${name} → ${other} rpc`)),
+      ...subgraphs.map(({ name }) => `gateway → ${name} graph`),
+      ...streams.map(({ name }) => `gateway → ${name} rpc`),
+    ]);
+    const outside = units.flatMap(({ name, callsOut, schema, publishes = [], consumes = [] }) => [
+      `${name} → DNS 53,53`,
+      `${name} → redis 6379`,
+      `${name} → telemetry 4317,4318`,
+      ...(schema ? [`${name} → postgres 5432`] : []),
+      ...(publishes.length + consumes.length > 0 ? [`${name} → kafka 9092`] : []),
+      ...(name === 'knowledge' || name === 'parser' ? [`${name} → s3 9000`] : []),
+      ...(name === 'identity' ? [`${name} → smtp 465,587`] : []),
+      ...(callsOut ? [`${name} → the world 80,443,8080,8443`] : []),
+    ]);
+    t.deepEqual(sorted(edges('egress', 'to')), sorted([...calls, ...outside]));
+    t.deepEqual(sorted(edges('ingress', 'from')), sorted(calls));
+    for (const { spec } of policies) t.deepEqual(spec.policyTypes, ['Ingress', 'Egress']);
+  },
+);
 
 /** Addresses that answer credentials of a node, that pods, Services and nodes usually have, or that lead to such by IPv6. */
 const inside = [
@@ -97,6 +112,20 @@ chartTest('metrics are read by whom an operator names, and by nobody else', asyn
   const rules = await onOps({ 'networkPolicy.metricsFrom': prometheus });
   t.is(rules.length, units.length);
   for (const rule of rules) t.deepEqual(rule, { ports: [{ port: 'ops' }], from: prometheus });
+});
+
+chartTest('clients reach the gateway from where an operator says, and nowhere else', async (t) => {
+  const onPublic = async (set: object) =>
+    ofKind(await render('small', set), 'NetworkPolicy').flatMap((policy) =>
+      policy.spec.ingress.flatMap((rule) =>
+        rule.ports.some(({ port }) => port === 'public') ? [[unitOf(policy), rule]] : [],
+      ),
+    );
+  const gatewayFrom = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
+  t.deepEqual(await onPublic({}), [['gateway', { ports: [{ port: 'public' }] }]]);
+  t.deepEqual(await onPublic({ 'networkPolicy.gatewayFrom': gatewayFrom }), [
+    ['gateway', { ports: [{ port: 'public' }], from: gatewayFrom }],
+  ]);
 });
 
 chartTest('every rule names whom it is for, but that of the public port', async (t) => {

@@ -16,10 +16,11 @@ export const helm = {
 /** A peer and a rule of a NetworkPolicy. */
 interface Peer {
   podSelector?: { matchLabels?: Record<string, string> };
+  namespaceSelector?: object;
   ipBlock?: { cidr: string; except?: string[] };
 }
 export interface Rule {
-  ports: [{ port: number | string }];
+  ports: [{ port: number | string }, ...{ port: number | string }[]];
   from?: Peer[];
   to?: Peer[];
 }
@@ -38,6 +39,9 @@ export interface Spec extends PodSpec {
   minReadySeconds?: number;
   minReplicas?: number;
   minReplicaCount?: number;
+  metrics?: object[];
+  endpoints?: object[];
+  rules?: object[];
   selector: unknown;
   podSelector?: unknown;
   strategy: unknown;
@@ -51,7 +55,8 @@ export interface Spec extends PodSpec {
   configMapTargetRef?: AuthenticationRef[];
   policyTypes: string[];
   clusterIP?: string;
-  ports: [{ port: number; targetPort: string }];
+  publishNotReadyAddresses?: boolean;
+  ports: [{ name: string; port: number; targetPort: string }];
   ingress: Rule[];
   egress: Rule[];
   groups: { rules: Alert[] }[];
@@ -74,13 +79,21 @@ interface PodSpec {
   topologySpreadConstraints: unknown[];
   securityContext: { runAsNonRoot: boolean; seccompProfile: { type: string } };
   containers: [Container];
-  volumes: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
+  nodeSelector?: object;
+  tolerations?: object[];
+  affinity?: object;
+  volumes: {
+    name: string;
+    secret?: { secretName: string };
+    configMap?: { name: string };
+    emptyDir?: { sizeLimit: string };
+  }[];
 }
 
 interface Container {
   image: string;
   args?: string[];
-  env: { name: string; value?: string; valueFrom: { secretKeyRef: { optional: boolean } } }[];
+  env: { name: string; value?: string; valueFrom: { secretKeyRef: { name: string; optional: boolean } } }[];
   envFrom?: { configMapRef: { name: string } }[];
   startupProbe: Probe;
   readinessProbe: Probe;
@@ -99,7 +112,7 @@ interface Container {
 }
 
 interface Probe {
-  httpGet: { path: string };
+  httpGet: { path: string; port: string };
 }
 
 /** A manifest as far as tests read it. */

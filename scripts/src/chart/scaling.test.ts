@@ -1,27 +1,57 @@
+import { unitNames } from '@parley/units';
 import { testWith } from '../testing/test-with.ts';
 import { ofKind, requiredValues, unitOf } from './environment.ts';
 import { helm, render } from './render.ts';
 
 const chartTest = await testWith(helm);
 
-chartTest(
-  'Kafka consumers are scaled by the groups and topics that they have, turns and jobs by metrics',
-  async (t) => {
-    const scaled = ofKind(await render('production'), 'ScaledObject').map((each) => {
-      const triggers = each.spec.triggers.map(({ metadata }) => metadata.consumerGroup ?? metadata.query ?? 'cpu');
-      return [unitOf(each), ...triggers].join(' ');
+chartTest('Kafka consumers are scaled by their groups and topics, turns and jobs by metrics', async (t) => {
+  const keda = { lagPerReplica: 51, turnsPerReplica: 61, jobsPerReplica: { evaluation: 16, knowledge: 8, parser: 4 } };
+  const set = Object.fromEntries(Object.entries(keda).map(([name, value]) => [`keda.${name}`, value]));
+  const manifests = await render('production', { ...set, 'defaults.autoscaling.targetCPUUtilizationPercentage': 71 });
+  const scaled = ofKind(manifests, 'ScaledObject').flatMap((each) =>
+    each.spec.triggers.map(({ type, metadata }) => {
+      const { topic, consumerGroup, query, value, lagThreshold, threshold } = metadata;
+      const by = [consumerGroup, topic, query].filter(Boolean).join(' of ');
+      return `${unitOf(each)} by ${by || type}: ${value ?? lagThreshold ?? threshold}`;
+    }),
+  );
+  const running = 'sum(parley_session_turns_running{namespace="parley"})';
+  const jobsOf = (unit: string) => `sum(max by (kind, state) (parley_jobs{namespace="parley",unit="${unit}"}))`;
+  t.deepEqual(scaled.toSorted(), [
+    'agent by cpu: 71',
+    `agent by ${running}: 61`,
+    'evaluation by cpu: 71',
+    'evaluation by evaluation.session-ended of session-ended: 51',
+    `evaluation by ${jobsOf('evaluation')}: 16`,
+    'knowledge by cpu: 71',
+    `knowledge by ${jobsOf('knowledge')}: 8`,
+    'parser by cpu: 71',
+    'parser by parser.document-uploaded of document-uploaded: 51',
+    `parser by ${jobsOf('parser')}: 4`,
+    'session by cpu: 71',
+    'session by session.tenant-deleted of tenant-deleted: 51',
+    `session by ${running}: 61`,
+  ]);
+});
+
+chartTest('without KEDA units are scaled by the CPU that they use of what they request', async (t) => {
+  const values = { autoscaling: { enabled: true, maxReplicas: 9, targetCPUUtilizationPercentage: 71 } };
+  const scalers = ofKind(
+    await render('small', { defaults: values, 'units.agent.replicas': 4 }),
+    'HorizontalPodAutoscaler',
+  );
+  t.is(scalers.length, unitNames.length);
+  for (const scaler of scalers) {
+    const unit = unitOf(scaler);
+    const target = { type: 'Utilization', averageUtilization: 71 };
+    t.like(scaler.spec, {
+      scaleTargetRef: { kind: 'Deployment', name: `parley-${unit}` },
+      minReplicas: unit === 'agent' ? 4 : 2,
+      metrics: [{ type: 'Resource', resource: { name: 'cpu', target } }],
     });
-    const running = 'sum(parley_session_turns_running{namespace="parley"})';
-    const jobsOf = (unit: string) => `sum(max by (kind, state) (parley_jobs{namespace="parley",unit="${unit}"}))`;
-    t.deepEqual(scaled.toSorted(), [
-      `agent cpu ${running}`,
-      `evaluation cpu evaluation.session-ended ${jobsOf('evaluation')}`,
-      `knowledge cpu ${jobsOf('knowledge')}`,
-      `parser cpu parser.document-uploaded ${jobsOf('parser')}`,
-      `session cpu session.tenant-deleted ${running}`,
-    ]);
-  },
-);
+  }
+});
 
 chartTest('KEDA reaches Kafka as the units do: by TLS, their authorities and their login', async (t) => {
   const kafkaOf = async (set: object) => {
