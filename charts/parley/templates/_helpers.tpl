@@ -72,10 +72,15 @@ which all units take, those that carry a credential are refused.
 {{- $nobody := ternary (printf "%s does not read it" (first .units).name) "no unit reads it" (eq (len .units) 1) }}
 {{- range $name, $value := .config }}
 {{- if or (get $known $name | default dict).secret (regexMatch "^OTEL_.*(HEADERS|PASSWORD)$" $name) }}{{ fail (printf "%s.%s: is a secret, which belongs into the Secret that existingSecret names" $path $name) }}{{ end }}
-{{- if regexMatch "://[^/?#]*@" (toString $value) }}{{ fail (printf "%s.%s: has a user or a password, which everybody could read who may read ConfigMaps" $path $name) }}{{ end }}
+{{- include "parley.checkAddress" (dict "address" (toString $value) "path" (printf "%s.%s" $path $name)) }}
 {{- $isOpenTelemetry := and (hasPrefix "OTEL_" $name) (ne $name "OTEL_SERVICE_NAME") }}
 {{- if not (or (has $name $taken) $isOpenTelemetry) }}{{ fail (printf "%s.%s: %s, or the chart sets it" $path $name $nobody) }}{{ end }}
 {{- end }}
+{{- end }}
+
+{{/* Fails where an address carries a credential: what is no Secret, many may read. */}}
+{{- define "parley.checkAddress" -}}
+{{- if regexMatch "://[^/?#]*@" .address }}{{ fail (printf "%s: has a user or a password, which everybody could read who may read ConfigMaps" .path) }}{{ end }}
 {{- end }}
 
 {{/* A value as it was written: Helm has all numbers as floats, and would write large ones as 1e+06. */}}

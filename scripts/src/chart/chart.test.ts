@@ -200,8 +200,38 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     ],
     [{ 'monitoring.serviceMonitor.enabled': true }, /networkPolicy\.metricsFrom is required with monitoring\.service/],
     [{ 'service.externalTrafficPolicy': 'local' }, /externalTrafficPolicy/],
+    [{ 'ingress.enabled': true }, /ingress\.hosts is required with ingress\.enabled/],
+    [{ 'image.tag': ' ' }, /image\/tag/],
+    [{ publicUrl: 'https://user:password@parley.example.com' }, /publicUrl: has a user or a password/],
+    [{ 'keda.prometheusUrl': 'http://user:password@prometheus:9090' }, /keda\.prometheusUrl: has a user or a password/],
+    ...['units', 'config', 'defaults.env', 'tls.mesh', 'monitoring.dashboards.labels'].map((path): [object, RegExp] => [
+      { [path]: null },
+      new RegExp(`missing propert\\w+ '${path.split('.').at(-1)}'`, 'u'),
+    ]),
   ];
   for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
+});
+
+test('the schema takes null only where it has a meaning, since templates read all other values', (t) => {
+  interface Schema {
+    properties?: Record<string, Schema>;
+    required?: string[];
+  }
+  const optional = ({ properties = {}, required = [] }: Schema, path = ''): string[] =>
+    Object.entries(properties).flatMap(([name, schema]) => [
+      ...(required.includes(name) ? [] : [`${path}${name}`]),
+      ...optional(schema, `${path}${name}.`),
+    ]);
+  const { properties, required, definitions } = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
+  const isUnit = /^(?:units|keda\.jobsPerReplica)\./u;
+  t.deepEqual(
+    optional({ properties, required }).filter((path) => !isUnit.test(path)),
+    ['global'],
+  );
+  const { properties: ofUnit } = definitions.unit;
+  const [, ofDefaults] = properties.defaults.allOf;
+  t.deepEqual(ofDefaults.required, Object.keys(ofUnit));
+  t.deepEqual(ofDefaults.properties.autoscaling.required, Object.keys(ofUnit.autoscaling.properties));
 });
 
 chartTest('processes are found and replaced without a gap, and nothing else counts as one', async (t) => {
