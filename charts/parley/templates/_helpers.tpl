@@ -88,6 +88,13 @@ which all units take, those that carry a credential are refused.
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end }}
 {{- end }}
 
+{{/* Labels or annotations: Kubernetes takes only texts as their values. */}}
+{{- define "parley.texts" -}}
+{{- $texts := dict }}
+{{- range $name, $value := . }}{{ $_ := set $texts $name (include "parley.text" $value) }}{{ end }}
+{{- toYaml $texts }}
+{{- end }}
+
 {{/* What a unit reads that is no secret: its ports, the addresses of the units that it uses, and its settings from values. */}}
 {{- define "parley.config" -}}
 {{- $root := .root }}
@@ -256,7 +263,7 @@ install for an hour.
 {{/* Where Jobs and Pods of hooks run: as the units by default. */}}
 {{- define "parley.hookPlacement" -}}
 {{- with .Values.defaults.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
+nodeSelector: {{- include "parley.texts" . | nindent 2 }}
 {{- end }}
 {{- with .Values.defaults.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}

@@ -435,6 +435,30 @@ chartTest('a number reaches its unit as it was written', async (t) => {
   t.deepEqual([IDP_ONE_CLIENT_ID, OTEL_TRACES_SAMPLER_ARG], ['1234567890', '0.1']);
 });
 
+chartTest('labels and annotations reach Kubernetes as texts, whatever they look like', async (t) => {
+  const given = { port: 9464, isOn: true, large: 1_234_567_890, share: 0.5 };
+  const texts = { port: '9464', isOn: 'true', large: '1234567890', share: '0.5' };
+  const manifests = await render('production', {
+    'operator.enabled': true,
+    'defaults.podAnnotations': given,
+    'defaults.nodeSelector': given,
+    'service.annotations': given,
+    'ingress.annotations': given,
+    ...Object.fromEntries(
+      ['serviceMonitor', 'prometheusRule', 'dashboards'].map((kind) => [`monitoring.${kind}.labels`, given]),
+    ),
+  });
+  const of = (kind: string) => ofKind(manifests, kind);
+  for (const { spec } of [...of('Deployment'), ...of('Job')])
+    t.like(spec.template, { metadata: { annotations: texts }, spec: { nodeSelector: texts } });
+  for (const pod of of('Pod')) t.like(pod, { metadata: { annotations: texts }, spec: { nodeSelector: texts } });
+  const [gateway] = of('Service').filter(({ metadata }) => metadata.name === 'parley-gateway');
+  for (const each of [gateway, ...of('Ingress')]) t.like(each, { metadata: { annotations: texts } });
+  const dashboards = of('ConfigMap').filter(({ metadata }) => metadata.name.includes('-dashboard-'));
+  for (const each of [...of('ServiceMonitor'), ...of('PrometheusRule'), ...dashboards])
+    t.like(each, { metadata: { labels: texts } });
+});
+
 chartTest('a hook may take as long as a migration, or as an operator says', async (t) => {
   const secondsOf = async (set: object) =>
     ofKind(await render('small', set), 'Job').map(({ spec }) => spec.activeDeadlineSeconds);
