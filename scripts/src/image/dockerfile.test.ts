@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { exec } from '@parley/servers/exec';
 import test from 'ava';
 import { containerOf, requiredValues } from '../chart/environment.ts';
@@ -8,7 +8,7 @@ import { tools } from '../install-tool.ts';
 import { root } from '../root.ts';
 import { testWith } from '../testing/test-with.ts';
 import { dockerTools } from './docker-tools.ts';
-import { dockerfile, entryPoint } from './dockerfile.ts';
+import { dockerfile, entryPoint, imageEnvironment } from './dockerfile.ts';
 
 const [dockerTest, chartTest] = [await testWith(dockerTools), await testWith(helm)];
 
@@ -24,6 +24,34 @@ test('an image has the Node of the lockfile, which knows the flags of the entry 
   const [program, ...flags] = entryPoint().slice(0, -1);
   t.is(program, 'node');
   t.is(await exec(process.execPath, [...flags, '-p', '1']), '1\n');
+});
+
+test('an image has the tree that the build has made, and the script of its health check', (t) => {
+  const [, build = '', image = ''] = readFileSync(dockerfile, 'utf8')
+    .replaceAll(/\\\n\s*/gu, '')
+    .split(/^FROM /mu);
+  const [, stage] = /^\S+ AS (\w+)$/mu.exec(build) ?? [];
+  const [, made] = /node scripts\/src\/image\.ts "\$\{UNIT\S* .*?" (\S+)$/mu.exec(build) ?? [];
+  const [, workingFolder] = /^WORKDIR (\S+)$/mu.exec(image) ?? [];
+  const copied = [...image.matchAll(/^COPY (?:--from=(\w+) )?(\S+) (\S+)$/gmu)].map(([, ...words]) => words);
+  const script = 'deploy/docker/healthz.mjs';
+  t.true(existsSync(join(root, script)));
+  t.deepEqual(copied, [
+    [undefined, script, './'],
+    [stage, made, './'],
+  ]);
+  t.is(workingFolder, '/app');
+  const [, command = '[]'] = /^HEALTHCHECK .*CMD (\[.*\])$/mu.exec(image) ?? [];
+  t.deepEqual(JSON.parse(command), ['node', basename(script)]);
+});
+
+chartTest('a process finds its home and its data in the one folder that it may write', async (t) => {
+  const mounts = containerOf(await render(undefined, requiredValues), 'gateway')?.volumeMounts ?? [];
+  const writable = mounts.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath);
+  const { HOME = '', PARLEY_DATA_DIR = '', ...others } = imageEnvironment();
+  t.deepEqual(writable, [HOME]);
+  t.is(dirname(PARLEY_DATA_DIR), HOME);
+  t.deepEqual(others, { NODE_ENV: 'production', PARLEY_HOST: '0.0.0.0' });
 });
 
 chartTest('a container runs as the user and on the ports that the chart names', async (t) => {
