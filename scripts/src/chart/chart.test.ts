@@ -125,10 +125,11 @@ for (const [example, set] of installations) {
 chartTest('every declared setting reaches its unit from values or the Secret, and no other unit', async (t) => {
   const all = units.flatMap((unit) => Object.values(settingsOfUnit(unit)).flat());
   const given = all.filter(({ name, secret }) => !secret && !setByChart.test(name)).map(({ name }) => [name, 'given']);
+
   const manifests = await render(undefined, {
     ...required,
     ...encrypted,
-    config: Object.fromEntries(given),
+    config: { ...Object.fromEntries(given), KAFKA_SASL_MECHANISM: 'plain' },
     'networkPolicy.engines.telemetry.to': [{ podSelector: {} }],
   });
   for (const unit of units) {
@@ -200,6 +201,14 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     ],
     [{ 'monitoring.serviceMonitor.enabled': true }, /networkPolicy\.metricsFrom is required with monitoring\.service/],
     [{ 'service.externalTrafficPolicy': 'local' }, /externalTrafficPolicy/],
+    [
+      { 'config.KAFKA_SASL_MECHANISM': 'gssapi', 'config.KAFKA_USERNAME': 'parley' },
+      /config\.KAFKA_SASL_MECHANISM: gssapi is none of/,
+    ],
+    ...['10.0.0.0/33', '2a01:4f8::/129', '10.0.0.0'].map((range): [object, RegExp] => [
+      { 'networkPolicy.clusterRanges': [range] },
+      /clusterRanges\/0/,
+    ]),
     [{ 'ingress.enabled': true }, /ingress\.hosts is required with ingress\.enabled/],
     [{ 'image.tag': ' ' }, /image\/tag/],
     [{ publicUrl: 'https://user:password@parley.example.com' }, /publicUrl: has a user or a password/],
