@@ -181,7 +181,7 @@ function begin(
     },
     /**
      * Whoever asked has left: a model that is asked has read the request and written so much, undefined where none is asked. `model`:
-     * the last one that was. Does noUsage after the end of the call.
+     * the last one that was. Does nothing after the end of the call.
      */
     async left(model: Model = chain.first, written: string | undefined): Promise<void> {
       if (isSettled || !isReserved) return;

@@ -173,7 +173,7 @@ test.serial('where a model fails for several tenants, one failure of another is 
   t.true(isOpen(5), 'while the turn of another one lasts');
   now += 1_000;
   t.false(isOpen(5));
-  await answer(5);
+  for (const tenant of [5, 5, 5]) await answer(tenant);
   await fail(6);
   t.false(isOpen(6), 'it has answered since');
 });
@@ -221,8 +221,8 @@ test.serial('many tenants that call seldom are one outage after as many calls as
   t.true(calls <= 3 + 120, `${calls} in two minutes`);
 });
 
-test.serial('the first answer ends an outage for all', async (t) => {
-  const { fail, isOpen, answer } = await outageFor([1, 2, 3]);
+test.serial('after the first answer of an outage all take turns, and the third ends it', async (t) => {
+  const { breakers, fail, isOpen, answer } = await outageFor([1, 2, 3]);
   for (const tenant of [4, 5]) {
     now += 1_000;
     await fail(tenant);
@@ -236,7 +236,49 @@ test.serial('the first answer ends an outage for all', async (t) => {
   now += 1_000;
   await answer(6);
   for (const tenant of [3, 4, 5]) t.false(isOpen(tenant), 'also where its own time is not over');
-  t.is(await answer(5), 'answer');
+  const slow = Promise.withResolvers<string>();
+  const turn = breakers.of(place, 3).run(() => slow.promise);
+  for (const tenant of [4, 5, 6]) t.true(isOpen(tenant));
+  slow.resolve('answer');
+  await turn;
+  await answer(4);
+  void breakers.of(place, 5).run(() => new Promise(() => undefined));
+  t.false(isOpen(6), 'no turns any more');
+  t.is(await answer(6), 'answer');
+});
+
+test.serial('a model that answers few is not asked by all whenever it does', async (t) => {
+  const { breakers, answer } = await outageFor([]);
+  let [calls, last] = [0, 0];
+  for (let minute = 0; minute < 20; minute += 1) {
+    last = calls;
+    for (let tenant = 0; tenant < 600; tenant += 1) {
+      now += 100;
+      const breaker = breakers.of(place, tenant % 60);
+      if (breaker.isOpen) continue;
+      calls += 1;
+      if (calls % 50 === 0) await answer(tenant % 60);
+      else await failed(breaker.run(failing('timedOut', true)));
+    }
+  }
+  t.true(calls / 20 < 60, `${calls / 20} of 600 a minute`);
+  t.true(calls - last > 0);
+});
+
+test.serial('a tenant that was kept out and whose trial shows nothing does not take the next one', async (t) => {
+  const { breakers, isOpen } = await outageFor([1, 2, 3]);
+  for (const tenant of [1, 2]) {
+    now += 1_000;
+    await failed(breakers.of(place, tenant).run(failing('timedOut', true)));
+  }
+  now += openMs;
+  await t.throwsAsync(breakers.of(place, 1).run(() => Promise.reject(new DOMException('left', 'AbortError'))));
+  t.false(isOpen(2));
+  now += openMs;
+  t.true(isOpen(1));
+  t.false(isOpen(2));
+  now += 2 * openMs;
+  t.false(isOpen(1));
 });
 
 test.serial('tenants whose own requests fail take a model from nobody', async (t) => {
@@ -301,7 +343,7 @@ test.serial('a blip ends for all as soon as their breakers let one call through'
   t.true(isOpen(1));
   now += openMs;
   t.false(isOpen(1));
-  await answer(1);
+  for (const tenant of [1, 2, 3]) await answer(tenant);
   for (let tenant = 0; tenant < 10; tenant += 1) t.false(isOpen(tenant));
 });
 

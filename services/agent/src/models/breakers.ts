@@ -101,7 +101,13 @@ function breakerOf(
   /** The outages that had ended when it opened. */
   let ended = 0;
   let pausedUntilMs = 0;
-  const isOver = () => ended < outage.ended || now() >= openedAtMs + outage.openMs;
+  /** Its trial showed nothing: it does not take the next one before all others could. */
+  let isUndecided = false;
+  const isOver = () => {
+    if (ended < outage.ended) return true;
+    if (outage.isEnding) return !outage.keepsOut(tenantId);
+    return now() >= openedAtMs + (isUndecided ? outage.longestMs : outage.openMs);
+  };
   // Not by cockatiel's clock, which may be set back.
   const opened = {
     get duration() {
@@ -116,7 +122,8 @@ function breakerOf(
   circuit.onBreak((reason) => {
     openedAtMs = now();
     ended = outage.ended;
-    if (!('error' in reason && reason.error instanceof UnansweredTrial)) outage.keptOut();
+    isUndecided = 'error' in reason && reason.error instanceof UnansweredTrial;
+    if (!isUndecided) outage.keptOut();
   });
   const note = (error: unknown) => {
     if (!isCounted(error)) return;

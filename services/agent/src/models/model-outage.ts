@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache';
 
 /** Of the tenants for whom it has not failed yet, one at a time is let through; the next one after so long, whether it was answered or not. */
 const turnMs = 1_000;
+/** So many answers end an outage; after the first, all tenants take turns. */
+const enoughAnswers = 3;
 /** Nobody has been kept out for so long: what is known of the outage is too old. */
 const knownMs = 30 * 60_000;
 /** So long the calls of a tenant that failed while the model answered another one prove little, and an answer proves something. */
@@ -14,7 +16,7 @@ export type ModelOutage = ReturnType<typeof modelOutage>;
  * What the calls of all tenants show of one model. It has an outage where so many calls in a row failed as open a breaker, no more than half
  * of them one tenant's, and nobody was answered since. Then about one call every `openMs` tries it, in place of one of each tenant: a tenant
  * that was kept out tries where nobody else has for `openMs`, and otherwise waits as many times longer as there are such tenants; the others
- * take turns. So tenants whose own requests fail keep nobody else out for longer than a turn. Those that failed while another one was
+ * take turns of a second. Once one is answered all take turns, until a few are: a model that answers few would fail for all at once. So tenants whose own requests fail keep nobody else out for longer than a turn. Those that failed while another one was
  * answered count again only where they are more than were answered lately: a model that answers few is not well either.
  */
 export function modelOutage(failures: number, openMs: number, now: () => number) {
@@ -26,6 +28,8 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   /** Those that have tried it and found out nothing. */
   const undecided = new LRUCache<number, true>({ ...bounds, ttl: 2 * openMs });
   let isOutage = false;
+  /** Answers that are still wanted while tenants take turns after an outage; 0 else. */
+  let wanted = 0;
   /** Infinity while nobody has been kept out since it last answered. */
   let keptOutAtMs = Number.POSITIVE_INFINITY;
   let lastTrialMs = Number.NEGATIVE_INFINITY;
@@ -34,6 +38,9 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
 
   const isKnown = () => keptOutAtMs <= now() && now() < keptOutAtMs + knownMs;
   const isOfAll = () => isOutage && isKnown();
+  const hasTurns = () => wanted > 0 || isOfAll();
+
+  const longestMs = () => (isOfAll() ? Math.min(openMs * failing.size, knownMs) : openMs);
 
   function forget(): void {
     failing.clear();
@@ -60,14 +67,21 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     },
     /** How long after it opened a breaker lets a call through. */
     get openMs() {
-      const isTried = now() < lastTrialMs + openMs;
-      return isOfAll() && isTried ? Math.min(openMs * failing.size, knownMs) : openMs;
+      return now() < lastTrialMs + openMs ? longestMs() : openMs;
     },
-    /** Whether another tenant has its turn, or this one has had it. For tenants whose breakers are closed. */
-    keepsOut: (tenantId: number) => isOfAll() && (now() < turnEndsMs || undecided.has(tenantId)),
+    /** The same where others try it. */
+    get longestMs() {
+      return longestMs();
+    },
+    /** Whether tenants whose breakers are open take turns too. */
+    get isEnding() {
+      return wanted > 0;
+    },
+    /** Whether another tenant has its turn, or this one has had it. */
+    keepsOut: (tenantId: number) => hasTurns() && (now() < turnEndsMs || undecided.has(tenantId)),
     /** The model is asked now. Says whether it is the turn of this call. */
     asked(): boolean {
-      if (!isOfAll()) return false;
+      if (!hasTurns()) return false;
       lastTrialMs = now();
       turnEndsMs = lastTrialMs + turnMs;
       return true;
@@ -76,6 +90,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     undecided(tenantId: number): void {
       undecided.set(tenantId, true);
       turnEndsMs = Number.NEGATIVE_INFINITY;
+      lastTrialMs = Number.NEGATIVE_INFINITY;
     },
     failed(tenantId: number): void {
       if (now() >= keptOutAtMs + knownMs) forget();
@@ -83,6 +98,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       answered.delete(tenantId);
       if (isOutage || !isEnough()) return;
       isOutage = true;
+      wanted = 0;
       keptOutAtMs = now();
     },
     /** A breaker has opened. */
@@ -90,7 +106,12 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       keptOutAtMs = now();
     },
     answered(tenantId: number): void {
-      if (isOfAll()) ended += 1;
+      if (isOfAll()) wanted = enoughAnswers;
+      if (wanted > 0) {
+        wanted -= 1;
+        turnEndsMs = Number.NEGATIVE_INFINITY;
+        if (wanted === 0) ended += 1;
+      }
       for (const other of failing.keys()) ownFaults.set(other, true);
       forget();
       ownFaults.delete(tenantId);
