@@ -13,7 +13,7 @@ test('a failure of ours is an error, what a caller is refused is not', (t) => {
     notFound: 'refused',
     conflict: 'refused',
     tooManyRequests: 'refused',
-    notImplemented: 'error',
+    notImplemented: 'refused',
     unavailable: 'error',
     internal: 'error',
   });

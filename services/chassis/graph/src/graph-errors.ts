@@ -13,10 +13,14 @@ export function graphError({ kind, message, reason, fields }: DomainError): Grap
   });
 }
 
-/** By its errors as clients see them. */
+/** By its errors as clients see them. What is not served is refused: no operator can help. */
 export function graphOutcome(errors: readonly GraphQLFormattedError[] = []): Outcome {
   if (errors.length === 0) return 'ok';
-  return errors.every(({ extensions }) => Number(extensions?.statusCode) < 500) ? 'refused' : 'error';
+  return errors.every(({ extensions }) => isRefusal(Number(extensions?.statusCode))) ? 'refused' : 'error';
+}
+
+function isRefusal(status: number): boolean {
+  return status < 500 || status === 501;
 }
 
 /**
