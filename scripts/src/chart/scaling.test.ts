@@ -85,3 +85,22 @@ chartTest('KEDA reaches Kafka as the units do: by TLS, their authorities and the
   const plain = await kafkaOf({ config: { ...requiredValues.config, TRUSTED_PROXIES: '10.30.0.0/16' } });
   t.like(plain, { trigger: { tls: undefined, sasl: undefined }, authentication: undefined });
 });
+
+chartTest('KEDA signs in to Prometheus only where that is set, and then by both of its parts', async (t) => {
+  const prometheusOf = async (authentication: object) => {
+    const set = Object.entries(authentication).map(([name, value]) => [`keda.prometheusAuthentication.${name}`, value]);
+    const manifests = await render('production', Object.fromEntries(set));
+    const triggers = ofKind(manifests, 'ScaledObject').flatMap(({ spec }) => spec.triggers);
+    return triggers.filter(({ type }) => type === 'prometheus');
+  };
+  const usual = await prometheusOf({});
+  t.true(usual.length > 0);
+  for (const { metadata, authenticationRef } of usual) {
+    t.deepEqual([metadata['authModes'], authenticationRef], [undefined, undefined]);
+  }
+  for (const { metadata, authenticationRef } of await prometheusOf({ modes: 'basic', triggerAuthentication: 'own' })) {
+    t.deepEqual([metadata['authModes'], authenticationRef?.name], ['basic', 'own']);
+  }
+  await t.throwsAsync(prometheusOf({ modes: 'basic' }), { message: /triggerAuthentication is required with modes/u });
+  await t.throwsAsync(prometheusOf({ triggerAuthentication: 'own' }), { message: /modes is required/u });
+});
