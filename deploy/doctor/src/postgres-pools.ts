@@ -1,7 +1,7 @@
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { hostAndPort } from './connection-problem.ts';
 import { envOf, type Installation, usable } from './installation.ts';
-import { type Outcome, ok, warning, wrong } from './outcome.ts';
+import { type Outcome, ok, warning } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 import type { UsedSchema } from './postgres-logins.ts';
 
@@ -16,7 +16,7 @@ function poolsOf(schemas: readonly Used[], installation: Planned) {
   });
   const needed = pools.reduce((sum, { size, processes }) => sum + size * processes, 0);
   const processes = pools.reduce((sum, pool) => sum + pool.processes, 0);
-  return { needed, processes, use: `the ${needed} that ${processes} processes take at most` };
+  return { needed, use: `the ${needed} that ${processes} processes take at most` };
 }
 
 /** Whether a server has connections for all processes of the units. */
@@ -50,13 +50,11 @@ export function limitOutcomes(
     const [first] = same;
     if (!first) return [];
     const { check, whose, limit, alter } = first;
-    const { needed, processes, use } = poolsOf(same, installation);
+    const { needed, use } = poolsOf(same, installation);
     if (needed <= limit) return [];
-    // With fewer than one for each, processes wait for others in vain.
-    const judged = limit < processes ? wrong : warning;
     const looked = [...same.flatMap(({ settings }) => settings), poolSizeSetting.name];
-    const change = `ALTER ${alter} CONNECTION LIMIT ${needed} or more, or lower ${poolSizeSetting.name} or the number of processes.`;
-    return [judged(check, looked, `${whose} may have ${limit} connections, fewer than ${use}`, change)];
+    const change = `ALTER ${alter} CONNECTION LIMIT ${needed} or more, lower ${poolSizeSetting.name} or the number of processes, or put a pooler between.`;
+    return [warning(check, looked, `${whose} may have ${limit} connections, fewer than ${use}`, change)];
   });
 }
 
