@@ -221,27 +221,47 @@ chartTest('what cannot work is refused, with its name', async (t) => {
   for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
 });
 
-test('the schema takes null only where it has a meaning, since templates read all other values', (t) => {
-  interface Schema {
-    properties?: Record<string, Schema>;
-    required?: string[];
-  }
-  const optional = ({ properties = {}, required = [] }: Schema, path = ''): string[] =>
-    Object.entries(properties).flatMap(([name, schema]) => [
-      ...(required.includes(name) ? [] : [`${path}${name}`]),
-      ...optional(schema, `${path}${name}.`),
-    ]);
-  const { properties, required, definitions } = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
-  const isUnit = /^(?:units|keda\.jobsPerReplica)\./u;
-  t.deepEqual(
-    optional({ properties, required }).filter((path) => !isUnit.test(path)),
-    ['global'],
-  );
-  const { properties: ofUnit } = definitions.unit;
-  const [, ofDefaults] = properties.defaults.allOf;
-  t.deepEqual(ofDefaults.required, Object.keys(ofUnit));
-  t.deepEqual(ofDefaults.properties.autoscaling.required, Object.keys(ofUnit.autoscaling.properties));
-});
+chartTest(
+  'the schema takes null only where it stands for nothing, since templates read all other values',
+  async (t) => {
+    interface Schema {
+      properties?: Record<string, Schema>;
+      required?: string[];
+    }
+    const optional = ({ properties = {}, required = [] }: Schema, path = ''): string[] =>
+      Object.entries(properties).flatMap(([name, schema]) => [
+        ...(required.includes(name) ? [] : [`${path}${name}`]),
+        ...optional(schema, `${path}${name}.`),
+      ]);
+    const { properties, required, definitions } = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
+    const isUnit = /^(?:units|keda\.jobsPerReplica)\./u;
+    const nothing = [
+      'image.tag',
+      'imagePullSecrets',
+      'priorityClassName',
+      'service.annotations',
+      'service.externalTrafficPolicy',
+      'service.loadBalancerSourceRanges',
+      'ingress.className',
+      'ingress.annotations',
+      'ingress.tls',
+      'networkPolicy.clusterRanges',
+      'migrations.existingSecret',
+    ];
+    const allowed = optional({ properties, required }).filter((path) => !isUnit.test(path) && path !== 'global');
+    t.deepEqual(allowed.toSorted(), nothing.toSorted());
+    const ofPods = ['podAnnotations', 'affinity', 'tolerations'];
+    const nulls = [...nothing, ...ofPods.map((name) => `defaults.${name}`)].map((path) => [path, null]);
+    await t.notThrowsAsync(render('production', Object.fromEntries(nulls)));
+    const { properties: ofUnit } = definitions.unit;
+    const [, ofDefaults] = properties.defaults.allOf;
+    t.deepEqual(
+      ofDefaults.required,
+      Object.keys(ofUnit).filter((name) => !ofPods.includes(name)),
+    );
+    t.deepEqual(ofDefaults.properties.autoscaling.required, Object.keys(ofUnit.autoscaling.properties));
+  },
+);
 
 chartTest('processes are found and replaced without a gap, and nothing else counts as one', async (t) => {
   const manifests = await render('production', { 'operator.enabled': true });

@@ -36,16 +36,12 @@ const [spend, ceiling] = ['parley_spend_month_usd{}', 'parley_spend_ceiling_usd{
 const starts = 'process_start_time_seconds{unit="agent"}';
 
 const failures = (of: typeof graph, ...never: Series[]): Case => ({
-  rings: [
-    [13, { [of('error')]: perMinute(1), [of('ok')]: perMinute(18) }],
-    // 20 in an hour, by two processes.
-    [19, { [of('error', ',pod="1"')]: every(6), [of('error', ',pod="2"')]: (minute) => every(6)(minute + 3) }],
-  ],
+  rings: [[14, { [of('error')]: perMinute(1), [of('ok')]: perMinute(18) }]],
   never: [
     { [of('error')]: perMinute(1), [of('ok')]: perMinute(20) },
-    { [of('error')]: once(2) },
-    // All within one minute.
-    { [of('error')]: once(50), [of('ok')]: perMinute(10) },
+    { [of('error')]: every(2) },
+    // A bad minute, and an error now and then.
+    { [of('error')]: (minute) => (minute < 5 ? 0 : 800) + every(4)(minute), [of('ok')]: perMinute(1_000) },
     { [of('refused')]: perMinute(10) },
     ...never,
   ],
@@ -61,6 +57,20 @@ interface Case {
 const cases: Record<string, Case> = {
   // Subgraphs answer the gateway, not clients.
   ParleyRequestsFail: failures(graph, { [graph('error').replace('gateway', 'agent')]: perMinute(1) }),
+  ParleyOperationFails: {
+    rings: [
+      // 20 in an hour, by two processes.
+      [29, { [graph('error', ',pod="1"')]: every(6), [graph('error', ',pod="2"')]: (minute) => every(6)(minute + 3) }],
+      [30, { [graph('error')]: (minute) => 10 * every(10)(minute), [graph('ok')]: (minute) => 9 * every(10)(minute) }],
+    ],
+    never: [
+      { [graph('error')]: (minute) => 10 * every(10)(minute), [graph('ok')]: (minute) => 11 * every(10)(minute) },
+      { [graph('error')]: once(2) },
+      { [graph('error')]: once(50) },
+      { [graph('refused')]: perMinute(10) },
+      { [graph('error').replace('gateway', 'agent')]: perMinute(1) },
+    ],
+  },
   ParleyCallsBetweenUnitsFail: failures(rpc),
   ParleyEventsWait: {
     rings: [[5, { 'parley_outbox_oldest_seconds{unit="agent"}': 121 }]],
@@ -92,7 +102,11 @@ const cases: Record<string, Case> = {
     ],
   },
   ParleyModelKeptOut: {
-    rings: [[5, { [model(1)]: 1, [model(2)]: 0 }]],
+    rings: [
+      [5, { [model(1)]: 1, [model(2)]: 0 }],
+      // It answers now and then.
+      [6, { [model(1)]: (minute) => minute % 2 }],
+    ],
     never: [{ [model(1)]: 0, [model(2)]: 0 }],
   },
   // Tests begin at the beginning of Unix time.
