@@ -45,6 +45,8 @@ export type MeteredEvent =
       /** What attempts before this one took; undefined at the first. */
       attempted: Pick<Spent, 'tokensIn' | 'tokensOut' | 'costUsdE8'> | undefined;
     }
+  /** No model is asked any more; another attempt may follow. */
+  | { type: 'left'; attempted: Pick<Spent, 'tokensIn' | 'tokensOut' | 'costUsdE8'> | undefined }
   | { type: 'text'; text: string }
   | {
       type: 'finish';
@@ -76,6 +78,7 @@ export async function* meteredStream(
       if (event.type === 'left') {
         text = undefined;
         call.attempted(event.model, event.usage);
+        yield { type: 'left', attempted: call.soFar(event.model) };
         continue;
       }
       if (event.type === 'asked') {

@@ -40,6 +40,11 @@ export function requestUsage(request: ModelRequest) {
       if (hasTokenizer(model.modelId)) void count(model);
       return usage.contextTokens;
     },
+    /** The model that was asked has been left: what it took is earlier usage. */
+    end(): void {
+      asked = undefined;
+      tell({ contextTokens: 0, thoughtTokens: 0 });
+    },
     /** The rest of its thoughts, once it answers. */
     answers(): void {
       const thoughtTokens = Math.ceil(thoughtCharacters / 4);

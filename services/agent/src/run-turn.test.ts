@@ -126,5 +126,22 @@ test('thoughts of an attempt that failed are none of the next one', async (t) =>
     { ...end, model: plain },
   ]);
   const told = events.flatMap((event) => (event.type === 'used' ? [event.usage.thoughtTokens] : []));
-  t.deepEqual(told, [100, 75]);
+  t.deepEqual(told, [100, 0, 75]);
+});
+
+test('while no model is asked after one was left, what it took is earlier usage', async (t) => {
+  const free = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
+  const { events } = await turnOf(Promise.withResolvers(), [
+    { type: 'asked', model: plain },
+    { type: 'left', model: plain, usage: free },
+    { type: 'asked', model: plain },
+    { type: 'left', model: plain, usage: { ...free, tokensIn: 1_000 } },
+    { type: 'asked', model: plain },
+    { type: 'text', text: 'Hello' },
+    { ...end, model: plain },
+  ]);
+  const none = { type: 'used', usage: { contextTokens: 0, thoughtTokens: 0 } };
+  const [, one, , earlier, two] = events;
+  t.deepEqual([one, two], [none, none]);
+  t.like(earlier, { type: 'earlier', usage: { tokensIn: 1_000, tokensOut: 0 } });
 });

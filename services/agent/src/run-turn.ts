@@ -77,7 +77,11 @@ export async function* runTurn(
       for await (const event of used.among(stream)) {
         if (event.type === 'text') used.answers();
         if (event.type === 'text' || event.type === 'used') yield event;
-        else if (event.type === 'asked') {
+        else if (event.type === 'left') {
+          used.end();
+          const usage = sumOf(earlier, event.attempted);
+          if (usage) yield { type: 'earlier', usage };
+        } else if (event.type === 'asked') {
           const price = ports.metering.costs.priceOf(event.model);
           const { modelId } = event.model;
           const contextTokens = used.begin(event.model);

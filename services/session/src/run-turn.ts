@@ -125,7 +125,8 @@ async function generateReply(
     earlier = usage;
   };
   const onUsed = (used: RequestUsage) => {
-    ({ contextTokens, thoughtTokens } = used);
+    contextTokens = used.contextTokens || undefined;
+    thoughtTokens = used.thoughtTokens;
   };
   const onCitations = (found: Citation[]) => {
     citations = found;

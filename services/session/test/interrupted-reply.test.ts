@@ -107,6 +107,27 @@ for (const end of ['finished', 'interrupted'] as const) {
   });
 }
 
+test('a reply interrupted while no model is asked, after one was left, counts what that took alone', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  agent.script = async function* (call) {
+    yield { event: { $case: 'prices', value: { inputUsdE18: 0n, outputUsdE18: 0n, modelId: 'left' } } };
+    yield contextSent(300);
+    yield { event: { $case: 'earlier', value: { tokensIn: 40, tokensOut: 9, costUsdE8: 700n } } };
+    yield { event: { $case: 'used', value: { contextTokens: 0, thoughtTokens: 0 } } };
+    yield text('half'); // shows that what came before has arrived
+    await waitForGate(createGate(), call);
+  };
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const subscriber = subscribe(t, app, id, { after });
+  await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+  await subscriber.until('the first chunk', isChunk);
+  await app.interruptSession(owner, String(id));
+  await subscriber.until('the reply', isReply);
+  const { messages } = await app.getTranscript(owner, id);
+  // Its own prompt is estimated from the history.
+  t.like(messages[1], { tokensIn: 40 + 6, tokensOut: 9 + 1, costUsd: 0.000007 });
+});
+
 test('a reply interrupted before a model was asked has no tokens and leaves the last context size', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const { id, lastEventId: after } = await app.startSession(owner, start);

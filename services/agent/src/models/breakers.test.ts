@@ -310,11 +310,24 @@ test.serial(
       if (what === 'answered') for (const tenant of [1, 2]) await answer(tenant);
       if (what === 'later') now += 10 * 60_000 + 1;
       for (const tenant of [3, 4, 5]) await answer(tenant);
+      now += 1_000;
       for (const tenant of [1, 1, 2]) await fail(tenant);
       t.is(isOpen(2), what !== 'soon', what);
     }
   },
 );
+
+test.serial('what fails within a second of an answer to another tenant is no outage yet', async (t) => {
+  const { breakers, fail, isOpen, answer } = await outageFor([]);
+  await answer(1);
+  now += 999;
+  for (const tenant of [2, 3, 4]) await fail(tenant);
+  t.false(isOpen(4));
+  t.deepEqual(breakers.failing(), []);
+  now += 1;
+  await fail(5);
+  t.true(isOpen(5));
+});
 
 test.serial('who tries a failing model and finds out nothing lets another one try', async (t) => {
   const { breakers, isOpen } = await outageFor([1, 2, 3]);

@@ -4,6 +4,8 @@ import { LRUCache } from 'lru-cache';
 const turnMs = 1_000;
 /** So many answers end an outage; after the first, all tenants take turns. */
 const enoughAnswers = 3;
+/** An outage begins so long after the last answer: what answers others at the same time is well. */
+const silentMs = 1_000;
 /** Nobody has been kept out for so long: what is known of the outage is too old. */
 const knownMs = 30 * 60_000;
 /** So long the calls of a tenant that failed while the model answered another one prove little, and an answer proves something. */
@@ -32,6 +34,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   let wanted = 0;
   /** Infinity while nobody has been kept out since it last answered. */
   let keptOutAtMs = Number.POSITIVE_INFINITY;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
   let lastTrialMs = Number.NEGATIVE_INFINITY;
   let turnEndsMs = Number.NEGATIVE_INFINITY;
   let ended = 0;
@@ -49,6 +52,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   }
 
   function isEnough(): boolean {
+    if (now() < answeredAtMs + silentMs) return false;
     answered.purgeStale();
     const all = [...failing.entries()];
     const counted = failing.size > answered.size ? all : all.filter(([tenantId]) => !ownFaults.has(tenantId));
@@ -106,6 +110,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       keptOutAtMs = now();
     },
     answered(tenantId: number): void {
+      answeredAtMs = now();
       if (isOfAll()) wanted = enoughAnswers;
       if (wanted > 0) {
         wanted -= 1;

@@ -157,7 +157,8 @@ export interface RunTurnResponse {
     | //
     /**
      * Before any text, as often as a call before the reply's own has ended, and only with more than was sent before: what all of them took,
-     * e.g. that of the question which was made to stand alone. For a caller that cancels before `prices`, which replaces it.
+     * e.g. that of the question which was made to stand alone, or of a model that was left. For a caller that cancels before `prices`, which
+     * replaces it.
      */
     { $case: "earlier"; value: TurnUsage }
     | //
@@ -171,7 +172,10 @@ export interface RunTurnResponse {
 
 /** What the model that is asked has taken so far. */
 export interface RequestUsage {
-  /** The size of the whole context sent, in tokens: by the model's tokenizer where there is one, else characters / 4. */
+  /**
+   * The size of the whole context sent, in tokens: by the model's tokenizer where there is one, else characters / 4. 0 where that model was
+   * left and none is asked now: what it took is in `earlier`.
+   */
   contextTokens: number;
   /** What it has thought beside its text, in tokens, characters / 4. */
   thoughtTokens: number;
