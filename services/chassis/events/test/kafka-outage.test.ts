@@ -51,7 +51,7 @@ onKafka((test) => {
     }
     over.abort();
     await Promise.all(writers.map(({ running }) => running));
-    await eventually('all have taken effect', () => effects() >= acknowledged(), { timeoutMs: 40_000 });
+    await eventually('all have taken effect', () => effects() >= acknowledged(), { timeoutMs: 80_000 });
     for (const [key, numbers] of taken) t.deepEqual(numbers, [...numbers.keys()], `the order of ${key}`);
   });
 
