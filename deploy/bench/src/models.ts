@@ -22,7 +22,7 @@ const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count 
 /** So little that no tenant comes near its monthly cap. */
 const usdPerToken = 1e-9;
 /** Calls after which V8 has compiled most of what one needs. */
-const warmUp = 1_500;
+const warmUp = 12_000;
 
 /** So many calls at once, and the goals for them. */
 interface Load {
