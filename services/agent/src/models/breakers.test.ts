@@ -296,6 +296,7 @@ test.serial('tenants whose own requests fail take a model from nobody', async (t
     await fail(2);
   }
   t.true(isOpen(1));
+  t.deepEqual(breakers.failing(), [], 'which is no fault of the model');
   t.false(isOpen(4));
   await fail(4);
   t.false(isOpen(4), 'it needs failures in a row of its own');

@@ -123,7 +123,7 @@ function breakerOf(
     openedAtMs = now();
     ended = outage.ended;
     isUndecided = 'error' in reason && reason.error instanceof UnansweredTrial;
-    if (!isUndecided) outage.keptOut();
+    if (!isUndecided) outage.keptOut(tenantId);
   });
   const note = (error: unknown) => {
     if (!isCounted(error)) return;

@@ -105,9 +105,9 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       wanted = 0;
       keptOutAtMs = now();
     },
-    /** A breaker has opened. */
-    keptOut(): void {
-      keptOutAtMs = now();
+    /** A breaker has opened. That of a tenant whose calls failed while others were answered says nothing of the model. */
+    keptOut(tenantId: number): void {
+      if (isOutage || !ownFaults.has(tenantId)) keptOutAtMs = now();
     },
     answered(tenantId: number): void {
       answeredAtMs = now();
