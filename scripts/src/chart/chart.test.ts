@@ -211,6 +211,8 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     ]),
     [{ 'ingress.enabled': true }, /ingress\.hosts is required with ingress\.enabled/],
     [{ 'image.tag': ' ' }, /image\/tag/],
+    [{ 'units.agent.resources.limit': { memory: '1Gi' } }, /resources/],
+    [{ 'defaults.resources.limits.memroy': '1Gi' }, /memroy/],
     [{ publicUrl: 'https://user:password@parley.example.com' }, /publicUrl: has a user or a password/],
     [{ 'keda.prometheusUrl': 'http://user:password@prometheus:9090' }, /keda\.prometheusUrl: has a user or a password/],
     ...['units', 'config', 'defaults.env', 'tls.mesh', 'monitoring.dashboards.labels'].map((path): [object, RegExp] => [
