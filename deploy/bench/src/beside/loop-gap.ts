@@ -2,15 +2,19 @@ import type { LoopGap } from '../vectors.ts';
 
 // Loaded into a measured process. Each message is answered with the longest time between two turns of the event loop since the last.
 let last = performance.now();
-let longest = 0;
+let lastCpu = process.threadCpuUsage();
+let longest: LoopGap = { gapMs: 0, busyMs: 0 };
 function turn(): void {
   const now = performance.now();
-  longest = Math.max(longest, now - last);
+  const used = process.threadCpuUsage(lastCpu);
+  const busyMs = (used.user + used.system) / 1_000;
+  longest = { gapMs: Math.max(longest.gapMs, now - last), busyMs: Math.max(longest.busyMs, busyMs) };
   last = now;
+  lastCpu = process.threadCpuUsage();
 }
 setInterval(turn, 1).unref();
 process.on('message', () => {
   turn();
-  process.send?.({ longestGapMs: longest } satisfies LoopGap);
-  longest = 0;
+  process.send?.(longest);
+  longest = { gapMs: 0, busyMs: 0 };
 });
