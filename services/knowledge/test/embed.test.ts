@@ -44,6 +44,17 @@ test('while vectors are written others get their turns', async (t) => {
   t.true(turns >= 15, `${turns}`);
 });
 
+test('vectors are written with the digits that single precision has, to the last bit', async (t) => {
+  const dense = Float32Array.from({ length: 768 }, (_, at) => Math.sin(at + 1) / 20);
+  const edges = Float32Array.from([0, 1, -1, 1 / 3, 2 ** -14, -(2 ** -24), 2 ** -149]);
+  const json = (await vectorsAsJson([dense, edges])).toString();
+  t.deepEqual(
+    (JSON.parse(json) as number[][]).map((each) => Float32Array.from(each)),
+    [dense, edges],
+  );
+  t.true(json.length / 768 < 15, `${json.length} characters`); // all digits of a double would be 20 and more
+});
+
 test('with an endpoint its model embeds, at its price', async (t) => {
   const server = await startEmbeddings(t);
   const { graph, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
