@@ -63,12 +63,13 @@ export function findSearchedBases(
   );
 }
 
-// Plus zero, so that no index on the distance is used.
+// Plus zero, so that no index on the distance is used. IS TRUE, so that the planner takes a hash table of the documents: where it
+// expects one document, it would join by comparing each chunk with all of them.
 const compared = `
   SELECT c.id, c.search, (c.embedding <=> cast(:vector AS halfvec)) + 0 AS distance
     FROM knowledge_chunks c
-    JOIN live d ON d.id = c.document_id AND d.generation = c.generation
-   WHERE c.tenant_id = :tenantId AND c.knowledge_base_id = :id`;
+   WHERE c.tenant_id = :tenantId AND c.knowledge_base_id = :id
+     AND ((c.document_id, c.generation) IN (SELECT id, generation FROM live)) IS TRUE`;
 const exactNearest = `
   SELECT c.id, c.distance, MATCHED AS matched FROM (${compared}) AS c`;
 // To find the words of a chunk takes ten times as long as to compare its vector.
