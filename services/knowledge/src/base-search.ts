@@ -99,7 +99,10 @@ const matchedTerms = `(
            unnest(cast(cast(:terms AS text[]) AS tsquery[])) WITH ORDINALITY AS terms (term, place)
      WHERE text.words @@ term)`;
 
-/** Terms that few chunks have count more (inverse document frequency). There are only a few different sets of terms. */
+/**
+ * Terms that few chunks have count more (inverse document frequency). The weights of the different sets of terms are one JSON object: a
+ * join with them could compare each chunk with all sets, of which there may be as many as chunks.
+ */
 const fusedRanking = `
   WITH sets AS MATERIALIZED (
     SELECT matched, count(*) AS chunks FROM near WHERE matched > 0 GROUP BY matched
@@ -107,16 +110,22 @@ const fusedRanking = `
     SELECT place, ln(1 + (SELECT count(*) FROM near) / cast(sum(chunks) AS double precision)) AS weight
       FROM sets, generate_series(0, 30) AS place WHERE (matched >> place) & 1 = 1 GROUP BY place
   ), texts AS MATERIALIZED (
-    SELECT matched, sum(weight) AS weight FROM sets JOIN weights ON (matched >> place) & 1 = 1 GROUP BY matched
+    SELECT jsonb_object_agg(matched, weight) AS by_set FROM (
+      SELECT matched, sum(weight) AS weight FROM sets JOIN weights ON (matched >> place) & 1 = 1 GROUP BY matched) AS weighed
   )
   SELECT id, min(distance) AS distance, cast(sum(1.0 / (${fusionConstant} + place)) AS double precision) AS rank FROM (
     (SELECT id, distance, row_number() OVER (ORDER BY distance, id) AS place FROM near ORDER BY place LIMIT ${ranked})
     UNION ALL
     (SELECT id, distance, row_number() OVER (ORDER BY weight DESC, distance, id) AS place
-       FROM near JOIN texts USING (matched) ORDER BY place LIMIT ${ranked})) AS places
+       FROM (SELECT id, distance, cast((SELECT by_set FROM texts) -> cast(matched AS text) AS double precision) AS weight
+               FROM near WHERE matched > 0) AS weighed
+      ORDER BY place LIMIT ${ranked})) AS places
    GROUP BY id ORDER BY rank DESC, distance, id LIMIT cast(:topK AS integer)`;
 
-/** No row where the base has another model now or is gone; one without a chunk where nothing was found. */
+/**
+ * No row where the base has another model now or is gone; one without a chunk where nothing was found. Its rows are looked up by their
+ * keys (OFFSET 0), because the planner may know nothing yet of a base that is new.
+ */
 function statement(nearest: string, isFused: boolean): string {
   const matched = isFused ? matchedTerms : 'NULL';
   // All chunks of a base are ranked as they are read: to keep them and to count them takes a tenth of the search.
@@ -137,8 +146,11 @@ function statement(nearest: string, isFused: boolean): string {
         SELECT c.id AS chunk_id, c.document_id, d.file_name AS document_name, c.chunk_index, c.content, c.heading, c.page,
                1 - best.distance AS score, best.rank, best.distance
           FROM best
-          JOIN knowledge_chunks c ON c.tenant_id = :tenantId AND c.id = best.id
-          JOIN knowledge_documents d ON d.tenant_id = :tenantId AND d.id = c.document_id
+          CROSS JOIN LATERAL (
+            SELECT id, document_id, chunk_index, content, heading, page FROM knowledge_chunks
+             WHERE tenant_id = :tenantId AND id = best.id OFFSET 0) AS c
+          CROSS JOIN LATERAL (
+            SELECT file_name FROM knowledge_documents WHERE tenant_id = :tenantId AND id = c.document_id OFFSET 0) AS d
       ) AS found ON true
      ORDER BY found.rank DESC, found.distance, found.chunk_id`;
 }
