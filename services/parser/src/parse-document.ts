@@ -75,7 +75,7 @@ async function parseDocument(ports: Ports, config: ParserConfig, run: JobRun<Par
 async function readDocument(
   { objects, reader, metrics }: Ports,
   { tenantId, signal }: JobRun<ParseDocumentJob>,
-  { objectKey, objectEtag }: BeginDocumentResponse,
+  { objectKey, objectEtag, sizeBytes }: BeginDocumentResponse,
   type: FileType,
 ): Promise<ReadText | FileProblem> {
   try {
@@ -96,7 +96,10 @@ async function readDocument(
   async function readConfirmed(): Promise<Buffer> {
     const options = { ifMatch: objectEtag, maxBytes: maxFileBytes };
     try {
-      return (await readObject(tenantObjects(objects, tenantId), objectKey, options)).bytes;
+      const { bytes } = await readObject(tenantObjects(objects, tenantId), objectKey, options);
+      // During a PUT some stores tell the size of the object before it with the ETag of the new one.
+      if (BigInt(bytes.length) !== sizeBytes) throw new FileProblem('replaced');
+      return bytes;
     } catch (error) {
       if (isDomainError(error, 'notFound')) throw new FileProblem('gone');
       if (isDomainError(error) && error.reason === 'OBJECT_CHANGED') throw new FileProblem('replaced');

@@ -30,6 +30,7 @@ export interface StubDocument {
   objectKey: string;
   objectEtag: string;
   mimeType: string;
+  sizeBytes: bigint;
   /** How often a parser has begun with it. */
   begun: number;
   text?: string;
@@ -59,10 +60,10 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
 
   const rpc = stubRpc<KnowledgeServiceImplementation<MeshContext>>(KnowledgeServiceDefinition, {
     async beginDocument({ documentId }, { caller }) {
-      const { objectKey, objectEtag, mimeType } = own(documentId, caller.tenantId);
+      const { objectKey, objectEtag, mimeType, sizeBytes } = own(documentId, caller.tenantId);
       own(documentId, caller.tenantId).begun += 1;
       if (failures.begin) throw failures.begin;
-      return { objectKey, objectEtag, mimeType, sizeBytes: 1n, fileName: 'a file' };
+      return { objectKey, objectEtag, mimeType, sizeBytes, fileName: 'a file' };
     },
     async completeDocument(parts, { caller }) {
       let document: StubDocument | undefined;
@@ -120,20 +121,29 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     };
   }
 
+  /** Stores another file in the place of the document's, as if that one had been confirmed. */
+  async function replace(document: StubDocument, bytes: Uint8Array | string): Promise<void> {
+    const { objectKey, mimeType } = document;
+    const stored = await store.put(objectKey, Buffer.from(bytes), { contentType: mimeType });
+    document.objectEtag = stored.etag;
+    document.sizeBytes = BigInt(stored.sizeBytes);
+  }
+
   return {
     store,
     documents,
     failures,
     replica,
-    /** Stores a file of tenant 1, and a document that waits for a parser. */
-    async upload(id: number, type: FileType, bytes: Uint8Array | string): Promise<StubDocument> {
-      const objectKey = `tenants/1/uploads/${randomUUID()}/file`;
+    /** Stores a file, and a document that waits for a parser. */
+    async upload(id: number, type: FileType, bytes: Uint8Array | string, tenantId = 1): Promise<StubDocument> {
+      const objectKey = `tenants/${tenantId}/uploads/${randomUUID()}/file`;
       const mimeType = mimeTypeOf(type);
-      const { etag } = await store.put(objectKey, Buffer.from(bytes), { contentType: mimeType });
-      const document = { tenantId: 1, objectKey, objectEtag: etag, mimeType, begun: 0 };
+      const document = { tenantId, objectKey, objectEtag: '', mimeType, sizeBytes: 0n, begun: 0 };
+      await replace(document, bytes);
       documents.set(id, document);
       return document;
     },
+    replace,
     uploaded: (documentId: number, version = 1): Envelope => ({
       id: randomUUID(),
       topic: 'document-uploaded',

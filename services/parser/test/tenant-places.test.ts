@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -27,11 +26,7 @@ test('a tenant with many documents has one place over all parsers, and the docum
   };
   const parsers = [await mesh.replica(slow), await mesh.replica(slow)];
   for (const id of flood) await mesh.upload(id, 'markdown', `file ${id}`);
-  const objectKey = `tenants/2/uploads/${randomUUID()}/file`;
-  const { etag: objectEtag } = await mesh.store.put(objectKey, Buffer.from('of another'), {
-    contentType: 'text/markdown',
-  });
-  mesh.documents.set(other, { tenantId: 2, objectKey, objectEtag, mimeType: 'text/markdown', begun: 0 });
+  await mesh.upload(other, 'markdown', 'of another', 2);
 
   for (const { eventBus } of parsers) await eventBus.publish(flood.map((id) => mesh.uploaded(id)));
   await eventually('the flood has a place', () => underWay.size > 0);
