@@ -101,6 +101,14 @@ onDatabaseServer(({ test, testSchema }) => {
         .pluck('knowledgeBaseId'),
     );
     t.deepEqual(basesOf, [base.id]);
+    const unsearched = await database.transact(1, ({ knex }) =>
+      rowsBy(knex)(
+        `SELECT c.id FROM knowledge_chunks c JOIN knowledge_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id
+          WHERE c.tenant_id = 1 AND c.id = ANY (cast(:ids AS integer[])) AND (deleted_at IS NOT NULL OR d.generation <> c.generation)`,
+        { ids: [...ids] },
+      ),
+    );
+    t.deepEqual(unsearched, [], 'of deleted documents and earlier generations nothing is found');
 
     const asked = search();
     const further = await database.transact(1, (db) => searchByIndex(db, { ...asked, topK: 100 }));
