@@ -76,6 +76,22 @@ test('a model gets passages before the conversation as quoted data, and only tho
   t.is(requested?.contextTokens, Math.ceil((system.length + first.length) / 4));
 });
 
+test('passages take at most a quarter of the context of the model', async (t) => {
+  const unit = await unitWithModel(t, { text: 'Fine.' }, { HOSTED_SMALL_MODEL_CONTEXT_TOKENS: '4000' });
+  unit.knowledge.find = async () => [
+    passage(1, 'x'.repeat(2_400)),
+    passage(2, 'y'.repeat(2_400)),
+    passage(3, 'z'.repeat(1_600)),
+  ];
+  const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
+  const { cited } = await runTurn(unit, id, { history: asks(question) });
+  t.deepEqual(
+    cited?.citations.map(({ documentId }) => documentId),
+    [101, 103],
+    '600 and 400 tokens of 1,000',
+  );
+});
+
 test('an agent without knowledge bases asks neither knowledge nor the model more than once', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' });
   const { id } = await createAgent(unit, owner);
