@@ -12,8 +12,9 @@ export interface PassageSettings {
 
 const previewLength = 300;
 const nameLength = 100;
+const headingLength = 200;
 
-/** The best passages that fit, each once. The first one is cut where it alone does not fit. */
+/** The best passages that fit with what they stand under, each once. The first one is cut where it alone does not fit. */
 export function fittingPassages(found: readonly FoundPassage[], tokens: number): FoundPassage[] {
   const fitting: FoundPassage[] = [];
   const seen = new Set<string>();
@@ -22,7 +23,8 @@ export function fittingPassages(found: readonly FoundPassage[], tokens: number):
     const key = passage.content.replaceAll(/\s+/gu, ' ').trim();
     if (key === '' || seen.has(key)) continue;
     seen.add(key);
-    const size = estimateTokens(passage.content);
+    const place = `${shownName(passage.documentName)}${shownHeading(passage.heading)}`;
+    const size = estimateTokens(`${place}${passage.content}`);
     if (size <= left) {
       fitting.push(passage);
       left -= size;
@@ -34,7 +36,7 @@ export function fittingPassages(found: readonly FoundPassage[], tokens: number):
 }
 
 export function toModelPassage({ documentName, heading, page, score, content }: FoundPassage): Passage {
-  return { documentName: shownName(documentName), heading: toSingleLine(heading), page, score, text: content };
+  return { documentName: shownName(documentName), heading: shownHeading(heading), page, score, text: content };
 }
 
 export function toCitation({ documentId, documentName, chunkIndex, score, content }: FoundPassage): Citation {
@@ -42,9 +44,13 @@ export function toCitation({ documentId, documentName, chunkIndex, score, conten
   return { documentId, documentName: toSingleLine(documentName), chunkIndex, score, preview };
 }
 
-/** A name has no room for instructions. */
+// Both stand beside the quoted text, and have no room for instructions.
 function shownName(documentName: string): string {
   return firstCharacters(toSingleLine(documentName), nameLength);
+}
+
+function shownHeading(heading: string): string {
+  return firstCharacters(toSingleLine(heading), headingLength);
 }
 
 function firstCharacters(text: string, count: number): string {

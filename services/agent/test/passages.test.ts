@@ -79,16 +79,16 @@ test('a model gets passages before the conversation as quoted data, and only tho
 test('passages take at most a quarter of the context of the model', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' }, { HOSTED_SMALL_MODEL_CONTEXT_TOKENS: '4000' });
   unit.knowledge.find = async () => [
-    passage(1, 'x'.repeat(2_400)),
-    passage(2, 'y'.repeat(2_400)),
-    passage(3, 'z'.repeat(1_600)),
+    passage(1, 'x'.repeat(2_300)),
+    passage(2, 'y'.repeat(2_300)),
+    passage(3, 'z'.repeat(1_500)),
   ];
   const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
   const { cited } = await runTurn(unit, id, { history: asks(question) });
   t.deepEqual(
     cited?.citations.map(({ documentId }) => documentId),
     [101, 103],
-    '600 and 400 tokens of 1,000',
+    '575 and 375 tokens of 1,000, and where they stand',
   );
 });
 
