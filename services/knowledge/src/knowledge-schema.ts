@@ -7,6 +7,7 @@ import { chunksByTenant } from './migrations/005-chunks-by-tenant.ts';
 import { deletedTexts } from './migrations/006-deleted-texts.ts';
 import { wordsBetweenSigns } from './migrations/007-words-between-signs.ts';
 import { deletedWithoutText } from './migrations/008-deleted-without-text.ts';
+import { uploadOfDocument } from './migrations/009-upload-of-document.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -30,5 +31,6 @@ export const knowledgeSchema: SchemaDeclaration = {
     deletedTexts,
     wordsBetweenSigns,
     deletedWithoutText,
+    uploadOfDocument,
   ],
 };
