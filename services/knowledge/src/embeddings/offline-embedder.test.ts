@@ -20,14 +20,15 @@ const longText = 'A word of many. '.repeat(200);
 test('a text has the vector that it always has, wherever it is embedded, in the order given', async (t) => {
   const { embed, started } = embedderOf(t);
   const short = ['one text', 'another one', 'one text'];
+  t.deepEqual(await embed('one text'), [embedOffline('one text')]);
+  t.is(started(), 0, 'no thread for a short text');
   t.deepEqual(await embed(...short), short.map(embedOffline));
-  t.is(started(), 0, 'no thread for short texts');
   const long = [...short, 'word '.repeat(3_000), '退款 '.repeat(1_000), ...short];
   t.deepEqual(await embed(...long), long.map(embedOffline));
   t.is(started(), 1);
 });
 
-test('the event loop computes nothing of a long text', async (t) => {
+test('the event loop computes nothing of a long text, nor of several', async (t) => {
   const asked: string[] = [];
   const marked = new Float32Array(1);
   const { embed } = embedderOf(t, () => ({
@@ -38,8 +39,9 @@ test('the event loop computes nothing of a long text', async (t) => {
     },
     end: async () => undefined,
   }));
-  t.deepEqual(await embed('short', longText), [marked, marked]);
-  t.deepEqual(asked, ['short', longText]);
+  t.deepEqual(await embed(longText), [marked]);
+  t.deepEqual(await embed('short', 'shorter'), [marked, marked]);
+  t.deepEqual(asked, [longText, 'short', 'shorter']);
 });
 
 test('a short text is not held up by a long one', async (t) => {

@@ -5,8 +5,8 @@ import { workerPool } from '@parley/kernel/worker-pool';
 import type { Embedding } from '../embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 
-/** In UTF-16 units: a question, which takes a millisecond or two, is not worth starting a thread. */
-const shortTexts = 2_000;
+/** In UTF-16 units: a question, which takes a millisecond or two, is not worth starting a thread. A hundred words take as long each. */
+const shortText = 2_000;
 /** Of one task: others wait for its end. */
 const taskLength = 10_000;
 
@@ -18,7 +18,7 @@ export function startEmbeddingThread() {
   });
 }
 
-/** The offline embedding in a thread, which starts with the first long text and serves tenants in turn. */
+/** The offline embedding in a thread, which starts with the first long text, or several, and serves tenants in turn. */
 export function offlineEmbedder(start = startEmbeddingThread) {
   const threads = workerPool(start);
   const queue = fairQueue({ inFlight: 1, shares: { tenant: {} } });
@@ -36,17 +36,14 @@ export function offlineEmbedder(start = startEmbeddingThread) {
   return {
     /** @throws DomainError `unavailable` where the thread dies; the next call starts another one. */
     async embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined): Promise<Embedding[]> {
-      if (lengthOf(texts) <= shortTexts) return texts.map(embedOffline);
+      const [only = '', ...more] = texts;
+      if (more.length === 0 && only.length <= shortText) return texts.map(embedOffline);
       const vectors: Embedding[] = [];
       for (const some of tasksOf(texts)) vectors.push(...(await onThread(some, tenantId, signal)));
       return vectors;
     },
     close: () => threads.close(),
   };
-}
-
-function lengthOf(texts: readonly string[]): number {
-  return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 function tasksOf(texts: readonly string[]): string[][] {
