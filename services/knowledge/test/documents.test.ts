@@ -139,6 +139,13 @@ test('a plan that is lowered while a text is embedded holds when it would be sto
   };
   t.like(await t.throwsAsync(app.document(base, textOf(2))), { reason: 'QUOTA_EXCEEDED' });
   await assertNothingStored(t, app);
+
+  app.quotas.chunks = 1_000;
+  app.embedder.before = () => {
+    app.quotas.storageBytes = 10;
+  };
+  t.like(await t.throwsAsync(app.document(base, textOf(2))), { reason: 'QUOTA_EXCEEDED' });
+  await assertNothingStored(t, app);
 });
 
 test('an ingest that fails or whose caller leaves has no row and no counter', async (t) => {
@@ -326,6 +333,14 @@ test('above the plan after it was lowered, a document may shrink and be re-synce
   app.quotas.storageBytes = 100;
   t.true(await app.resyncKnowledgeDocument(me, id, never));
   t.true(await app.updateKnowledgeDocumentText(me, { id, text: textOf(4) }, never));
+  t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text: textOf(5) }, never)), {
+    reason: 'QUOTA_EXCEEDED',
+  });
+  app.quotas.chunks = 1_000;
+  app.quotas.storageBytes = 1_000_000;
+  app.embedder.before = () => {
+    app.quotas.storageBytes = 100;
+  };
   t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text: textOf(5) }, never)), {
     reason: 'QUOTA_EXCEEDED',
   });

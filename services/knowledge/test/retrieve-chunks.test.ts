@@ -2,7 +2,6 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import type { Embedder } from '../src/embedder.ts';
-import { operation } from '../src/embeddings/metered-embedder.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { retrieveChunks } from '../src/retrieve-chunks.ts';
@@ -160,6 +159,7 @@ onEveryDatabase(({ test, testSchema }) => {
       await of(1).document(base, [...filler, rare]);
       const cosine = await ask(base, 'printer error message xj-4411', { topK: 20 });
       t.false(cosine.found.some(({ content }) => content === rare));
+      t.deepEqual(await ask(base, 'printer error message xj-4411', { topK: 20, mode: null }), cosine);
       for (const topK of [5, 6]) {
         const hybrid = await ask(base, 'printer error message xj-4411', { topK, mode: 'HYBRID' });
         const found = hybrid.found.find(({ content }) => content === rare);
@@ -264,7 +264,8 @@ onEveryDatabase(({ test, testSchema }) => {
     const { graph, ledger } = await retrievalUnit(t, { database });
     const base = await storedChunks(database, 1).base();
     await graph(userOf(1), query, { id: base, query: 'otter' });
-    t.like(ledger.reserved, [{ call: { operation, modelId: 'offline-embedding-1', providerId: 'OFFLINE' } }]);
+    // names embed: what the ledger calls it
+    t.like(ledger.reserved, [{ call: { operation: 'embed', modelId: 'offline-embedding-1', providerId: 'OFFLINE' } }]);
     ledger.atCap = true;
     const { errors } = await graph(userOf(1), query, { id: base, query: 'otter' });
     t.like(errors?.[0]?.extensions, { code: 'BAD_REQUEST', reason: 'SPEND_CAP_REACHED' });
