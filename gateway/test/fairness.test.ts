@@ -15,11 +15,10 @@ const people = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 /** A gateway whose agent subgraph responds only on request of the test. */
 async function setup(t: ExecutionContext, env: Record<string, string>, resolvers: Resolvers = {}) {
   const held = new Set<ServerResponse>();
-  const seen = { calls: 0, cut: 0, sockets: [] as unknown[] };
+  const seen = { calls: 0, cut: 0 };
   const agent = await rawServer(t, (incoming, response) => {
     incoming.resume();
     seen.calls += 1;
-    seen.sockets.push(incoming.socket);
     held.add(response);
     response.once('close', () => {
       held.delete(response);
@@ -106,22 +105,6 @@ test('a full queue refuses no operation that has begun, so a mutation that ran r
   await eventually('the rest of it waits', async () => (await waiting()) === 2);
   await answerAllUntil(Promise.all([others.over, started]));
   t.like(await started, { errors: undefined, data: { startSession: { id: 7, agent: { name: 'Ada' } } } });
-});
-
-test('a long call takes no connection of others, so that they wait for no new one', async (t) => {
-  const { ask, seen, send, identity, answerLast, answerAllUntil } = await setup(t, {});
-  const first = ask(1, ['10.0.0.1']);
-  await eventually('it is under way', () => seen.calls === 1);
-  answerLast();
-  await first.over;
-  identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
-  const long = send('{ generateText(input: { prompt: "Hello" }) { text } }', { headers: { 'x-api-key': 'sk_1' } });
-  await eventually('the long call is under way', () => seen.calls === 2);
-  const next = ask(2, ['10.0.0.2']);
-  await eventually('the next one is under way', () => seen.calls === 3);
-  t.not(seen.sockets[1], seen.sockets[0]);
-  t.is(seen.sockets[2], seen.sockets[0]);
-  await answerAllUntil(Promise.all([long, next.over]));
 });
 
 test('calls of one tenant are bounded over all addresses', async (t) => {

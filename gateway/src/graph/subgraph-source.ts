@@ -16,7 +16,7 @@ import type { AnswerBudget, GatewayContext } from './gateway-context.ts';
 import { readBytes, readJson } from './read-answer.ts';
 import type { RootField } from './root-fields.ts';
 import { requestedFields, runningMutations, splitMutations } from './split-mutations.ts';
-import { type Message, subgraphConnections, wasNotSent } from './subgraph-connections.ts';
+import { subgraphConnections, wasNotSent } from './subgraph-connections.ts';
 import { type SubgraphShare, sharesOf } from './subgraph-share.ts';
 
 export interface SubgraphSourceOptions {
@@ -59,15 +59,17 @@ export function subgraphSource({
   maxAnswerBytes,
   log,
 }: SubgraphSourceOptions): SubgraphSource {
-  // The queue of a pool is first in, first out, so one client could fill it. Long calls have connections of their own: a service takes
-  // new connections one after the other, and behind many of them a short call would wait that finds none idle.
-  const callPool = ({ timeoutMs, calls }: SubgraphSourceOptions['long']) => ({
-    queue: fairQueue(calls),
-    timeoutMs,
-    connections: subgraphConnections({ url, rules, tls, connections: calls.inFlight, connectionMs, maxAnswerBytes }),
+  // The queue of the pool is first in, first out, so one client could fill it.
+  const usual = { queue: fairQueue(calls), timeoutMs };
+  const longRunning = { queue: fairQueue(long.calls), timeoutMs: long.timeoutMs };
+  const connections = subgraphConnections({
+    url,
+    rules,
+    tls,
+    connections: calls.inFlight === undefined ? undefined : calls.inFlight + (long.calls.inFlight ?? 0),
+    connectionMs,
+    maxAnswerBytes,
   });
-  const usual = callPool({ timeoutMs, calls });
-  const longRunning = callPool(long);
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
     const answer = await sendFor(readAnswer, request, context, caller);
@@ -77,7 +79,7 @@ export function subgraphSource({
 
   async function sendFor<T>(read: Read<T>, request: Query, context: GatewayContext, caller: Caller): Promise<T> {
     const { client, connection } = context;
-    const { queue, timeoutMs: limitMs, connections } = context.longRunning ? longRunning : usual;
+    const { queue, timeoutMs: limitMs } = context.longRunning ? longRunning : usual;
     // AbortSignal.timeout would keep this request in memory for the whole timeout.
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${limitMs} ms`)), limitMs);
@@ -91,9 +93,7 @@ export function subgraphSource({
       const end = await queue.enter(sharesOf(caller, client, isAttempt(request, caller)), () => abort.signal, begun);
       context.begun = true;
       try {
-        const message = await messageOf(request, context, caller);
-        const response = await connections.post({ ...message, signal: abort.signal });
-        return await read(await accepted(response), context.answer);
+        return await read(await call(request, context, caller, abort.signal), context.answer);
       } catch (error) {
         if (context.heldKey && !wasNotSent(error) && hasMutation(request)) context.lostAnswer = true;
         throw error;
@@ -116,20 +116,19 @@ export function subgraphSource({
     return kind === 'anonymous' && requestedFields(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
   }
 
-  async function messageOf(
+  async function call(
     { query, variables, operationName }: Query,
     { heldKey }: GatewayContext,
     caller: Caller,
-  ): Promise<Omit<Message, 'signal'>> {
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
     const headers: Record<string, string> = {
       'content-type': 'application/json',
       [callerHeader]: await callers.mint(heldKey ? { ...caller, idempotencyKey: heldKey.useId } : caller, unit),
     };
     propagation.inject(otel.active(), headers);
-    return { query, headers, body: JSON.stringify({ query, variables, operationName }) };
-  }
-
-  async function accepted(response: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData> {
+    const body = JSON.stringify({ query, variables, operationName });
+    const response = await connections.post({ query, headers, body, signal });
     if (response.statusCode !== 200) {
       await response.body.dump();
       throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
@@ -198,9 +197,7 @@ export function subgraphSource({
     get waiting() {
       return usual.queue.waiting + longRunning.queue.waiting;
     },
-    async close() {
-      await Promise.all([usual.connections.close(), longRunning.connections.close()]);
-    },
+    close: () => connections.close(),
   };
 }
 
