@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLogger } from '@parley/kernel/log';
+import { requestTurns } from '@parley/kernel/request-turns';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
@@ -8,7 +9,6 @@ import { buildSchema } from 'graphql';
 import { readGatewayConfig } from '../src/config.ts';
 import { createDocuments } from '../src/graph/documents.ts';
 import type { FieldRules } from '../src/graph/field-rules.ts';
-import { requestTurns } from '../src/http/request-turns.ts';
 import { createThrottle } from '../src/limits/throttle.ts';
 import { replayTurns } from '../src/socket/replay-turns.ts';
 import { socketServer } from '../src/socket/socket-server.ts';

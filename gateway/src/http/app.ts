@@ -3,6 +3,7 @@ import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
 import { clientNetwork } from '@parley/kernel/client-network';
 import type { Logger } from '@parley/kernel/log';
+import type { RequestTurns } from '@parley/kernel/request-turns';
 import cors from 'cors';
 import express, { type RequestHandler } from 'express';
 import helmet from 'helmet';
@@ -18,7 +19,6 @@ import { clientConnection } from './client-connection.ts';
 import { requestAdmission } from './connections.ts';
 import { failedRequests, hostNamed, oneOperation, postOnly, refuse } from './http-rules.ts';
 import { type RequestFacts, requestLog } from './request-log.ts';
-import type { RequestTurns } from './request-turns.ts';
 import { limitUnreadResponses } from './unread-responses.ts';
 
 export interface HttpAppOptions {

@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientNetwork } from '@parley/kernel/client-network';
+import type { RequestTurn, RequestTurns } from '@parley/kernel/request-turns';
 import type { RequestHandler } from 'express';
 import { clientCounts } from '../limits/client-counts.ts';
 import { clientConnection } from './client-connection.ts';
 import { refuse } from './http-rules.ts';
-import type { RequestTurn, RequestTurns } from './request-turns.ts';
 
 export interface ConnectionLimits {
   maxConnections: number;

@@ -1,7 +1,7 @@
 import { setImmediate as round } from 'node:timers/promises';
+import { requestTurns } from '@parley/kernel/request-turns';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
-import { requestTurns } from '../http/request-turns.ts';
 import { type FrameTurnsOptions, frameTurns } from './frame-turns.ts';
 
 function setup(options: Partial<FrameTurnsOptions> = {}) {

@@ -18,6 +18,7 @@ import { type GraphServerOptions, listen } from '@parley/kernel/listen';
 import type { MeshTls } from '@parley/kernel/mesh';
 import { readWithin } from '@parley/kernel/read-within';
 import { withRequestId } from '@parley/kernel/request-context';
+import { requestTurns } from '@parley/kernel/request-turns';
 import type { Part } from '@parley/kernel/unit';
 import { parse } from 'graphql';
 import { type GraphAnswer, graphAnswer } from './graph-answer.ts';
@@ -56,6 +57,8 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   const { maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
   const write = answerWriter(maxAnswerBytes);
+  // A server accepts one new connection in each iteration of the event loop, so long ones keep those out who have none yet.
+  const turns = requestTurns();
   let draining: HttpDrain | undefined;
 
   /** Answers a request in a span of its own. */
@@ -77,10 +80,17 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const asked = await readRequest(request);
+    const gone = goneSignal(response);
+    const body = await readBody(request);
     const started = performance.now();
+    let hasTurn = false;
+    await turns.take({ request, client: turnOf(caller), signal: () => gone }, () => {
+      hasTurn = true;
+    });
+    if (!hasTurn) return; // the client has gone
+    const asked = asRequest(body);
     const answering = graphAnswer(answerBudget(maxAnswerBytes));
-    const context = options.context({ caller, answer: answering, gone: goneSignal(response) });
+    const context = options.context({ caller, answer: answering, gone });
     const { fields, ...result } = await run(asked, context);
     const outcome = graphOutcome(result.errors);
     const seconds = (performance.now() - started) / 1000;
@@ -142,11 +152,21 @@ function tooLarge(): RequestRefused {
   return new RequestRefused(413, `A request may have at most ${maxBodyBytes} bytes`);
 }
 
+/** Users without a tenant have turns of their own, all others without one share theirs. */
+function turnOf({ tenantId, userId }: Caller): string {
+  return tenantId === null ? `user ${userId}` : `tenant ${tenantId}`;
+}
+
 /** @throws RequestRefused */
-async function readRequest(request: IncomingMessage): Promise<GraphRequest> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   if (request.method !== 'POST') throw new RequestRefused(405, 'GraphQL is served by POST only');
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge();
-  const body = parseJson((await readWithin(request, maxBodyBytes, tooLarge)).toString());
+  return readWithin(request, maxBodyBytes, tooLarge);
+}
+
+/** @throws RequestRefused */
+function asRequest(json: Buffer): GraphRequest {
+  const body = parseJson(json.toString());
   if (!isGraphRequest(body)) throw new RequestRefused(400, 'The body is not a GraphQL request in JSON');
   return body;
 }

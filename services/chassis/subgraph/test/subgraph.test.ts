@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Agent, request as httpRequest } from 'node:http';
 import { Writable } from 'node:stream';
 import { callerHeader, createCallers, serviceCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
@@ -15,6 +16,7 @@ const typeDefs = `
   type Query {
     quick: Boolean @access(by: [])
     slow: Boolean @access(by: [])
+    busy: Boolean @access(by: [])
   }
   type Subscription {
     told: Boolean @access(by: [])
@@ -26,6 +28,7 @@ async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '12
   const lines: string[] = [];
   const sink = new Writable({ write: (line, _, done) => done(void lines.push(String(line))) });
   const signals: AbortSignal[] = [];
+  const seen = { busy: 0 };
   const metrics = createMetrics('test');
   let url = '';
   const part = subgraph<GraphContext>({
@@ -36,6 +39,11 @@ async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '12
     resolvers: {
       Query: {
         quick: () => true,
+        busy: () => {
+          seen.busy += 1;
+          for (const until = performance.now() + 5; performance.now() < until; );
+          return true;
+        },
         slow: (_: unknown, __: unknown, { gone }: GraphContext) =>
           new Promise((_resolve, reject) => {
             gone.addEventListener('abort', () => reject(unavailable('The caller has gone', gone.reason)));
@@ -55,18 +63,14 @@ async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '12
   });
   await part.start();
   t.teardown(() => part.stop());
-  const request = async (init: RequestInit) =>
-    fetch(url, {
-      headers: {
-        'content-type': 'application/json',
-        [callerHeader]: await callers.mint(serviceCaller('test', null, 'test'), 'test'),
-      },
-      method: 'POST',
-      ...init,
-    });
+  const headersFor = async (tenantId: number | null) => ({
+    'content-type': 'application/json',
+    [callerHeader]: await callers.mint(serviceCaller('test', tenantId, 'test'), 'test'),
+  });
+  const request = async (init: RequestInit) => fetch(url, { headers: await headersFor(null), method: 'POST', ...init });
   const send = async (query: string, signal?: AbortSignal) =>
     request({ body: JSON.stringify({ query }), ...(signal && { signal }) });
-  return { url, request, send, signals, lines, metrics };
+  return { url, request, send, headersFor, signals, seen, lines, metrics };
 }
 
 test('a server on an IPv6 address announces a URL that reaches it', async (t) => {
@@ -95,6 +99,29 @@ test('the signal of a resolver does not abort after the answer', async (t) => {
     signals.map(({ aborted }) => aborted),
     [false, false],
   );
+});
+
+test('a new connection of another tenant is served before all requests that arrived on those of one', async (t) => {
+  const { url, headersFor, seen } = await waitingSubgraph(t);
+  const connections = 40;
+  const [busy, other] = [await headersFor(1), await headersFor(2)];
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  t.teardown(() => agent.destroy());
+  const ask = (query: string, headers: Record<string, string>, by: Agent) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const sent = httpRequest(url, { method: 'POST', agent: by, headers }, (response) =>
+        response.resume().once('end', () => resolve(response.statusCode)),
+      );
+      sent.once('error', reject).end(JSON.stringify({ query }));
+    });
+  const askOnAll = (query: string) => Array.from({ length: connections }, () => ask(query, busy, agent));
+  await Promise.all(askOnAll('{ quick }'));
+  const all = Promise.all(askOnAll('{ busy }'));
+  const status = await ask('{ quick }', other, new Agent());
+  const before = seen.busy;
+  t.is(status, 200);
+  t.true(before < connections / 2, `${before} of ${connections} were served before it`);
+  await all;
 });
 
 test('a subgraph with a root field without @access does not start', async (t) => {

@@ -1,4 +1,4 @@
-import { fairQueue, type Release } from '@parley/kernel/fair-queue';
+import { fairQueue, type Release } from './fair-queue.ts';
 
 /** Runs requests round-robin between clients, and yields to the event loop between small batches. */
 export interface RequestTurns {
@@ -9,6 +9,7 @@ export interface RequestTurns {
 
 export interface RequestTurn {
   request: object;
+  /** Whose turn it takes: an address, a tenant. */
   client: string;
   /** Called only if the request has to wait; work is skipped when the signal aborts. Default: it waits in any case. */
   signal?: () => AbortSignal;
