@@ -13,7 +13,12 @@ const from = (address: string) => ({ 'x-forwarded-for': address });
 const people = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 
 /** A gateway whose agent subgraph responds only on request of the test. */
-async function setup(t: ExecutionContext, env: Record<string, string>, resolvers: Resolvers = {}) {
+async function setup(
+  t: ExecutionContext,
+  env: Record<string, string>,
+  resolvers: Resolvers = {},
+  directives: Readonly<Record<string, string>> = {},
+) {
   const held = new Set<ServerResponse>();
   const seen = { calls: 0, cut: 0 };
   const agent = await rawServer(t, (incoming, response) => {
@@ -28,6 +33,7 @@ async function setup(t: ExecutionContext, env: Record<string, string>, resolvers
   const mesh = await gatewayMesh(t, {
     graphUrls: { agent },
     resolvers: { session: resolvers },
+    directives,
     env: { TRUSTED_PROXIES: '127.0.0.1', ...env },
   });
   const answer = (response: ServerResponse | undefined) =>
@@ -121,6 +127,25 @@ test('calls of one tenant are bounded over all addresses', async (t) => {
   t.is(other.counts.ok, 1);
   await answerAllUntil(busy.over);
   t.deepEqual(busy.counts, { ok: 3, refused: 1 });
+});
+
+test('a field may have fewer long calls of a tenant than others have, and what waits for its turn is not sent', async (t) => {
+  const { ask, seen, waiting, answerLast, answerAllUntil } = await setup(
+    t,
+    { GATEWAY_LONG_CALLS: '10', GATEWAY_LONG_CALLS_PER_TENANT: '9' },
+    {},
+    // names agentCount: a piece of the schema.
+    { agentCount: '@longRunning(callsPerTenant: 2)' },
+  );
+  const busy = ask(1, people);
+  await eventually('its calls wait in the gateway', async () => seen.calls === 2 && (await waiting()) === 2);
+  const other = ask(2, people.slice(0, 1));
+  await eventually('the call of another tenant is under way', () => seen.calls === 3);
+  answerLast();
+  await other.over;
+  t.is(other.counts.ok, 1);
+  await answerAllUntil(busy.over);
+  t.deepEqual(busy.counts, { ok: 4, refused: 0 });
 });
 
 test('callers without a sign-in share one limit over all addresses, apart from signed-in ones', async (t) => {

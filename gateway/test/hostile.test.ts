@@ -18,7 +18,7 @@ const mayStayBytes = 30_000_000;
 
 // The first two run alone, because other tests would count as well.
 test.serial('no hostile document or body takes much CPU, neither the first time nor later', async (t) => {
-  const { url, identity } = await gatewayMesh(t, { longOperation });
+  const { url, identity } = await gatewayMesh(t, { directives: { [longOperation]: '@longBody' } });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   let sent = 0;
   for (const request of hostileRequests) {
@@ -37,7 +37,7 @@ test.serial('no hostile document or body takes much CPU, neither the first time 
 
 test.serial('300 hostile requests leak no memory, and other requests are served between them', async (t) => {
   const { url, ask, identity, reached } = await gatewayMesh(t, {
-    longOperation,
+    directives: { [longOperation]: '@longBody' },
     resolvers: { agent: { Query: { agentCount: () => 2 } } },
   });
   const token = await identity.signIn('s-1');
@@ -66,7 +66,7 @@ test.serial('300 hostile requests leak no memory, and other requests are served 
 });
 
 test('every hostile document and body is refused, in the one error shape, and runs nothing', async (t) => {
-  const { url, reached, ask, identity } = await gatewayMesh(t, { longOperation });
+  const { url, reached, ask, identity } = await gatewayMesh(t, { directives: { [longOperation]: '@longBody' } });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   for (const { name, body, headers = {}, signedIn, statuses } of hostileRequests) {
     const answer = await rawPost(url, { body: [body], headers: { ...headers, ...(signedIn && { authorization }) } });

@@ -12,7 +12,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const ends: (() => unknown)[] = [];
 const mesh = await gatewayMesh(
   { teardown: (end) => void ends.push(end) },
-  { longOperation, resolvers: { agent: { Query: { agentCount: () => 2 } } } },
+  { directives: { [longOperation]: '@longBody' }, resolvers: { agent: { Query: { agentCount: () => 2 } } } },
 );
 const token = await mesh.identity.signIn('s-1');
 

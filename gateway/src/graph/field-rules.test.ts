@@ -17,6 +17,7 @@ test('the rules of a root field are read from its directives', (t) => {
       leave: Boolean @access(by: [JWT], whileSuspended: true, whileLimited: false) @changesCaller
       move: Boolean @access(by: [JWT]) @changesCaller(tenant: true)
       ingest: Boolean @access(by: [JWT]) @longBody @sentOnce @longRunning @passedThrough
+      crawl: Boolean @access(by: [JWT]) @longRunning(callsPerTenant: 3)
     }
     type Subscription {
       events: String @access(by: [SESSION_TOKEN])
@@ -30,6 +31,7 @@ test('the rules of a root field are read from its directives', (t) => {
     'Mutation.leave': { by: ['JWT'], whileSuspended: true, changesCaller: 'always' },
     'Mutation.move': { by: ['JWT'], changesCaller: 'always', changesTenant: true },
     'Mutation.ingest': { by: ['JWT'], longBody: true, sentOnce: true, longRunning: true, passedThrough: true },
+    'Mutation.crawl': { by: ['JWT'], longRunning: true, callsPerTenant: 3 },
     'Subscription.events': { by: ['SESSION_TOKEN'] },
   });
   t.deepEqual(longOperations(rules), ['ingest']);

@@ -15,6 +15,8 @@ export interface FieldRule {
   changesTenant?: boolean;
   sentOnce?: boolean;
   longRunning?: boolean;
+  /** Calls of such fields of its subgraph that a tenant has under way at once. */
+  callsPerTenant?: number;
   passedThrough?: boolean;
 }
 
@@ -30,6 +32,17 @@ export type FieldRules = ReadonlyMap<string, FieldRule>;
 
 export function ruleOf(rules: FieldRules, { type, name }: RootField): FieldRule | undefined {
   return rules.get(`${type}.${name}`);
+}
+
+/** Undefined where no field is long running. */
+export function longRunning(
+  rules: FieldRules,
+  fields: RootField[],
+): { callsPerTenant: number | undefined } | undefined {
+  const long = fields.flatMap((field) => ruleOf(rules, field) ?? []).filter((rule) => rule.longRunning);
+  if (long.length === 0) return undefined;
+  const [callsPerTenant] = long.flatMap((rule) => rule.callsPerTenant ?? []).toSorted((a, b) => a - b);
+  return { callsPerTenant };
 }
 
 export function longOperations(rules: FieldRules): string[] {
@@ -54,6 +67,7 @@ function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
   if (!access) throw new Error(`${type}.${field.name.value} has no @access`);
   const { by, whileSuspended = type === 'Query', whileLimited } = access;
   const throttle = directive(field, 'throttle');
+  const longRunning = directive(field, 'longRunning');
   const changesCaller = directive(field, 'changesCaller');
   return {
     by: (by ?? []) as CredentialKind[],
@@ -68,7 +82,8 @@ function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
     }),
     ...(directive(field, 'longBody') && { longBody: true }),
     ...(directive(field, 'sentOnce') && { sentOnce: true }),
-    ...(directive(field, 'longRunning') && { longRunning: true }),
+    ...(longRunning && { longRunning: true }),
+    ...(longRunning?.callsPerTenant !== undefined && { callsPerTenant: Number(longRunning.callsPerTenant) }),
     ...(directive(field, 'passedThrough') && { passedThrough: true }),
     ...(changesCaller && { changesCaller: changesCaller.onlyFailing === true ? 'failing' : 'always' }),
     ...(changesCaller?.tenant === true && { changesTenant: true }),

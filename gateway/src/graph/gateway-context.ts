@@ -31,8 +31,8 @@ export interface GatewayContext {
   client: string;
   /** A subgraph has been called, so a full queue no longer refuses the request. */
   begun?: boolean;
-  /** One of its root fields may take minutes. */
-  longRunning?: boolean;
+  /** One of its root fields may take minutes. `callsPerTenant`: the least of those that have it. */
+  longRunning?: { callsPerTenant: number | undefined } | undefined;
   /** What the only subgraph has answered already, or why it did not: execution sends nothing then. */
   received?: Promise<Buffer>;
   connection: ClientConnection;

@@ -16,7 +16,7 @@ import { idempotentRequest } from '../idempotency/idempotent-requests.ts';
 import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 import { type Throttle, throttleHeaders, throttleMessage } from '../limits/throttle.ts';
 import type { Documents } from './documents.ts';
-import { type FieldRules, ruleOf } from './field-rules.ts';
+import { type FieldRules, longRunning, ruleOf } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { type RootField, rootFields } from './root-fields.ts';
 
@@ -112,7 +112,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           if (fields.some((field) => ruleOf(rules, field)?.throttle)) {
             await holdToThrottles(fields, ip, response.http.headers);
           }
-          contextValue.longRunning = fields.some((field) => ruleOf(rules, field)?.longRunning);
+          contextValue.longRunning = longRunning(rules, fields);
           isAdmitted = true;
         },
         async willSendResponse(request) {

@@ -4,7 +4,7 @@ import { graphError } from '@parley/graph/graph-errors';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
-import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
+import { type FairQueue, type FairQueueLimits, fairQueue, type Parties, type Release } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
 import type { MeshTls } from '@parley/kernel/mesh';
 import { GraphQLError } from 'graphql';
@@ -60,8 +60,10 @@ export function subgraphSource({
   log,
 }: SubgraphSourceOptions): SubgraphSource {
   // The queue of the pool is first in, first out, so one client could fill it.
-  const usual = { queue: fairQueue(calls), timeoutMs };
-  const longRunning = { queue: fairQueue(long.calls), timeoutMs: long.timeoutMs };
+  const usual = fairQueue(calls);
+  const longRunning = fairQueue(long.calls);
+  /** By `callsPerTenant`. */
+  const boundQueues = new Map<number, FairQueue<SubgraphShare>>();
   const connections = subgraphConnections({
     url,
     rules,
@@ -79,7 +81,7 @@ export function subgraphSource({
 
   async function sendFor<T>(read: Read<T>, request: Query, context: GatewayContext, caller: Caller): Promise<T> {
     const { client, connection } = context;
-    const { queue, timeoutMs: limitMs } = context.longRunning ? longRunning : usual;
+    const limitMs = context.longRunning ? long.timeoutMs : timeoutMs;
     // AbortSignal.timeout would keep this request in memory for the whole timeout.
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${limitMs} ms`)), limitMs);
@@ -89,8 +91,8 @@ export function subgraphSource({
     });
     try {
       abort.signal.throwIfAborted();
-      const { begun = false } = context;
-      const end = await queue.enter(sharesOf(caller, client, isAttempt(request, caller)), () => abort.signal, begun);
+      const shares = sharesOf(caller, client, isAttempt(request, caller));
+      const end = await enterAll(queuesOf(context), shares, abort.signal, context.begun);
       context.begun = true;
       try {
         return await read(await call(request, context, caller, abort.signal), context.answer);
@@ -109,6 +111,31 @@ export function subgraphSource({
       clearTimeout(timer);
       unsubscribe();
     }
+  }
+
+  function queuesOf({ longRunning: isLong }: GatewayContext): FairQueue<SubgraphShare>[] {
+    if (!isLong) return [usual];
+    const { callsPerTenant } = isLong;
+    return callsPerTenant === undefined ? [longRunning] : [boundQueueOf(callsPerTenant), longRunning];
+  }
+
+  function boundQueueOf(callsPerTenant: number): FairQueue<SubgraphShare> {
+    const known = boundQueues.get(callsPerTenant);
+    if (known) return known;
+    const { shares, ...all } = long.calls;
+    const bound = { ...shares.tenant, inFlight: callsPerTenant };
+    const queue = fairQueue<SubgraphShare>({
+      ...all,
+      inFlight: Number.POSITIVE_INFINITY,
+      shares: {
+        address: { ...shares.address, inFlight: Number.POSITIVE_INFINITY },
+        tenant: bound,
+        user: bound,
+        anonymous: bound,
+      },
+    });
+    boundQueues.set(callsPerTenant, queue);
+    return queue;
   }
 
   /** Sign-in attempts are the public operations whose throttle fails closed. */
@@ -195,10 +222,28 @@ export function subgraphSource({
     unit,
     receive: (request, context) => sendFor(readBytes, request, context, context.caller),
     get waiting() {
-      return usual.queue.waiting + longRunning.queue.waiting;
+      return [usual, longRunning, ...boundQueues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
     },
     close: () => connections.close(),
   };
+}
+
+/** Enters one queue after the other. */
+async function enterAll(
+  queues: FairQueue<SubgraphShare>[],
+  shares: Parties<SubgraphShare>,
+  signal: AbortSignal,
+  begun = false,
+): Promise<Release> {
+  const ends: Release[] = [];
+  const end = () => ends.forEach((leave) => leave());
+  try {
+    for (const queue of queues) ends.push(await queue.enter(shares, () => signal, begun));
+    return end;
+  } catch (error) {
+    end();
+    throw error;
+  }
 }
 
 type Read<T> = (response: Dispatcher.ResponseData, budget: AnswerBudget) => Promise<T>;

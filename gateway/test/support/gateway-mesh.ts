@@ -59,8 +59,8 @@ export interface GatewayMeshOptions {
   onSubscribe?: () => void;
   /** A session service of the previous version, without streams of subscriptions. */
   oldSession?: boolean;
-  /** An operation with `@longBody` in addition to those of the schema. */
-  longOperation?: string;
+  /** Directives that an operation has in addition to those of the schema, by its name: `@longBody`. */
+  directives?: Readonly<Record<string, string>>;
   /** As `subscriptionStarts.longestMs` of the config. */
   longestStartMs?: number;
   /** Where the gateway listens. Default: 127.0.0.1. */
@@ -197,8 +197,10 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   config.subscriptionStarts.longestMs = options.longestStartMs ?? config.subscriptionStarts.longestMs;
   async function readSdl(): Promise<string> {
     const sdl = await readSupergraph();
-    const { longOperation } = options;
-    return longOperation ? sdl.replace(new RegExp(`^  ${longOperation}\\b.*`, 'm'), '$& @longBody') : sdl;
+    return Object.entries(options.directives ?? {}).reduce(
+      (text, [operation, added]) => text.replace(new RegExp(`^  ${operation}\\b.*`, 'm'), `$& ${added}`),
+      sdl,
+    );
   }
   const self = await start(gatewayOf(readSdl).unit(config, given));
   const base = addresses.of('gateway', 'public');

@@ -62,7 +62,7 @@ test('what is written down here is held against the contract’s document', (t) 
 
 test('the contract is written down with nothing that no rule knows', (t) => {
   const known =
-    'served by whileSuspended whileLimited withoutTenant throttle longBody sentOnce longRunning passedThrough changesCaller changesTenant'.split(
+    'served by whileSuspended whileLimited withoutTenant throttle longBody sentOnce longRunning callsPerTenant passedThrough changesCaller changesTenant'.split(
       ' ',
     );
   for (const [name, rule] of readContract()) {

@@ -44,6 +44,7 @@ function comparable({ by, throttle, ...rule }: FieldRule) {
     longBody = false,
     sentOnce = false,
     longRunning = false,
+    callsPerTenant,
     passedThrough = false,
   } = rule;
   const { changesCaller = 'never', changesTenant = false } = rule;
@@ -55,6 +56,7 @@ function comparable({ by, throttle, ...rule }: FieldRule) {
     longBody,
     sentOnce,
     longRunning,
+    callsPerTenant,
     passedThrough,
     changesCaller,
     changesTenant,
