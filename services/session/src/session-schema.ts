@@ -5,6 +5,7 @@ import { tenantTombstones } from './migrations/003-tenant-tombstones.ts';
 import { messageModels } from './migrations/004-message-models.ts';
 import { committedKeys } from './migrations/005-committed-keys.ts';
 import { messageCitations } from './migrations/006-message-citations.ts';
+import { newestMessages } from './migrations/007-newest-messages.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
@@ -16,5 +17,13 @@ export const sessionSchema: SchemaDeclaration = {
     deleted_tenants: 'tenant',
     committed_keys: 'internal',
   },
-  migrations: [conversations, deletedTenants, tenantTombstones, messageModels, committedKeys, messageCitations],
+  migrations: [
+    conversations,
+    deletedTenants,
+    tenantTombstones,
+    messageModels,
+    committedKeys,
+    messageCitations,
+    newestMessages,
+  ],
 };

@@ -151,7 +151,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
                 history.messages AS history, history.tokens AS history_tokens
            FROM session CROSS JOIN place CROSS JOIN turn CROSS JOIN LATERAL (
              ${historySql({
-               messages: 'session_id = :sessionId AND place.is_first',
+               sessionId: ':sessionId',
+               where: 'place.is_first',
                limit: maxHistoryMessages - 1,
                fitting: 'total + cast(:tokens AS integer) <= cast(:historyTokens AS integer)',
              })}
@@ -193,7 +194,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            FROM turn JOIN sessions AS session ON session.tenant_id = turn.tenant_id AND session.id = turn.session_id
            CROSS JOIN LATERAL (
              ${historySql({
-               messages: 'session_id = turn.session_id AND exchange_index <= turn.turn_index',
+               sessionId: 'turn.session_id',
+               where: 'true',
                limit: maxHistoryMessages,
                fitting: 'total <= :historyTokens OR exchange_index = turn.turn_index',
              })}
@@ -282,8 +284,18 @@ interface AcceptedRow {
   historyTokens: number | null;
 }
 
-/** The newest exchanges that fit whole, oldest first. `total`: the tokens of an exchange and of all newer ones. */
-function historySql({ messages, limit, fitting }: { messages: string; limit: number; fitting: string }): string {
+interface HistoryClauses {
+  /** Of the row `turn`. */
+  sessionId: string;
+  where: string;
+  /** Of messages. */
+  limit: number;
+  /** Which exchanges fit; `total`: the tokens of one and of all newer ones. */
+  fitting: string;
+}
+
+/** The newest exchanges up to that of `turn` that fit whole, oldest first. */
+function historySql({ sessionId, where, limit, fitting }: HistoryClauses): string {
   // Messages of an exchange are window peers, so both sums include all of it. One message beyond the limit is read, to see
   // whether the oldest exchange is whole.
   return `SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
@@ -292,10 +304,7 @@ function historySql({ messages, limit, fitting }: { messages: string; limit: num
               SELECT role, text, exchange_index, token_estimate,
                      sum(token_estimate) OVER (ORDER BY exchange_index DESC) AS total,
                      count(*) OVER (ORDER BY exchange_index DESC) AS messages_so_far
-                FROM (
-                  SELECT * FROM messages WHERE messages.tenant_id = :tenantId AND messages.${messages}
-                   ORDER BY exchange_index DESC, role LIMIT ${limit + 1}
-                ) AS newest
+                FROM newest_messages(:tenantId, ${sessionId}, turn.turn_index, ${limit + 1}) WHERE ${where}
             ) AS bounded
            WHERE messages_so_far <= ${limit} AND (${fitting})`;
 }
