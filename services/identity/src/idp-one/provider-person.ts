@@ -36,9 +36,19 @@ export function readProviderPerson(body: unknown): ProviderPerson {
   return {
     subject: data.subject,
     email,
-    // Of other letters some become ASCII in lower case, and would be somebody else's email.
-    emailVerified: data.emailVerified === true && /^ *[!-~]+ *$/.test(data.email ?? ''),
+    emailVerified: data.emailVerified === true && !isAnothersInNormalForm(data.email ?? ''),
     fullname: data.fullname?.trim() || (email?.split('@')[0] ?? 'User'),
     company: data.company ?? null,
   };
+}
+
+/** Whether normalising changes more than spaces around it and the case of letters: KELVIN SIGN becomes the letter k, and so somebody else's. */
+function isAnothersInNormalForm(email: string): boolean {
+  const trimmed = email.replace(/^ +| +$/g, '');
+  return /\s/.test(trimmed) || [...trimmed].some((letter) => !isOfOneCasePair(letter));
+}
+
+function isOfOneCasePair(letter: string): boolean {
+  const lower = letter.toLowerCase();
+  return letter === lower || letter === lower.toUpperCase();
 }
