@@ -17,23 +17,33 @@ export async function claimIdempotencyKey(
   const problem = idempotencyKeyProblem(key);
   if (problem) throw invalid({ path: 'Idempotency-Key', message: problem });
   const scope = scopeOf(caller, key, inAnyTenant);
+  const alsoUsedIn = caller.kind === 'user' ? scopeOf(caller, key, !inAnyTenant) : scope;
   // Not the hash itself: what it is of may hold a password or a code, which a hash lets guess.
   const requestHmac = await keys.hmac('idempotent-request', Buffer.from(requestSha256).toString('hex'));
   const claim = { ...scope, requestHmac, claimId, leaseMs: settings.idempotencyLeaseMs };
-  const { useId, resultSealed } = await database.transactShared((db) => claimOrFind(db, claim));
+  const { useId, resultSealed } = await database.transactShared((db) => claimOrFind(db, claim, alsoUsedIn));
   return { useId, result: resultSealed ? box.open(resultSealed, sealingContextOf(scope)) : undefined };
 }
 
-async function claimOrFind(db: SharedDb, claim: NewClaim): Promise<{ useId: string; resultSealed: Buffer | null }> {
+/** @param alsoUsedIn where a sign-in has used the key for another request if anywhere: in all of its tenants, or in this one */
+async function claimOrFind(
+  db: SharedDb,
+  claim: NewClaim,
+  alsoUsedIn: KeyScope,
+): Promise<{ useId: string; resultSealed: Buffer | null }> {
   const store = idempotencyStore(db);
   const useId = await store.claim(claim);
+  if (useId !== undefined && alsoUsedIn.tenantId !== claim.tenantId && (await store.isUsed(alsoUsedIn)))
+    throw keyReused();
   if (useId !== undefined) return { useId, resultSealed: null };
   const used = await store.find(claim);
-  if (used && !used.requestHmac.equals(claim.requestHmac)) {
-    throw badRequest('This Idempotency-Key was used for another request', 'IDEMPOTENCY_KEY_REUSED');
-  }
+  if (used && !used.requestHmac.equals(claim.requestHmac)) throw keyReused();
   if (!used?.resultSealed) throw keyInProgress();
   return used;
+}
+
+function keyReused() {
+  return badRequest('This Idempotency-Key was used for another request', 'IDEMPOTENCY_KEY_REUSED');
 }
 
 function scopeOf(caller: Caller, key: string, inAnyTenant: boolean): KeyScope {

@@ -66,6 +66,14 @@ export function idempotencyStore({ knex }: SharedDb) {
         .first({ useId: 'id', requestHmac: 'requestHmac', resultSealed: 'resultSealed' });
     },
 
+    /** Whether the key, in its 24 hours, has a result or a claim with a lease. */
+    async isUsed({ tenantId, caller, keySha256 }: KeyScope): Promise<boolean> {
+      const isLive = knex.raw(`NOT (${hasExpired('idempotency_keys')})`);
+      return (
+        (await knex('idempotency_keys').where({ tenantId, caller, keySha256 }).where(isLive).first('id')) !== undefined
+      );
+    },
+
     async renew({ useId, claimId }: Claim, leaseMs: number): Promise<void> {
       await rows(
         `UPDATE idempotency_keys SET lease_until = ${newLease}

@@ -306,3 +306,15 @@ test('a deleted tenant leaves no keys', async (t) => {
   await end(running, 'late');
   t.deepEqual([(await rows()).length, (await usage()).length], [1, 1]);
 });
+
+test('a key of a sign-in in all of its tenants is the same key in one of them', async (t) => {
+  const { claim, end, advance } = await keysApp(t);
+  const reused = { kind: 'invalid', reason: 'IDEMPOTENCY_KEY_REUSED' };
+  await end(await claim({ key: 'first', inAnyTenant: true, request: 'in all tenants' }), 'made');
+  t.like(await t.throwsAsync(claim({ key: 'first', request: 'in one' })), reused);
+  await end(await claim({ key: 'second', request: 'in one' }), 'made');
+  t.like(await t.throwsAsync(claim({ key: 'second', inAnyTenant: true, request: 'in all tenants' })), reused);
+  t.is((await claim({ key: 'second', request: 'in one' })).result, 'made');
+  advance(24 * hour);
+  await t.notThrowsAsync(claim({ key: 'first', request: 'in one' }));
+});
