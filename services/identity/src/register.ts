@@ -9,8 +9,8 @@ import type { IdentitySettings } from './config.ts';
 import { contactIndex } from './contact.ts';
 import type { RegisterInput, TokenPurpose, ValidateSecuredTokenInput } from './generated/schema.ts';
 import type { Contact } from './messages/message.ts';
-import { normalizeText } from './normalize-text.ts';
 import { type Requester, requesterOf } from './passwords.ts';
+import { readPhone } from './phone-number.ts';
 import type { Ports } from './ports.ts';
 import { provisionTenant, tenantDefaults } from './provision-tenant.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
@@ -76,10 +76,10 @@ async function newUserOf(
   };
 }
 
-/** A contact as the national number of the same input means that number. */
-function withNumberOf({ phone }: Registration, { phoneNumber }: RegisterInput, token: ValidateSecuredTokenInput) {
-  const isNational = token.contact != null && normalizeText(token.contact) === normalizeText(phoneNumber);
-  return isNational ? { ...token, contact: phone.e164 } : token;
+/** A contact that, with the dial prefix of the same input, is the number that registers means that number, however it is written. */
+function withNumberOf({ phone }: Registration, { phoneCode }: RegisterInput, token: ValidateSecuredTokenInput) {
+  const isSameNumber = readPhone(phoneCode, token.contact ?? '')?.e164 === phone.e164;
+  return isSameNumber ? { ...token, contact: phone.e164 } : token;
 }
 
 /** The token is to have been sent to the email or the phone number that registers. */

@@ -55,6 +55,21 @@ test('under otp, register takes a SIGN_UP code once that was sent to its email o
   t.deepEqual(await app.isRegisterable({ email: 'new@example.test' }), { registerable: false, reasons: ['CLOSED'] });
 });
 
+test('the contact of a code may be the number in any spelling that registers', async (t) => {
+  const identity = await identityApp(t, { registration: 'otp' });
+  const spellings = [
+    (n: string) => `0${n}`,
+    (n: string) => `+44 ${n}`,
+    (n: string) => `${n.slice(0, 4)} ${n.slice(4)}`,
+  ];
+  for (const spelled of spellings) {
+    const input = newRegistration();
+    const { token } = await signUpSms(identity, input);
+    const contact = spelled(input.phoneNumber);
+    await t.notThrowsAsync(identity.app.register(anonymous, input, { token, contact }), contact);
+  }
+});
+
 test('under invite, register takes an invitation of the operator once, for the invited contact', async (t) => {
   const identity = await identityApp(t, { registration: 'invite' });
   const { app, advance } = identity;
