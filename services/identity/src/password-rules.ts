@@ -1,6 +1,6 @@
 import { invalid } from '@parley/kernel/errors';
 import { anyText, rule } from '@parley/kernel/input';
-import { codePoints } from '@parley/kernel/input-checks';
+import { codePoints, isShapeless } from '@parley/kernel/input-checks';
 import { isCommonPassword } from './common-passwords.ts';
 import { normalizeText } from './normalize-text.ts';
 
@@ -13,6 +13,7 @@ export const newPassword = anyText(maxPasswordLength).check(rule(passwordProblem
 
 function passwordProblem(password: string): string | undefined {
   if (codePoints(password) < minLength) return `must have at least ${minLength} characters`;
+  if (isShapeless(password)) return 'must not be blank';
   return isCommonPassword(password) ? 'is one of the most common passwords' : undefined;
 }
 
