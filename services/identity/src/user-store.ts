@@ -89,18 +89,18 @@ export function userStore({ knex }: SharedDb) {
         .update({ ...changes, updatedAt: now });
     },
 
-    async countNotice(
-      id: number,
-    ): Promise<{ email: string | null; emailProved: boolean; noticesToday: number } | undefined> {
+    /** @returns the email to mail a notice to. Undefined where an email that nobody proved has had `mostToUnproved` in this UTC day. */
+    async countNotice(id: number, mostToUnproved: number): Promise<string | null | undefined> {
       const { rows } = await knex.raw(
         `UPDATE users
             SET notices_count = CASE WHEN notices_day = today THEN notices_count + 1 ELSE 1 END, notices_day = today
            FROM (SELECT (parley_now() AT TIME ZONE 'UTC')::date AS today) AS clock
           WHERE id = :id AND deleted_at IS NULL
-         RETURNING email, email_proved_at IS NOT NULL AS email_proved, notices_count AS notices_today`,
-        { id },
+            AND (email_proved_at IS NOT NULL OR notices_day IS DISTINCT FROM today OR notices_count < :mostToUnproved)
+         RETURNING email`,
+        { id, mostToUnproved },
       );
-      return rows[0];
+      return rows[0]?.email;
     },
 
     /** A code or link that was sent to the user's email was used. */

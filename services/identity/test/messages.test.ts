@@ -167,6 +167,15 @@ test('notices name nothing that a user has chosen, and an email that nobody prov
   t.is((await messages()).length, 46);
 });
 
+test('notices of what can be repeated never use up those of a changed password', async (t) => {
+  const { app, messages } = await identityApp(t);
+  const { caller } = await signUp(app);
+  for (let n = 0; n < 25; n += 1) await app.generateApiKey(caller);
+  await app.changePassword(caller, { newPassword: 'another long password' });
+  t.is((await messages()).length, 21);
+  t.is((await messages()).at(-1)?.subject, 'Parley: your password was changed');
+});
+
 test('a changed password, a new API key and a deleted tenant send the owner exactly one mail each', async (t) => {
   const { app, messages } = await identityApp(t);
   const { caller, input } = await signUp(app);

@@ -29,11 +29,13 @@ const notices = {
 export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
-const mostToUnproved = 20;
+/** Of what happens again and again, so that it leaves a day's last mails to the rest. */
+const repeated: OwnerNotice[] = ['API_KEY_GENERATED', 'FAILED_LOGINS', 'IDENTITY_REFUSED'];
+const mostToUnproved = { repeated: 20, all: 40 };
 
 /**
  * Mails the owner of an account, after the commit, that something about its security has happened; without an email takes as long.
- * It says nothing that a user has chosen, because the email may be a stranger's, and an unproved one gets a few a day only.
+ * It says nothing that a user has chosen, because the email may be a stranger's, and an unproved one gets few in a UTC day.
  */
 export async function tellOwner(
   ports: Pick<Ports, 'box' | 'clock'>,
@@ -42,10 +44,9 @@ export async function tellOwner(
   notice: OwnerNotice,
 ): Promise<void> {
   const options = { queue: 'notice', key: `user ${userId}`, validForS } as const;
-  const owner = await userStore(db).countNotice(userId);
-  if (owner?.email == null || (!owner.emailProved && owner.noticesToday > mostToUnproved)) {
-    return queueMessage(ports, db, null, options);
-  }
+  const most = repeated.includes(notice) ? mostToUnproved.repeated : mostToUnproved.all;
+  const email = await userStore(db).countNotice(userId, most);
+  if (email == null) return queueMessage(ports, db, null, options);
   const [subject, happened] = notices[notice];
   const at = `${ports.clock().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const wording = composeMessage({
@@ -55,5 +56,5 @@ export async function tellOwner(
       'If it was not you, set a new password at once, by the link or code for a forgotten password, and tell the operator of this platform.',
     ],
   });
-  await queueMessage(ports, db, { to: { email: owner.email }, ...wording }, options);
+  await queueMessage(ports, db, { to: { email }, ...wording }, options);
 }
