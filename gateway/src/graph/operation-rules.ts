@@ -83,7 +83,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           if (contextValue.bodyBytes > maxBodyBytes && !fields.some((field) => ruleOf(rules, field)?.longBody)) {
             throw bodyTooLarge(maxBodyBytes);
           }
-          const refused = [...read.refusedLiterals, ...refusedVariables(request.variables)];
+          const refused = [...read.refusedLiterals, ...refusedVariables(document, request.variables)];
           if (refused.length > 0) {
             throw refusal(refusedInput(refused), refused.some(({ malformed }) => malformed) ? 400 : 200);
           }

@@ -4,39 +4,51 @@ import { refusedLiterals, refusedVariables } from './input-values.ts';
 
 const nul = 'must not hold the character NUL';
 const half = 'must not hold half of a surrogate pair';
+const unused = parse('{ a }');
 const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 
 test('strings that cannot be stored are reported by path, anywhere in the variables', (t) => {
-  t.deepEqual(refusedVariables({ a: '\0', input: { text: 'x\ud800', tags: ['fine', '\0'] } }), [
+  t.deepEqual(refusedVariables(unused, { a: '\0', input: { text: 'x\ud800', tags: ['fine', '\0'] } }), [
     { path: 'a', message: nul },
     { path: 'input.text', message: half },
     { path: 'input.tags.1', message: nul },
   ]);
-  t.deepEqual(refusedVariables({ metadata: { ['\0']: 1, fine: { ['\udc00']: 1 } } }), [
+  t.deepEqual(refusedVariables(unused, { metadata: { ['\0']: 1, fine: { ['\udc00']: 1 } } }), [
     { path: 'metadata', message: `has a key that ${nul}` },
     { path: 'metadata.fine', message: `has a key that ${half}` },
   ]);
-  t.deepEqual(refusedVariables(JSON.parse('{"m":{"__proto__":{"x":"\\u0000"}}}')), [
+  t.deepEqual(refusedVariables(unused, JSON.parse('{"m":{"__proto__":{"x":"\\u0000"}}}')), [
     { path: 'm.__proto__.x', message: nul },
   ]);
 });
 
+test('what a variable holds is reported by the argument that it is for, as a literal is', (t) => {
+  const document = parse(
+    'query ($i: I, $n: [String]) { a(input: $i) ...f } fragment f on Q { b(input: { names: $n }) c(x: $i) }',
+  );
+  t.deepEqual(refusedVariables(document, { i: { name: '\0' }, n: ['fine', '\ud800'], unknown: '\0' }), [
+    { path: 'input.name', message: nul },
+    { path: 'input.names.1', message: half },
+    { path: 'unknown', message: nul },
+  ]);
+});
+
 test('everything else passes', (t) => {
-  t.deepEqual(refusedVariables(undefined), []);
-  t.deepEqual(refusedVariables(null), []);
-  t.deepEqual(refusedVariables({ a: '🦜 \u202e \u0001 "\\0"', b: 1, c: null, d: [true, { e: '' }] }), []);
+  t.deepEqual(refusedVariables(unused, undefined), []);
+  t.deepEqual(refusedVariables(unused, null), []);
+  t.deepEqual(refusedVariables(unused, { a: '🦜 \u202e \u0001 "\\0"', b: 1, c: null, d: [true, { e: '' }] }), []);
 });
 
 test('nesting beyond the limit is refused', (t) => {
-  t.deepEqual(refusedVariables({ a: nested(64) }), []);
-  t.deepEqual(refusedVariables({ a: nested(65) }), [
+  t.deepEqual(refusedVariables(unused, { a: nested(64) }), []);
+  t.deepEqual(refusedVariables(unused, { a: nested(65) }), [
     { path: `a${'.0'.repeat(64)}`, message: 'is nested more than 64 levels deep', malformed: true },
   ]);
-  t.is(refusedVariables({ a: nested(400_000) }).length, 1);
+  t.is(refusedVariables(unused, { a: nested(400_000) }).length, 1);
 });
 
 test('the number of reported problems is bounded', (t) => {
-  t.is(refusedVariables({ a: Array.from({ length: 1_000 }, () => '\0') }).length, 20);
+  t.is(refusedVariables(unused, { a: Array.from({ length: 1_000 }, () => '\0') }).length, 20);
   t.is(refusedLiterals(parse(`{ a(b: [${'"\\u0000" '.repeat(100)}]) }`)).length, 20);
 });
 
@@ -82,7 +94,7 @@ test('numbers that are not finite are reported, in variables and literals', (t) 
     { path: 'c.d', message: endless, malformed: true },
     { path: 'e', message: endless, malformed: true },
   ]);
-  t.deepEqual(refusedVariables(JSON.parse('{"a":{"b":[1e999]},"c":1e308,"d":-1e999}')), [
+  t.deepEqual(refusedVariables(unused, JSON.parse('{"a":{"b":[1e999]},"c":1e308,"d":-1e999}')), [
     { path: 'a.b.0', message: endless, malformed: true },
     { path: 'd', message: endless, malformed: true },
   ]);

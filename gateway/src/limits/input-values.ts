@@ -28,11 +28,17 @@ export interface RefusedValue extends FieldProblem {
 
 const maxProblems = 20;
 
-/** Finds strings that cannot be stored, numbers that are not finite, and too deep nesting, by path. */
-export function refusedVariables(variables: Readonly<Record<string, unknown>> | null | undefined): RefusedValue[] {
+/** Finds strings that cannot be stored, numbers that are not finite, and too deep nesting, by the path of the argument they are for. */
+export function refusedVariables(
+  document: DocumentNode,
+  variables: Readonly<Record<string, unknown>> | null | undefined,
+): RefusedValue[] {
   if (!variables || acceptable(variables, maxLevels + 1)) return [];
   const problems: RefusedValue[] = [];
-  collect(variables, '', maxLevels + 1, problems);
+  const paths = argumentPaths(document);
+  for (const [name, value] of Object.entries(variables)) {
+    collect({ [paths.get(name) ?? name]: value }, '', maxLevels + 1, problems);
+  }
   return problems;
 }
 
@@ -122,6 +128,18 @@ function collect(value: unknown, path: string, levels: number, problems: Refused
     if (message) problems.push({ path, message: `has a key that ${message}` });
     else collect(element, path ? `${path}.${key}` : key, levels - 1, problems);
   }
+}
+
+/** Of each variable, where its first use stands. */
+function argumentPaths(document: DocumentNode): Map<string, string> {
+  const paths = new Map<string, string>();
+  visit(document, {
+    VariableDefinition: { enter: () => false },
+    Variable({ name: { value: name } }, _key, parent, _path, ancestors) {
+      if (!paths.has(name)) paths.set(name, argumentPath(parent ? [...ancestors, parent] : ancestors));
+    },
+  });
+  return paths;
 }
 
 function argumentPath(ancestors: Ancestors): string {

@@ -24,7 +24,7 @@ export function readSubscription(
   if (operation.operation !== 'subscription') {
     return [graphError(badRequest('This socket carries subscriptions only; send queries and mutations by POST'))];
   }
-  const refused = [...read.refusedLiterals, ...refusedVariables(variables)];
+  const refused = [...read.refusedLiterals, ...refusedVariables(read.document, variables)];
   if (refused.length > 0) return [graphError(refusedInput(refused))];
   const wrong = documents.checkVariables(operation, variables);
   if (wrong.length > 0) return wrong;
