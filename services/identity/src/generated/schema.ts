@@ -328,7 +328,7 @@ export type AvatarConfigDto = {
   id: Scalars['Int']['output'];
   /** At first FEMALE. */
   gender: AvatarGender;
-  /** File name of a 3D model; valid ones come from `agentConfigOptions`. */
+  /** File name of a 3D model; `agentConfigOptions` suggests some, and others are taken too. */
   glbModel: Scalars['String']['output'];
   /** At first STANDARD. */
   voiceTier: VoiceTier;
