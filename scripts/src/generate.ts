@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { units } from '@parley/units';
 import { chartUnits } from './generate/chart-units.ts';
+import { composeServices } from './generate/compose-services.ts';
 import { grafanaDashboards } from './generate/dashboards.ts';
 import { drift } from './generate/drift.ts';
 import { graphqlTypes } from './generate/graphql-types.ts';
@@ -12,7 +14,7 @@ import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
 services/*/src/schema.graphql; the tables of settings in the READMEs; what the chart knows of units;
-and its dashboards.
+its dashboards; and the services of Docker Compose.
 
   scripts/generate [--check]
 
@@ -26,6 +28,7 @@ const texts = [
   ...(await graphqlTypes(root)),
   ...settingsTables(root),
   ...chartUnits(root),
+  ...composeServices(root, units),
   ...grafanaDashboards(),
 ].filter(({ path, text }) => textOf(path) !== text);
 buf('lint');

@@ -9,13 +9,19 @@ const usage = `Makes the file tree of a container image without Docker: the sour
 on, their production dependencies as package-lock.json has them, and main.ts, by which Node starts it.
 
   scripts/image UNIT DIR
+  scripts/image --list
 
   UNIT   ${imageNames(root).join(', ')}
   DIR    where it goes: a folder that does not exist yet, or is empty
+
+  --list prints the names of all images, a line each
 `;
 
-const [unit, folder, ...others] = readOptions(usage, {}, 2).positionals;
-if (!unit || !folder || others.length > 0) {
+const { list, positionals } = readOptions(usage, { list: { type: 'boolean' } }, 2);
+const [unit, folder, ...others] = positionals;
+if (list && !unit) {
+  for (const name of imageNames(root)) console.log(name);
+} else if (list || !unit || !folder || others.length > 0) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {

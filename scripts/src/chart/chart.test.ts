@@ -7,7 +7,6 @@ import { addressSettings } from '@parley/unit/address-settings';
 import { unitNames, units } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
 import test from 'ava';
-import { parse } from 'yaml';
 import { ofMigrations, setByChart } from '../generate/chart-units.ts';
 import { testWith } from '../testing/test-with.ts';
 import {
@@ -40,12 +39,8 @@ chartTest('the chart passes strict linting with each example', async (t) => {
   }
 });
 
-chartTest('values, their schema and the manifests have all units and no others', async (t) => {
+chartTest('the manifests have all units and no others', async (t) => {
   const names = unitNames.toSorted();
-  const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
-  const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
-  t.deepEqual(Object.keys(values.units).toSorted(), names);
-  t.deepEqual(Object.keys(schema.properties.units.properties).toSorted(), names);
   const manifests = await render('small');
   for (const kind of ['Deployment', 'ConfigMap', 'ServiceAccount', 'PodDisruptionBudget', 'NetworkPolicy']) {
     const rendered = ofKind(manifests, kind).filter((each) => !isHook(each));
@@ -184,7 +179,8 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ 'defaults.replicas': 1 }, /replicas/],
     [{ terminationGracePeriodSeconds: 20 }, /terminationGracePeriodSeconds/],
     [{ preStopSeconds: 30 }, /terminationGracePeriodSeconds/],
-    [{ 'units.gatewy': {} }, /gatewy/],
+    [{ 'units.gatewy.replicas': 3 }, /units\.gatewy: there is no such unit, but identity, /],
+    [{ 'keda.jobsPerReplica.pasrer': 4 }, /keda\.jobsPerReplica\.pasrer: there is no such unit/],
     [{ 'podDisruptionBudget.maxUnavailable': 2 }, /podDisruptionBudget\.maxUnavailable: would let all processes of/],
     [{ 'podDisruptionBudget.maxUnavailable': '51%' }, /maxUnavailable: would let all processes of/],
     [{ 'config.KAFKA_USERNAME': 'parley' }, /config\.KAFKA_SASL_MECHANISM is required with KAFKA_USERNAME/],
@@ -236,7 +232,6 @@ chartTest(
         ...optional(schema, `${path}${name}.`),
       ]);
     const { properties, required, definitions } = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
-    const isUnit = /^(?:units|keda\.jobsPerReplica)\./u;
     const nothing = [
       'image.tag',
       'imagePullSecrets',
@@ -250,7 +245,7 @@ chartTest(
       'networkPolicy.clusterRanges',
       'migrations.existingSecret',
     ];
-    const allowed = optional({ properties, required }).filter((path) => !isUnit.test(path) && path !== 'global');
+    const allowed = optional({ properties, required }).filter((path) => path !== 'global');
     t.deepEqual(allowed.toSorted(), nothing.toSorted());
     const ofPods = ['podAnnotations', 'affinity', 'tolerations'];
     const nulls = [...nothing, ...ofPods.map((name) => `defaults.${name}`)].map((path) => [path, null]);

@@ -7,7 +7,7 @@ import { settingsOfUnit } from '@parley/units/settings';
 import { cell, markdownTable } from './settings-tables.ts';
 
 /** What the chart's templates need to know of a unit. */
-interface ChartUnit {
+export interface ChartUnit {
   name: string;
   replicas: number;
   /** Endpoints that it serves; every unit has the operators' port besides. */
@@ -69,7 +69,7 @@ function readBy(unit: ListedUnit): ListedSetting[] {
   return [...own, ...shared].filter(({ name }) => !ofMigrations.test(name));
 }
 
-function chartUnit(unit: ListedUnit, units: readonly ListedUnit[]): ChartUnit {
+export function chartUnit(unit: ListedUnit, units: readonly ListedUnit[]): ChartUnit {
   const { name, replicas, serves, schema, publishes = [], consumes = [], callsOut = false } = unit;
   const read = readBy(unit);
   const uses = read.flatMap(({ name: setting }) => {

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ListedUnit } from '@parley/units';
+import { parse } from 'yaml';
+import { type ChartUnit, chartUnit } from './chart-units.ts';
+
+const path = 'deploy/compose/compose.yaml';
+
+const place = /(?<= {2}# <units, by scripts\/generate>\n).*?(?= {2}# <\/units>)/su;
+
+/** Ports in containers: the same as those of the chart's pods. */
+const ports = { public: 4000, graph: 4001, rpc: 50051, ops: 9464 };
+
+/** Settings of an engine that the file gives as `x-<engine>`. */
+const given = ['kafka', 's3', 'smtp'];
+
+interface Values {
+  defaults: Sized;
+  units: Record<string, Partial<Sized>>;
+}
+
+interface Sized {
+  resources: { limits?: { memory: string } };
+}
+
+/** The file of Docker Compose with a service for each unit; memory is that of the chart. */
+export function composeServices(root: string, units: readonly ListedUnit[]) {
+  const { defaults, units: own }: Values = parse(readFileSync(join(root, 'charts/parley/values.yaml'), 'utf8'));
+  const services = units.map((unit) => {
+    const { limits = defaults.resources.limits } = own[unit.name]?.resources ?? {};
+    return serviceOf(chartUnit(unit, units), limits?.memory ?? '');
+  });
+  const file = readFileSync(join(root, path), 'utf8');
+  if (!place.test(file)) throw new Error(`${path} has no place for the services of units`);
+  return [{ path, text: file.replace(place, () => services.join('\n')) }];
+}
+
+function serviceOf({ name, serves, uses, engines, readsPublicUrl }: ChartUnit, memory: string): string {
+  const shared = given.filter((engine) => engines.includes(engine)).map((engine) => `*${engine}`);
+  const portSettings = [...serves, 'ops' as const].map((endpoint): [string, number] => [
+    [name.toUpperCase(), ...(endpoint === 'public' ? [] : [endpoint.toUpperCase()]), 'PORT'].join('_'),
+    ports[endpoint],
+  ]);
+  const addresses = uses.map(({ setting, unit, endpoint }): [string, string] => [
+    setting,
+    endpoint === 'graph' ? `http://${unit}:${ports.graph}` : `${unit}:${ports.rpc}`,
+  ]);
+  const environment = [
+    ...(shared.length > 0 ? [['<<', `[${shared.join(', ')}]`]] : []),
+    ...(readsPublicUrl ? [['PARLEY_PUBLIC_URL', '*public-url']] : []),
+    ...portSettings,
+    ...addresses,
+  ];
+  const lines = [
+    `${name}:`,
+    '  <<: *unit',
+    `  image: parley/${name}:dev`,
+    `  build: { context: ../.., dockerfile: deploy/docker/Dockerfile, args: { UNIT: ${name} } }`,
+    `  mem_limit: ${memory.replace(/i$/u, '').toLowerCase()}`,
+    ...(serves.includes('public') ? [`  ports: ["127.0.0.1:\${GATEWAY_PORT:-4000}:${ports.public}"]`] : []),
+    '  environment:',
+    ...environment.map(([setting, value]) => `    ${setting}: ${value}`),
+  ];
+  return lines.map((line) => `  ${line}\n`).join('');
+}
