@@ -111,6 +111,17 @@ test('a refusal leaves nothing to settle, an answer that was lost does', async (
   t.deepEqual(ledger.settled, [['b 0 false']]);
 });
 
+test('a call that the ceiling of the platform refuses says so', async (t) => {
+  const { ledger, open } = await metered(t);
+  const reason = 'PLATFORM_CEILING_REACHED';
+  ledger.reserve = () => Promise.reject(new DomainError('unavailable', 'identity is not available', { reason }));
+  t.like(await t.throwsAsync(open('a').reserve(spent, true)), {
+    kind: 'unavailable',
+    reason,
+    message: 'The platform has reached its monthly ceiling of LLM spend',
+  });
+});
+
 test('a reservation that has ended must not begin', async (t) => {
   const { ledger, open } = await metered(t);
   ledger.begin = () => Promise.reject(new DomainError('notFound', 'none'));

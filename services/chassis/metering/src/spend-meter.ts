@@ -1,5 +1,5 @@
 import { serviceCaller } from '@parley/kernel/caller';
-import { isDomainError, unavailable } from '@parley/kernel/errors';
+import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
 import { inBatches } from '@parley/kernel/in-batches';
 import type { Logger } from '@parley/kernel/log';
 import { sleep, within } from '@parley/kernel/timers';
@@ -230,6 +230,9 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
             if (!isDomainError(error, 'invalid') || outcome === 'unknown')
               void settle(tenantId, { call: free, estimated: false, served: false });
+            // Of a service that is not available, a call keeps the reason and not the text.
+            if (isDomainError(error, 'unavailable') && error.reason === 'PLATFORM_CEILING_REACHED')
+              throw ceilingReached(error);
             throw error;
           }
           track(tenantId, callId);
@@ -250,4 +253,9 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
       };
     },
   };
+}
+
+function ceilingReached(cause: DomainError): DomainError {
+  const { reason } = cause;
+  return new DomainError('unavailable', 'The platform has reached its monthly ceiling of LLM spend', { reason, cause });
 }

@@ -16,8 +16,8 @@ const unansweredStatuses = new Set([
 
 export interface ExpectedErrors {
   /**
-   * The kinds of errors that the use case handles: they are thrown as answered. `unavailable` always is, and
-   * without a reason says only which service it is; every other kind becomes `internal`, because the caller's own input did not cause it.
+   * The kinds of errors that the use case handles: they are thrown as answered. `unavailable` always is; every other kind becomes
+   * `internal`, because the caller's own input did not cause it.
    */
   expectedErrors?: ErrorKind[];
 }
@@ -33,8 +33,7 @@ export function answeredErrors(service: string) {
     } catch (error) {
       const { kind, reason, fields } = error instanceof RichClientError ? detailsOf(error) : {};
       if (!kind || !(error instanceof ClientError)) throw error;
-      if (kind === 'unavailable' && reason === undefined) throw unavailableError(service, error);
-      if (kind === 'unavailable') throw new DomainError(kind, error.details, { reason, cause: error });
+      if (kind === 'unavailable') throw unavailableError(service, error, reason);
       if (expectedErrors.includes(kind)) throw new DomainError(kind, error.details, { reason, fields, cause: error });
       throw new DomainError('internal', internalMessage, { reason, cause: error });
     }
@@ -54,8 +53,8 @@ export function clientErrors(service: string) {
   };
 }
 
-function unavailableError(service: string, cause: ClientError): DomainError {
-  return new DomainError('unavailable', `${service} is not available`, { cause });
+function unavailableError(service: string, cause: ClientError, reason?: string): DomainError {
+  return new DomainError('unavailable', `${service} is not available`, { cause, reason });
 }
 
 /** Whether a call failed because the server, of an older version, does not have the method. */
