@@ -111,7 +111,7 @@ story('a generation is heard by whoever listens, and costs what it costs when no
     return heard.events.length > 0;
   });
   beforeDelta.open();
-  await eventually('it ends', () => heard.events.some(({ done }) => done));
+  t.is(await heard.end, 'completed');
   t.deepEqual(heard.events.at(-1), {
     requestId,
     text: '',

@@ -183,7 +183,7 @@ test('a shared stream that stalls behind another is closed, and one that is only
   await has(t, ada, 1);
   ben.source.give(item(2), item(3));
   await eventually('both get the error', () => ada.ended && ben.ended);
-  const message = 'These events stalled; subscribe again with the last event id';
+  const message = 'These events stalled; subscribe again, with the last event id where the field takes one';
   for (const { ended } of [ada, ben]) t.like(ended, { kind: 'unavailable', message });
   t.deepEqual(ben.got, ids(2), 'what it had been handed before');
   await eventually('the stream is left', () => !ada.source.isOpen);

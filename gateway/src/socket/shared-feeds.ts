@@ -1,6 +1,8 @@
 import { unavailable } from '@parley/kernel/errors';
 import { compareEventIds, type EventId, FIRST_EVENT_ID } from '@parley/live/event-log/event-id';
 
+export const subscribeAgain = 'subscribe again, with the last event id where the field takes one';
+
 export interface FeedItem {
   readonly eventId: EventId;
 }
@@ -94,7 +96,7 @@ export function sharedFeeds<Item extends FeedItem>({
       feed.deadline = undefined;
       if (!isBehind()) return;
       end(key, feed, {
-        error: unavailable('These events stalled; subscribe again with the last event id'),
+        error: unavailable(`These events stalled; ${subscribeAgain}`),
       });
       feed.close();
     }, maxLagMs).unref();
@@ -105,7 +107,7 @@ export function sharedFeeds<Item extends FeedItem>({
     reader.unread.push(item);
     if (reader.unread.length > maxUnread) {
       reader.unread = [];
-      reader.end = { error: unavailable('This reader is too slow; subscribe again with the last event id') };
+      reader.end = { error: unavailable(`This reader is too slow; ${subscribeAgain}`) };
     }
     reader.wake();
   }

@@ -42,6 +42,7 @@ const live = (n: number): FollowResponse => ({
   eventId: `1-${n}`,
   occurredAt: new Date(),
   payloadJson: JSON.stringify({ title: `news ${n}` }),
+  isLast: false,
 });
 
 test('any field is served by its service from its name and arguments, and equal subscriptions share a stream', async (t) => {
@@ -80,4 +81,19 @@ test('any field is served by its service from its name and arguments, and equal 
   );
   leaving.abort();
   await Promise.all(all.map(({ done }) => done));
+});
+
+test('a subscription completes after the last event, for all readers of its stream', async (t) => {
+  const { streams, calls } = service();
+  const source = streamedField('news', () => calls, starts);
+  const read = async () => {
+    const titles: unknown[] = [];
+    for await (const { payload } of source({ topic: 'a' }, caller, new AbortController().signal)) titles.push(payload);
+    return titles;
+  };
+  const readers = [read(), read()];
+  await eventually('both follow', () => streams.length === 2);
+  for (const { send } of streams) send(live(1));
+  streams[0]?.send({ ...live(2), isLast: true });
+  t.deepEqual(await Promise.all(readers), Array(2).fill([{ title: 'news 1' }, { title: 'news 2' }]));
 });

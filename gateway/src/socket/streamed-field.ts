@@ -9,7 +9,7 @@ import type {
 import type { MeshCallOptions, RpcClient } from '@parley/rpc/client';
 import { isUnimplemented } from '@parley/rpc/client-errors';
 import { follow } from '@parley/rpc/follow';
-import { sharedFeeds } from './shared-feeds.ts';
+import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
 
@@ -45,18 +45,21 @@ export function streamedField(
     const request = { field, argumentsJson: JSON.stringify(args) };
     try {
       const key = `${caller.tenantId} ${JSON.stringify(which)}`;
-      yield* feeds.follow(key, (until) => events(request, caller, until), signal);
+      for await (const event of feeds.follow(key, (until) => events(request, caller, until), signal)) {
+        yield event;
+        if (event.isLast) return;
+      }
     } catch (error) {
       if (isAbortError(error)) return;
       throw error;
     }
-    // Events never end by themselves, so the sending replica is stopping.
-    if (!signal.aborted) throw unavailable('These events stopped; subscribe again with the last event id');
+    // Without a last event the sending replica is stopping.
+    if (!signal.aborted) throw unavailable(`These events stopped; ${subscribeAgain}`);
   };
 }
 
-function eventOf({ eventId, occurredAt, payloadJson }: FollowResponse): SubscriptionEvent {
-  return { eventId, occurredAtMs: occurredAt?.getTime(), payload: JSON.parse(payloadJson) };
+function eventOf({ eventId, occurredAt, payloadJson, isLast }: FollowResponse): SubscriptionEvent {
+  return { eventId, occurredAtMs: occurredAt?.getTime(), payload: JSON.parse(payloadJson), isLast };
 }
 
 function watchFirst<T>(responses: AsyncIterable<T>, onFirst: () => void): AsyncIterable<T> {

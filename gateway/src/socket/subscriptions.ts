@@ -10,6 +10,8 @@ export interface SubscriptionEvent {
   occurredAtMs: number | undefined;
   /** In the shape of the field's type. Shared between readers, so it must not be modified. */
   payload: object;
+  /** Nothing follows: the subscription completes. */
+  isLast?: boolean;
 }
 
 export type SubscriptionSource = (

@@ -15,7 +15,8 @@ export function finishedEvent(
   __typename: string,
   { eventId, occurredAt, ...fields }: { eventId: string; occurredAt: Date; [field: string]: unknown },
 ): FollowResponse {
-  return { eventId, occurredAt, payloadJson: JSON.stringify({ __typename, eventId, occurredAt, ...fields }) };
+  const payloadJson = JSON.stringify({ __typename, eventId, occurredAt, ...fields });
+  return { eventId, occurredAt, payloadJson, isLast: false };
 }
 
 /** A session service whose event streams the test controls. */

@@ -10,6 +10,7 @@ import { textGenerationStore } from './text-generation-store.ts';
 export interface TextGenerationEvent {
   eventId: string;
   payload: TextGenerationEventDto;
+  isLast: boolean;
 }
 
 /** From now on, until the reader leaves. @throws DomainError `forbidden` for a request of nobody, of others, or too old */
@@ -39,7 +40,7 @@ export async function* watchTextGeneration(
         modelId: modelId || null,
         error: error || null,
       };
-      yield { eventId: id, payload };
+      yield { eventId: id, payload, isLast: payload.done };
     }
   }
 }

@@ -467,7 +467,7 @@ export type Subscription = {
   __typename?: 'Subscription';
   /**
    * The events of one generation from this moment on; those before are lost. FORBIDDEN for a `requestId` that the tenant did not start,
-   * or that is older than ten minutes.
+   * or that is older than ten minutes. Completes after the event that is `done`; whoever begins later gets nothing, and stays subscribed.
    */
   textGenerationEvents: TextGenerationEventDto;
 };

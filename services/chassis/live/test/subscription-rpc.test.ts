@@ -5,7 +5,12 @@ import test from 'ava';
 import { finishEvent, type SubscriptionField, subscriptionRpc } from '../src/subscriptions/subscription-rpc.ts';
 
 const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r' };
-const event = (n: number): FollowResponse => ({ eventId: `1-${n}`, occurredAt: undefined, payloadJson: '{}' });
+const event = (n: number): FollowResponse => ({
+  eventId: `1-${n}`,
+  occurredAt: undefined,
+  payloadJson: '{}',
+  isLast: false,
+});
 
 /** Follows these fields; `stop` is what a stopping server does. */
 function follow(fields: Record<string, SubscriptionField>, request: FollowRequest) {
@@ -54,7 +59,7 @@ test('an event is serialized once for all readers, and not at all if its kind is
     return { text };
   };
   const finished = finishEvent(shared, payload);
-  t.deepEqual(finished, { eventId: '1-0', occurredAt: new Date(0), payloadJson: '{"text":"a"}' });
+  t.deepEqual(finished, { eventId: '1-0', occurredAt: new Date(0), payloadJson: '{"text":"a"}', isLast: false });
   t.deepEqual(finishEvent(shared, payload), finished);
   t.is(times, 1);
   t.is(

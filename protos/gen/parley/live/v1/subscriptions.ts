@@ -27,6 +27,8 @@ export interface FollowResponse {
     | undefined;
   /** A JSON object in the shape of the field's type: all fields that readers may select, and `__typename` where the type is abstract. */
   payloadJson: string;
+  /** Whether nothing follows, ever: the subscription is complete. */
+  isLast: boolean;
 }
 
 function createBaseFollowRequest(): FollowRequest {
@@ -119,7 +121,7 @@ export const FollowRequest: MessageFns<FollowRequest> = {
 };
 
 function createBaseFollowResponse(): FollowResponse {
-  return { eventId: "", occurredAt: undefined, payloadJson: "" };
+  return { eventId: "", occurredAt: undefined, payloadJson: "", isLast: false };
 }
 
 export const FollowResponse: MessageFns<FollowResponse> = {
@@ -132,6 +134,9 @@ export const FollowResponse: MessageFns<FollowResponse> = {
     }
     if (message.payloadJson !== "") {
       writer.uint32(26).string(message.payloadJson);
+    }
+    if (message.isLast !== false) {
+      writer.uint32(32).bool(message.isLast);
     }
     return writer;
   },
@@ -173,6 +178,14 @@ export const FollowResponse: MessageFns<FollowResponse> = {
             message.payloadJson = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.isLast = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -202,6 +215,11 @@ export const FollowResponse: MessageFns<FollowResponse> = {
         : isSet(object.payload_json)
         ? globalThis.String(object.payload_json)
         : "",
+      isLast: isSet(object.isLast)
+        ? globalThis.Boolean(object.isLast)
+        : isSet(object.is_last)
+        ? globalThis.Boolean(object.is_last)
+        : false,
     };
   },
 
@@ -216,6 +234,9 @@ export const FollowResponse: MessageFns<FollowResponse> = {
     if (message.payloadJson !== "") {
       obj.payloadJson = message.payloadJson;
     }
+    if (message.isLast !== false) {
+      obj.isLast = message.isLast;
+    }
     return obj;
   },
 
@@ -227,6 +248,7 @@ export const FollowResponse: MessageFns<FollowResponse> = {
     message.eventId = object.eventId ?? "";
     message.occurredAt = object.occurredAt ?? undefined;
     message.payloadJson = object.payloadJson ?? "";
+    message.isLast = object.isLast ?? false;
     return message;
   },
 };

@@ -52,13 +52,13 @@ const finished = new WeakMap<object, string>();
  * An event with its payload as JSON, serialized once for all readers that get the same object.
  * @param payload returns the shape of the field's type; undefined for a kind that this version does not know.
  */
-export function finishEvent<Event extends { eventId: EventId; occurredAt?: Date | undefined }>(
+export function finishEvent<Event extends { eventId: EventId; occurredAt?: Date | undefined; isLast?: boolean }>(
   event: Event,
   payload: (event: Event) => object | undefined,
 ): FollowResponse | undefined {
-  const { eventId, occurredAt } = event;
+  const { eventId, occurredAt, isLast = false } = event;
   const payloadJson = finished.get(event) ?? JSON.stringify(payload(event));
   if (payloadJson === undefined) return undefined;
   finished.set(event, payloadJson);
-  return { eventId, occurredAt, payloadJson };
+  return { eventId, occurredAt, payloadJson, isLast };
 }
