@@ -1,9 +1,11 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
 import { between, parseInput } from '@parley/kernel/input';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import { z } from 'zod';
 import { baseStore } from './base-store.ts';
 import { fileName } from './file-name.ts';
+import { forgetMissingUploads } from './forget-missing-uploads.ts';
 import type { RequestKnowledgeDocumentUploadInput, RequestKnowledgeDocumentUploadResult } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { settleLater } from './settle-upload.ts';
@@ -20,10 +22,11 @@ const wanted = z.object({
 
 /** The declared size is only compared with what the plan has left. @throws DomainError `invalid`, `notFound`, `tooManyRequests`, `unavailable` */
 export async function requestKnowledgeDocumentUpload(
-  { database, objects, quotas: quotasOf, openUploads }: Ports,
+  ports: Ports,
   given: Caller,
   input: RequestKnowledgeDocumentUploadInput,
 ): Promise<RequestKnowledgeDocumentUploadResult> {
+  const { database, objects, quotas: quotasOf, openUploads } = ports;
   const caller = inTenant(given);
   const { knowledgeBaseId, fileName, mimeType, declaredSizeBytes } = parseInput(wanted, input);
   const objectKey = newUploadKey(caller.tenantId, fileName);
@@ -33,11 +36,18 @@ export async function requestKnowledgeDocumentUpload(
     tenantObjects(objects, caller.tenantId).presignPut(signing),
   ]);
 
-  await database.transact(caller.tenantId, async (db) => {
-    await baseStore(db).lockShared(knowledgeBaseId);
-    await usageStore(db).check({ storedBytes: declaredSizeBytes }, quotas);
-    const uploadId = await uploadStore(db).open({ knowledgeBaseId, objectKey, mimeType }, openUploads);
-    await settleLater(db, uploadId, objectKey);
-  });
+  const open = () =>
+    database.transact(caller.tenantId, async (db) => {
+      await baseStore(db).lockShared(knowledgeBaseId);
+      await usageStore(db).check({ storedBytes: declaredSizeBytes }, quotas);
+      const uploadId = await uploadStore(db).open({ knowledgeBaseId, objectKey, mimeType }, openUploads);
+      await settleLater(db, uploadId, objectKey);
+    });
+  try {
+    await open();
+  } catch (error) {
+    if (!isDomainError(error, 'tooManyRequests') || !(await forgetMissingUploads(ports, caller.tenantId))) throw error;
+    await open();
+  }
   return { uploadUrl: url, objectStorageKey: objectKey };
 }

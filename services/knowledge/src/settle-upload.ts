@@ -41,7 +41,8 @@ async function settleUpload({ database, objects }: Ports, { tenantId, data }: Jo
   await files.delete(objectKey);
 }
 
-async function etagOf(files: Pick<Ports['objects'], 'head'>, key: string): Promise<string | undefined> {
+/** Undefined where there is no object. */
+export async function etagOf(files: Pick<Ports['objects'], 'head'>, key: string): Promise<string | undefined> {
   try {
     return (await files.head(key)).etag;
   } catch (error) {

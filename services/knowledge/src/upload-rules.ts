@@ -12,6 +12,8 @@ export const uploadTypes: readonly string[] = [
 ];
 export const maxUploadBytes = 20 * 2 ** 20;
 export const uploadUrlMs = 15 * 60_000;
+/** Before it a PUT that was begun in time may be under way: from then on, an upload without a file gets none. */
+export const mayArriveMs = 2 * uploadUrlMs;
 /** After it no PUT can be under way any more, and what was not confirmed is removed. */
 export const unconfirmedMs = 24 * 60 * 60_000;
 

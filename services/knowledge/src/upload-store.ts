@@ -31,10 +31,22 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
         { ...upload, tenantId, maxOpen },
       );
       if (rows[0]) return rows[0].id;
+      const until = 'those that no file came for count for half an hour, the others for a day';
       throw new DomainError(
         'tooManyRequests',
-        `${maxOpen} uploads wait to be confirmed; confirm them, or try tomorrow`,
+        `${maxOpen} uploads wait to be confirmed: confirm them, or wait; ${until}`,
       );
+    },
+
+    /** Unconfirmed ones that were requested that long ago. */
+    async unconfirmed(olderThanMs: number): Promise<Pick<Upload, 'id' | 'objectKey'>[]> {
+      const isOlder = knex.raw(`created_at <= parley_now() - cast(? AS integer) * interval '1 ms'`, [olderThanMs]);
+      return mine().where({ documentId: null }).where(isOlder).select('id', 'objectKey');
+    },
+
+    /** @returns how many of them were not confirmed meanwhile, and no longer can be */
+    async forget(ids: number[]): Promise<number> {
+      return mine().whereIn('id', ids).where({ documentId: null }).delete();
     },
 
     /** Undefined where it was never offered for the base, or is gone. */

@@ -388,6 +388,30 @@ test('a tenant has a bounded number of open uploads, requests at once included; 
   await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base)));
 });
 
+test('uploads that no file came for make room once none can come any more; those with a file do not', async (t) => {
+  const files = await fileApp(t);
+  const { app, base, store } = files;
+  app.ports.openUploads = 3;
+  const key = await uploaded(files);
+  const late = await app.requestKnowledgeDocumentUpload(me, asked(base));
+  await app.requestKnowledgeDocumentUpload(me, asked(base));
+  const refused = { kind: 'tooManyRequests', message: /^3 uploads wait to be confirmed/u };
+  const request = () => app.requestKnowledgeDocumentUpload(me, asked(base));
+  await pass(app, hour / 2 - 60_000);
+  t.like(await t.throwsAsync(request()), { kind: refused.kind });
+  await pass(app, 60_000);
+  await t.notThrowsAsync(request());
+  await t.notThrowsAsync(request());
+  t.regex((await t.throwsAsync(request())).message, refused.message, 'that with a file counts');
+  t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))).parseStatus, 'PENDING');
+
+  await store.put(late.objectStorageKey, bytesOf('too late'), { contentType: pdf });
+  const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, late.objectStorageKey)));
+  t.like(error, { kind: 'notFound' });
+  await pass(app, 25 * hour);
+  await eventually('it is removed', async () => !(await isThere(store, late.objectStorageKey)));
+});
+
 test('without the object store a confirm is unavailable: no row, no event, and the quota unchanged', async (t) => {
   const files = await fileApp(t);
   const { app, base, store } = files;

@@ -215,7 +215,10 @@ export type Mutation = {
   deleteKnowledgeBase: Scalars['Boolean']['output'];
   /** Stores a text as a READY document, within the plan's chunks and storage. Returns the number of its chunks. */
   ingestDocument: Scalars['Int']['output'];
-  /** Gives a URL that a file can be uploaded to. */
+  /**
+   * Gives a URL that a file can be uploaded to. TOO_MANY_REQUESTS where 100 uploads of the tenant (as its operator sets it) wait to be
+   * confirmed: those without a file count for half an hour, the others for a day.
+   */
   requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
   /** Makes a document of an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. */
   confirmKnowledgeDocumentUpload: ConfirmKnowledgeDocumentUploadResult;
