@@ -80,8 +80,9 @@ export function sessionStore(db: TenantDb) {
     /** Inserts an ACTIVE session; undefined if the tenant is deleted. The caller holds the shared lock of `tenantTombstones`. */
     async insert({ agentId, clientExternalId, metadata }: NewSession): Promise<Session | undefined> {
       const { rows } = await knex.raw(
-        `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata, started_at, last_event_at)
-         SELECT :tenantId, :agentId, 'ACTIVE', :clientExternalId, cast(:metadata AS jsonb), moment, moment
+        `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata,
+                               created_at, updated_at, started_at, last_event_at)
+         SELECT :tenantId, :agentId, 'ACTIVE', :clientExternalId, cast(:metadata AS jsonb), moment, moment, moment, moment
            FROM parley_now() AS moment
           WHERE ${notDeletedSql}
          RETURNING ${columns}`,

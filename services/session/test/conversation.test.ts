@@ -154,3 +154,12 @@ test("a deleted agent or another tenant's is not found, an inactive one is refus
   t.like(await startWith(1, 3), { kind: 'invalid', message: 'Agent 3 is not active' });
   t.is(await app.countSessions(inTenant(1)), 0);
 });
+
+test('a session starts when it is created, to the microsecond', async (t) => {
+  const { app, database } = await sessionMesh(t);
+  await app.startSession(inTenant(1), start);
+  const { rows } = await database.transact(1, ({ knex }) =>
+    knex.raw('SELECT count(*) AS apart FROM sessions WHERE started_at <> created_at'),
+  );
+  t.is(Number(rows[0].apart), 0);
+});

@@ -102,7 +102,7 @@ export type MessageDto = {
   tokensOut: Scalars['Float']['output'];
   /** What it cost, in USD. */
   costUsd: Scalars['Float']['output'];
-  /** The model that served it. Null for USER, a static greeting, a reply that was cut short, and messages before this field. */
+  /** The model that served it. Null for USER, a static greeting, a reply that was cut short before a model was asked, and messages before this field. */
   modelId?: Maybe<Scalars['String']['output']>;
   /** {kind: card, table or list, …}, from a workflow's response node. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
@@ -133,9 +133,9 @@ export type CitationDto = {
 export type StartSessionInput = {
   /** An active agent of the caller's tenant. */
   agentId: Scalars['Int']['input'];
-  /** The caller's own identifier for whom it talks to; echoed. */
+  /** The caller's own identifier for whom it talks to, at most 1,000 characters; echoed. */
   clientExternalId: Scalars['String']['input'];
-  /** At most 64 KB; echoed. */
+  /** At most 64 KB and 64 levels; echoed. Numbers are those of JavaScript: integers above 2^53 are rounded. */
   metadata?: InputMaybe<Scalars['JSON']['input']>;
 };
 
@@ -145,7 +145,7 @@ export type SendMessageInput = {
   sessionId: Scalars['Int']['input'];
   /** At most 10,000 characters, not blank. */
   text: Scalars['String']['input'];
-  /** Echoed on the events of this turn. */
+  /** At most 1,000 characters; echoed on the events of this turn. */
   clientTurnId?: InputMaybe<Scalars['String']['input']>;
   /** Runs the workflow's draft instead of what is published. */
   testDraft?: InputMaybe<Scalars['Boolean']['input']>;
