@@ -71,9 +71,9 @@ function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): void 
 }
 
 function refused(quota: string, limit: string, use: string) {
-  return badRequest(`The plan's quota of ${quota} is used up: limit ${limit}, used ${use}`, 'QUOTA_EXCEEDED');
+  return badRequest(`The plan's quota of ${quota} does not have room: limit ${limit}, used ${use}`, 'QUOTA_EXCEEDED');
 }
 
 function inMb(bytes: number): string {
-  return `${Math.round((bytes / bytesPerMb) * 1_000) / 1_000} MB`;
+  return bytes < bytesPerMb / 1_000 ? `${bytes} bytes` : `${Math.round((bytes / bytesPerMb) * 1_000) / 1_000} MB`;
 }

@@ -43,7 +43,7 @@ test("the plan's number of bases is refused naming quota, limit and use, and a d
   const ids = [await app.base(), await app.base(), await app.base()];
   const error = await t.throwsAsync(app.base());
   t.like(error, { kind: 'invalid', reason: 'QUOTA_EXCEEDED' });
-  t.is(error?.message, "The plan's quota of knowledge bases is used up: limit 3, used 3");
+  t.is(error?.message, "The plan's quota of knowledge bases does not have room: limit 3, used 3");
   t.is(await app.count('knowledge_bases'), 3);
   await app.deleteKnowledgeBase(me, ids[0] ?? 0);
   await app.base();

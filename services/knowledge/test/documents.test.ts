@@ -83,7 +83,7 @@ test("the plan's chunks are refused before anything is embedded, naming quota, l
   const before = await app.usage();
   const error = await t.throwsAsync(app.document(base, textOf(3)));
   t.like(error, { kind: 'invalid', reason: 'QUOTA_EXCEEDED' });
-  t.is(error?.message, "The plan's quota of chunks is used up: limit 5, used 3, and this takes 3 more");
+  t.is(error?.message, "The plan's quota of chunks does not have room: limit 5, used 3, and this takes 3 more");
   t.deepEqual(app.embedder.embedded, []);
   t.deepEqual(await app.usage(), before);
   t.is(await app.count('knowledge_documents'), 1);
@@ -108,12 +108,17 @@ test("the plan's storage is refused before anything is embedded, naming quota, l
     t.like(error, { kind: 'invalid', reason: 'QUOTA_EXCEEDED' });
     t.regex(
       error?.message ?? '',
-      /quota of storage is used up: limit 1.5 MB, used 0.5 MB, and this takes 1(.25)? MB more/,
+      /quota of storage does not have room: limit 1.5 MB, used 0.5 MB, and this takes 1(.25)? MB more/,
     );
   }
   t.deepEqual(app.embedder.embedded, []);
   await app.document(base, large.slice(2));
   t.is((await app.usage()).storedBytes, 1.5 * 2 ** 20);
+  const one = await t.throwsAsync(app.document(base, 'x'));
+  t.is(
+    one?.message,
+    "The plan's quota of storage does not have room: limit 1.5 MB, used 1.5 MB, and this takes 1 bytes more",
+  );
 });
 
 test('of texts ingested at once no more are stored than the plan has chunks for', async (t) => {

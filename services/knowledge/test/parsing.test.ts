@@ -212,7 +212,7 @@ test('a text that does not fit into the chunks of the plan, or at the spend cap,
   await reaches(uploaded, 'FAILED');
   const full = await shown(uploaded);
   t.like(full, { rawText: '', chunkCount: 0 });
-  t.regex(full.parseError ?? '', /quota of chunks is used up: limit 2/u);
+  t.regex(full.parseError ?? '', /quota of chunks does not have room: limit 2/u);
   t.deepEqual(app.embedder.embedded, [], 'nothing was embedded for it');
 
   const second = await queuedUpload(t, app);

@@ -180,7 +180,7 @@ export type Query = {
   knowledgeDocument: KnowledgeDocumentDto;
   /** The passages of a base that answer a question best, the best first; `topK` at most 20, `query` at most 10,000 characters. */
   retrieveChunks: Array<KnowledgeChunkPreviewDto>;
-  /** Vectors of up to 100 texts of at most 32,000 characters each, by the model of the tenant's knowledge bases. Metered. */
+  /** Vectors of up to 100 texts of at most 32,000 characters each, in a request of at most 1 MB, by the model of the tenant's knowledge bases. Metered. */
   embed: EmbedResultDto;
 };
 
