@@ -62,7 +62,7 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
   } catch (error) {
     if (!isDomainError(error) || isTransient(error, attempt)) throw error;
     ports.log.warn({ err: error, sessionId }, 'no model judgement; judging offline');
-    return { reason: 'noAnswer' };
+    return { reason: error.reason === 'SPEND_CAP_REACHED' ? 'spendCap' : 'noAnswer' };
   }
 
   async function judgePrompt(prompt: FittedPrompt): Promise<ModelOutcome> {

@@ -82,6 +82,13 @@ test('after three invalid answers the offline judge judges', async (t) => {
   t.is(mesh.asked.length, 3);
 });
 
+test('at the spend cap the offline judge says so', async (t) => {
+  const mesh = await evaluationMesh(t);
+  mesh.answers.splice(0, 1, failing('invalid', 'Monthly LLM spend cap reached', { reason: 'SPEND_CAP_REACHED' }));
+  await mesh.deliver(sessionEnded());
+  t.regex((await mesh.evaluationOf()).summary, /The monthly spend cap was reached, so no language model was asked\./);
+});
+
 test('without a model, or if it fails, the offline judge judges at once', async (t) => {
   const answers = {
     offline: offlineOnly,
