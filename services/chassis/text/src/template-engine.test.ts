@@ -38,14 +38,18 @@ test('the text of lists counts as memory', (t) => {
 
 for (const tag of ['{% render "package.json" %}', '{% include "package.json" %}', '{% layout "package.json" %}']) {
   test(`a template reads no files: ${tag} is refused`, (t) => {
-    t.is(templateProblem(engine, tag), 'is not a Liquid template: line 1, column 1');
+    t.is(templateProblem(engine, tag), 'uses a tag that is unknown, or not allowed here: line 1, column 1');
     t.throws(() => engine.parseAndRenderSync(tag, {}));
   });
 }
 
-test('an error names the place in the template and quotes nothing of it', (t) => {
-  t.is(templateProblem(engine, 'fine\n  {{ "my secret" '), 'is not a Liquid template: line 2, column 3');
-  t.is(templateProblem(engine, '{{ name | nosuchfilter }}')?.includes('nosuchfilter'), false);
+test('an error says what is wrong and where, and quotes nothing of the template', (t) => {
+  const unclosed = 'has a tag or output that is not closed';
+  t.is(templateProblem(engine, 'fine\n  {{ "my secret" '), `${unclosed}: line 2, column 3`);
+  for (const open of ['{% if', '{% if a %}', '{% raw %} '])
+    t.true(templateProblem(engine, open)?.startsWith(unclosed), open);
+  t.is(templateProblem(engine, '{{ name | nosuchfilter }}'), 'uses an unknown filter: line 1, column 1');
+  t.is(templateProblem(engine, '{% for %}{% endfor %}'), 'is not a Liquid template: line 1, column 1');
   t.truthy(templateProblem(engine, '{% if a %}'.repeat(2_000)));
 });
 

@@ -56,7 +56,16 @@ export function templateProblem(engine: Liquid, text: string): string | undefine
     engine.parse(text);
     return undefined;
   } catch (error) {
-    const place = /line:(\d+), col:(\d+)/.exec(error instanceof Error ? error.message : '');
-    return `is not a Liquid template${place ? `: line ${place[1]}, column ${place[2]}` : ''}`;
+    const message = error instanceof Error ? error.message : '';
+    const place = /line:(\d+), col:(\d+)/.exec(message);
+    return `${whatIsWrong(message)}${place ? `: line ${place[1]}, column ${place[2]}` : ''}`;
   }
+}
+
+/** By the message of liquidjs, which quotes the template. */
+function whatIsWrong(message: string): string {
+  if (message.startsWith('undefined filter')) return 'uses an unknown filter';
+  if (/^tag .* not found/su.test(message)) return 'uses a tag that is unknown, or not allowed here';
+  if (/^(?:tag|output|raw) .* not closed/su.test(message)) return 'has a tag or output that is not closed';
+  return 'is not a Liquid template';
 }
