@@ -63,12 +63,12 @@ test('a user without a tenant reaches the subgraphs with none', async (t) => {
   t.is(reached[0]?.caller.tenantId, null);
 });
 
-test('a credential of a kind that the operation does not accept is ignored', async (t) => {
+test('a credential of a kind that the operation does not accept is not looked at, and the right kind is named', async (t) => {
   const { ask, identity, reached } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   identity.addApiKey('sk_right', { apiKeyId: 5, tenantId: 1, tenantSuspended: false });
   const apiKeyOnly = await ask('{ agentCount }', { apiKey: 'sk_right' });
-  t.like(apiKeyOnly.errors, [{ message: 'Not signed in', extensions: { code: 'UNAUTHENTICATED' } }]);
+  t.like(apiKeyOnly.errors, [{ message: 'Sign in with an access token', extensions: { code: 'UNAUTHENTICATED' } }]);
   const sessionToken = await ask('{ agentCount }', { token: 'pst1.k.payload.mac' });
   t.deepEqual(codesOf(sessionToken), ['UNAUTHENTICATED']);
   t.deepEqual(identity.asked, [], 'neither was looked at');

@@ -132,10 +132,12 @@ test('a body over 8 MB is refused unread, one over 1 MB once its operation is kn
     JSON.stringify({ query: `mutation { ${loginInput} }`, extensions: { x: 'x'.repeat(bytes) } });
   const huge = await post(padded(8_400_000));
   t.is(huge.status, 413);
+  t.regex(huge.errors?.[0]?.message ?? '', /^The body is larger than 8\d{6} bytes$/u);
   t.like(huge.errors?.[0]?.extensions, { code: 'BAD_REQUEST', statusCode: 413 });
 
   const long = await post(padded(1_100_000));
   t.is(long.status, 413);
+  t.regex(long.errors?.[0]?.message ?? '', /^The body is larger than 1\d{6} bytes$/u);
   t.like(long.errors?.[0]?.extensions, { code: 'BAD_REQUEST', statusCode: 413 });
   t.is(reached.length, 0);
 

@@ -71,7 +71,7 @@ test('where session tokens are not accepted, they are ignored', async (t) => {
   const { ask, identity, sessionToken } = await gatewayMesh(t, { resolvers });
   const token = sessionToken(7);
   t.like((await ask('{ agentCount }', { token })).errors, [
-    { message: 'Not signed in', extensions: { code: 'UNAUTHENTICATED' } },
+    { message: 'Sign in with an access token', extensions: { code: 'UNAUTHENTICATED' } },
   ]);
   t.is(identity.asked.length, 0);
 });

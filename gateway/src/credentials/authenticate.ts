@@ -42,7 +42,7 @@ export function createAuthenticate(deps: CredentialDeps): Authenticate {
     const [kind] = credentialKinds(credentials).filter((candidate) =>
       protectedRules.every(({ by }) => by.includes(candidate)),
     );
-    if (kind === undefined) throw unauthenticated();
+    if (kind === undefined) throw unacceptable(credentials, protectedRules);
     const request = { credentials, origin, requester: { ...origin, begun } };
     if (kind === 'JWT') return userCaller(deps, request, protectedRules);
     return kind === 'API_KEY' ? apiKeyCaller(deps, request) : sessionCaller(deps, request);
@@ -90,6 +90,22 @@ interface CredentialRequest {
   credentials: Credentials;
   origin: Origin;
   requester: StatusRequester;
+}
+
+const credentialNames: Record<CredentialKind, string> = {
+  JWT: 'an access token',
+  API_KEY: 'an API key',
+  SESSION_TOKEN: 'an avatar token',
+};
+
+/** Names the kinds that would do, to whoever sent another one. */
+function unacceptable(credentials: Credentials, rules: FieldRule[]): DomainError {
+  if (credentialKinds(credentials).length === 0) return unauthenticated();
+  const kinds = (Object.keys(credentialNames) as CredentialKind[]).filter((kind) =>
+    rules.every(({ by }) => by.includes(kind)),
+  );
+  if (kinds.length === 0) return unauthenticated('No one credential may use all of these operations together');
+  return unauthenticated(`Sign in with ${kinds.map((kind) => credentialNames[kind]).join(' or ')}`);
 }
 
 function credentialKinds({ bearer, apiKey }: Credentials): CredentialKind[] {

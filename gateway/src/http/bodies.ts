@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import express, { type RequestHandler, type Response } from 'express';
 import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
-import { refuse } from './http-rules.ts';
+import { bodyTooLarge, refuse } from './http-rules.ts';
 
 /** As many as 64 KB of metadata can have. Bodies up to `uncheckedBytes` are not counted. */
 const maxValues = 45_000;
@@ -58,7 +58,7 @@ export function requestBodies(
     const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (charset && !/^utf-?8$/i.test(charset)) return refuse(response, 415, 'Send the body in UTF-8');
     const announced = Number(request.headers['content-length'] ?? 0);
-    if (announced > maxLongBodyBytes) return refuse(response, 413, 'The body is too large');
+    if (announced > maxLongBodyBytes) return refuse(response, 413, bodyTooLarge(maxLongBodyBytes));
     const client = clientOf(request);
     let budget = announced > shortBodyBytes ? long : short;
     if (refuseOverBudget(budget, client, announced, response)) return;
@@ -91,7 +91,7 @@ export function requestBodies(
     if (!Buffer.isBuffer(body)) return next();
     sizes.set(request, body.length);
     if (body.length > maxBodyBytes && !longOperations.some((name) => body.includes(name)))
-      return next(new BodyTooLong());
+      return next(new BodyTooLong(maxBodyBytes));
     // Decoding would replace invalid bytes with U+FFFD and store something else than was sent.
     if (!isUtf8(body)) return next(new InvalidJson());
     if (body.length > uncheckedBytes && holdsMoreValues(body, maxValues)) return next(new InvalidJson());
@@ -106,10 +106,16 @@ export function requestBodies(
   return { receive: [admit, collect], parse, bytesOf: (request) => sizes.get(request) ?? 0 };
 }
 
-/** Uses the status and type of body-parser's own errors. */
+/** Uses the properties of body-parser's own errors. */
 class BodyTooLong extends Error {
   readonly status = 413;
   readonly type = 'entity.too.large';
+  readonly limit: number;
+
+  constructor(limit: number) {
+    super();
+    this.limit = limit;
+  }
 }
 
 class InvalidJson extends Error {

@@ -49,9 +49,9 @@ export function oneOperation(): RequestHandler {
 
 /** Handles errors before an operation is known, such as malformed bodies. */
 export function failedRequests(log: Logger): ErrorRequestHandler {
-  return (error: Error & { status?: number; type?: string }, _request, response, _next) => {
+  return (error: Error & { status?: number; type?: string; limit?: number }, _request, response, _next) => {
     if (response.headersSent) return; // already refused
-    if (error.type === 'entity.too.large') return refuse(response, 413, 'The body is too large');
+    if (error.type === 'entity.too.large') return refuse(response, 413, bodyTooLarge(error.limit ?? 0));
     if (error.type === 'entity.parse.failed')
       return refuse(response, 400, 'The body is no JSON in UTF-8, or holds too much');
     if (error.status && error.status < 500) return refuse(response, error.status, 'The request cannot be read');
@@ -61,4 +61,8 @@ export function failedRequests(log: Logger): ErrorRequestHandler {
     log.error({ err: error }, 'request failed');
     refuse(response, 500, 'Something went wrong on our side', 'INTERNAL');
   };
+}
+
+export function bodyTooLarge(limit: number): string {
+  return `The body is larger than ${limit} bytes`;
 }
