@@ -45,7 +45,7 @@ story('a plan has room for three bases, and says so when they are used up', asyn
   const ids = [await createKnowledgeBase(ada), await createKnowledgeBase(ada), await createKnowledgeBase(ada)];
   const create = 'mutation { createKnowledgeBase(input: { name: "Fourth" }) { id } }';
   const { message, extensions } = await ada.refusal(create);
-  t.is(message, "The plan's quota of knowledge bases is used up: limit 3, used 3");
+  t.is(message, "The plan's quota of knowledge bases does not have room: limit 3, used 3");
   t.like(extensions, { code: 'BAD_REQUEST', statusCode: 400, reason: 'QUOTA_EXCEEDED' });
   await ada.query('mutation ($id: Int!) { deleteKnowledgeBase(id: $id) }', { id: ids[0] });
   t.true((await ada.value<{ id: number }>(create)).id > 0);

@@ -13,6 +13,7 @@ import type {
   LlmProviderType,
   VoiceTier,
 } from './generated/schema.ts';
+import type { Ports } from './ports.ts';
 
 const templates = templateEngine();
 
@@ -110,14 +111,19 @@ export function checkAvatarBackend({ avatarBackend, avatarBackendConfig }: Agent
   throw invalid({ path: 'input.avatarBackendConfig', message: 'is required with the avatar backend HOSTED_API' });
 }
 
+/** @throws DomainError `invalid`: the URL is one that the outbound guard would refuse, whatever its name resolves to */
+export function checkSyncUrl({ outbound }: Pick<Ports, 'outbound'>, { externalSyncUrl }: Partial<AgentFields>): void {
+  const message = externalSyncUrl == null ? undefined : outbound.problemOf(externalSyncUrl);
+  if (message) throw invalid({ path: 'input.externalSyncUrl', message });
+}
+
 function secretRefProblem(): string {
   return 'names no secret that was provisioned for this tenant';
 }
 
 function urlProblem(given: string): string | undefined {
   const url = URL.parse(given);
-  if (!url || !/^https?:$/.test(url.protocol) || /\s/.test(given)) return 'must be an http or https URL';
-  return url.username || url.password ? 'must not hold a user name or password' : undefined;
+  return !url || !/^https?:$/.test(url.protocol) || /\s/.test(given) ? 'must be an http or https URL' : undefined;
 }
 
 const maxMappedFields = 100;

@@ -2,7 +2,7 @@ import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { httpUrl, leaseMs, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings, secretsKeysSetting } from '@parley/kernel/shared-settings';
+import { outboundSettings, portSettings, secretsKeysSetting } from '@parley/kernel/shared-settings';
 import { type ModelSettings, modelSettings, readModelSettings } from './models/model-settings.ts';
 
 export const agentSettings = {
@@ -55,6 +55,7 @@ export const agentSettings = {
     positiveInt.default(defaultMaxAnswerBytes),
     'Bytes of one answer of the subgraph; more is `ANSWER_TOO_LARGE`.',
   ),
+  outbound: outboundSettings,
   ...portSettings('agent', ['rpc', 'graph', 'ops']),
 } satisfies Settings;
 

@@ -1,7 +1,7 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { parseInput, withoutNulls } from '@parley/kernel/input';
 import type { Agent } from './agent.ts';
-import { agentDefaults, checkAvatarBackend, newAgent } from './agent-input.ts';
+import { agentDefaults, checkAvatarBackend, checkSyncUrl, newAgent } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
 import { checkKnowledgeBases } from './check-knowledge-bases.ts';
 import type { CreateAgentInput } from './generated/schema.ts';
@@ -11,6 +11,7 @@ import type { Ports } from './ports.ts';
 export async function createAgent(ports: Ports, caller: TenantCaller, input: CreateAgentInput): Promise<Agent> {
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
   checkAvatarBackend(fields);
+  checkSyncUrl(ports, fields);
   checkModelOverride(ports, fields);
   await checkKnowledgeBases(ports, caller, fields.knowledgeBaseIds ?? []);
   return ports.database.transact(caller.tenantId, (db) => agentStore(db).insert(fields));

@@ -25,6 +25,8 @@ const directInput = z.object({
 export interface DirectCall {
   chain: ProviderChain;
   request: ModelRequest;
+  /** Whether the input names the model. Otherwise the operator has chosen it. */
+  namesModel: boolean;
 }
 
 /** What the input asks, and whom. @throws DomainError `invalid` */
@@ -36,7 +38,7 @@ export function directCall({ models }: Ports, input: GenerateTextInput): DirectC
   // An image that no model would get is not kept.
   const isSeen = images && chain.candidates.some(({ model }) => model.vision);
   const request = { system: '', messages: [{ role: 'user' as const, text: prompt }], ...(isSeen && { images }) };
-  return { chain, request };
+  return { chain, request, namesModel: choice.model != null };
 }
 
 export function imageBytes({ images = [] }: ModelRequest): number {
@@ -49,12 +51,12 @@ export function accountOf(caller: TenantCaller, operation: string, id: string): 
 }
 
 /** The error of a direct call for its client. Only a `ModelError` is mapped; it was logged already. */
-export function directError(error: unknown): unknown {
+export function directError(error: unknown, { namesModel }: Pick<DirectCall, 'namesModel'>): unknown {
   if (!(error instanceof ModelError)) return error;
   const { kind, message } = error;
   if (kind === 'tooLong') return badRequest(message, 'CONTEXT_TOO_LONG');
   if (kind === 'badRequest') return badRequest(message, 'MODEL_REFUSED');
-  if (kind === 'unknownModel') return badRequest(message, 'MODEL_UNKNOWN');
+  if (kind === 'unknownModel' && namesModel) return badRequest(message, 'MODEL_UNKNOWN');
   return new DomainError('unavailable', message, {
     reason: error.beforeFirstChunk ? 'MODEL_UNAVAILABLE' : 'MODEL_FAILED',
   });

@@ -24,7 +24,7 @@ export async function generateText(
       ? generateFor(ports, caller, call, gone)
       : generateOnce(ports, caller, call, { effectKey, operation, gone });
   const { text, spent } = await answer.catch((error: unknown) => {
-    throw directError(error);
+    throw directError(error, call);
   });
   const { providerId, modelId, costUsdE8 } = spent;
   return { text, providerId, modelId, costUsd: Number(costUsdE8) / 1e8 };

@@ -1,6 +1,7 @@
 import type { Logger } from '@parley/kernel/log';
 import type { SecretBox } from '@parley/kernel/secret-box';
 import type { EventLog } from '@parley/live/event-log/event-log';
+import type { OutboundPolicy } from '@parley/outbound/outbound-policy';
 import type { Database } from '@parley/postgres/database/types';
 import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { RpcClient } from '@parley/rpc/client';
@@ -31,5 +32,7 @@ export interface Ports {
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'retrieve'>;
   passages: PassageSettings;
   documentation: DocumentationUrls;
+  /** Which URLs of tenants may be called. */
+  outbound: Pick<OutboundPolicy, 'problemOf'>;
   log: Logger;
 }

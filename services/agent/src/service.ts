@@ -1,5 +1,6 @@
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
+import { outboundPolicy } from '@parley/outbound/outbound-policy';
 import { resealing } from '@parley/postgres/reseal';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
@@ -49,6 +50,7 @@ export const agent = service(agentDeclaration, {
       knowledge: calls.knowledge,
       passages: config.passages,
       documentation: config.documentation,
+      outbound: outboundPolicy(config.outbound),
       log,
     };
   },

@@ -16,7 +16,7 @@ export interface TextGenerationJob {
 }
 
 /** A generation that this process has admitted and not begun. What it asks is nowhere else. */
-export interface AdmittedGeneration extends DirectCall {
+export interface AdmittedGeneration extends Omit<DirectCall, 'namesModel'> {
   account: CallAccount;
   reserved: MeteredCall;
   held: Disposable;

@@ -5,7 +5,7 @@ import { notFound } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Agent, AgentFields, Changes } from './agent.ts';
-import { agentChanges, checkAvatarBackend } from './agent-input.ts';
+import { agentChanges, checkAvatarBackend, checkSyncUrl } from './agent-input.ts';
 import { agentQueueKey } from './agent-queue-key.ts';
 import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';
@@ -24,6 +24,7 @@ export async function updateAgent(
   signal?: AbortSignal,
 ): Promise<Agent> {
   const given = parseInput(agentChanges, input);
+  checkSyncUrl(ports, given);
   checkModelOverride(ports, given);
   if (given.knowledgeBaseIds) await checkAdded(ports, caller, id, given.knowledgeBaseIds);
   try {

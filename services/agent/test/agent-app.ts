@@ -5,6 +5,7 @@ import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
+import { outboundPolicy } from '@parley/outbound/outbound-policy';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import { type Bound, bound } from '@parley/testing/bound';
@@ -66,7 +67,7 @@ export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
   const settings = { ...readModelSettings({}), offlineWordPaceMs: 0 };
   const models = modelChains(createModels(settings, log), log, createMetrics('agent'));
-  const { documentation, passages } = readAgentConfig({ SECRETS_KEYS: secretsKey.toString('base64') });
+  const { documentation, passages, outbound } = readAgentConfig({ SECRETS_KEYS: secretsKey.toString('base64') });
   const unmetered = { reserve: async () => undefined, begin: async () => undefined, settle: async () => undefined };
   return {
     database: wholeRowsDatabase(database),
@@ -90,6 +91,7 @@ export function offlinePorts(database: Database): Ports {
     },
     passages,
     documentation,
+    outbound: outboundPolicy(outbound),
     log,
   };
 }

@@ -180,6 +180,7 @@ test('only a signed-in user with a tenant can read agents', async (t) => {
     '{ agentCount }',
     '{ agentConfigOptions { ttsVoiceCatalogUrl } }',
     '{ agent(id: 1) { id } }',
+    '{ agent(id: "none") { id } }',
   ];
   for (const query of queries) {
     for (const kind of ['anonymous', 'apiKey', 'session', 'service'] as const) {

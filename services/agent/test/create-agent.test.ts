@@ -55,6 +55,19 @@ test('values at the limits are accepted', async (t) => {
 });
 
 const refused: [string, Record<string, unknown>, string][] = [
+  ...[
+    'http://127.0.0.1/x',
+    'http://[::1]/',
+    'http://169.254.169.254/latest',
+    'http://0x7f.1/',
+    'http://2130706433/',
+    'https://example.com:22/',
+    'https://@example.com/',
+  ].map((url): [string, Record<string, unknown>, string] => [
+    `a URL that may not be called, ${url}`,
+    { externalSyncUrl: url },
+    'input.externalSyncUrl',
+  ]),
   ['a blank name', { name: ' \u00a0\n' }, 'input.name'],
   ['a blank persona', { personaPrompt: '' }, 'input.personaPrompt'],
   ['a blank position', { position: '\t' }, 'input.position'],

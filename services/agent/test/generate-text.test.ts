@@ -144,6 +144,15 @@ test('limits: a prompt has 1 to 4,000 characters, and is not blank', async (t) =
   }
 });
 
+test('a model that the provider does not have is the error of whoever named it', async (t) => {
+  const { unit, cloud } = await twoProviders(t);
+  cloud.answerWith({ status: 404 });
+  const own = await refusal(unit, { provider: 'CLOUD_HOSTED_MODELS', modelId: 'gpt-4o-mini' });
+  t.like(own?.extensions, { code: 'BAD_REQUEST', reason: 'MODEL_UNKNOWN' });
+  cloud.answerWith({ status: 404 });
+  t.like((await refusal(unit, {}))?.extensions, { code: 'UNAVAILABLE', reason: 'MODEL_UNAVAILABLE' });
+});
+
 test('errors: at the spend cap generateText is BAD_REQUEST that names cap and spend, and no provider is asked', async (t) => {
   const { unit, cloud } = await twoProviders(t);
   unit.ledger.cap = 0n;

@@ -107,7 +107,7 @@ export type AgentDto = {
   evaluationPromptTemplate?: Maybe<Scalars['String']['output']>;
   /** Labels that the recommendation is one of. */
   evaluationRecommendationLabels?: Maybe<Array<Scalars['String']['output']>>;
-  /** Where evaluations are posted to. Null: nowhere. */
+  /** Where evaluations are to be posted. Null: nowhere. Nothing is posted yet. */
   externalSyncUrl?: Maybe<Scalars['String']['output']>;
   /** Name of the secret that signs those posts, never the secret itself. */
   externalSyncSecretRef?: Maybe<Scalars['String']['output']>;
@@ -165,7 +165,10 @@ export type CreateAgentInput = {
   evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
   /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
-  /** Where evaluations are posted to: an http or https URL without user name and password, at most 2,048 characters. */
+  /**
+   * Where evaluations are to be posted: an http or https URL without user name and password, at most 2,048 characters, with a port and
+   * a host that the platform may call. Kept; nothing is posted there yet.
+   */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
   /** Name of the secret that signs those posts; it must have been provisioned for the tenant. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
@@ -226,7 +229,10 @@ export type UpdateAgentInput = {
   evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
   /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
-  /** Where evaluations are posted to: an http or https URL without user name and password, at most 2,048 characters. */
+  /**
+   * Where evaluations are to be posted: an http or https URL without user name and password, at most 2,048 characters, with a port and
+   * a host that the platform may call. Kept; nothing is posted there yet.
+   */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
   /** Name of the secret that signs those posts; it must have been provisioned for the tenant. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;

@@ -14,8 +14,9 @@ import type { Resolvers } from './generated/resolvers.ts';
 export const resolvers: Resolvers = {
   Query: {
     agent: (_, { id }, { ports, caller }) => {
+      const tenantCaller = inTenant(caller);
       const agentId = parseId(id);
-      return agentId === undefined ? null : findAgent(ports, inTenant(caller), agentId);
+      return agentId === undefined ? null : findAgent(ports, tenantCaller, agentId);
     },
     agents: (_, page, { ports, answer, caller }, info) =>
       listAgents(answer.reading(ports, info), inTenant(caller), page),
