@@ -41,7 +41,7 @@ import { openSockets } from './socket/open-sockets.ts';
 import { replayTurns } from './socket/replay-turns.ts';
 import { asksForSocket, socketServer } from './socket/socket-server.ts';
 import { streamedField } from './socket/streamed-field.ts';
-import { subscriptionOwners } from './socket/subscription-owners.ts';
+import { fieldsWithAfter, subscriptionOwners } from './socket/subscription-owners.ts';
 import { subscriptionStarts } from './socket/subscription-starts.ts';
 import { attachSubscriptions, type SubscriptionSource } from './socket/subscriptions.ts';
 
@@ -230,9 +230,11 @@ export function publicServer(options: PublicServerOptions): Part {
       closers.push(() => client.stop());
       clients.set(unit, client);
     }
-    const sources = [...owners].flatMap(([field, unit]) => {
+    const withAfter = fieldsWithAfter(sdl);
+    const sources = [...owners].flatMap(([name, unit]) => {
       const client = clients.get(unit);
-      return client ? [[field, streamedField(field, () => client.calls, starts)] as const] : [];
+      const field = { name, takesAfter: withAfter.has(name) };
+      return client ? [[name, streamedField(field, () => client.calls, starts)] as const] : [];
     });
     return Object.fromEntries(sources);
   }

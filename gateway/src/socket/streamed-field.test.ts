@@ -1,16 +1,26 @@
 import type { Caller } from '@parley/kernel/caller';
+import { forbidden, unavailable } from '@parley/kernel/errors';
 import type { FollowRequest, FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
+import { Metadata } from 'nice-grpc-common';
 import { streamedField } from './streamed-field.ts';
 import type { SubscriptionEvent } from './subscriptions.ts';
 
 const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r-1' };
+const news = { name: 'news', takesAfter: true };
 const starts = { begin: async () => () => undefined, waiting: 0 };
 
 function service() {
-  const streams: { request: Partial<FollowRequest>; send: (event: FollowResponse) => void }[] = [];
-  async function* follow(requests: AsyncIterable<Partial<FollowRequest>>): AsyncGenerator<FollowResponse> {
+  const streams: {
+    request: Partial<FollowRequest>;
+    send: (event: FollowResponse) => void;
+    stop: (error?: Error) => void;
+  }[] = [];
+  async function* follow(
+    requests: AsyncIterable<Partial<FollowRequest>>,
+    { onHeader }: { onHeader?: (header: Metadata) => void } = {},
+  ): AsyncGenerator<FollowResponse> {
     const iterator = requests[Symbol.asyncIterator]();
     const { value: request } = await iterator.next();
     const unsent: FollowResponse[] = [];
@@ -20,7 +30,14 @@ function service() {
       unsent.push(event);
       wake();
     };
-    streams.push({ request, send });
+    let failure: Error | undefined;
+    const stop = (error?: Error) => {
+      failure = error;
+      left.abort();
+      wake();
+    };
+    streams.push({ request, send, stop });
+    onHeader?.(Metadata());
     const awaitEnd = async () => {
       await iterator.next();
       left.abort();
@@ -34,6 +51,7 @@ function service() {
         wake = resolve;
       });
     }
+    if (failure) throw failure;
   }
   return { streams, calls: { follow } };
 }
@@ -47,7 +65,7 @@ const live = (n: number): FollowResponse => ({
 
 test('any field is served by its service from its name and arguments, and equal subscriptions share a stream', async (t) => {
   const { streams, calls } = service();
-  const source = streamedField('news', () => calls, starts);
+  const source = streamedField(news, () => calls, starts);
   const leaving = new AbortController();
   const reader = (args: Record<string, unknown>, asking = caller) => {
     const got: SubscriptionEvent[] = [];
@@ -64,6 +82,7 @@ test('any field is served by its service from its name and arguments, and equal 
     [{ topic: 'a' }, { topic: 'a', after: '1-0' }, { topic: 'b' }, { topic: 'a' }].map((args) => ({
       field: 'news',
       argumentsJson: JSON.stringify(args),
+      afterEventId: '',
     })),
   );
 
@@ -85,7 +104,7 @@ test('any field is served by its service from its name and arguments, and equal 
 
 test('a subscription completes after the last event, for all readers of its stream', async (t) => {
   const { streams, calls } = service();
-  const source = streamedField('news', () => calls, starts);
+  const source = streamedField(news, () => calls, starts);
   const read = async () => {
     const titles: unknown[] = [];
     for await (const { payload } of source({ topic: 'a' }, caller, new AbortController().signal)) titles.push(payload);
@@ -96,4 +115,40 @@ test('a subscription completes after the last event, for all readers of its stre
   for (const { send } of streams) send(live(1));
   streams[0]?.send({ ...live(2), isLast: true });
   for (const titles of await Promise.all(readers)) t.deepEqual(titles, [{ title: 'news 1' }, { title: 'news 2' }]);
+});
+
+test('a stream that is lost goes on after its last event, where the reader cannot say so', async (t) => {
+  const { streams, calls } = service();
+  const source = streamedField({ name: 'news', takesAfter: false }, () => calls, starts);
+  const titles: unknown[] = [];
+  const read = async () => {
+    for await (const { payload } of source({ topic: 'a' }, caller, new AbortController().signal)) titles.push(payload);
+  };
+  const reading = read();
+  await eventually('it follows', () => streams.length === 1);
+  const begun = Date.now();
+  streams[0]?.stop();
+  await eventually('it follows again before any event', () => streams.length === 2);
+  const [ms = 0] = (streams[1]?.request.afterEventId ?? '').split('-').map(Number);
+  t.true(ms <= begun && ms > begun - 60_000, 'from about when it began');
+  streams[1]?.send(live(1));
+  await eventually('it has it', () => titles.length === 1);
+  streams[1]?.stop(unavailable('the connection was lost'));
+  await eventually('it follows again', () => streams.length === 3);
+  t.is(streams[2]?.request.afterEventId, '1-1');
+  streams[2]?.send({ ...live(2), isLast: true });
+  await reading;
+  t.deepEqual(titles, [{ title: 'news 1' }, { title: 'news 2' }]);
+});
+
+test('a stream that is lost ends with an error where the reader says where to go on, and one that is refused always', async (t) => {
+  for (const takesAfter of [true, false]) {
+    const { streams, calls } = service();
+    const source = streamedField({ name: 'news', takesAfter }, () => calls, starts);
+    const next = source({ topic: 'a' }, caller, new AbortController().signal)[Symbol.asyncIterator]().next();
+    await eventually('it follows', () => streams.length === 1);
+    streams[0]?.stop(takesAfter ? undefined : forbidden('not yours'));
+    t.like(await t.throwsAsync(next), { kind: takesAfter ? 'unavailable' : 'forbidden' });
+    t.is(streams.length, 1);
+  }
 });

@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isAbortError } from '@parley/kernel/abort';
 import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
+import { isDomainError, unavailable } from '@parley/kernel/errors';
+import type { EventId } from '@parley/live/event-log/event-id';
 import type {
   FollowRequest,
   FollowResponse,
@@ -13,24 +15,64 @@ import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
 
-/** A Subscription field, fed by its owner's gRPC stream, which all readers that have caught up share. */
+/** Pauses before a stream that was lost is followed again, until an event comes. After the last one, some 20 s, it is given up. */
+const resumeAfterMs = [100, 200, 500, 1_000, ...Array.from({ length: 9 }, () => 2_000)];
+
+/** Event ids have the time of the engine's clock, which that of this gateway may be ahead of by so much. */
+const clockSkewMs = 1_000;
+
+/**
+ * A Subscription field, fed by its owner's gRPC stream, which all readers that have caught up share. Where readers cannot say where to go
+ * on, a lost stream is followed again after its last event, at another replica.
+ */
 export function streamedField(
-  field: string,
+  { name: field, takesAfter }: { name: string; takesAfter: boolean },
   owner: () => RpcClient<SubscriptionServiceDefinition>,
   starts: SubscriptionStarts,
 ): SubscriptionSource {
   const feeds = sharedFeeds<SubscriptionEvent>({ isLive });
 
   async function* events(request: FollowRequest, caller: Caller, signal: AbortSignal) {
-    const begun = await starts.begin(caller, signal);
-    if (signal.aborted) return begun(); // aborted as its turn came
+    let after: EventId | undefined;
+    const following = () => {
+      after ??= `${Date.now() - clockSkewMs}-0`;
+    };
+    for (let lost = 0; ; lost += 1) {
+      try {
+        const afterEventId = after ?? '';
+        for await (const event of stream({ ...request, afterEventId }, caller, { signal, following })) {
+          after = event.eventId;
+          lost = 0;
+          yield event;
+          if (event.isLast) return;
+        }
+      } catch (error) {
+        if (takesAfter || after === undefined || !isLost(error)) throw error;
+      }
+      const pauseMs = resumeAfterMs[lost];
+      if (takesAfter || after === undefined || signal.aborted || pauseMs === undefined) return;
+      await delay(pauseMs, undefined, { signal });
+    }
+  }
+
+  async function* stream(
+    request: FollowRequest,
+    caller: Caller,
+    { signal, following }: { signal: AbortSignal; following: () => void },
+  ) {
+    const end = await starts.begin(caller, signal);
+    const begun = () => {
+      following();
+      end();
+    };
+    if (signal.aborted) return end(); // aborted as its turn came
     const options = {
       caller,
       expectedErrors: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
       onHeader: begun,
     } satisfies MeshCallOptions & { onHeader: () => void };
     const open = (requests: AsyncIterable<FollowRequest>, cut: { signal: AbortSignal }) =>
-      watchFirst(owner().follow(requests, { ...options, ...cut }), begun);
+      watchFirst(owner().follow(requests, { ...options, ...cut }), end);
     try {
       for await (const event of follow(open, request, signal)) yield eventOf(event);
     } catch (error) {
@@ -42,7 +84,7 @@ export function streamedField(
 
   return async function* (args, caller, signal) {
     const { after: _, ...which } = args;
-    const request = { field, argumentsJson: JSON.stringify(args) };
+    const request = { field, argumentsJson: JSON.stringify(args), afterEventId: '' };
     try {
       const key = `${caller.tenantId} ${JSON.stringify(which)}`;
       for await (const event of feeds.follow(key, (until) => events(request, caller, until), signal)) {
@@ -56,6 +98,11 @@ export function streamedField(
     // Without a last event the sending replica is stopping.
     if (!signal.aborted) throw unavailable(`These events stopped; ${subscribeAgain}`);
   };
+}
+
+/** Whether another replica may have what this one no longer sends. */
+function isLost(error: unknown): boolean {
+  return isDomainError(error, 'unavailable') && error.reason === undefined;
 }
 
 function eventOf({ eventId, occurredAt, payloadJson, isLast }: FollowResponse): SubscriptionEvent {

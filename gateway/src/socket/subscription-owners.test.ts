@@ -1,5 +1,5 @@
 import test from 'ava';
-import { subscriptionOwners } from './subscription-owners.ts';
+import { fieldsWithAfter, subscriptionOwners } from './subscription-owners.ts';
 
 const graphs = 'enum join__Graph { ONE @join__graph(name: "one", url: "") TWO @join__graph(name: "two", url: "") }';
 const both = '@join__type(graph: ONE) @join__type(graph: TWO)';
@@ -20,4 +20,15 @@ test('a field belongs to the only subgraph of its type, or to the one in its joi
 test('a field of several subgraphs or of none is refused', (t) => {
   t.throws(() => owners(`type Subscription ${both} { a: Int }`), { message: /Subscription.a belongs to several/ });
   t.throws(() => owners('type Subscription { a: Int }'), { message: /Subscription.a belongs to no subgraph/ });
+});
+
+test('fields whose readers say where to go on are known by their argument', (t) => {
+  t.deepEqual(
+    [
+      ...fieldsWithAfter(
+        'type Query { c(after: Int): Int } type Subscription { a(id: Int, after: Int): Int b(id: Int): Int }',
+      ),
+    ],
+    ['a'],
+  );
 });

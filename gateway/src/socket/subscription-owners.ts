@@ -21,6 +21,17 @@ export function subscriptionOwners(supergraphSdl: string): Map<string, string> {
   return owners;
 }
 
+/** The fields whose readers themselves say where to go on. */
+export function fieldsWithAfter(supergraphSdl: string): Set<string> {
+  const fields = parse(supergraphSdl, { noLocation: true }).definitions.flatMap((definition) =>
+    definition.kind === Kind.OBJECT_TYPE_DEFINITION && definition.name.value === 'Subscription'
+      ? (definition.fields ?? [])
+      : [],
+  );
+  const resumable = fields.filter(({ arguments: taken = [] }) => taken.some(({ name }) => name.value === 'after'));
+  return new Set(resumable.map(({ name }) => name.value));
+}
+
 export function subgraphUnits(supergraphSdl: string): string[] {
   return [...unitsOf(parse(supergraphSdl, { noLocation: true })).values()];
 }

@@ -13,17 +13,18 @@ export interface TextGenerationEvent {
   isLast: boolean;
 }
 
-/** From now on, until the reader leaves. @throws DomainError `forbidden` for a request of nobody, of others, or too old */
+/** From now on, or after the last event of a reader that was admitted before, until it leaves. @throws DomainError `forbidden` for a request of nobody, of others, or too old */
 export async function* watchTextGeneration(
   { database, eventLog }: Ports,
   caller: Caller,
   requestId: string,
-  { signal, follows }: Pick<SubscriptionCall, 'signal' | 'follows'>,
+  { signal, follows, afterEventId }: Omit<SubscriptionCall, 'caller'>,
 ): AsyncGenerator<TextGenerationEvent> {
   const { tenantId } = inTenant(caller);
-  const isValid = await database.read(tenantId, (db) => textGenerationStore(db).isValid(requestId));
+  const isValid =
+    afterEventId !== undefined || (await database.read(tenantId, (db) => textGenerationStore(db).isValid(requestId)));
   if (!isValid) throw forbidden('This text generation is not yours, or older than ten minutes');
-  const batches = await eventLog.tail(streamOf({ tenantId, requestId }), { after: 'now' }, signal);
+  const batches = await eventLog.tail(streamOf({ tenantId, requestId }), { after: afterEventId ?? 'now' }, signal);
   follows();
   let hasEnded = false;
   for await (const batch of batches) {

@@ -76,13 +76,14 @@ export async function agentReplicas(t: ExecutionContext, more: Record<string, st
         return { requestId, error: errors?.[0] };
       },
       /** Follows a generation; resolves when it is live, rejects where it is refused. */
-      async listen(caller: Caller, requestId: string) {
+      async listen(caller: Caller, requestId: string, afterEventId = '') {
         const events: TextGenerationEventDto[] = [];
+        const ids: string[] = [];
         const leave = new AbortController();
         t.teardown(() => leave.abort());
         const live = Promise.withResolvers<void>();
         // names textGenerationEvents: the request that a gateway makes of this field
-        const request = { field: 'textGenerationEvents', argumentsJson: JSON.stringify({ requestId }) };
+        const request = { field: 'textGenerationEvents', argumentsJson: JSON.stringify({ requestId }), afterEventId };
         const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
           client.calls.follow(requests, {
             caller,
@@ -91,10 +92,13 @@ export async function agentReplicas(t: ExecutionContext, more: Record<string, st
             onHeader: () => live.resolve(),
           });
         const reading = (async () => {
-          for await (const { payloadJson } of follow(open, request, leave.signal)) events.push(JSON.parse(payloadJson));
+          for await (const { eventId, payloadJson } of follow(open, request, leave.signal)) {
+            events.push(JSON.parse(payloadJson));
+            ids.push(eventId);
+          }
         })();
         await Promise.race([live.promise, reading]);
-        return { events, end: () => eventually('the last event', () => events.find(({ done }) => done)) };
+        return { events, ids, end: () => eventually('the last event', () => events.find(({ done }) => done)) };
       },
       jobs: () => own.transactShared(async ({ knex }) => Number((await knex('jobs').count()).at(0)?.['count'])),
       stop: () => running.unit.stop(),

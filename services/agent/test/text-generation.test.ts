@@ -73,6 +73,24 @@ test('states, errors, limits: a requestId is FORBIDDEN after ten minutes and to 
   await listener.end();
 });
 
+test('a listener whose stream was lost goes on at another replica after its last event, however old the generation is', async (t) => {
+  const { replica, server, later } = await agentReplicas(t);
+  const [one, two] = [await replica(), await replica()];
+  const beforeDelta = createGate();
+  server.answerWith({ text: ['Hello ', 'there ', 'you.'], beforeDelta });
+  const { requestId } = await one.start(keyOf(1));
+  const lost = await one.listen(keyOf(1), requestId);
+  beforeDelta.open();
+  await lost.end();
+  later(11 * 60_000);
+  const { events, end } = await two.listen(keyOf(1), requestId, lost.ids[0]);
+  await end();
+  t.deepEqual(events, lost.events.slice(1));
+  t.true(events.length > 0);
+  // Of another tenant nothing is found.
+  t.deepEqual((await two.listen(keyOf(2), requestId, lost.ids[0])).events, []);
+});
+
 test('errors: at the spend cap startTextGeneration starts nothing', async (t) => {
   const { replica, server, ledger } = await agentReplicas(t);
   const unit = await replica();

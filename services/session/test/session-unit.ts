@@ -78,7 +78,11 @@ async function startUnit(t: ExecutionContext) {
   /** The first event of a subscription to `sessionEvents`. */
   const firstEvent = async (caller: Caller, sessionId: number) => {
     // names sessionEvents: the request that a gateway makes of this field
-    const request = { field: 'sessionEvents', argumentsJson: JSON.stringify({ sessionId, after: '0' }) };
+    const request = {
+      field: 'sessionEvents',
+      argumentsJson: JSON.stringify({ sessionId, after: '0' }),
+      afterEventId: '',
+    };
     const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
       subscriptions.calls.follow(requests, { caller, signal, expectedErrors: ['unauthenticated'] });
     for await (const event of follow(open, request, new AbortController().signal)) return event;

@@ -1,8 +1,10 @@
 // A mesh of its own at full length: its processes are stopped in the middle of their work.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { readSession } from '../../src/conversation.ts';
+import { callerWithKey } from '../../src/direct-calls.ts';
 import type { SessionEvents } from '../../src/session-events.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { holdTurns } from './held-turns.ts';
@@ -24,6 +26,38 @@ async function stopping(t: ExecutionContext, { kill, isReady }: FaultMesh, name:
   await eventually('it is not ready', async () => !(await isReady(name)));
   t.false(isGone, 'it is not ready at once, with turns still under way');
   return { gone };
+}
+
+/** Text generations of which each listener has heard the first words: both replicas make them, and send them to the gateways. */
+async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh) {
+  const prompt = 'Say what is heard while a replica stops.';
+  const pieces = Array.from({ length: 200 }, (_, n) => `${n} `);
+  const beforeDelta = createGate();
+  model.answer(prompt, { text: pieces, beforeDelta });
+  const { start, listen } = await callerWithKey(await person());
+  const ids = await Promise.all(Array.from({ length: 8 }, () => start(prompt)));
+  const listeners = ids.map((requestId) => listen(requestId));
+  t.teardown(() => Promise.all(listeners.map((listener) => listener.close())));
+  await eventually('all are heard', () => {
+    const isHeard = listeners.every(({ events }) => events.length > 0);
+    if (!isHeard) beforeDelta.release(listeners.length);
+    return isHeard;
+  });
+  return {
+    release: () => beforeDelta.open(),
+    /** Nothing is missing after the first words that a listener has heard, and each generation ends once. */
+    async assertHeard() {
+      for (const { events, end } of listeners) {
+        t.is(await end, 'completed');
+        const heard = events.map(({ text }) => text).join('');
+        t.is(heard, pieces.slice(Number.parseInt(heard, 10)).join(''));
+        t.deepEqual(
+          events.filter(({ done }) => done).map(({ error }) => error),
+          [null],
+        );
+      }
+    },
+  };
 }
 
 /** Waits for the replies, all of them whole and none failed, ends the sessions and looks at all there is. */
@@ -89,10 +123,13 @@ serverTest(meshEngines, 'an agent replica that is stopped completes the replies 
   t.timeout(180_000);
   const mesh = await shared();
   const held = await holdTurns(mesh, turnsInFlight);
+  const generations = await holdGenerations(t, mesh);
   const { gone } = await stopping(t, mesh, 'agent-1');
   held.release();
+  generations.release();
 
   await assertEnded(t, gone);
+  await generations.assertHeard();
   await assertComplete(t, mesh, held);
 });
 

@@ -13,11 +13,14 @@ const event = (n: number): FollowResponse => ({
 });
 
 /** Follows these fields; `stop` is what a stopping server does. */
-function follow(fields: Record<string, SubscriptionField>, request: FollowRequest) {
+function follow(
+  fields: Record<string, SubscriptionField>,
+  given: Omit<FollowRequest, 'afterEventId'> & { afterEventId?: string },
+) {
   const [stop, gone] = [new AbortController(), new AbortController()];
   const call = { caller, draining: stop.signal, signal: gone.signal } as unknown as MeshCall;
   const requests = (async function* () {
-    yield request;
+    yield { afterEventId: '', ...given };
     await new Promise(() => undefined);
   })();
   const responses = subscriptionRpc(fields).follow(requests, call);
@@ -27,14 +30,16 @@ function follow(fields: Record<string, SubscriptionField>, request: FollowReques
 test('a field gets its arguments and caller, and ends when the server stops, also during a replay', async (t) => {
   const asked: unknown[] = [];
   const news: SubscriptionField = async function* (args, call) {
-    asked.push(args, call.caller);
+    asked.push(args, call.caller, call.afterEventId);
     for (let n = 0; ; n += 1) yield event(n);
   };
   const { responses, stop } = follow({ news }, { field: 'news', argumentsJson: '{"topic":"a"}' });
   t.deepEqual((await responses.next()).value, event(0));
-  t.deepEqual(asked, [{ topic: 'a' }, caller]);
+  t.deepEqual(asked, [{ topic: 'a' }, caller, undefined]);
   stop();
   t.true((await responses.next()).done);
+  await follow({ news }, { field: 'news', argumentsJson: '{}', afterEventId: '1-7' }).responses.next();
+  t.is(asked.at(-1), '1-7');
 });
 
 test('an unknown field is unavailable; arguments that are no JSON object are refused', async (t) => {

@@ -15,6 +15,11 @@ export interface FollowRequest {
   field: string;
   /** Its arguments as a JSON object, coerced to their types. `after` is the last event id that the reader has. */
   argumentsJson: string;
+  /**
+   * Of a field without an argument `after`, when its stream to the gateway was lost: the events after this one, for a reader that was
+   * admitted before. Empty: from now on.
+   */
+  afterEventId: string;
 }
 
 /** One event, finished for readers. */
@@ -32,7 +37,7 @@ export interface FollowResponse {
 }
 
 function createBaseFollowRequest(): FollowRequest {
-  return { field: "", argumentsJson: "" };
+  return { field: "", argumentsJson: "", afterEventId: "" };
 }
 
 export const FollowRequest: MessageFns<FollowRequest> = {
@@ -42,6 +47,9 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     }
     if (message.argumentsJson !== "") {
       writer.uint32(18).string(message.argumentsJson);
+    }
+    if (message.afterEventId !== "") {
+      writer.uint32(26).string(message.afterEventId);
     }
     return writer;
   },
@@ -75,6 +83,14 @@ export const FollowRequest: MessageFns<FollowRequest> = {
             message.argumentsJson = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.afterEventId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -95,6 +111,11 @@ export const FollowRequest: MessageFns<FollowRequest> = {
         : isSet(object.arguments_json)
         ? globalThis.String(object.arguments_json)
         : "",
+      afterEventId: isSet(object.afterEventId)
+        ? globalThis.String(object.afterEventId)
+        : isSet(object.after_event_id)
+        ? globalThis.String(object.after_event_id)
+        : "",
     };
   },
 
@@ -106,6 +127,9 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     if (message.argumentsJson !== "") {
       obj.argumentsJson = message.argumentsJson;
     }
+    if (message.afterEventId !== "") {
+      obj.afterEventId = message.afterEventId;
+    }
     return obj;
   },
 
@@ -116,6 +140,7 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     const message = createBaseFollowRequest();
     message.field = object.field ?? "";
     message.argumentsJson = object.argumentsJson ?? "";
+    message.afterEventId = object.afterEventId ?? "";
     return message;
   },
 };

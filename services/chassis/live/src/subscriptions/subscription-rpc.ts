@@ -13,6 +13,8 @@ export interface SubscriptionCall {
   follows: () => void;
   /** Aborts when the subscriber has left or the server stops. */
   signal: AbortSignal;
+  /** The last event that a reader has who was admitted before. Undefined for a new one, and where the field takes `after`. */
+  afterEventId?: EventId | undefined;
 }
 
 /** The events of one field of Subscription, with their payloads. @param args coerced to the types of the schema. */
@@ -32,7 +34,9 @@ export function subscriptionRpc(
       if (!field) throw unavailable(`Subscription.${request.field} is not served here`);
       const signal = AbortSignal.any([call.signal, call.draining, left]);
       const follows = () => acknowledgeFollow(call);
-      for await (const event of field(argumentsOf(request.argumentsJson), { caller: call.caller, follows, signal })) {
+      const afterEventId = request.afterEventId || undefined;
+      const subscription = { caller: call.caller, follows, signal, afterEventId };
+      for await (const event of field(argumentsOf(request.argumentsJson), subscription)) {
         if (signal.aborted) return; // also in the middle of a long replay
         yield event;
       }
