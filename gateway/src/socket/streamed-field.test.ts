@@ -3,7 +3,6 @@ import { forbidden, unavailable } from '@parley/kernel/errors';
 import type { FollowRequest, FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
-import { Metadata } from 'nice-grpc-common';
 import { streamedField } from './streamed-field.ts';
 import type { SubscriptionEvent } from './subscriptions.ts';
 
@@ -19,7 +18,7 @@ function service() {
   }[] = [];
   async function* follow(
     requests: AsyncIterable<Partial<FollowRequest>>,
-    { onHeader }: { onHeader?: (header: Metadata) => void } = {},
+    { onHeader }: { onHeader?: (header: never) => void } = {},
   ): AsyncGenerator<FollowResponse> {
     const iterator = requests[Symbol.asyncIterator]();
     const { value: request } = await iterator.next();
@@ -37,7 +36,7 @@ function service() {
       wake();
     };
     streams.push({ request, send, stop });
-    onHeader?.(Metadata());
+    onHeader?.({} as never);
     const awaitEnd = async () => {
       await iterator.next();
       left.abort();
