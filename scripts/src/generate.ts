@@ -13,7 +13,7 @@ import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
-services/*/src/schema.graphql; the tables of settings in the READMEs; what the chart knows of units;
+services/*/src/schema.graphql; the tables of settings; what the chart knows of units;
 its dashboards; and the services of Docker Compose.
 
   scripts/generate [--check]

@@ -34,13 +34,13 @@ const gatewayTable = `
 
 `;
 
-test('a table is written between its markers, and a README that has it already stays as it is', (t) => {
-  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/README.md': markers('gateway', gatewayTable) });
+test('a table is written between its markers, and a page that has it already stays as it is', (t) => {
+  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/SETTINGS.md': markers('gateway', gatewayTable) });
   const readmes = settingsTables(root, settings).toSorted((one, other) => one.path.localeCompare(other.path));
 
   t.deepEqual(
     readmes.map(({ path }) => path),
-    ['gateway/README.md', 'README.md'],
+    ['gateway/SETTINGS.md', 'README.md'],
   );
   t.is(readmes[0]?.text, markers('gateway', gatewayTable));
   t.regex(
@@ -50,8 +50,8 @@ test('a table is written between its markers, and a README that has it already s
 });
 
 test('a unit without a table, and a table without a unit, are errors', (t) => {
-  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/README.md': markers('cellar') });
-  t.throws(() => settingsTables(root, settings), { message: /gateway\/README.md has a table .*cellar/u });
-  writeFileSync(join(root, 'gateway/README.md'), '');
-  t.throws(() => settingsTables(root, settings), { message: 'No README has the table of settings of gateway' });
+  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/SETTINGS.md': markers('cellar') });
+  t.throws(() => settingsTables(root, settings), { message: /gateway\/SETTINGS.md has a table .*cellar/u });
+  writeFileSync(join(root, 'gateway/SETTINGS.md'), '');
+  t.throws(() => settingsTables(root, settings), { message: 'No SETTINGS.md has the table of settings of gateway' });
 });

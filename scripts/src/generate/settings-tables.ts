@@ -7,23 +7,25 @@ import { defaultText, typeText } from '../settings/listing.ts';
 const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings -->)/gsu;
 
 /**
- * The READMEs below `root` with current tables of settings between markers: `<!-- settings: UNIT -->` and `<!-- end of settings -->`.
+ * The pages below `root` with current tables of settings between markers: `<!-- settings: UNIT -->` and `<!-- end of settings -->`.
  * @throws Error if a unit has no table, or a table names no unit.
  */
 export function settingsTables(root: string, settings = allSettings()) {
   const missing = new Set(Object.keys(settings));
-  const readmes = globSync(['README.md', '{gateway,scripts,services/*}/README.md'], { cwd: root }).map((path) => {
-    const present = readFileSync(join(root, path), 'utf8');
-    const text = present.replaceAll(marked, (_, unit: string) => {
-      const listed = settings[unit];
-      if (!listed) throw new Error(`${path} has a table of the settings of ${unit}, which is no unit`);
-      missing.delete(unit);
-      return `\n${table(listed)}\n`;
-    });
-    return { path, text };
-  });
-  if (missing.size > 0) throw new Error(`No README has the table of settings of ${[...missing].join(', ')}`);
-  return readmes;
+  const pages = globSync(['README.md', 'scripts/README.md', '{gateway,services/*}/SETTINGS.md'], { cwd: root }).map(
+    (path) => {
+      const present = readFileSync(join(root, path), 'utf8');
+      const text = present.replaceAll(marked, (_, unit: string) => {
+        const listed = settings[unit];
+        if (!listed) throw new Error(`${path} has a table of the settings of ${unit}, which is no unit`);
+        missing.delete(unit);
+        return `\n${table(listed)}\n`;
+      });
+      return { path, text };
+    },
+  );
+  if (missing.size > 0) throw new Error(`No SETTINGS.md has the table of settings of ${[...missing].join(', ')}`);
+  return pages;
 }
 
 function table(settings: ListedSetting[]): string {

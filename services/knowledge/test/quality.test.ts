@@ -6,13 +6,13 @@ import { passages, questions } from './question-set.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const design = readFileSync(new URL('../DESIGN.md', import.meta.url), 'utf8');
 const stated =
   /On (?<passages>\d+) passages and (?<questions>\d+) questions .*?: recall@5 (?<cosine5>[\d.]+), recall@1 (?<cosine1>[\d.]+); with `HYBRID` (?<hybrid5>[\d.]+) and (?<hybrid1>\d\.\d+)/su.exec(
-    readme,
+    design,
   )?.groups;
 
-test('the offline embedding finds the passages of questions in other words as often as the README states', async (t) => {
+test('the offline embedding finds the passages of questions in other words as often as DESIGN.md states', async (t) => {
   const ranks = await ranker(t);
   const [cosine, hybrid] = [await ranks('COSINE'), await ranks('HYBRID')];
   t.deepEqual(
