@@ -17,7 +17,8 @@ export async function claimIdempotencyKey(
   const problem = idempotencyKeyProblem(key);
   if (problem) throw invalid({ path: 'Idempotency-Key', message: problem });
   const scope = scopeOf(caller, key, inAnyTenant);
-  const alsoUsedIn = caller.kind === 'user' ? scopeOf(caller, key, !inAnyTenant) : scope;
+  const other = scopeOf(caller, key, !inAnyTenant);
+  const alsoUsedIn = caller.kind === 'user' && other.tenantId !== scope.tenantId ? other : undefined;
   // Not the hash itself: what it is of may hold a password or a code, which a hash lets guess.
   const requestHmac = await keys.hmac('idempotent-request', Buffer.from(requestSha256).toString('hex'));
   const claim = { ...scope, requestHmac, claimId, leaseMs: settings.idempotencyLeaseMs };
@@ -29,12 +30,12 @@ export async function claimIdempotencyKey(
 async function claimOrFind(
   db: SharedDb,
   claim: NewClaim,
-  alsoUsedIn: KeyScope,
+  alsoUsedIn: KeyScope | undefined,
 ): Promise<{ useId: string; resultSealed: Buffer | null }> {
   const store = idempotencyStore(db);
+  if (alsoUsedIn) await store.lockKey(claim);
   const useId = await store.claim(claim);
-  if (useId !== undefined && alsoUsedIn.tenantId !== claim.tenantId && (await store.isUsed(alsoUsedIn)))
-    throw keyReused();
+  if (useId !== undefined && alsoUsedIn && (await store.isUsed(alsoUsedIn))) throw keyReused();
   if (useId !== undefined) return { useId, resultSealed: null };
   const used = await store.find(claim);
   if (used && !used.requestHmac.equals(claim.requestHmac)) throw keyReused();

@@ -39,6 +39,15 @@ export function idempotencyStore({ knex }: SharedDb) {
   const rows = rowsBy(knex);
 
   return {
+    /** Until the commit, no other claim of the key by this caller is made, in whatever tenant. */
+    async lockKey({ caller, keySha256 }: Pick<KeyScope, 'caller' | 'keySha256'>): Promise<void> {
+      const key = keySha256.readInt32BE(0);
+      await rows(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.idempotency_keys ' || :caller), :key)`, {
+        caller,
+        key,
+      });
+    },
+
     /** @returns the use of the key; undefined where it has a result, belongs to another request, or another claim has a lease. */
     async claim(claim: NewClaim): Promise<string | undefined> {
       const [claimed] = await rows<{ useId: string }>(
@@ -66,7 +75,7 @@ export function idempotencyStore({ knex }: SharedDb) {
         .first({ useId: 'id', requestHmac: 'requestHmac', resultSealed: 'resultSealed' });
     },
 
-    /** Whether the key, in its 24 hours, has a result or a claim with a lease. */
+    /** Whether the key was claimed in the last 24 hours. */
     async isUsed({ tenantId, caller, keySha256 }: KeyScope): Promise<boolean> {
       const isLive = knex.raw(`NOT (${hasExpired('idempotency_keys')})`);
       return (

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
+import { onDatabaseServer } from '@parley/testing/every-database';
 import test, { type ExecutionContext } from 'ava';
 import type { IdentitySettings } from '../src/config.ts';
 import { type App, identityApp, signUp } from './support/identity-app.ts';
@@ -178,7 +179,7 @@ test('each tenant, sign-in, API key and session has keys of its own', async (t) 
     ada,
     user('00000000-0000-4000-8000-00000000000b'),
     { ...ada, tenantId: 2 },
-    { ...ada, tenantId: null },
+    { ...user('00000000-0000-4000-8000-00000000000c'), tenantId: null },
     byApiKey(1),
     byApiKey(2),
     byApiKey(1, 2),
@@ -317,4 +318,19 @@ test('a key of a sign-in in all of its tenants is the same key in one of them', 
   t.is((await claim({ key: 'second', request: 'in one' })).result, 'made');
   advance(24 * hour);
   await t.notThrowsAsync(claim({ key: 'first', request: 'in one' }));
+  // Without a tenant, a sign-in uses a key in all that it will have.
+  await end(await claim({ key: 'third', caller: { ...ada, tenantId: null }, request: 'in none' }), 'made');
+  t.like(await t.throwsAsync(claim({ key: 'third', request: 'in one' })), reused);
+});
+
+onDatabaseServer(({ test: serverTest }) => {
+  serverTest('of claims at once in one tenant and in all of them, one is admitted', async (t) => {
+    const { claim } = await keysApp(t);
+    for (let n = 0; n < 20; n += 1) {
+      const key = `at once ${n}`;
+      const both = [claim({ key, inAnyTenant: true, request: 'one' }), claim({ key, request: 'another' })];
+      const outcomes = await Promise.allSettled(both);
+      t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, key);
+    }
+  });
 });
