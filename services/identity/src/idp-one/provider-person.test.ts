@@ -35,9 +35,16 @@ test('only an emailVerified of true is a verified email', (t) => {
 test("an email whose normal form may be somebody else's is not verified", (t) => {
   for (const email of ['\u212aelly@example.test', '\ufeffkelly@example.test', 'kelly@example.test\u00a0'])
     t.like(readProviderPerson({ ...whole, email }), { email: 'kelly@example.test', emailVerified: false });
-  for (const email of ['\u212bke@example.test', '\u0130rem@example.test'])
+  for (const email of ['\u212bke@example.test', '\u0130rem@example.test', 'νίκοΣ@example.test'])
     t.false(readProviderPerson({ ...whole, email }).emailVerified, email);
-  for (const email of [' Kelly@Example.test ', 'jörg@example.test', 'JÖRG@example.test', '山田@例え.test'])
+  for (const email of [
+    ' Kelly@Example.test ',
+    'jörg@example.test',
+    'JÖRG@example.test',
+    'νίκος@example.test',
+    'ΣΑΝ@example.test',
+    '山田@例え.test',
+  ])
     t.true(readProviderPerson({ ...whole, email }).emailVerified, email);
 });
 

@@ -45,7 +45,10 @@ export function readProviderPerson(body: unknown): ProviderPerson {
 /** Whether normalising changes more than spaces around it and the case of letters: KELVIN SIGN becomes the letter k, and so somebody else's. */
 function isAnothersInNormalForm(email: string): boolean {
   const trimmed = email.replace(/^ +| +$/g, '');
-  return /\s/.test(trimmed) || [...trimmed].some((letter) => !isOfOneCasePair(letter));
+  const letters = [...trimmed];
+  // At the end of a word the Greek sigma has a lower case of its own.
+  const isByLetter = trimmed.toLowerCase() === letters.map((letter) => letter.toLowerCase()).join('');
+  return /\s/.test(trimmed) || !isByLetter || !letters.every(isOfOneCasePair);
 }
 
 function isOfOneCasePair(letter: string): boolean {
