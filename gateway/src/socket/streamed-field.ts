@@ -3,6 +3,7 @@ import { isAbortError } from '@parley/kernel/abort';
 import type { Caller } from '@parley/kernel/caller';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { EventId } from '@parley/live/event-log/event-id';
+import { resumableHeader } from '@parley/live/subscriptions/subscription-rpc';
 import type {
   FollowRequest,
   FollowResponse,
@@ -15,8 +16,16 @@ import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
 
+/** Of a stream, as gRPC calls it. */
+interface Header {
+  has(key: string): boolean;
+}
+
 /** Pauses before a stream that was lost is followed again, until an event comes. After the last one, some 20 s, it is given up. */
 const resumeAfterMs = [100, 200, 500, 1_000, ...Array.from({ length: 9 }, () => 2_000)];
+
+/** A stream that was there for so long has not failed at once. */
+const longLivedMs = 10_000;
 
 /** Event ids have the time of the engine's clock, which that of this gateway may be ahead of by so much. */
 const clockSkewMs = 1_000;
@@ -34,10 +43,13 @@ export function streamedField(
 
   async function* events(request: FollowRequest, caller: Caller, signal: AbortSignal) {
     let after: EventId | undefined;
-    const following = () => {
+    let isResumable = false;
+    const following = (header: Header) => {
+      isResumable = !takesAfter && header.has(resumableHeader);
       after ??= `${Date.now() - clockSkewMs}-0`;
     };
     for (let lost = 0; ; lost += 1) {
+      const begunAt = performance.now();
       try {
         const afterEventId = after ?? '';
         for await (const event of stream({ ...request, afterEventId }, caller, { signal, following })) {
@@ -47,10 +59,11 @@ export function streamedField(
           if (event.isLast) return;
         }
       } catch (error) {
-        if (takesAfter || after === undefined || !isLost(error)) throw error;
+        if (!isResumable || !isLost(error)) throw error;
       }
+      if (performance.now() - begunAt > longLivedMs) lost = 0;
       const pauseMs = resumeAfterMs[lost];
-      if (takesAfter || after === undefined || signal.aborted || pauseMs === undefined) return;
+      if (!isResumable || signal.aborted || pauseMs === undefined) return;
       await delay(pauseMs, undefined, { signal });
     }
   }
@@ -58,19 +71,23 @@ export function streamedField(
   async function* stream(
     request: FollowRequest,
     caller: Caller,
-    { signal, following }: { signal: AbortSignal; following: () => void },
+    { signal: leaving, following }: { signal: AbortSignal; following: (header: Header) => void },
   ) {
+    const cut = new AbortController();
+    const signal = AbortSignal.any([leaving, cut.signal]);
     const end = await starts.begin(caller, signal);
-    const begun = () => {
-      following();
+    const begun = (header: Header) => {
+      following(header);
       end();
+      // Of an older version, which would go on from now.
+      if (request.afterEventId !== '' && !header.has(resumableHeader)) cut.abort();
     };
     if (signal.aborted) return end(); // aborted as its turn came
     const options = {
       caller,
       expectedErrors: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
       onHeader: begun,
-    } satisfies MeshCallOptions & { onHeader: () => void };
+    } satisfies MeshCallOptions & { onHeader: (header: Header) => void };
     const open = (requests: AsyncIterable<FollowRequest>, cut: { signal: AbortSignal }) =>
       watchFirst(owner().follow(requests, { ...options, ...cut }), end);
     try {

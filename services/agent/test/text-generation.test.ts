@@ -87,8 +87,11 @@ test('a listener whose stream was lost goes on at another replica after its last
   await end();
   t.deepEqual(events, lost.events.slice(1));
   t.true(events.length > 0);
-  // Of another tenant nothing is found.
-  t.deepEqual((await two.listen(keyOf(2), requestId, lost.ids[0])).events, []);
+
+  const foreign = await two.listen(keyOf(2), requestId, lost.ids[0]);
+  const own = await two.listen(keyOf(1), requestId, lost.ids[0]);
+  await own.end();
+  t.deepEqual(foreign.events, [], 'whose tail began before');
 });
 
 test('errors: at the spend cap startTextGeneration starts nothing', async (t) => {
