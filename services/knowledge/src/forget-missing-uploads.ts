@@ -4,12 +4,13 @@ import { etagOf } from './settle-upload.ts';
 import { mayArriveMs } from './upload-rules.ts';
 import { type Upload, uploadStore } from './upload-store.ts';
 
-/** How many objects are asked for at once. */
+/** Objects that are asked for at most, and at once. */
+const most = 20;
 const atOnce = 10;
 
 /** Forgets uploads that no file came for in time; a file that comes later still is removed. @returns whether there were any */
 export async function forgetMissingUploads({ database, objects }: Ports, tenantId: number): Promise<boolean> {
-  const open = await database.transact(tenantId, (db) => uploadStore(db).unconfirmed(mayArriveMs));
+  const open = await database.transact(tenantId, (db) => uploadStore(db).someUnconfirmed(mayArriveMs, most));
   const files = tenantObjects(objects, tenantId);
   const missing: number[] = [];
   const check = async ({ id, objectKey }: Pick<Upload, 'id' | 'objectKey'>) => {
@@ -17,5 +18,6 @@ export async function forgetMissingUploads({ database, objects }: Ports, tenantI
   };
   while (open.length > 0) await Promise.all(open.splice(0, atOnce).map(check));
   if (missing.length === 0) return false;
-  return (await database.transact(tenantId, (db) => uploadStore(db).forget(missing))) > 0;
+  await database.transact(tenantId, (db) => uploadStore(db).forget(missing));
+  return true; // also where another request has just forgotten them
 }

@@ -38,15 +38,20 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** Unconfirmed ones that were requested that long ago. */
-    async unconfirmed(olderThanMs: number): Promise<Pick<Upload, 'id' | 'objectKey'>[]> {
+    /** Some of the unconfirmed ones that were requested that long ago, others each time. */
+    async someUnconfirmed(olderThanMs: number, most: number): Promise<Pick<Upload, 'id' | 'objectKey'>[]> {
       const isOlder = knex.raw(`created_at <= parley_now() - cast(? AS integer) * interval '1 ms'`, [olderThanMs]);
-      return mine().where({ documentId: null }).where(isOlder).select('id', 'objectKey');
+      return mine()
+        .where({ documentId: null })
+        .where(isOlder)
+        .orderByRaw('random()')
+        .limit(most)
+        .select('id', 'objectKey');
     },
 
-    /** @returns how many of them were not confirmed meanwhile, and no longer can be */
-    async forget(ids: number[]): Promise<number> {
-      return mine().whereIn('id', ids).where({ documentId: null }).delete();
+    /** Those that were not confirmed meanwhile. They no longer can be. */
+    async forget(ids: number[]): Promise<void> {
+      await mine().whereIn('id', ids).where({ documentId: null }).delete();
     },
 
     /** Undefined where it was never offered for the base, or is gone. */

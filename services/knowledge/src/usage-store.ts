@@ -75,5 +75,7 @@ function refused(quota: string, limit: string, use: string) {
 }
 
 function inMb(bytes: number): string {
-  return bytes < bytesPerMb / 1_000 ? `${bytes} bytes` : `${Math.round((bytes / bytesPerMb) * 1_000) / 1_000} MB`;
+  return bytes < bytesPerMb / 1_000
+    ? `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+    : `${Math.round((bytes / bytesPerMb) * 1_000) / 1_000} MB`;
 }

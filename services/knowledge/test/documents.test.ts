@@ -117,7 +117,7 @@ test("the plan's storage is refused before anything is embedded, naming quota, l
   const one = await t.throwsAsync(app.document(base, 'x'));
   t.is(
     one?.message,
-    "The plan's quota of storage does not have room: limit 1.5 MB, used 1.5 MB, and this takes 1 bytes more",
+    "The plan's quota of storage does not have room: limit 1.5 MB, used 1.5 MB, and this takes 1 byte more",
   );
 });
 
