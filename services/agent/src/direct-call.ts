@@ -38,7 +38,7 @@ export function directCall({ models }: Ports, input: GenerateTextInput): DirectC
   // An image that no model would get is not kept.
   const isSeen = images && chain.candidates.some(({ model }) => model.vision);
   const request = { system: '', messages: [{ role: 'user' as const, text: prompt }], ...(isSeen && { images }) };
-  return { chain, request, namesModel: choice.model != null };
+  return { chain, request, namesModel: modelId !== undefined && chain.first.modelId === modelId };
 }
 
 export function imageBytes({ images = [] }: ModelRequest): number {

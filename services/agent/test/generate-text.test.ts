@@ -150,6 +150,9 @@ test('a model that the provider does not have is the error of whoever named it',
   const own = await refusal(unit, { provider: 'CLOUD_HOSTED_MODELS', modelId: 'gpt-4o-mini' });
   t.like(own?.extensions, { code: 'BAD_REQUEST', reason: 'MODEL_UNKNOWN' });
   cloud.answerWith({ status: 404 });
+  const itsModel = { provider: 'CLOUD_HOSTED_MODELS' };
+  t.like((await refusal(unit, itsModel))?.extensions, { code: 'UNAVAILABLE', reason: 'MODEL_UNAVAILABLE' });
+  cloud.answerWith({ status: 404 });
   t.like((await refusal(unit, {}))?.extensions, { code: 'UNAVAILABLE', reason: 'MODEL_UNAVAILABLE' });
 });
 

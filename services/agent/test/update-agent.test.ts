@@ -27,6 +27,18 @@ test('an update changes the given fields and keeps the others', async (t) => {
   t.deepEqual(await app.findAgent(owner, id), after);
 });
 
+test('a URL for evaluations that the outbound guard would refuse changes nothing', async (t) => {
+  const { app } = await agentApp(t);
+  const { id } = await app.createAgent(owner, everyFieldInput());
+  const before = await app.findAgent(owner, id);
+  const error = await t.throwsAsync(
+    app.updateAgent(owner, id, { name: 'X', externalSyncUrl: 'http://169.254.169.254/' }),
+  );
+  t.like(error, { kind: 'invalid', fields: [{ path: 'input.externalSyncUrl' }] });
+  t.deepEqual(await app.findAgent(owner, id), before);
+  t.deepEqual(await app.listAuditLogs(owner, id), []);
+});
+
 const nullable = [
   'subject',
   'openingGreeting',
