@@ -44,7 +44,7 @@ test('the summary says why no model judged', async (t) => {
   const summaryOf = (reason: Parameters<typeof judgeOffline>[2]) => judgeOffline(stats, labels, reason).summary;
   t.regex(summaryOf('noModel'), /No language model is configured\./);
   t.regex(summaryOf('noAnswer'), /The language model did not answer\./);
-  t.regex(summaryOf('spendCap'), /The monthly spend cap was reached, so no language model was asked\./);
+  t.regex(summaryOf('spendCap'), /The monthly spend cap was reached, so a language model could not be asked\./);
   t.regex(summaryOf('tooLong'), /did not take the conversation, however much it was shortened\./);
   t.regex(summaryOf('invalidAnswer'), /did not have the form that was asked for\./);
   t.regex(summaryOf('noUserMessage'), /said nothing that a model could be asked about\./);

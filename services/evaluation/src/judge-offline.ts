@@ -7,7 +7,7 @@ const reasons = {
   noUserMessage: 'The person said nothing that a model could be asked about.',
   noModel: 'No language model is configured.',
   noAnswer: 'The language model did not answer.',
-  spendCap: 'The monthly spend cap was reached, so no language model was asked.',
+  spendCap: 'The monthly spend cap was reached, so a language model could not be asked.',
   tooLong: 'The language model did not take the conversation, however much it was shortened.',
   invalidAnswer: 'The answers of the language model did not have the form that was asked for.',
 };

@@ -86,7 +86,10 @@ test('at the spend cap the offline judge says so', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.splice(0, 1, failing('invalid', 'Monthly LLM spend cap reached', { reason: 'SPEND_CAP_REACHED' }));
   await mesh.deliver(sessionEnded());
-  t.regex((await mesh.evaluationOf()).summary, /The monthly spend cap was reached, so no language model was asked\./);
+  t.regex(
+    (await mesh.evaluationOf()).summary,
+    /The monthly spend cap was reached, so a language model could not be asked\./,
+  );
 });
 
 test('without a model, or if it fails, the offline judge judges at once', async (t) => {
