@@ -28,14 +28,14 @@ export function composeServices(root: string, units: readonly ListedUnit[]) {
   const { defaults, units: own }: Values = parse(readFileSync(join(root, 'charts/parley/values.yaml'), 'utf8'));
   const services = units.map((unit) => {
     const { limits = defaults.resources.limits } = own[unit.name]?.resources ?? {};
-    return serviceOf(chartUnit(unit, units), limits?.memory ?? '');
+    return serviceOf(chartUnit(unit, units), limits?.memory);
   });
   const file = readFileSync(join(root, path), 'utf8');
   if (!place.test(file)) throw new Error(`${path} has no place for the services of units`);
   return [{ path, text: file.replace(place, () => services.join('\n')) }];
 }
 
-function serviceOf({ name, serves, uses, engines, readsPublicUrl }: ChartUnit, memory: string): string {
+function serviceOf({ name, serves, uses, engines, readsPublicUrl }: ChartUnit, memory: string | undefined): string {
   const shared = given.filter((engine) => engines.includes(engine)).map((engine) => `*${engine}`);
   const portSettings = [...serves, 'ops' as const].map((endpoint): [string, number] => [
     [name.toUpperCase(), ...(endpoint === 'public' ? [] : [endpoint.toUpperCase()]), 'PORT'].join('_'),
@@ -56,7 +56,7 @@ function serviceOf({ name, serves, uses, engines, readsPublicUrl }: ChartUnit, m
     '  <<: *unit',
     `  image: parley/${name}:dev`,
     `  build: { context: ../.., dockerfile: deploy/docker/Dockerfile, args: { UNIT: ${name} } }`,
-    `  mem_limit: ${memory.replace(/i$/u, '').toLowerCase()}`,
+    ...(memory === undefined ? [] : [`  mem_limit: ${memory.replace(/i$/u, '').toLowerCase()}`]),
     ...(serves.includes('public') ? [`  ports: ["127.0.0.1:\${GATEWAY_PORT:-4000}:${ports.public}"]`] : []),
     '  environment:',
     ...environment.map(([setting, value]) => `    ${setting}: ${value}`),
