@@ -45,7 +45,7 @@ export type ValuesOf<S> = {
 };
 
 /**
- * Declares a setting. Reading, the error at start, `scripts/settings` and the README's table come from this declaration.
+ * Declares a setting. Reading, the error at start, `scripts/settings` and the table in SETTINGS.md come from this declaration.
  * @param type validates and converts the text of the variable, and has the default; without a default it is required unless optional.
  * @param meaning a sentence or two, in Markdown; units included where the name does not have them.
  */
