@@ -53,5 +53,7 @@ test('a unit without a table, and a table without a unit, are errors', (t) => {
   const root = checkout(t, { 'README.md': markers('shared'), 'gateway/SETTINGS.md': markers('cellar') });
   t.throws(() => settingsTables(root, settings), { message: /gateway\/SETTINGS.md has a table .*cellar/u });
   writeFileSync(join(root, 'gateway/SETTINGS.md'), '');
-  t.throws(() => settingsTables(root, settings), { message: 'No SETTINGS.md has the table of settings of gateway' });
+  t.throws(() => settingsTables(root, settings), {
+    message: 'No SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of gateway',
+  });
 });

@@ -17,14 +17,20 @@ export function settingsTables(root: string, settings = allSettings()) {
       const present = readFileSync(join(root, path), 'utf8');
       const text = present.replaceAll(marked, (_, unit: string) => {
         const listed = settings[unit];
-        if (!listed) throw new Error(`${path} has a table of the settings of ${unit}, which is no unit`);
+        if (!listed)
+          throw new Error(
+            `${path} has a table of the settings of ${unit}, which is no unit: deploy/units/src/units.ts lists those`,
+          );
         missing.delete(unit);
         return `\n${table(listed)}\n`;
       });
       return { path, text };
     },
   );
-  if (missing.size > 0) throw new Error(`No SETTINGS.md has the table of settings of ${[...missing].join(', ')}`);
+  if (missing.size > 0)
+    throw new Error(
+      `No SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of ${[...missing].join(', ')}`,
+    );
   return pages;
 }
 

@@ -92,8 +92,13 @@ function undeclared(root: string, workspaces: Workspace[], modules: IModule[]): 
     });
     return [...new Set(imported)]
       .filter((name) => name !== undefined && !declared.has(name))
-      .map((name) => `undeclared-dependency: ${source} → ${name} (name it in ${folder}/package.json)`);
+      .map((name) => `undeclared-dependency: ${source} → ${name} (${placeFor(source, folder)})`);
   });
+}
+
+function placeFor(source: string, folder: string): string {
+  const ofUnit = `name it in ${folder}/package.json`;
+  return developersCode.test(source) ? `${ofUnit}, or what only tests use in the root's devDependencies` : ofUnit;
 }
 
 // Packages can be understood one after the other only where none depends on itself by way of others.

@@ -1,11 +1,19 @@
 import { rowsBy } from '@parley/postgres/database/rows';
-import type { Database } from '@parley/postgres/database/types';
+import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { storedChunks } from './stored-chunks.ts';
 
 const none = { rawText: '', pageStarts: null };
+
+/** The schema after so many migrations, with the tables that these mention. */
+function schemaAfter(count: number): SchemaDeclaration {
+  const migrations = knowledgeSchema.migrations.slice(0, count);
+  const isMade = ([name]: [string, unknown]) => migrations.some(({ up }) => String(up).includes(name));
+  const tables = Object.fromEntries(Object.entries(knowledgeSchema.tables).filter(isMade));
+  return { ...knowledgeSchema, migrations, tables };
+}
 
 function textsOf(database: Database) {
   return database.transact(1, ({ knex }) => knex('knowledge_documents').orderBy('id').select('rawText', 'pageStarts'));
@@ -14,11 +22,10 @@ function textsOf(database: Database) {
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
   /** A database without this migration and what follows it, and the same one once it has run. */
   async function schemas(t: ExecutionContext, migration: string) {
-    const { migrations } = knowledgeSchema;
-    const at = migrations.findIndex(({ name }) => name === migration);
-    const earlier = await testSchema(t, { ...knowledgeSchema, migrations: migrations.slice(0, at) });
+    const at = knowledgeSchema.migrations.findIndex(({ name }) => name === migration);
+    const earlier = await testSchema(t, schemaAfter(at));
     const migrated = async () => {
-      const database = await replicaOf(t, earlier, { ...knowledgeSchema, migrations: migrations.slice(0, at + 1) });
+      const database = await replicaOf(t, earlier, schemaAfter(at + 1));
       await database.migrate();
       return database;
     };
@@ -27,8 +34,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
   test('chunks that are stored before there are partitions keep their ids and texts', async (t) => {
     const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '005-chunks-by-tenant');
-    const before = { ...knowledgeSchema, migrations: knowledgeSchema.migrations.slice(0, at) };
-    const earlier = await testSchema(t, before);
+    const earlier = await testSchema(t, schemaAfter(at));
     const tenants = [1, 2, 3];
     for (const tenantId of tenants) {
       const stored = storedChunks(earlier, tenantId);
@@ -96,7 +102,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
   test('chunks that are stored when words between signs are not found yet are not written again, new ones have them', async (t) => {
     const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '007-words-between-signs');
-    const earlier = await testSchema(t, { ...knowledgeSchema, migrations: knowledgeSchema.migrations.slice(0, at) });
+    const earlier = await testSchema(t, schemaAfter(at));
     const stored = storedChunks(earlier, 1);
     const base = await stored.base();
     await stored.document(base, ['before <tag>']);

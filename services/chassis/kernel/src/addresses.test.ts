@@ -9,7 +9,7 @@ test('an address that is not known says why', (t) => {
   t.is(of('far', 'graph'), 'http://far');
   t.throws(() => of('near', 'rpc'), {
     instanceOf: NotListeningYetError,
-    message: 'near has not started yet, or serves no rpc',
+    message: 'near has not started yet, or serves no rpc; units start in the order of their list',
   });
   t.throws(() => of('far', 'rpc'), { message: 'FAR_RPC_URL: is missing' });
 });

@@ -27,7 +27,10 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
       const name = addressName(unit, endpoint);
       const address = announced[unit]?.[endpoint] ?? env[name];
       if (address) return address;
-      if (units.includes(unit)) throw new NotListeningYetError(`${unit} has not started yet, or serves no ${endpoint}`);
+      if (units.includes(unit))
+        throw new NotListeningYetError(
+          `${unit} has not started yet, or serves no ${endpoint}; units start in the order of their list`,
+        );
       throw new Error(`${name}: is missing`);
     },
     /** Announces the address of a unit to the others in this process and to the start-up banner. */

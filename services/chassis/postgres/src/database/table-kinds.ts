@@ -28,7 +28,8 @@ export async function applyTableKinds(
 ): Promise<void> {
   const states = await tablesIn(transaction, schemaName);
   const undeclared = states.map(({ name }) => name).filter((name) => !Object.hasOwn(kinds, name));
-  if (undeclared.length > 0) throw new Error(`no kind is declared for ${named(schemaName, undeclared)}`);
+  if (undeclared.length > 0)
+    throw new Error(`no kind is declared for ${named(schemaName, undeclared)}: name it in \`tables\` of the schema`);
   const missing = Object.keys(kinds).filter((name) => !states.some((state) => state.name === name));
   if (missing.length > 0) throw new Error(`declared, but not created by any migration: ${named(schemaName, missing)}`);
 
