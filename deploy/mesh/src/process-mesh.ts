@@ -25,7 +25,7 @@ export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' |
 /** Together with the stop of the servers, a stop takes less than 25 s. */
 const stopTimeoutMs = 20_000;
 /** Written by a replica whose port was taken by another program between the choice of the port and its start. */
-const portTaken = /: Port \d+ on \S+ is taken by another program\.$/mu;
+const portTaken = /(?:^|: )Port \d+ on \S+ is taken by another program\.$/mu;
 
 /**
  * Starts all units and, once they are ready, opens the port of the gateways' proxy. If another program takes a port
