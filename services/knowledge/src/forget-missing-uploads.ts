@@ -8,8 +8,8 @@ import { type Upload, uploadStore } from './upload-store.ts';
 const most = 20;
 const atOnce = 10;
 
-/** Forgets uploads that no file came for in time; a file that comes later still is removed. @returns whether there were any */
-export async function forgetMissingUploads({ database, objects }: Ports, tenantId: number): Promise<boolean> {
+/** Forgets uploads that no file came for in time; a file that comes later still is removed. */
+export async function forgetMissingUploads({ database, objects }: Ports, tenantId: number): Promise<void> {
   const open = await database.transact(tenantId, (db) => uploadStore(db).someUnconfirmed(mayArriveMs, most));
   const files = tenantObjects(objects, tenantId);
   const missing: number[] = [];
@@ -17,7 +17,5 @@ export async function forgetMissingUploads({ database, objects }: Ports, tenantI
     if ((await etagOf(files, objectKey)) === undefined) missing.push(id);
   };
   while (open.length > 0) await Promise.all(open.splice(0, atOnce).map(check));
-  if (missing.length === 0) return false;
-  await database.transact(tenantId, (db) => uploadStore(db).forget(missing));
-  return true; // also where another request has just forgotten them
+  if (missing.length > 0) await database.transact(tenantId, (db) => uploadStore(db).forget(missing));
 }

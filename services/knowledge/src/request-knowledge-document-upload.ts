@@ -46,8 +46,9 @@ export async function requestKnowledgeDocumentUpload(
   try {
     await open();
   } catch (error) {
-    if (!isDomainError(error, 'tooManyRequests') || !(await forgetMissingUploads(ports, caller.tenantId))) throw error;
-    await open();
+    if (!isDomainError(error, 'tooManyRequests')) throw error;
+    await forgetMissingUploads(ports, caller.tenantId);
+    await open(); // also where another request has just made room
   }
   return { uploadUrl: url, objectStorageKey: objectKey };
 }

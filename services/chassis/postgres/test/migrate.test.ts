@@ -104,7 +104,7 @@ onOneDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     const more = withMore(notesSchema, sql('002-strays', 'CREATE TABLE strays (id integer)'));
 
     await t.throwsAsync((await replicaOf(t, database, more)).migrate(), {
-      message: `no kind is declared for ${database.schemaName}.strays`,
+      message: `no kind is declared for ${database.schemaName}.strays: name it in \`tables\` of the schema`,
     });
   });
 
