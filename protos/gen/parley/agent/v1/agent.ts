@@ -28,38 +28,6 @@ export namespace Role {
   export type UNRECOGNIZED = typeof Role.UNRECOGNIZED;
 }
 
-export function roleFromJSON(object: any): Role {
-  switch (object) {
-    case 0:
-    case "ROLE_UNSPECIFIED":
-      return Role.ROLE_UNSPECIFIED;
-    case 1:
-    case "ROLE_USER":
-      return Role.ROLE_USER;
-    case 2:
-    case "ROLE_MODEL":
-      return Role.ROLE_MODEL;
-    case -1:
-    case "UNRECOGNIZED":
-    default:
-      return Role.UNRECOGNIZED;
-  }
-}
-
-export function roleToJSON(object: Role): string {
-  switch (object) {
-    case Role.ROLE_UNSPECIFIED:
-      return "ROLE_UNSPECIFIED";
-    case Role.ROLE_USER:
-      return "ROLE_USER";
-    case Role.ROLE_MODEL:
-      return "ROLE_MODEL";
-    case Role.UNRECOGNIZED:
-    default:
-      return "UNRECOGNIZED";
-  }
-}
-
 /** Names an agent. */
 export interface GetAgentRequest {
   /** The agent. */
@@ -329,24 +297,6 @@ export const GetAgentRequest: MessageFns<GetAgentRequest> = {
     }
   },
 
-  fromJSON(object: any): GetAgentRequest {
-    return {
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: GetAgentRequest): unknown {
-    const obj: any = {};
-    if (message.agentId !== 0) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<GetAgentRequest>): GetAgentRequest {
     return GetAgentRequest.fromPartial(base ?? {});
   },
@@ -400,18 +350,6 @@ export const GetAgentResponse: MessageFns<GetAgentResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetAgentResponse {
-    return { agent: isSet(object.agent) ? Agent.fromJSON(object.agent) : undefined };
-  },
-
-  toJSON(message: GetAgentResponse): unknown {
-    const obj: any = {};
-    if (message.agent !== undefined) {
-      obj.agent = Agent.toJSON(message.agent);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<GetAgentResponse>): GetAgentResponse {
@@ -603,88 +541,6 @@ export const Agent: MessageFns<Agent> = {
     }
   },
 
-  fromJSON(object: any): Agent {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-      personaPrompt: isSet(object.personaPrompt)
-        ? globalThis.String(object.personaPrompt)
-        : isSet(object.persona_prompt)
-        ? globalThis.String(object.persona_prompt)
-        : "",
-      position: isSet(object.position) ? globalThis.String(object.position) : "",
-      subject: isSet(object.subject) ? globalThis.String(object.subject) : "",
-      openingGreeting: isSet(object.openingGreeting)
-        ? globalThis.String(object.openingGreeting)
-        : isSet(object.opening_greeting)
-        ? globalThis.String(object.opening_greeting)
-        : "",
-      useCase: isSet(object.useCase)
-        ? globalThis.String(object.useCase)
-        : isSet(object.use_case)
-        ? globalThis.String(object.use_case)
-        : "",
-      active: isSet(object.active) ? globalThis.Boolean(object.active) : false,
-      deleted: isSet(object.deleted) ? globalThis.Boolean(object.deleted) : false,
-      workflowId: isSet(object.workflowId)
-        ? globalThis.Number(object.workflowId)
-        : isSet(object.workflow_id)
-        ? globalThis.Number(object.workflow_id)
-        : undefined,
-      evaluationPromptTemplate: isSet(object.evaluationPromptTemplate)
-        ? globalThis.String(object.evaluationPromptTemplate)
-        : isSet(object.evaluation_prompt_template)
-        ? globalThis.String(object.evaluation_prompt_template)
-        : "",
-      evaluationRecommendationLabels: isSet(object.evaluationRecommendationLabels)
-        ? Labels.fromJSON(object.evaluationRecommendationLabels)
-        : isSet(object.evaluation_recommendation_labels)
-        ? Labels.fromJSON(object.evaluation_recommendation_labels)
-        : undefined,
-    };
-  },
-
-  toJSON(message: Agent): unknown {
-    const obj: any = {};
-    if (message.id !== 0) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    if (message.personaPrompt !== "") {
-      obj.personaPrompt = message.personaPrompt;
-    }
-    if (message.position !== "") {
-      obj.position = message.position;
-    }
-    if (message.subject !== "") {
-      obj.subject = message.subject;
-    }
-    if (message.openingGreeting !== "") {
-      obj.openingGreeting = message.openingGreeting;
-    }
-    if (message.useCase !== "") {
-      obj.useCase = message.useCase;
-    }
-    if (message.active !== false) {
-      obj.active = message.active;
-    }
-    if (message.deleted !== false) {
-      obj.deleted = message.deleted;
-    }
-    if (message.workflowId !== undefined) {
-      obj.workflowId = Math.round(message.workflowId);
-    }
-    if (message.evaluationPromptTemplate !== "") {
-      obj.evaluationPromptTemplate = message.evaluationPromptTemplate;
-    }
-    if (message.evaluationRecommendationLabels !== undefined) {
-      obj.evaluationRecommendationLabels = Labels.toJSON(message.evaluationRecommendationLabels);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<Agent>): Agent {
     return Agent.fromPartial(base ?? {});
   },
@@ -754,20 +610,6 @@ export const Labels: MessageFns<Labels> = {
     }
   },
 
-  fromJSON(object: any): Labels {
-    return {
-      labels: globalThis.Array.isArray(object?.labels) ? object.labels.map((e: any) => globalThis.String(e)) : [],
-    };
-  },
-
-  toJSON(message: Labels): unknown {
-    const obj: any = {};
-    if (message.labels?.length) {
-      obj.labels = message.labels;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<Labels>): Labels {
     return Labels.fromPartial(base ?? {});
   },
@@ -832,24 +674,6 @@ export const ConversationMessage: MessageFns<ConversationMessage> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ConversationMessage {
-    return {
-      role: isSet(object.role) ? roleFromJSON(object.role) : 0,
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-    };
-  },
-
-  toJSON(message: ConversationMessage): unknown {
-    const obj: any = {};
-    if (message.role !== 0) {
-      obj.role = roleToJSON(message.role);
-    }
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ConversationMessage>): ConversationMessage {
@@ -939,46 +763,6 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): RunTurnRequest {
-    return {
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : 0,
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      callId: isSet(object.callId)
-        ? globalThis.String(object.callId)
-        : isSet(object.call_id)
-        ? globalThis.String(object.call_id)
-        : "",
-      history: globalThis.Array.isArray(object?.history)
-        ? object.history.map((e: any) => ConversationMessage.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: RunTurnRequest): unknown {
-    const obj: any = {};
-    if (message.agentId !== 0) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.callId !== "") {
-      obj.callId = message.callId;
-    }
-    if (message.history?.length) {
-      obj.history = message.history.map((e) => ConversationMessage.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<RunTurnRequest>): RunTurnRequest {
@@ -1107,48 +891,6 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
     }
   },
 
-  fromJSON(object: any): RunTurnResponse {
-    return {
-      event: isSet(object.text)
-        ? { $case: "text", value: globalThis.String(object.text) }
-        : isSet(object.finished)
-        ? { $case: "finished", value: TurnFinished.fromJSON(object.finished) }
-        : isSet(object.contextTokens)
-        ? { $case: "contextTokens", value: globalThis.Number(object.contextTokens) }
-        : isSet(object.context_tokens)
-        ? { $case: "contextTokens", value: globalThis.Number(object.context_tokens) }
-        : isSet(object.prices)
-        ? { $case: "prices", value: TokenPrices.fromJSON(object.prices) }
-        : isSet(object.citations)
-        ? { $case: "citations", value: Citations.fromJSON(object.citations) }
-        : isSet(object.earlier)
-        ? { $case: "earlier", value: TurnUsage.fromJSON(object.earlier) }
-        : isSet(object.used)
-        ? { $case: "used", value: RequestUsage.fromJSON(object.used) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: RunTurnResponse): unknown {
-    const obj: any = {};
-    if (message.event?.$case === "text") {
-      obj.text = message.event.value;
-    } else if (message.event?.$case === "finished") {
-      obj.finished = TurnFinished.toJSON(message.event.value);
-    } else if (message.event?.$case === "contextTokens") {
-      obj.contextTokens = Math.round(message.event.value);
-    } else if (message.event?.$case === "prices") {
-      obj.prices = TokenPrices.toJSON(message.event.value);
-    } else if (message.event?.$case === "citations") {
-      obj.citations = Citations.toJSON(message.event.value);
-    } else if (message.event?.$case === "earlier") {
-      obj.earlier = TurnUsage.toJSON(message.event.value);
-    } else if (message.event?.$case === "used") {
-      obj.used = RequestUsage.toJSON(message.event.value);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RunTurnResponse>): RunTurnResponse {
     return RunTurnResponse.fromPartial(base ?? {});
   },
@@ -1258,32 +1000,6 @@ export const RequestUsage: MessageFns<RequestUsage> = {
     }
   },
 
-  fromJSON(object: any): RequestUsage {
-    return {
-      contextTokens: isSet(object.contextTokens)
-        ? globalThis.Number(object.contextTokens)
-        : isSet(object.context_tokens)
-        ? globalThis.Number(object.context_tokens)
-        : 0,
-      thoughtTokens: isSet(object.thoughtTokens)
-        ? globalThis.Number(object.thoughtTokens)
-        : isSet(object.thought_tokens)
-        ? globalThis.Number(object.thought_tokens)
-        : 0,
-    };
-  },
-
-  toJSON(message: RequestUsage): unknown {
-    const obj: any = {};
-    if (message.contextTokens !== 0) {
-      obj.contextTokens = Math.round(message.contextTokens);
-    }
-    if (message.thoughtTokens !== 0) {
-      obj.thoughtTokens = Math.round(message.thoughtTokens);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RequestUsage>): RequestUsage {
     return RequestUsage.fromPartial(base ?? {});
   },
@@ -1379,44 +1095,6 @@ export const TokenPrices: MessageFns<TokenPrices> = {
     }
   },
 
-  fromJSON(object: any): TokenPrices {
-    return {
-      inputUsdE18: isSet(object.inputUsdE18)
-        ? BigInt(object.inputUsdE18)
-        : isSet(object.input_usd_e18)
-        ? BigInt(object.input_usd_e18)
-        : 0n,
-      outputUsdE18: isSet(object.outputUsdE18)
-        ? BigInt(object.outputUsdE18)
-        : isSet(object.output_usd_e18)
-        ? BigInt(object.output_usd_e18)
-        : 0n,
-      modelId: isSet(object.modelId)
-        ? globalThis.String(object.modelId)
-        : isSet(object.model_id)
-        ? globalThis.String(object.model_id)
-        : "",
-      earlier: isSet(object.earlier) ? TurnUsage.fromJSON(object.earlier) : undefined,
-    };
-  },
-
-  toJSON(message: TokenPrices): unknown {
-    const obj: any = {};
-    if (message.inputUsdE18 !== 0n) {
-      obj.inputUsdE18 = message.inputUsdE18.toString();
-    }
-    if (message.outputUsdE18 !== 0n) {
-      obj.outputUsdE18 = message.outputUsdE18.toString();
-    }
-    if (message.modelId !== "") {
-      obj.modelId = message.modelId;
-    }
-    if (message.earlier !== undefined) {
-      obj.earlier = TurnUsage.toJSON(message.earlier);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<TokenPrices>): TokenPrices {
     return TokenPrices.fromPartial(base ?? {});
   },
@@ -1504,40 +1182,6 @@ export const TurnUsage: MessageFns<TurnUsage> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): TurnUsage {
-    return {
-      tokensIn: isSet(object.tokensIn)
-        ? globalThis.Number(object.tokensIn)
-        : isSet(object.tokens_in)
-        ? globalThis.Number(object.tokens_in)
-        : 0,
-      tokensOut: isSet(object.tokensOut)
-        ? globalThis.Number(object.tokensOut)
-        : isSet(object.tokens_out)
-        ? globalThis.Number(object.tokens_out)
-        : 0,
-      costUsdE8: isSet(object.costUsdE8)
-        ? BigInt(object.costUsdE8)
-        : isSet(object.cost_usd_e8)
-        ? BigInt(object.cost_usd_e8)
-        : 0n,
-    };
-  },
-
-  toJSON(message: TurnUsage): unknown {
-    const obj: any = {};
-    if (message.tokensIn !== 0) {
-      obj.tokensIn = Math.round(message.tokensIn);
-    }
-    if (message.tokensOut !== 0) {
-      obj.tokensOut = Math.round(message.tokensOut);
-    }
-    if (message.costUsdE8 !== 0n) {
-      obj.costUsdE8 = message.costUsdE8.toString();
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<TurnUsage>): TurnUsage {
@@ -1653,64 +1297,6 @@ export const TurnFinished: MessageFns<TurnFinished> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): TurnFinished {
-    return {
-      tokensIn: isSet(object.tokensIn)
-        ? globalThis.Number(object.tokensIn)
-        : isSet(object.tokens_in)
-        ? globalThis.Number(object.tokens_in)
-        : 0,
-      tokensOut: isSet(object.tokensOut)
-        ? globalThis.Number(object.tokensOut)
-        : isSet(object.tokens_out)
-        ? globalThis.Number(object.tokens_out)
-        : 0,
-      contextTokens: isSet(object.contextTokens)
-        ? globalThis.Number(object.contextTokens)
-        : isSet(object.context_tokens)
-        ? globalThis.Number(object.context_tokens)
-        : 0,
-      costUsdE8: isSet(object.costUsdE8)
-        ? BigInt(object.costUsdE8)
-        : isSet(object.cost_usd_e8)
-        ? BigInt(object.cost_usd_e8)
-        : 0n,
-      providerId: isSet(object.providerId)
-        ? globalThis.String(object.providerId)
-        : isSet(object.provider_id)
-        ? globalThis.String(object.provider_id)
-        : "",
-      modelId: isSet(object.modelId)
-        ? globalThis.String(object.modelId)
-        : isSet(object.model_id)
-        ? globalThis.String(object.model_id)
-        : "",
-    };
-  },
-
-  toJSON(message: TurnFinished): unknown {
-    const obj: any = {};
-    if (message.tokensIn !== 0) {
-      obj.tokensIn = Math.round(message.tokensIn);
-    }
-    if (message.tokensOut !== 0) {
-      obj.tokensOut = Math.round(message.tokensOut);
-    }
-    if (message.contextTokens !== 0) {
-      obj.contextTokens = Math.round(message.contextTokens);
-    }
-    if (message.costUsdE8 !== 0n) {
-      obj.costUsdE8 = message.costUsdE8.toString();
-    }
-    if (message.providerId !== "") {
-      obj.providerId = message.providerId;
-    }
-    if (message.modelId !== "") {
-      obj.modelId = message.modelId;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<TurnFinished>): TurnFinished {
@@ -1871,76 +1457,6 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
     }
   },
 
-  fromJSON(object: any): GenerateRequest {
-    return {
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : 0,
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      operation: isSet(object.operation) ? globalThis.String(object.operation) : "",
-      callId: isSet(object.callId)
-        ? globalThis.String(object.callId)
-        : isSet(object.call_id)
-        ? globalThis.String(object.call_id)
-        : "",
-      system: isSet(object.system) ? globalThis.String(object.system) : "",
-      prompt: isSet(object.prompt) ? globalThis.String(object.prompt) : "",
-      jsonSchemaJson: isSet(object.jsonSchemaJson)
-        ? globalThis.String(object.jsonSchemaJson)
-        : isSet(object.json_schema_json)
-        ? globalThis.String(object.json_schema_json)
-        : "",
-      maxOutputTokens: isSet(object.maxOutputTokens)
-        ? globalThis.Number(object.maxOutputTokens)
-        : isSet(object.max_output_tokens)
-        ? globalThis.Number(object.max_output_tokens)
-        : undefined,
-      maxWaitMs: isSet(object.maxWaitMs)
-        ? globalThis.Number(object.maxWaitMs)
-        : isSet(object.max_wait_ms)
-        ? globalThis.Number(object.max_wait_ms)
-        : undefined,
-    };
-  },
-
-  toJSON(message: GenerateRequest): unknown {
-    const obj: any = {};
-    if (message.agentId !== 0) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.operation !== "") {
-      obj.operation = message.operation;
-    }
-    if (message.callId !== "") {
-      obj.callId = message.callId;
-    }
-    if (message.system !== "") {
-      obj.system = message.system;
-    }
-    if (message.prompt !== "") {
-      obj.prompt = message.prompt;
-    }
-    if (message.jsonSchemaJson !== "") {
-      obj.jsonSchemaJson = message.jsonSchemaJson;
-    }
-    if (message.maxOutputTokens !== undefined) {
-      obj.maxOutputTokens = Math.round(message.maxOutputTokens);
-    }
-    if (message.maxWaitMs !== undefined) {
-      obj.maxWaitMs = Math.round(message.maxWaitMs);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<GenerateRequest>): GenerateRequest {
     return GenerateRequest.fromPartial(base ?? {});
   },
@@ -2073,64 +1589,6 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
     }
   },
 
-  fromJSON(object: any): GenerateResponse {
-    return {
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-      offline: isSet(object.offline) ? globalThis.Boolean(object.offline) : false,
-      tokensIn: isSet(object.tokensIn)
-        ? globalThis.Number(object.tokensIn)
-        : isSet(object.tokens_in)
-        ? globalThis.Number(object.tokens_in)
-        : 0,
-      tokensOut: isSet(object.tokensOut)
-        ? globalThis.Number(object.tokensOut)
-        : isSet(object.tokens_out)
-        ? globalThis.Number(object.tokens_out)
-        : 0,
-      costUsdE8: isSet(object.costUsdE8)
-        ? BigInt(object.costUsdE8)
-        : isSet(object.cost_usd_e8)
-        ? BigInt(object.cost_usd_e8)
-        : 0n,
-      providerId: isSet(object.providerId)
-        ? globalThis.String(object.providerId)
-        : isSet(object.provider_id)
-        ? globalThis.String(object.provider_id)
-        : "",
-      modelId: isSet(object.modelId)
-        ? globalThis.String(object.modelId)
-        : isSet(object.model_id)
-        ? globalThis.String(object.model_id)
-        : "",
-    };
-  },
-
-  toJSON(message: GenerateResponse): unknown {
-    const obj: any = {};
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    if (message.offline !== false) {
-      obj.offline = message.offline;
-    }
-    if (message.tokensIn !== 0) {
-      obj.tokensIn = Math.round(message.tokensIn);
-    }
-    if (message.tokensOut !== 0) {
-      obj.tokensOut = Math.round(message.tokensOut);
-    }
-    if (message.costUsdE8 !== 0n) {
-      obj.costUsdE8 = message.costUsdE8.toString();
-    }
-    if (message.providerId !== "") {
-      obj.providerId = message.providerId;
-    }
-    if (message.modelId !== "") {
-      obj.modelId = message.modelId;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<GenerateResponse>): GenerateResponse {
     return GenerateResponse.fromPartial(base ?? {});
   },
@@ -2190,24 +1648,6 @@ export const DescribeModelRequest: MessageFns<DescribeModelRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): DescribeModelRequest {
-    return {
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: DescribeModelRequest): unknown {
-    const obj: any = {};
-    if (message.agentId !== 0) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<DescribeModelRequest>): DescribeModelRequest {
@@ -2307,52 +1747,6 @@ export const DescribeModelResponse: MessageFns<DescribeModelResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): DescribeModelResponse {
-    return {
-      offline: isSet(object.offline) ? globalThis.Boolean(object.offline) : false,
-      contextTokens: isSet(object.contextTokens)
-        ? globalThis.Number(object.contextTokens)
-        : isSet(object.context_tokens)
-        ? globalThis.Number(object.context_tokens)
-        : 0,
-      maxOutputTokens: isSet(object.maxOutputTokens)
-        ? globalThis.Number(object.maxOutputTokens)
-        : isSet(object.max_output_tokens)
-        ? globalThis.Number(object.max_output_tokens)
-        : 0,
-      providerId: isSet(object.providerId)
-        ? globalThis.String(object.providerId)
-        : isSet(object.provider_id)
-        ? globalThis.String(object.provider_id)
-        : "",
-      modelId: isSet(object.modelId)
-        ? globalThis.String(object.modelId)
-        : isSet(object.model_id)
-        ? globalThis.String(object.model_id)
-        : "",
-    };
-  },
-
-  toJSON(message: DescribeModelResponse): unknown {
-    const obj: any = {};
-    if (message.offline !== false) {
-      obj.offline = message.offline;
-    }
-    if (message.contextTokens !== 0) {
-      obj.contextTokens = Math.round(message.contextTokens);
-    }
-    if (message.maxOutputTokens !== 0) {
-      obj.maxOutputTokens = Math.round(message.maxOutputTokens);
-    }
-    if (message.providerId !== "") {
-      obj.providerId = message.providerId;
-    }
-    if (message.modelId !== "") {
-      obj.modelId = message.modelId;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<DescribeModelResponse>): DescribeModelResponse {
@@ -2487,17 +1881,11 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 export type ServerStreamingMethodResult<Response> = { [Symbol.asyncIterator](): AsyncIterator<Response, void> };
 
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

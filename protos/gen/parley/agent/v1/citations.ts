@@ -72,22 +72,6 @@ export const Citations: MessageFns<Citations> = {
     }
   },
 
-  fromJSON(object: any): Citations {
-    return {
-      citations: globalThis.Array.isArray(object?.citations)
-        ? object.citations.map((e: any) => Citation.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: Citations): unknown {
-    const obj: any = {};
-    if (message.citations?.length) {
-      obj.citations = message.citations.map((e) => Citation.toJSON(e));
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<Citations>): Citations {
     return Citations.fromPartial(base ?? {});
   },
@@ -187,48 +171,6 @@ export const Citation: MessageFns<Citation> = {
     }
   },
 
-  fromJSON(object: any): Citation {
-    return {
-      documentId: isSet(object.documentId)
-        ? globalThis.Number(object.documentId)
-        : isSet(object.document_id)
-        ? globalThis.Number(object.document_id)
-        : 0,
-      documentName: isSet(object.documentName)
-        ? globalThis.String(object.documentName)
-        : isSet(object.document_name)
-        ? globalThis.String(object.document_name)
-        : "",
-      chunkIndex: isSet(object.chunkIndex)
-        ? globalThis.Number(object.chunkIndex)
-        : isSet(object.chunk_index)
-        ? globalThis.Number(object.chunk_index)
-        : 0,
-      score: isSet(object.score) ? globalThis.Number(object.score) : 0,
-      preview: isSet(object.preview) ? globalThis.String(object.preview) : "",
-    };
-  },
-
-  toJSON(message: Citation): unknown {
-    const obj: any = {};
-    if (message.documentId !== 0) {
-      obj.documentId = Math.round(message.documentId);
-    }
-    if (message.documentName !== "") {
-      obj.documentName = message.documentName;
-    }
-    if (message.chunkIndex !== 0) {
-      obj.chunkIndex = Math.round(message.chunkIndex);
-    }
-    if (message.score !== 0) {
-      obj.score = floatToJson(message.score);
-    }
-    if (message.preview !== "") {
-      obj.preview = message.preview;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<Citation>): Citation {
     return Citation.fromPartial(base ?? {});
   },
@@ -243,10 +185,6 @@ export const Citation: MessageFns<Citation> = {
   },
 };
 
-function floatToJson(value: number | null | undefined): number | string | null | undefined {
-  return typeof value === "number" && !globalThis.Number.isFinite(value) ? globalThis.String(value) : value;
-}
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
 type DeepPartial<T> = T extends bigint ? string | number | bigint
@@ -256,15 +194,9 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

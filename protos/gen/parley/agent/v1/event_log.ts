@@ -81,24 +81,6 @@ export const TextGenerationLogEntry: MessageFns<TextGenerationLogEntry> = {
     }
   },
 
-  fromJSON(object: any): TextGenerationLogEntry {
-    return {
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-      end: isSet(object.end) ? TextGenerationEnd.fromJSON(object.end) : undefined,
-    };
-  },
-
-  toJSON(message: TextGenerationLogEntry): unknown {
-    const obj: any = {};
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    if (message.end !== undefined) {
-      obj.end = TextGenerationEnd.toJSON(message.end);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<TextGenerationLogEntry>): TextGenerationLogEntry {
     return TextGenerationLogEntry.fromPartial(base ?? {});
   },
@@ -179,36 +161,6 @@ export const TextGenerationEnd: MessageFns<TextGenerationEnd> = {
     }
   },
 
-  fromJSON(object: any): TextGenerationEnd {
-    return {
-      providerId: isSet(object.providerId)
-        ? globalThis.String(object.providerId)
-        : isSet(object.provider_id)
-        ? globalThis.String(object.provider_id)
-        : "",
-      modelId: isSet(object.modelId)
-        ? globalThis.String(object.modelId)
-        : isSet(object.model_id)
-        ? globalThis.String(object.model_id)
-        : "",
-      error: isSet(object.error) ? globalThis.String(object.error) : "",
-    };
-  },
-
-  toJSON(message: TextGenerationEnd): unknown {
-    const obj: any = {};
-    if (message.providerId !== "") {
-      obj.providerId = message.providerId;
-    }
-    if (message.modelId !== "") {
-      obj.modelId = message.modelId;
-    }
-    if (message.error !== "") {
-      obj.error = message.error;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<TextGenerationEnd>): TextGenerationEnd {
     return TextGenerationEnd.fromPartial(base ?? {});
   },
@@ -230,15 +182,9 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

@@ -116,32 +116,6 @@ export const GetEvaluationRequest: MessageFns<GetEvaluationRequest> = {
     }
   },
 
-  fromJSON(object: any): GetEvaluationRequest {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      maxTranscriptBytes: isSet(object.maxTranscriptBytes)
-        ? BigInt(object.maxTranscriptBytes)
-        : isSet(object.max_transcript_bytes)
-        ? BigInt(object.max_transcript_bytes)
-        : undefined,
-    };
-  },
-
-  toJSON(message: GetEvaluationRequest): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.maxTranscriptBytes !== undefined) {
-      obj.maxTranscriptBytes = message.maxTranscriptBytes.toString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<GetEvaluationRequest>): GetEvaluationRequest {
     return GetEvaluationRequest.fromPartial(base ?? {});
   },
@@ -198,18 +172,6 @@ export const GetEvaluationResponse: MessageFns<GetEvaluationResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetEvaluationResponse {
-    return { evaluation: isSet(object.evaluation) ? Evaluation.fromJSON(object.evaluation) : undefined };
-  },
-
-  toJSON(message: GetEvaluationResponse): unknown {
-    const obj: any = {};
-    if (message.evaluation !== undefined) {
-      obj.evaluation = Evaluation.toJSON(message.evaluation);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<GetEvaluationResponse>): GetEvaluationResponse {
@@ -406,92 +368,6 @@ export const Evaluation: MessageFns<Evaluation> = {
     }
   },
 
-  fromJSON(object: any): Evaluation {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      score: isSet(object.score) ? globalThis.Number(object.score) : 0,
-      summary: isSet(object.summary) ? globalThis.String(object.summary) : "",
-      strengths: globalThis.Array.isArray(object?.strengths)
-        ? object.strengths.map((e: any) => globalThis.String(e))
-        : [],
-      weaknesses: globalThis.Array.isArray(object?.weaknesses)
-        ? object.weaknesses.map((e: any) => globalThis.String(e))
-        : [],
-      recommendation: isSet(object.recommendation) ? globalThis.String(object.recommendation) : "",
-      transcriptJson: isSet(object.transcriptJson)
-        ? globalThis.String(object.transcriptJson)
-        : isSet(object.transcript_json)
-        ? globalThis.String(object.transcript_json)
-        : "",
-      generatedAt: isSet(object.generatedAt)
-        ? fromJsonTimestamp(object.generatedAt)
-        : isSet(object.generated_at)
-        ? fromJsonTimestamp(object.generated_at)
-        : undefined,
-      createdAt: isSet(object.createdAt)
-        ? fromJsonTimestamp(object.createdAt)
-        : isSet(object.created_at)
-        ? fromJsonTimestamp(object.created_at)
-        : undefined,
-      updatedAt: isSet(object.updatedAt)
-        ? fromJsonTimestamp(object.updatedAt)
-        : isSet(object.updated_at)
-        ? fromJsonTimestamp(object.updated_at)
-        : undefined,
-      transcriptBytes: isSet(object.transcriptBytes)
-        ? BigInt(object.transcriptBytes)
-        : isSet(object.transcript_bytes)
-        ? BigInt(object.transcript_bytes)
-        : 0n,
-    };
-  },
-
-  toJSON(message: Evaluation): unknown {
-    const obj: any = {};
-    if (message.id !== 0) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.score !== 0) {
-      obj.score = Math.round(message.score);
-    }
-    if (message.summary !== "") {
-      obj.summary = message.summary;
-    }
-    if (message.strengths?.length) {
-      obj.strengths = message.strengths;
-    }
-    if (message.weaknesses?.length) {
-      obj.weaknesses = message.weaknesses;
-    }
-    if (message.recommendation !== "") {
-      obj.recommendation = message.recommendation;
-    }
-    if (message.transcriptJson !== "") {
-      obj.transcriptJson = message.transcriptJson;
-    }
-    if (message.generatedAt !== undefined) {
-      obj.generatedAt = message.generatedAt.toISOString();
-    }
-    if (message.createdAt !== undefined) {
-      obj.createdAt = message.createdAt.toISOString();
-    }
-    if (message.updatedAt !== undefined) {
-      obj.updatedAt = message.updatedAt.toISOString();
-    }
-    if (message.transcriptBytes !== 0n) {
-      obj.transcriptBytes = message.transcriptBytes.toString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<Evaluation>): Evaluation {
     return Evaluation.fromPartial(base ?? {});
   },
@@ -570,25 +446,9 @@ function fromTimestamp(t: Timestamp): Date {
   return new globalThis.Date(millis);
 }
 
-function fromJsonTimestamp(o: any): Date {
-  if (o instanceof globalThis.Date) {
-    return o;
-  } else if (typeof o === "string") {
-    return new globalThis.Date(o);
-  } else {
-    return fromTimestamp(Timestamp.fromJSON(o));
-  }
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

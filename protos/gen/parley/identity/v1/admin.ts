@@ -675,124 +675,6 @@ export const AdminTenant: MessageFns<AdminTenant> = {
     }
   },
 
-  fromJSON(object: any): AdminTenant {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-      plan: isSet(object.plan) ? globalThis.String(object.plan) : "",
-      region: isSet(object.region) ? globalThis.String(object.region) : "",
-      ownerId: isSet(object.ownerId)
-        ? globalThis.Number(object.ownerId)
-        : isSet(object.owner_id)
-        ? globalThis.Number(object.owner_id)
-        : undefined,
-      ownerEmail: isSet(object.ownerEmail)
-        ? globalThis.String(object.ownerEmail)
-        : isSet(object.owner_email)
-        ? globalThis.String(object.owner_email)
-        : "",
-      suspendedByTenant: isSet(object.suspendedByTenant)
-        ? globalThis.Boolean(object.suspendedByTenant)
-        : isSet(object.suspended_by_tenant)
-        ? globalThis.Boolean(object.suspended_by_tenant)
-        : false,
-      suspendedByOperator: isSet(object.suspendedByOperator)
-        ? globalThis.Boolean(object.suspendedByOperator)
-        : isSet(object.suspended_by_operator)
-        ? globalThis.Boolean(object.suspended_by_operator)
-        : false,
-      billingAccount: isSet(object.billingAccount)
-        ? globalThis.String(object.billingAccount)
-        : isSet(object.billing_account)
-        ? globalThis.String(object.billing_account)
-        : "",
-      idpOneBillingConfirmed: isSet(object.idpOneBillingConfirmed)
-        ? globalThis.Boolean(object.idpOneBillingConfirmed)
-        : isSet(object.idp_one_billing_confirmed)
-        ? globalThis.Boolean(object.idp_one_billing_confirmed)
-        : false,
-      monthlyCapUsdE8: isSet(object.monthlyCapUsdE8)
-        ? BigInt(object.monthlyCapUsdE8)
-        : isSet(object.monthly_cap_usd_e8)
-        ? BigInt(object.monthly_cap_usd_e8)
-        : undefined,
-      createdAt: isSet(object.createdAt)
-        ? fromJsonTimestamp(object.createdAt)
-        : isSet(object.created_at)
-        ? fromJsonTimestamp(object.created_at)
-        : undefined,
-      deletedAt: isSet(object.deletedAt)
-        ? fromJsonTimestamp(object.deletedAt)
-        : isSet(object.deleted_at)
-        ? fromJsonTimestamp(object.deleted_at)
-        : undefined,
-      knowledgeBases: isSet(object.knowledgeBases)
-        ? globalThis.Number(object.knowledgeBases)
-        : isSet(object.knowledge_bases)
-        ? globalThis.Number(object.knowledge_bases)
-        : undefined,
-      chunks: isSet(object.chunks) ? globalThis.Number(object.chunks) : undefined,
-      storageMb: isSet(object.storageMb)
-        ? globalThis.Number(object.storageMb)
-        : isSet(object.storage_mb)
-        ? globalThis.Number(object.storage_mb)
-        : undefined,
-    };
-  },
-
-  toJSON(message: AdminTenant): unknown {
-    const obj: any = {};
-    if (message.id !== 0) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    if (message.plan !== "") {
-      obj.plan = message.plan;
-    }
-    if (message.region !== "") {
-      obj.region = message.region;
-    }
-    if (message.ownerId !== undefined) {
-      obj.ownerId = Math.round(message.ownerId);
-    }
-    if (message.ownerEmail !== "") {
-      obj.ownerEmail = message.ownerEmail;
-    }
-    if (message.suspendedByTenant !== false) {
-      obj.suspendedByTenant = message.suspendedByTenant;
-    }
-    if (message.suspendedByOperator !== false) {
-      obj.suspendedByOperator = message.suspendedByOperator;
-    }
-    if (message.billingAccount !== "") {
-      obj.billingAccount = message.billingAccount;
-    }
-    if (message.idpOneBillingConfirmed !== false) {
-      obj.idpOneBillingConfirmed = message.idpOneBillingConfirmed;
-    }
-    if (message.monthlyCapUsdE8 !== undefined) {
-      obj.monthlyCapUsdE8 = message.monthlyCapUsdE8.toString();
-    }
-    if (message.createdAt !== undefined) {
-      obj.createdAt = message.createdAt.toISOString();
-    }
-    if (message.deletedAt !== undefined) {
-      obj.deletedAt = message.deletedAt.toISOString();
-    }
-    if (message.knowledgeBases !== undefined) {
-      obj.knowledgeBases = Math.round(message.knowledgeBases);
-    }
-    if (message.chunks !== undefined) {
-      obj.chunks = Math.round(message.chunks);
-    }
-    if (message.storageMb !== undefined) {
-      obj.storageMb = Math.round(message.storageMb);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<AdminTenant>): AdminTenant {
     return AdminTenant.fromPartial(base ?? {});
   },
@@ -1003,76 +885,6 @@ export const AdminUser: MessageFns<AdminUser> = {
     }
   },
 
-  fromJSON(object: any): AdminUser {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
-      email: isSet(object.email) ? globalThis.String(object.email) : "",
-      phone: isSet(object.phone) ? globalThis.String(object.phone) : "",
-      fullname: isSet(object.fullname) ? globalThis.String(object.fullname) : "",
-      status: isSet(object.status) ? globalThis.String(object.status) : "",
-      twoFactor: isSet(object.twoFactor)
-        ? globalThis.Boolean(object.twoFactor)
-        : isSet(object.two_factor)
-        ? globalThis.Boolean(object.two_factor)
-        : false,
-      signIns: isSet(object.signIns)
-        ? globalThis.Number(object.signIns)
-        : isSet(object.sign_ins)
-        ? globalThis.Number(object.sign_ins)
-        : 0,
-      ownerOf: globalThis.Array.isArray(object?.ownerOf)
-        ? object.ownerOf.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.owner_of)
-        ? object.owner_of.map((e: any) => globalThis.Number(e))
-        : [],
-      memberOf: globalThis.Array.isArray(object?.memberOf)
-        ? object.memberOf.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.member_of)
-        ? object.member_of.map((e: any) => globalThis.Number(e))
-        : [],
-      createdAt: isSet(object.createdAt)
-        ? fromJsonTimestamp(object.createdAt)
-        : isSet(object.created_at)
-        ? fromJsonTimestamp(object.created_at)
-        : undefined,
-    };
-  },
-
-  toJSON(message: AdminUser): unknown {
-    const obj: any = {};
-    if (message.id !== 0) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.email !== "") {
-      obj.email = message.email;
-    }
-    if (message.phone !== "") {
-      obj.phone = message.phone;
-    }
-    if (message.fullname !== "") {
-      obj.fullname = message.fullname;
-    }
-    if (message.status !== "") {
-      obj.status = message.status;
-    }
-    if (message.twoFactor !== false) {
-      obj.twoFactor = message.twoFactor;
-    }
-    if (message.signIns !== 0) {
-      obj.signIns = Math.round(message.signIns);
-    }
-    if (message.ownerOf?.length) {
-      obj.ownerOf = message.ownerOf.map((e) => Math.round(e));
-    }
-    if (message.memberOf?.length) {
-      obj.memberOf = message.memberOf.map((e) => Math.round(e));
-    }
-    if (message.createdAt !== undefined) {
-      obj.createdAt = message.createdAt.toISOString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<AdminUser>): AdminUser {
     return AdminUser.fromPartial(base ?? {});
   },
@@ -1181,36 +993,6 @@ export const ListTenantsRequest: MessageFns<ListTenantsRequest> = {
     }
   },
 
-  fromJSON(object: any): ListTenantsRequest {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : undefined,
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-      owner: isSet(object.owner) ? globalThis.String(object.owner) : "",
-      first: isSet(object.first) ? globalThis.Number(object.first) : 0,
-      after: isSet(object.after) ? globalThis.Number(object.after) : 0,
-    };
-  },
-
-  toJSON(message: ListTenantsRequest): unknown {
-    const obj: any = {};
-    if (message.id !== undefined) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    if (message.owner !== "") {
-      obj.owner = message.owner;
-    }
-    if (message.first !== 0) {
-      obj.first = Math.round(message.first);
-    }
-    if (message.after !== 0) {
-      obj.after = Math.round(message.after);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ListTenantsRequest>): ListTenantsRequest {
     return ListTenantsRequest.fromPartial(base ?? {});
   },
@@ -1279,28 +1061,6 @@ export const ListTenantsResponse: MessageFns<ListTenantsResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ListTenantsResponse {
-    return {
-      tenants: globalThis.Array.isArray(object?.tenants) ? object.tenants.map((e: any) => AdminTenant.fromJSON(e)) : [],
-      nextAfter: isSet(object.nextAfter)
-        ? globalThis.Number(object.nextAfter)
-        : isSet(object.next_after)
-        ? globalThis.Number(object.next_after)
-        : undefined,
-    };
-  },
-
-  toJSON(message: ListTenantsResponse): unknown {
-    const obj: any = {};
-    if (message.tenants?.length) {
-      obj.tenants = message.tenants.map((e) => AdminTenant.toJSON(e));
-    }
-    if (message.nextAfter !== undefined) {
-      obj.nextAfter = Math.round(message.nextAfter);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ListTenantsResponse>): ListTenantsResponse {
@@ -1414,40 +1174,6 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
     }
   },
 
-  fromJSON(object: any): ListUsersRequest {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : undefined,
-      email: isSet(object.email) ? globalThis.String(object.email) : "",
-      phone: isSet(object.phone) ? globalThis.String(object.phone) : "",
-      tenant: isSet(object.tenant) ? globalThis.Number(object.tenant) : undefined,
-      first: isSet(object.first) ? globalThis.Number(object.first) : 0,
-      after: isSet(object.after) ? globalThis.Number(object.after) : 0,
-    };
-  },
-
-  toJSON(message: ListUsersRequest): unknown {
-    const obj: any = {};
-    if (message.id !== undefined) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.email !== "") {
-      obj.email = message.email;
-    }
-    if (message.phone !== "") {
-      obj.phone = message.phone;
-    }
-    if (message.tenant !== undefined) {
-      obj.tenant = Math.round(message.tenant);
-    }
-    if (message.first !== 0) {
-      obj.first = Math.round(message.first);
-    }
-    if (message.after !== 0) {
-      obj.after = Math.round(message.after);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ListUsersRequest>): ListUsersRequest {
     return ListUsersRequest.fromPartial(base ?? {});
   },
@@ -1519,28 +1245,6 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
     }
   },
 
-  fromJSON(object: any): ListUsersResponse {
-    return {
-      users: globalThis.Array.isArray(object?.users) ? object.users.map((e: any) => AdminUser.fromJSON(e)) : [],
-      nextAfter: isSet(object.nextAfter)
-        ? globalThis.Number(object.nextAfter)
-        : isSet(object.next_after)
-        ? globalThis.Number(object.next_after)
-        : undefined,
-    };
-  },
-
-  toJSON(message: ListUsersResponse): unknown {
-    const obj: any = {};
-    if (message.users?.length) {
-      obj.users = message.users.map((e) => AdminUser.toJSON(e));
-    }
-    if (message.nextAfter !== undefined) {
-      obj.nextAfter = Math.round(message.nextAfter);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ListUsersResponse>): ListUsersResponse {
     return ListUsersResponse.fromPartial(base ?? {});
   },
@@ -1608,28 +1312,6 @@ export const SetTenantSuspensionRequest: MessageFns<SetTenantSuspensionRequest> 
     }
   },
 
-  fromJSON(object: any): SetTenantSuspensionRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      suspended: isSet(object.suspended) ? globalThis.Boolean(object.suspended) : false,
-    };
-  },
-
-  toJSON(message: SetTenantSuspensionRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.suspended !== false) {
-      obj.suspended = message.suspended;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SetTenantSuspensionRequest>): SetTenantSuspensionRequest {
     return SetTenantSuspensionRequest.fromPartial(base ?? {});
   },
@@ -1684,18 +1366,6 @@ export const SetTenantSuspensionResponse: MessageFns<SetTenantSuspensionResponse
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SetTenantSuspensionResponse {
-    return { tenant: isSet(object.tenant) ? AdminTenant.fromJSON(object.tenant) : undefined };
-  },
-
-  toJSON(message: SetTenantSuspensionResponse): unknown {
-    const obj: any = {};
-    if (message.tenant !== undefined) {
-      obj.tenant = AdminTenant.toJSON(message.tenant);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SetTenantSuspensionResponse>): SetTenantSuspensionResponse {
@@ -1766,28 +1436,6 @@ export const SetUserSuspensionRequest: MessageFns<SetUserSuspensionRequest> = {
     }
   },
 
-  fromJSON(object: any): SetUserSuspensionRequest {
-    return {
-      userId: isSet(object.userId)
-        ? globalThis.Number(object.userId)
-        : isSet(object.user_id)
-        ? globalThis.Number(object.user_id)
-        : 0,
-      suspended: isSet(object.suspended) ? globalThis.Boolean(object.suspended) : false,
-    };
-  },
-
-  toJSON(message: SetUserSuspensionRequest): unknown {
-    const obj: any = {};
-    if (message.userId !== 0) {
-      obj.userId = Math.round(message.userId);
-    }
-    if (message.suspended !== false) {
-      obj.suspended = message.suspended;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SetUserSuspensionRequest>): SetUserSuspensionRequest {
     return SetUserSuspensionRequest.fromPartial(base ?? {});
   },
@@ -1842,18 +1490,6 @@ export const SetUserSuspensionResponse: MessageFns<SetUserSuspensionResponse> = 
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SetUserSuspensionResponse {
-    return { user: isSet(object.user) ? AdminUser.fromJSON(object.user) : undefined };
-  },
-
-  toJSON(message: SetUserSuspensionResponse): unknown {
-    const obj: any = {};
-    if (message.user !== undefined) {
-      obj.user = AdminUser.toJSON(message.user);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SetUserSuspensionResponse>): SetUserSuspensionResponse {
@@ -1922,28 +1558,6 @@ export const SetPlanRequest: MessageFns<SetPlanRequest> = {
     }
   },
 
-  fromJSON(object: any): SetPlanRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      plan: isSet(object.plan) ? globalThis.String(object.plan) : "",
-    };
-  },
-
-  toJSON(message: SetPlanRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.plan !== "") {
-      obj.plan = message.plan;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SetPlanRequest>): SetPlanRequest {
     return SetPlanRequest.fromPartial(base ?? {});
   },
@@ -1998,18 +1612,6 @@ export const SetPlanResponse: MessageFns<SetPlanResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SetPlanResponse {
-    return { tenant: isSet(object.tenant) ? AdminTenant.fromJSON(object.tenant) : undefined };
-  },
-
-  toJSON(message: SetPlanResponse): unknown {
-    const obj: any = {};
-    if (message.tenant !== undefined) {
-      obj.tenant = AdminTenant.toJSON(message.tenant);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SetPlanResponse>): SetPlanResponse {
@@ -2083,32 +1685,6 @@ export const SetMonthlyCapRequest: MessageFns<SetMonthlyCapRequest> = {
     }
   },
 
-  fromJSON(object: any): SetMonthlyCapRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      monthlyCapUsdE8: isSet(object.monthlyCapUsdE8)
-        ? BigInt(object.monthlyCapUsdE8)
-        : isSet(object.monthly_cap_usd_e8)
-        ? BigInt(object.monthly_cap_usd_e8)
-        : undefined,
-    };
-  },
-
-  toJSON(message: SetMonthlyCapRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.monthlyCapUsdE8 !== undefined) {
-      obj.monthlyCapUsdE8 = message.monthlyCapUsdE8.toString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SetMonthlyCapRequest>): SetMonthlyCapRequest {
     return SetMonthlyCapRequest.fromPartial(base ?? {});
   },
@@ -2165,18 +1741,6 @@ export const SetMonthlyCapResponse: MessageFns<SetMonthlyCapResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SetMonthlyCapResponse {
-    return { tenant: isSet(object.tenant) ? AdminTenant.fromJSON(object.tenant) : undefined };
-  },
-
-  toJSON(message: SetMonthlyCapResponse): unknown {
-    const obj: any = {};
-    if (message.tenant !== undefined) {
-      obj.tenant = AdminTenant.toJSON(message.tenant);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SetMonthlyCapResponse>): SetMonthlyCapResponse {
@@ -2258,32 +1822,6 @@ export const SetQuotaRequest: MessageFns<SetQuotaRequest> = {
     }
   },
 
-  fromJSON(object: any): SetQuotaRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      quota: isSet(object.quota) ? globalThis.String(object.quota) : "",
-      amount: isSet(object.amount) ? globalThis.Number(object.amount) : undefined,
-    };
-  },
-
-  toJSON(message: SetQuotaRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.quota !== "") {
-      obj.quota = message.quota;
-    }
-    if (message.amount !== undefined) {
-      obj.amount = Math.round(message.amount);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SetQuotaRequest>): SetQuotaRequest {
     return SetQuotaRequest.fromPartial(base ?? {});
   },
@@ -2339,18 +1877,6 @@ export const SetQuotaResponse: MessageFns<SetQuotaResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SetQuotaResponse {
-    return { tenant: isSet(object.tenant) ? AdminTenant.fromJSON(object.tenant) : undefined };
-  },
-
-  toJSON(message: SetQuotaResponse): unknown {
-    const obj: any = {};
-    if (message.tenant !== undefined) {
-      obj.tenant = AdminTenant.toJSON(message.tenant);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SetQuotaResponse>): SetQuotaResponse {
@@ -2421,28 +1947,6 @@ export const SetIdpOneBillingRequest: MessageFns<SetIdpOneBillingRequest> = {
     }
   },
 
-  fromJSON(object: any): SetIdpOneBillingRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      confirmed: isSet(object.confirmed) ? globalThis.Boolean(object.confirmed) : false,
-    };
-  },
-
-  toJSON(message: SetIdpOneBillingRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.confirmed !== false) {
-      obj.confirmed = message.confirmed;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SetIdpOneBillingRequest>): SetIdpOneBillingRequest {
     return SetIdpOneBillingRequest.fromPartial(base ?? {});
   },
@@ -2497,18 +2001,6 @@ export const SetIdpOneBillingResponse: MessageFns<SetIdpOneBillingResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SetIdpOneBillingResponse {
-    return { tenant: isSet(object.tenant) ? AdminTenant.fromJSON(object.tenant) : undefined };
-  },
-
-  toJSON(message: SetIdpOneBillingResponse): unknown {
-    const obj: any = {};
-    if (message.tenant !== undefined) {
-      obj.tenant = AdminTenant.toJSON(message.tenant);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SetIdpOneBillingResponse>): SetIdpOneBillingResponse {
@@ -2579,32 +2071,6 @@ export const PassOwnershipRequest: MessageFns<PassOwnershipRequest> = {
     }
   },
 
-  fromJSON(object: any): PassOwnershipRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      userId: isSet(object.userId)
-        ? globalThis.Number(object.userId)
-        : isSet(object.user_id)
-        ? globalThis.Number(object.user_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: PassOwnershipRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.userId !== 0) {
-      obj.userId = Math.round(message.userId);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<PassOwnershipRequest>): PassOwnershipRequest {
     return PassOwnershipRequest.fromPartial(base ?? {});
   },
@@ -2659,18 +2125,6 @@ export const PassOwnershipResponse: MessageFns<PassOwnershipResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): PassOwnershipResponse {
-    return { tenant: isSet(object.tenant) ? AdminTenant.fromJSON(object.tenant) : undefined };
-  },
-
-  toJSON(message: PassOwnershipResponse): unknown {
-    const obj: any = {};
-    if (message.tenant !== undefined) {
-      obj.tenant = AdminTenant.toJSON(message.tenant);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<PassOwnershipResponse>): PassOwnershipResponse {
@@ -2730,24 +2184,6 @@ export const RemoveTwoFactorRequest: MessageFns<RemoveTwoFactorRequest> = {
     }
   },
 
-  fromJSON(object: any): RemoveTwoFactorRequest {
-    return {
-      userId: isSet(object.userId)
-        ? globalThis.Number(object.userId)
-        : isSet(object.user_id)
-        ? globalThis.Number(object.user_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: RemoveTwoFactorRequest): unknown {
-    const obj: any = {};
-    if (message.userId !== 0) {
-      obj.userId = Math.round(message.userId);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RemoveTwoFactorRequest>): RemoveTwoFactorRequest {
     return RemoveTwoFactorRequest.fromPartial(base ?? {});
   },
@@ -2801,18 +2237,6 @@ export const RemoveTwoFactorResponse: MessageFns<RemoveTwoFactorResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): RemoveTwoFactorResponse {
-    return { user: isSet(object.user) ? AdminUser.fromJSON(object.user) : undefined };
-  },
-
-  toJSON(message: RemoveTwoFactorResponse): unknown {
-    const obj: any = {};
-    if (message.user !== undefined) {
-      obj.user = AdminUser.toJSON(message.user);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<RemoveTwoFactorResponse>): RemoveTwoFactorResponse {
@@ -2870,24 +2294,6 @@ export const RevokeSignInsRequest: MessageFns<RevokeSignInsRequest> = {
     }
   },
 
-  fromJSON(object: any): RevokeSignInsRequest {
-    return {
-      userId: isSet(object.userId)
-        ? globalThis.Number(object.userId)
-        : isSet(object.user_id)
-        ? globalThis.Number(object.user_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: RevokeSignInsRequest): unknown {
-    const obj: any = {};
-    if (message.userId !== 0) {
-      obj.userId = Math.round(message.userId);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RevokeSignInsRequest>): RevokeSignInsRequest {
     return RevokeSignInsRequest.fromPartial(base ?? {});
   },
@@ -2941,18 +2347,6 @@ export const RevokeSignInsResponse: MessageFns<RevokeSignInsResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): RevokeSignInsResponse {
-    return { user: isSet(object.user) ? AdminUser.fromJSON(object.user) : undefined };
-  },
-
-  toJSON(message: RevokeSignInsResponse): unknown {
-    const obj: any = {};
-    if (message.user !== undefined) {
-      obj.user = AdminUser.toJSON(message.user);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<RevokeSignInsResponse>): RevokeSignInsResponse {
@@ -3010,18 +2404,6 @@ export const IssueInvitationRequest: MessageFns<IssueInvitationRequest> = {
     }
   },
 
-  fromJSON(object: any): IssueInvitationRequest {
-    return { contact: isSet(object.contact) ? globalThis.String(object.contact) : "" };
-  },
-
-  toJSON(message: IssueInvitationRequest): unknown {
-    const obj: any = {};
-    if (message.contact !== "") {
-      obj.contact = message.contact;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<IssueInvitationRequest>): IssueInvitationRequest {
     return IssueInvitationRequest.fromPartial(base ?? {});
   },
@@ -3075,24 +2457,6 @@ export const IssueInvitationResponse: MessageFns<IssueInvitationResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): IssueInvitationResponse {
-    return {
-      sentTo: isSet(object.sentTo)
-        ? globalThis.String(object.sentTo)
-        : isSet(object.sent_to)
-        ? globalThis.String(object.sent_to)
-        : "",
-    };
-  },
-
-  toJSON(message: IssueInvitationResponse): unknown {
-    const obj: any = {};
-    if (message.sentTo !== "") {
-      obj.sentTo = message.sentTo;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<IssueInvitationResponse>): IssueInvitationResponse {
@@ -3172,36 +2536,6 @@ export const TenantSecret: MessageFns<TenantSecret> = {
     }
   },
 
-  fromJSON(object: any): TenantSecret {
-    return {
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-      createdAt: isSet(object.createdAt)
-        ? fromJsonTimestamp(object.createdAt)
-        : isSet(object.created_at)
-        ? fromJsonTimestamp(object.created_at)
-        : undefined,
-      updatedAt: isSet(object.updatedAt)
-        ? fromJsonTimestamp(object.updatedAt)
-        : isSet(object.updated_at)
-        ? fromJsonTimestamp(object.updated_at)
-        : undefined,
-    };
-  },
-
-  toJSON(message: TenantSecret): unknown {
-    const obj: any = {};
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    if (message.createdAt !== undefined) {
-      obj.createdAt = message.createdAt.toISOString();
-    }
-    if (message.updatedAt !== undefined) {
-      obj.updatedAt = message.updatedAt.toISOString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<TenantSecret>): TenantSecret {
     return TenantSecret.fromPartial(base ?? {});
   },
@@ -3259,24 +2593,6 @@ export const ListTenantSecretsRequest: MessageFns<ListTenantSecretsRequest> = {
     }
   },
 
-  fromJSON(object: any): ListTenantSecretsRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: ListTenantSecretsRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ListTenantSecretsRequest>): ListTenantSecretsRequest {
     return ListTenantSecretsRequest.fromPartial(base ?? {});
   },
@@ -3330,22 +2646,6 @@ export const ListTenantSecretsResponse: MessageFns<ListTenantSecretsResponse> = 
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ListTenantSecretsResponse {
-    return {
-      secrets: globalThis.Array.isArray(object?.secrets)
-        ? object.secrets.map((e: any) => TenantSecret.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: ListTenantSecretsResponse): unknown {
-    const obj: any = {};
-    if (message.secrets?.length) {
-      obj.secrets = message.secrets.map((e) => TenantSecret.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ListTenantSecretsResponse>): ListTenantSecretsResponse {
@@ -3425,32 +2725,6 @@ export const PutTenantSecretRequest: MessageFns<PutTenantSecretRequest> = {
     }
   },
 
-  fromJSON(object: any): PutTenantSecretRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-      value: isSet(object.value) ? globalThis.String(object.value) : "",
-    };
-  },
-
-  toJSON(message: PutTenantSecretRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    if (message.value !== "") {
-      obj.value = message.value;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<PutTenantSecretRequest>): PutTenantSecretRequest {
     return PutTenantSecretRequest.fromPartial(base ?? {});
   },
@@ -3495,15 +2769,6 @@ export const PutTenantSecretResponse: MessageFns<PutTenantSecretResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): PutTenantSecretResponse {
-    return {};
-  },
-
-  toJSON(_: PutTenantSecretResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<PutTenantSecretResponse>): PutTenantSecretResponse {
@@ -3571,28 +2836,6 @@ export const RemoveTenantSecretRequest: MessageFns<RemoveTenantSecretRequest> = 
     }
   },
 
-  fromJSON(object: any): RemoveTenantSecretRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-    };
-  },
-
-  toJSON(message: RemoveTenantSecretRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RemoveTenantSecretRequest>): RemoveTenantSecretRequest {
     return RemoveTenantSecretRequest.fromPartial(base ?? {});
   },
@@ -3636,15 +2879,6 @@ export const RemoveTenantSecretResponse: MessageFns<RemoveTenantSecretResponse> 
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): RemoveTenantSecretResponse {
-    return {};
-  },
-
-  toJSON(_: RemoveTenantSecretResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<RemoveTenantSecretResponse>): RemoveTenantSecretResponse {
@@ -3699,24 +2933,6 @@ export const GetTenantUsageRequest: MessageFns<GetTenantUsageRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetTenantUsageRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: GetTenantUsageRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<GetTenantUsageRequest>): GetTenantUsageRequest {
@@ -3797,32 +3013,6 @@ export const GetTenantUsageResponse: MessageFns<GetTenantUsageResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetTenantUsageResponse {
-    return {
-      monthlyCapUsdE8: isSet(object.monthlyCapUsdE8)
-        ? BigInt(object.monthlyCapUsdE8)
-        : isSet(object.monthly_cap_usd_e8)
-        ? BigInt(object.monthly_cap_usd_e8)
-        : undefined,
-      months: globalThis.Array.isArray(object?.months) ? object.months.map((e: any) => MonthlyUsage.fromJSON(e)) : [],
-      counts: globalThis.Array.isArray(object?.counts) ? object.counts.map((e: any) => UsageCount.fromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: GetTenantUsageResponse): unknown {
-    const obj: any = {};
-    if (message.monthlyCapUsdE8 !== undefined) {
-      obj.monthlyCapUsdE8 = message.monthlyCapUsdE8.toString();
-    }
-    if (message.months?.length) {
-      obj.months = message.months.map((e) => MonthlyUsage.toJSON(e));
-    }
-    if (message.counts?.length) {
-      obj.counts = message.counts.map((e) => UsageCount.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<GetTenantUsageResponse>): GetTenantUsageResponse {
@@ -3912,36 +3102,6 @@ export const MonthlyUsage: MessageFns<MonthlyUsage> = {
     }
   },
 
-  fromJSON(object: any): MonthlyUsage {
-    return {
-      month: isSet(object.month) ? globalThis.String(object.month) : "",
-      spentUsdE8: isSet(object.spentUsdE8)
-        ? BigInt(object.spentUsdE8)
-        : isSet(object.spent_usd_e8)
-        ? BigInt(object.spent_usd_e8)
-        : 0n,
-      reservedUsdE8: isSet(object.reservedUsdE8)
-        ? BigInt(object.reservedUsdE8)
-        : isSet(object.reserved_usd_e8)
-        ? BigInt(object.reserved_usd_e8)
-        : 0n,
-    };
-  },
-
-  toJSON(message: MonthlyUsage): unknown {
-    const obj: any = {};
-    if (message.month !== "") {
-      obj.month = message.month;
-    }
-    if (message.spentUsdE8 !== 0n) {
-      obj.spentUsdE8 = message.spentUsdE8.toString();
-    }
-    if (message.reservedUsdE8 !== 0n) {
-      obj.reservedUsdE8 = message.reservedUsdE8.toString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<MonthlyUsage>): MonthlyUsage {
     return MonthlyUsage.fromPartial(base ?? {});
   },
@@ -4026,28 +3186,6 @@ export const UsageCount: MessageFns<UsageCount> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): UsageCount {
-    return {
-      model: isSet(object.model) ? globalThis.String(object.model) : "",
-      operation: isSet(object.operation) ? globalThis.String(object.operation) : "",
-      count: isSet(object.count) ? BigInt(object.count) : 0n,
-    };
-  },
-
-  toJSON(message: UsageCount): unknown {
-    const obj: any = {};
-    if (message.model !== "") {
-      obj.model = message.model;
-    }
-    if (message.operation !== "") {
-      obj.operation = message.operation;
-    }
-    if (message.count !== 0n) {
-      obj.count = message.count.toString();
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<UsageCount>): UsageCount {
@@ -4151,48 +3289,6 @@ export const SigningKey: MessageFns<SigningKey> = {
     }
   },
 
-  fromJSON(object: any): SigningKey {
-    return {
-      kid: isSet(object.kid) ? globalThis.String(object.kid) : "",
-      state: isSet(object.state) ? globalThis.String(object.state) : "",
-      createdAt: isSet(object.createdAt)
-        ? fromJsonTimestamp(object.createdAt)
-        : isSet(object.created_at)
-        ? fromJsonTimestamp(object.created_at)
-        : undefined,
-      signsFrom: isSet(object.signsFrom)
-        ? fromJsonTimestamp(object.signsFrom)
-        : isSet(object.signs_from)
-        ? fromJsonTimestamp(object.signs_from)
-        : undefined,
-      verifiesUntil: isSet(object.verifiesUntil)
-        ? fromJsonTimestamp(object.verifiesUntil)
-        : isSet(object.verifies_until)
-        ? fromJsonTimestamp(object.verifies_until)
-        : undefined,
-    };
-  },
-
-  toJSON(message: SigningKey): unknown {
-    const obj: any = {};
-    if (message.kid !== "") {
-      obj.kid = message.kid;
-    }
-    if (message.state !== "") {
-      obj.state = message.state;
-    }
-    if (message.createdAt !== undefined) {
-      obj.createdAt = message.createdAt.toISOString();
-    }
-    if (message.signsFrom !== undefined) {
-      obj.signsFrom = message.signsFrom.toISOString();
-    }
-    if (message.verifiesUntil !== undefined) {
-      obj.verifiesUntil = message.verifiesUntil.toISOString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SigningKey>): SigningKey {
     return SigningKey.fromPartial(base ?? {});
   },
@@ -4239,15 +3335,6 @@ export const ListSigningKeysRequest: MessageFns<ListSigningKeysRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): ListSigningKeysRequest {
-    return {};
-  },
-
-  toJSON(_: ListSigningKeysRequest): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<ListSigningKeysRequest>): ListSigningKeysRequest {
@@ -4304,18 +3391,6 @@ export const ListSigningKeysResponse: MessageFns<ListSigningKeysResponse> = {
     }
   },
 
-  fromJSON(object: any): ListSigningKeysResponse {
-    return { keys: globalThis.Array.isArray(object?.keys) ? object.keys.map((e: any) => SigningKey.fromJSON(e)) : [] };
-  },
-
-  toJSON(message: ListSigningKeysResponse): unknown {
-    const obj: any = {};
-    if (message.keys?.length) {
-      obj.keys = message.keys.map((e) => SigningKey.toJSON(e));
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ListSigningKeysResponse>): ListSigningKeysResponse {
     return ListSigningKeysResponse.fromPartial(base ?? {});
   },
@@ -4358,15 +3433,6 @@ export const RotateAccessTokenKeyRequest: MessageFns<RotateAccessTokenKeyRequest
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): RotateAccessTokenKeyRequest {
-    return {};
-  },
-
-  toJSON(_: RotateAccessTokenKeyRequest): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<RotateAccessTokenKeyRequest>): RotateAccessTokenKeyRequest {
@@ -4421,18 +3487,6 @@ export const RotateAccessTokenKeyResponse: MessageFns<RotateAccessTokenKeyRespon
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): RotateAccessTokenKeyResponse {
-    return { key: isSet(object.key) ? SigningKey.fromJSON(object.key) : undefined };
-  },
-
-  toJSON(message: RotateAccessTokenKeyResponse): unknown {
-    const obj: any = {};
-    if (message.key !== undefined) {
-      obj.key = SigningKey.toJSON(message.key);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<RotateAccessTokenKeyResponse>): RotateAccessTokenKeyResponse {
@@ -4523,32 +3577,6 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
     }
   },
 
-  fromJSON(object: any): ListAuditRequest {
-    return {
-      tenant: isSet(object.tenant) ? globalThis.Number(object.tenant) : undefined,
-      user: isSet(object.user) ? globalThis.Number(object.user) : undefined,
-      first: isSet(object.first) ? globalThis.Number(object.first) : 0,
-      before: isSet(object.before) ? globalThis.Number(object.before) : 0,
-    };
-  },
-
-  toJSON(message: ListAuditRequest): unknown {
-    const obj: any = {};
-    if (message.tenant !== undefined) {
-      obj.tenant = Math.round(message.tenant);
-    }
-    if (message.user !== undefined) {
-      obj.user = Math.round(message.user);
-    }
-    if (message.first !== 0) {
-      obj.first = Math.round(message.first);
-    }
-    if (message.before !== 0) {
-      obj.before = Math.round(message.before);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ListAuditRequest>): ListAuditRequest {
     return ListAuditRequest.fromPartial(base ?? {});
   },
@@ -4616,28 +3644,6 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ListAuditResponse {
-    return {
-      entries: globalThis.Array.isArray(object?.entries) ? object.entries.map((e: any) => AuditEntry.fromJSON(e)) : [],
-      nextBefore: isSet(object.nextBefore)
-        ? globalThis.Number(object.nextBefore)
-        : isSet(object.next_before)
-        ? globalThis.Number(object.next_before)
-        : undefined,
-    };
-  },
-
-  toJSON(message: ListAuditResponse): unknown {
-    const obj: any = {};
-    if (message.entries?.length) {
-      obj.entries = message.entries.map((e) => AuditEntry.toJSON(e));
-    }
-    if (message.nextBefore !== undefined) {
-      obj.nextBefore = Math.round(message.nextBefore);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ListAuditResponse>): ListAuditResponse {
@@ -4780,64 +3786,6 @@ export const AuditEntry: MessageFns<AuditEntry> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): AuditEntry {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
-      at: isSet(object.at) ? fromJsonTimestamp(object.at) : undefined,
-      operator: isSet(object.operator) ? globalThis.String(object.operator) : "",
-      action: isSet(object.action) ? globalThis.String(object.action) : "",
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : undefined,
-      userId: isSet(object.userId)
-        ? globalThis.Number(object.userId)
-        : isSet(object.user_id)
-        ? globalThis.Number(object.user_id)
-        : undefined,
-      factsJson: isSet(object.factsJson)
-        ? globalThis.String(object.factsJson)
-        : isSet(object.facts_json)
-        ? globalThis.String(object.facts_json)
-        : "",
-      requestId: isSet(object.requestId)
-        ? globalThis.String(object.requestId)
-        : isSet(object.request_id)
-        ? globalThis.String(object.request_id)
-        : "",
-    };
-  },
-
-  toJSON(message: AuditEntry): unknown {
-    const obj: any = {};
-    if (message.id !== 0) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.at !== undefined) {
-      obj.at = message.at.toISOString();
-    }
-    if (message.operator !== "") {
-      obj.operator = message.operator;
-    }
-    if (message.action !== "") {
-      obj.action = message.action;
-    }
-    if (message.tenantId !== undefined) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.userId !== undefined) {
-      obj.userId = Math.round(message.userId);
-    }
-    if (message.factsJson !== "") {
-      obj.factsJson = message.factsJson;
-    }
-    if (message.requestId !== "") {
-      obj.requestId = message.requestId;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<AuditEntry>): AuditEntry {
@@ -5251,25 +4199,9 @@ function fromTimestamp(t: Timestamp): Date {
   return new globalThis.Date(millis);
 }
 
-function fromJsonTimestamp(o: any): Date {
-  if (o instanceof globalThis.Date) {
-    return o;
-  } else if (typeof o === "string") {
-    return new globalThis.Date(o);
-  } else {
-    return fromTimestamp(Timestamp.fromJSON(o));
-  }
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

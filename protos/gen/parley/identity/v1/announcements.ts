@@ -109,42 +109,6 @@ export const CredentialsChanged: MessageFns<CredentialsChanged> = {
     }
   },
 
-  fromJSON(object: any): CredentialsChanged {
-    return {
-      whose: isSet(object.signInId)
-        ? { $case: "signInId", value: globalThis.String(object.signInId) }
-        : isSet(object.sign_in_id)
-        ? { $case: "signInId", value: globalThis.String(object.sign_in_id) }
-        : isSet(object.userId)
-        ? { $case: "userId", value: globalThis.Number(object.userId) }
-        : isSet(object.user_id)
-        ? { $case: "userId", value: globalThis.Number(object.user_id) }
-        : isSet(object.tenantId)
-        ? { $case: "tenantId", value: globalThis.Number(object.tenantId) }
-        : isSet(object.tenant_id)
-        ? { $case: "tenantId", value: globalThis.Number(object.tenant_id) }
-        : isSet(object.sessionId)
-        ? { $case: "sessionId", value: globalThis.Number(object.sessionId) }
-        : isSet(object.session_id)
-        ? { $case: "sessionId", value: globalThis.Number(object.session_id) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: CredentialsChanged): unknown {
-    const obj: any = {};
-    if (message.whose?.$case === "signInId") {
-      obj.signInId = message.whose.value;
-    } else if (message.whose?.$case === "userId") {
-      obj.userId = Math.round(message.whose.value);
-    } else if (message.whose?.$case === "tenantId") {
-      obj.tenantId = Math.round(message.whose.value);
-    } else if (message.whose?.$case === "sessionId") {
-      obj.sessionId = Math.round(message.whose.value);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<CredentialsChanged>): CredentialsChanged {
     return CredentialsChanged.fromPartial(base ?? {});
   },
@@ -189,15 +153,9 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

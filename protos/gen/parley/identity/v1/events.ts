@@ -75,32 +75,6 @@ export const TenantDeleted: MessageFns<TenantDeleted> = {
     }
   },
 
-  fromJSON(object: any): TenantDeleted {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      deletedAt: isSet(object.deletedAt)
-        ? fromJsonTimestamp(object.deletedAt)
-        : isSet(object.deleted_at)
-        ? fromJsonTimestamp(object.deleted_at)
-        : undefined,
-    };
-  },
-
-  toJSON(message: TenantDeleted): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.deletedAt !== undefined) {
-      obj.deletedAt = message.deletedAt.toISOString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<TenantDeleted>): TenantDeleted {
     return TenantDeleted.fromPartial(base ?? {});
   },
@@ -133,25 +107,9 @@ function fromTimestamp(t: Timestamp): Date {
   return new globalThis.Date(millis);
 }
 
-function fromJsonTimestamp(o: any): Date {
-  if (o instanceof globalThis.Date) {
-    return o;
-  } else if (typeof o === "string") {
-    return new globalThis.Date(o);
-  } else {
-    return fromTimestamp(Timestamp.fromJSON(o));
-  }
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

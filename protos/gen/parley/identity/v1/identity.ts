@@ -347,15 +347,6 @@ export const GetJwksRequest: MessageFns<GetJwksRequest> = {
     }
   },
 
-  fromJSON(_: any): GetJwksRequest {
-    return {};
-  },
-
-  toJSON(_: GetJwksRequest): unknown {
-    const obj: any = {};
-    return obj;
-  },
-
   create(base?: DeepPartial<GetJwksRequest>): GetJwksRequest {
     return GetJwksRequest.fromPartial(base ?? {});
   },
@@ -408,24 +399,6 @@ export const GetJwksResponse: MessageFns<GetJwksResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetJwksResponse {
-    return {
-      jwksJson: isSet(object.jwksJson)
-        ? globalThis.String(object.jwksJson)
-        : isSet(object.jwks_json)
-        ? globalThis.String(object.jwks_json)
-        : "",
-    };
-  },
-
-  toJSON(message: GetJwksResponse): unknown {
-    const obj: any = {};
-    if (message.jwksJson !== "") {
-      obj.jwksJson = message.jwksJson;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<GetJwksResponse>): GetJwksResponse {
@@ -481,24 +454,6 @@ export const ResolveSignInRequest: MessageFns<ResolveSignInRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ResolveSignInRequest {
-    return {
-      signInId: isSet(object.signInId)
-        ? globalThis.String(object.signInId)
-        : isSet(object.sign_in_id)
-        ? globalThis.String(object.sign_in_id)
-        : "",
-    };
-  },
-
-  toJSON(message: ResolveSignInRequest): unknown {
-    const obj: any = {};
-    if (message.signInId !== "") {
-      obj.signInId = message.signInId;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ResolveSignInRequest>): ResolveSignInRequest {
@@ -618,64 +573,6 @@ export const ResolveSignInResponse: MessageFns<ResolveSignInResponse> = {
     }
   },
 
-  fromJSON(object: any): ResolveSignInResponse {
-    return {
-      userId: isSet(object.userId)
-        ? globalThis.Number(object.userId)
-        : isSet(object.user_id)
-        ? globalThis.Number(object.user_id)
-        : 0,
-      displayName: isSet(object.displayName)
-        ? globalThis.String(object.displayName)
-        : isSet(object.display_name)
-        ? globalThis.String(object.display_name)
-        : "",
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : undefined,
-      tenantSuspended: isSet(object.tenantSuspended)
-        ? globalThis.Boolean(object.tenantSuspended)
-        : isSet(object.tenant_suspended)
-        ? globalThis.Boolean(object.tenant_suspended)
-        : false,
-      limitedReason: isSet(object.limitedReason)
-        ? globalThis.String(object.limitedReason)
-        : isSet(object.limited_reason)
-        ? globalThis.String(object.limited_reason)
-        : "",
-      userSuspended: isSet(object.userSuspended)
-        ? globalThis.Boolean(object.userSuspended)
-        : isSet(object.user_suspended)
-        ? globalThis.Boolean(object.user_suspended)
-        : false,
-    };
-  },
-
-  toJSON(message: ResolveSignInResponse): unknown {
-    const obj: any = {};
-    if (message.userId !== 0) {
-      obj.userId = Math.round(message.userId);
-    }
-    if (message.displayName !== "") {
-      obj.displayName = message.displayName;
-    }
-    if (message.tenantId !== undefined) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.tenantSuspended !== false) {
-      obj.tenantSuspended = message.tenantSuspended;
-    }
-    if (message.limitedReason !== "") {
-      obj.limitedReason = message.limitedReason;
-    }
-    if (message.userSuspended !== false) {
-      obj.userSuspended = message.userSuspended;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolveSignInResponse>): ResolveSignInResponse {
     return ResolveSignInResponse.fromPartial(base ?? {});
   },
@@ -736,24 +633,6 @@ export const ResolveSignInsRequest: MessageFns<ResolveSignInsRequest> = {
     }
   },
 
-  fromJSON(object: any): ResolveSignInsRequest {
-    return {
-      signInIds: globalThis.Array.isArray(object?.signInIds)
-        ? object.signInIds.map((e: any) => globalThis.String(e))
-        : globalThis.Array.isArray(object?.sign_in_ids)
-        ? object.sign_in_ids.map((e: any) => globalThis.String(e))
-        : [],
-    };
-  },
-
-  toJSON(message: ResolveSignInsRequest): unknown {
-    const obj: any = {};
-    if (message.signInIds?.length) {
-      obj.signInIds = message.signInIds;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolveSignInsRequest>): ResolveSignInsRequest {
     return ResolveSignInsRequest.fromPartial(base ?? {});
   },
@@ -807,24 +686,6 @@ export const ResolveSignInsResponse: MessageFns<ResolveSignInsResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ResolveSignInsResponse {
-    return {
-      signIns: globalThis.Array.isArray(object?.signIns)
-        ? object.signIns.map((e: any) => ResolvedSignIn.fromJSON(e))
-        : globalThis.Array.isArray(object?.sign_ins)
-        ? object.sign_ins.map((e: any) => ResolvedSignIn.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: ResolveSignInsResponse): unknown {
-    const obj: any = {};
-    if (message.signIns?.length) {
-      obj.signIns = message.signIns.map((e) => ResolvedSignIn.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ResolveSignInsResponse>): ResolveSignInsResponse {
@@ -893,28 +754,6 @@ export const ResolvedSignIn: MessageFns<ResolvedSignIn> = {
     }
   },
 
-  fromJSON(object: any): ResolvedSignIn {
-    return {
-      signInId: isSet(object.signInId)
-        ? globalThis.String(object.signInId)
-        : isSet(object.sign_in_id)
-        ? globalThis.String(object.sign_in_id)
-        : "",
-      state: isSet(object.state) ? ResolveSignInResponse.fromJSON(object.state) : undefined,
-    };
-  },
-
-  toJSON(message: ResolvedSignIn): unknown {
-    const obj: any = {};
-    if (message.signInId !== "") {
-      obj.signInId = message.signInId;
-    }
-    if (message.state !== undefined) {
-      obj.state = ResolveSignInResponse.toJSON(message.state);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolvedSignIn>): ResolvedSignIn {
     return ResolvedSignIn.fromPartial(base ?? {});
   },
@@ -971,24 +810,6 @@ export const ResolveApiKeyRequest: MessageFns<ResolveApiKeyRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ResolveApiKeyRequest {
-    return {
-      keySha256: isSet(object.keySha256)
-        ? Buffer.from(bytesFromBase64(object.keySha256))
-        : isSet(object.key_sha256)
-        ? Buffer.from(bytesFromBase64(object.key_sha256))
-        : Buffer.alloc(0),
-    };
-  },
-
-  toJSON(message: ResolveApiKeyRequest): unknown {
-    const obj: any = {};
-    if (message.keySha256.length !== 0) {
-      obj.keySha256 = base64FromBytes(message.keySha256);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ResolveApiKeyRequest>): ResolveApiKeyRequest {
@@ -1068,40 +889,6 @@ export const ResolveApiKeyResponse: MessageFns<ResolveApiKeyResponse> = {
     }
   },
 
-  fromJSON(object: any): ResolveApiKeyResponse {
-    return {
-      apiKeyId: isSet(object.apiKeyId)
-        ? globalThis.Number(object.apiKeyId)
-        : isSet(object.api_key_id)
-        ? globalThis.Number(object.api_key_id)
-        : 0,
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      tenantSuspended: isSet(object.tenantSuspended)
-        ? globalThis.Boolean(object.tenantSuspended)
-        : isSet(object.tenant_suspended)
-        ? globalThis.Boolean(object.tenant_suspended)
-        : false,
-    };
-  },
-
-  toJSON(message: ResolveApiKeyResponse): unknown {
-    const obj: any = {};
-    if (message.apiKeyId !== 0) {
-      obj.apiKeyId = Math.round(message.apiKeyId);
-    }
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.tenantSuspended !== false) {
-      obj.tenantSuspended = message.tenantSuspended;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolveApiKeyResponse>): ResolveApiKeyResponse {
     return ResolveApiKeyResponse.fromPartial(base ?? {});
   },
@@ -1159,24 +946,6 @@ export const ResolveApiKeysRequest: MessageFns<ResolveApiKeysRequest> = {
     }
   },
 
-  fromJSON(object: any): ResolveApiKeysRequest {
-    return {
-      keysSha256: globalThis.Array.isArray(object?.keysSha256)
-        ? object.keysSha256.map((e: any) => Buffer.from(bytesFromBase64(e)))
-        : globalThis.Array.isArray(object?.keys_sha256)
-        ? object.keys_sha256.map((e: any) => Buffer.from(bytesFromBase64(e)))
-        : [],
-    };
-  },
-
-  toJSON(message: ResolveApiKeysRequest): unknown {
-    const obj: any = {};
-    if (message.keysSha256?.length) {
-      obj.keysSha256 = message.keysSha256.map((e) => base64FromBytes(e));
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolveApiKeysRequest>): ResolveApiKeysRequest {
     return ResolveApiKeysRequest.fromPartial(base ?? {});
   },
@@ -1230,20 +999,6 @@ export const ResolveApiKeysResponse: MessageFns<ResolveApiKeysResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ResolveApiKeysResponse {
-    return {
-      keys: globalThis.Array.isArray(object?.keys) ? object.keys.map((e: any) => ResolvedApiKey.fromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: ResolveApiKeysResponse): unknown {
-    const obj: any = {};
-    if (message.keys?.length) {
-      obj.keys = message.keys.map((e) => ResolvedApiKey.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ResolveApiKeysResponse>): ResolveApiKeysResponse {
@@ -1312,28 +1067,6 @@ export const ResolvedApiKey: MessageFns<ResolvedApiKey> = {
     }
   },
 
-  fromJSON(object: any): ResolvedApiKey {
-    return {
-      keySha256: isSet(object.keySha256)
-        ? Buffer.from(bytesFromBase64(object.keySha256))
-        : isSet(object.key_sha256)
-        ? Buffer.from(bytesFromBase64(object.key_sha256))
-        : Buffer.alloc(0),
-      owner: isSet(object.owner) ? ResolveApiKeyResponse.fromJSON(object.owner) : undefined,
-    };
-  },
-
-  toJSON(message: ResolvedApiKey): unknown {
-    const obj: any = {};
-    if (message.keySha256.length !== 0) {
-      obj.keySha256 = base64FromBytes(message.keySha256);
-    }
-    if (message.owner !== undefined) {
-      obj.owner = ResolveApiKeyResponse.toJSON(message.owner);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolvedApiKey>): ResolvedApiKey {
     return ResolvedApiKey.fromPartial(base ?? {});
   },
@@ -1390,24 +1123,6 @@ export const GetTenantRequest: MessageFns<GetTenantRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetTenantRequest {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: GetTenantRequest): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<GetTenantRequest>): GetTenantRequest {
@@ -1539,56 +1254,6 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
     }
   },
 
-  fromJSON(object: any): GetTenantResponse {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      plan: isSet(object.plan) ? globalThis.String(object.plan) : "",
-      suspended: isSet(object.suspended) ? globalThis.Boolean(object.suspended) : false,
-      deleted: isSet(object.deleted) ? globalThis.Boolean(object.deleted) : false,
-      llmProviderOverride: isSet(object.llmProviderOverride)
-        ? globalThis.String(object.llmProviderOverride)
-        : isSet(object.llm_provider_override)
-        ? globalThis.String(object.llm_provider_override)
-        : "",
-      llmModelOverride: isSet(object.llmModelOverride)
-        ? globalThis.String(object.llmModelOverride)
-        : isSet(object.llm_model_override)
-        ? globalThis.String(object.llm_model_override)
-        : "",
-      quotas: isSet(object.quotas) ? TenantQuotas.fromJSON(object.quotas) : undefined,
-    };
-  },
-
-  toJSON(message: GetTenantResponse): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.plan !== "") {
-      obj.plan = message.plan;
-    }
-    if (message.suspended !== false) {
-      obj.suspended = message.suspended;
-    }
-    if (message.deleted !== false) {
-      obj.deleted = message.deleted;
-    }
-    if (message.llmProviderOverride !== "") {
-      obj.llmProviderOverride = message.llmProviderOverride;
-    }
-    if (message.llmModelOverride !== "") {
-      obj.llmModelOverride = message.llmModelOverride;
-    }
-    if (message.quotas !== undefined) {
-      obj.quotas = TenantQuotas.toJSON(message.quotas);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<GetTenantResponse>): GetTenantResponse {
     return GetTenantResponse.fromPartial(base ?? {});
   },
@@ -1672,36 +1337,6 @@ export const TenantQuotas: MessageFns<TenantQuotas> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): TenantQuotas {
-    return {
-      knowledgeBases: isSet(object.knowledgeBases)
-        ? globalThis.Number(object.knowledgeBases)
-        : isSet(object.knowledge_bases)
-        ? globalThis.Number(object.knowledge_bases)
-        : 0,
-      chunks: isSet(object.chunks) ? globalThis.Number(object.chunks) : 0,
-      storageMb: isSet(object.storageMb)
-        ? globalThis.Number(object.storageMb)
-        : isSet(object.storage_mb)
-        ? globalThis.Number(object.storage_mb)
-        : 0,
-    };
-  },
-
-  toJSON(message: TenantQuotas): unknown {
-    const obj: any = {};
-    if (message.knowledgeBases !== 0) {
-      obj.knowledgeBases = Math.round(message.knowledgeBases);
-    }
-    if (message.chunks !== 0) {
-      obj.chunks = Math.round(message.chunks);
-    }
-    if (message.storageMb !== 0) {
-      obj.storageMb = Math.round(message.storageMb);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<TenantQuotas>): TenantQuotas {
@@ -1886,100 +1521,6 @@ export const SpendCall: MessageFns<SpendCall> = {
     }
   },
 
-  fromJSON(object: any): SpendCall {
-    return {
-      callId: isSet(object.callId)
-        ? globalThis.String(object.callId)
-        : isSet(object.call_id)
-        ? globalThis.String(object.call_id)
-        : "",
-      operation: isSet(object.operation) ? globalThis.String(object.operation) : "",
-      providerId: isSet(object.providerId)
-        ? globalThis.String(object.providerId)
-        : isSet(object.provider_id)
-        ? globalThis.String(object.provider_id)
-        : "",
-      modelId: isSet(object.modelId)
-        ? globalThis.String(object.modelId)
-        : isSet(object.model_id)
-        ? globalThis.String(object.model_id)
-        : "",
-      apiKeyId: isSet(object.apiKeyId)
-        ? globalThis.Number(object.apiKeyId)
-        : isSet(object.api_key_id)
-        ? globalThis.Number(object.api_key_id)
-        : undefined,
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : undefined,
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : undefined,
-      tokensIn: isSet(object.tokensIn)
-        ? globalThis.Number(object.tokensIn)
-        : isSet(object.tokens_in)
-        ? globalThis.Number(object.tokens_in)
-        : 0,
-      tokensCached: isSet(object.tokensCached)
-        ? globalThis.Number(object.tokensCached)
-        : isSet(object.tokens_cached)
-        ? globalThis.Number(object.tokens_cached)
-        : 0,
-      tokensOut: isSet(object.tokensOut)
-        ? globalThis.Number(object.tokensOut)
-        : isSet(object.tokens_out)
-        ? globalThis.Number(object.tokens_out)
-        : 0,
-      costUsdE8: isSet(object.costUsdE8)
-        ? BigInt(object.costUsdE8)
-        : isSet(object.cost_usd_e8)
-        ? BigInt(object.cost_usd_e8)
-        : 0n,
-    };
-  },
-
-  toJSON(message: SpendCall): unknown {
-    const obj: any = {};
-    if (message.callId !== "") {
-      obj.callId = message.callId;
-    }
-    if (message.operation !== "") {
-      obj.operation = message.operation;
-    }
-    if (message.providerId !== "") {
-      obj.providerId = message.providerId;
-    }
-    if (message.modelId !== "") {
-      obj.modelId = message.modelId;
-    }
-    if (message.apiKeyId !== undefined) {
-      obj.apiKeyId = Math.round(message.apiKeyId);
-    }
-    if (message.agentId !== undefined) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    if (message.sessionId !== undefined) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.tokensIn !== 0) {
-      obj.tokensIn = Math.round(message.tokensIn);
-    }
-    if (message.tokensCached !== 0) {
-      obj.tokensCached = Math.round(message.tokensCached);
-    }
-    if (message.tokensOut !== 0) {
-      obj.tokensOut = Math.round(message.tokensOut);
-    }
-    if (message.costUsdE8 !== 0n) {
-      obj.costUsdE8 = message.costUsdE8.toString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SpendCall>): SpendCall {
     return SpendCall.fromPartial(base ?? {});
   },
@@ -2056,24 +1597,6 @@ export const ReserveSpendRequest: MessageFns<ReserveSpendRequest> = {
     }
   },
 
-  fromJSON(object: any): ReserveSpendRequest {
-    return {
-      call: isSet(object.call) ? SpendCall.fromJSON(object.call) : undefined,
-      begins: isSet(object.begins) ? globalThis.Boolean(object.begins) : false,
-    };
-  },
-
-  toJSON(message: ReserveSpendRequest): unknown {
-    const obj: any = {};
-    if (message.call !== undefined) {
-      obj.call = SpendCall.toJSON(message.call);
-    }
-    if (message.begins !== false) {
-      obj.begins = message.begins;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ReserveSpendRequest>): ReserveSpendRequest {
     return ReserveSpendRequest.fromPartial(base ?? {});
   },
@@ -2128,24 +1651,6 @@ export const ReserveSpendResponse: MessageFns<ReserveSpendResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ReserveSpendResponse {
-    return {
-      leaseMs: isSet(object.leaseMs)
-        ? globalThis.Number(object.leaseMs)
-        : isSet(object.lease_ms)
-        ? globalThis.Number(object.lease_ms)
-        : 0,
-    };
-  },
-
-  toJSON(message: ReserveSpendResponse): unknown {
-    const obj: any = {};
-    if (message.leaseMs !== 0) {
-      obj.leaseMs = Math.round(message.leaseMs);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ReserveSpendResponse>): ReserveSpendResponse {
@@ -2203,24 +1708,6 @@ export const BeginSpendRequest: MessageFns<BeginSpendRequest> = {
     }
   },
 
-  fromJSON(object: any): BeginSpendRequest {
-    return {
-      callId: isSet(object.callId)
-        ? globalThis.String(object.callId)
-        : isSet(object.call_id)
-        ? globalThis.String(object.call_id)
-        : "",
-    };
-  },
-
-  toJSON(message: BeginSpendRequest): unknown {
-    const obj: any = {};
-    if (message.callId !== "") {
-      obj.callId = message.callId;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<BeginSpendRequest>): BeginSpendRequest {
     return BeginSpendRequest.fromPartial(base ?? {});
   },
@@ -2263,15 +1750,6 @@ export const BeginSpendResponse: MessageFns<BeginSpendResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): BeginSpendResponse {
-    return {};
-  },
-
-  toJSON(_: BeginSpendResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<BeginSpendResponse>): BeginSpendResponse {
@@ -2328,24 +1806,6 @@ export const RenewSpendRequest: MessageFns<RenewSpendRequest> = {
     }
   },
 
-  fromJSON(object: any): RenewSpendRequest {
-    return {
-      callIds: globalThis.Array.isArray(object?.callIds)
-        ? object.callIds.map((e: any) => globalThis.String(e))
-        : globalThis.Array.isArray(object?.call_ids)
-        ? object.call_ids.map((e: any) => globalThis.String(e))
-        : [],
-    };
-  },
-
-  toJSON(message: RenewSpendRequest): unknown {
-    const obj: any = {};
-    if (message.callIds?.length) {
-      obj.callIds = message.callIds;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RenewSpendRequest>): RenewSpendRequest {
     return RenewSpendRequest.fromPartial(base ?? {});
   },
@@ -2388,15 +1848,6 @@ export const RenewSpendResponse: MessageFns<RenewSpendResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): RenewSpendResponse {
-    return {};
-  },
-
-  toJSON(_: RenewSpendResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<RenewSpendResponse>): RenewSpendResponse {
@@ -2451,22 +1902,6 @@ export const SettleSpendRequest: MessageFns<SettleSpendRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SettleSpendRequest {
-    return {
-      settlements: globalThis.Array.isArray(object?.settlements)
-        ? object.settlements.map((e: any) => SpendSettlement.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: SettleSpendRequest): unknown {
-    const obj: any = {};
-    if (message.settlements?.length) {
-      obj.settlements = message.settlements.map((e) => SpendSettlement.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SettleSpendRequest>): SettleSpendRequest {
@@ -2546,28 +1981,6 @@ export const SpendSettlement: MessageFns<SpendSettlement> = {
     }
   },
 
-  fromJSON(object: any): SpendSettlement {
-    return {
-      call: isSet(object.call) ? SpendCall.fromJSON(object.call) : undefined,
-      estimated: isSet(object.estimated) ? globalThis.Boolean(object.estimated) : false,
-      served: isSet(object.served) ? globalThis.Boolean(object.served) : false,
-    };
-  },
-
-  toJSON(message: SpendSettlement): unknown {
-    const obj: any = {};
-    if (message.call !== undefined) {
-      obj.call = SpendCall.toJSON(message.call);
-    }
-    if (message.estimated !== false) {
-      obj.estimated = message.estimated;
-    }
-    if (message.served !== false) {
-      obj.served = message.served;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SpendSettlement>): SpendSettlement {
     return SpendSettlement.fromPartial(base ?? {});
   },
@@ -2612,15 +2025,6 @@ export const SettleSpendResponse: MessageFns<SettleSpendResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): SettleSpendResponse {
-    return {};
-  },
-
-  toJSON(_: SettleSpendResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<SettleSpendResponse>): SettleSpendResponse {
@@ -2675,20 +2079,6 @@ export const MeterSpendRequest: MessageFns<MeterSpendRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): MeterSpendRequest {
-    return {
-      changes: globalThis.Array.isArray(object?.changes) ? object.changes.map((e: any) => SpendChange.fromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: MeterSpendRequest): unknown {
-    const obj: any = {};
-    if (message.changes?.length) {
-      obj.changes = message.changes.map((e) => SpendChange.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<MeterSpendRequest>): MeterSpendRequest {
@@ -2768,34 +2158,6 @@ export const SpendChange: MessageFns<SpendChange> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SpendChange {
-    return {
-      tenantId: isSet(object.tenantId)
-        ? globalThis.Number(object.tenantId)
-        : isSet(object.tenant_id)
-        ? globalThis.Number(object.tenant_id)
-        : 0,
-      change: isSet(object.reserve)
-        ? { $case: "reserve", value: ReserveSpendRequest.fromJSON(object.reserve) }
-        : isSet(object.settle)
-        ? { $case: "settle", value: SpendSettlement.fromJSON(object.settle) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: SpendChange): unknown {
-    const obj: any = {};
-    if (message.tenantId !== 0) {
-      obj.tenantId = Math.round(message.tenantId);
-    }
-    if (message.change?.$case === "reserve") {
-      obj.reserve = ReserveSpendRequest.toJSON(message.change.value);
-    } else if (message.change?.$case === "settle") {
-      obj.settle = SpendSettlement.toJSON(message.change.value);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SpendChange>): SpendChange {
@@ -2892,28 +2254,6 @@ export const MeterSpendResponse: MessageFns<MeterSpendResponse> = {
     }
   },
 
-  fromJSON(object: any): MeterSpendResponse {
-    return {
-      left: globalThis.Array.isArray(object?.left) ? object.left.map((e: any) => globalThis.Number(e)) : [],
-      leaseMs: isSet(object.leaseMs)
-        ? globalThis.Number(object.leaseMs)
-        : isSet(object.lease_ms)
-        ? globalThis.Number(object.lease_ms)
-        : 0,
-    };
-  },
-
-  toJSON(message: MeterSpendResponse): unknown {
-    const obj: any = {};
-    if (message.left?.length) {
-      obj.left = message.left.map((e) => Math.round(e));
-    }
-    if (message.leaseMs !== 0) {
-      obj.leaseMs = Math.round(message.leaseMs);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<MeterSpendResponse>): MeterSpendResponse {
     return MeterSpendResponse.fromPartial(base ?? {});
   },
@@ -3003,44 +2343,6 @@ export const ClaimIdempotencyKeyRequest: MessageFns<ClaimIdempotencyKeyRequest> 
     }
   },
 
-  fromJSON(object: any): ClaimIdempotencyKeyRequest {
-    return {
-      key: isSet(object.key) ? globalThis.String(object.key) : "",
-      requestSha256: isSet(object.requestSha256)
-        ? Buffer.from(bytesFromBase64(object.requestSha256))
-        : isSet(object.request_sha256)
-        ? Buffer.from(bytesFromBase64(object.request_sha256))
-        : Buffer.alloc(0),
-      claimId: isSet(object.claimId)
-        ? globalThis.String(object.claimId)
-        : isSet(object.claim_id)
-        ? globalThis.String(object.claim_id)
-        : "",
-      inAnyTenant: isSet(object.inAnyTenant)
-        ? globalThis.Boolean(object.inAnyTenant)
-        : isSet(object.in_any_tenant)
-        ? globalThis.Boolean(object.in_any_tenant)
-        : false,
-    };
-  },
-
-  toJSON(message: ClaimIdempotencyKeyRequest): unknown {
-    const obj: any = {};
-    if (message.key !== "") {
-      obj.key = message.key;
-    }
-    if (message.requestSha256.length !== 0) {
-      obj.requestSha256 = base64FromBytes(message.requestSha256);
-    }
-    if (message.claimId !== "") {
-      obj.claimId = message.claimId;
-    }
-    if (message.inAnyTenant !== false) {
-      obj.inAnyTenant = message.inAnyTenant;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ClaimIdempotencyKeyRequest>): ClaimIdempotencyKeyRequest {
     return ClaimIdempotencyKeyRequest.fromPartial(base ?? {});
   },
@@ -3121,36 +2423,6 @@ export const ClaimIdempotencyKeyResponse: MessageFns<ClaimIdempotencyKeyResponse
     }
   },
 
-  fromJSON(object: any): ClaimIdempotencyKeyResponse {
-    return {
-      useId: isSet(object.useId)
-        ? globalThis.String(object.useId)
-        : isSet(object.use_id)
-        ? globalThis.String(object.use_id)
-        : "",
-      leaseMs: isSet(object.leaseMs)
-        ? globalThis.Number(object.leaseMs)
-        : isSet(object.lease_ms)
-        ? globalThis.Number(object.lease_ms)
-        : 0,
-      result: isSet(object.result) ? Buffer.from(bytesFromBase64(object.result)) : undefined,
-    };
-  },
-
-  toJSON(message: ClaimIdempotencyKeyResponse): unknown {
-    const obj: any = {};
-    if (message.useId !== "") {
-      obj.useId = message.useId;
-    }
-    if (message.leaseMs !== 0) {
-      obj.leaseMs = Math.round(message.leaseMs);
-    }
-    if (message.result !== undefined) {
-      obj.result = base64FromBytes(message.result);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ClaimIdempotencyKeyResponse>): ClaimIdempotencyKeyResponse {
     return ClaimIdempotencyKeyResponse.fromPartial(base ?? {});
   },
@@ -3219,32 +2491,6 @@ export const RenewIdempotencyKeyRequest: MessageFns<RenewIdempotencyKeyRequest> 
     }
   },
 
-  fromJSON(object: any): RenewIdempotencyKeyRequest {
-    return {
-      useId: isSet(object.useId)
-        ? globalThis.String(object.useId)
-        : isSet(object.use_id)
-        ? globalThis.String(object.use_id)
-        : "",
-      claimId: isSet(object.claimId)
-        ? globalThis.String(object.claimId)
-        : isSet(object.claim_id)
-        ? globalThis.String(object.claim_id)
-        : "",
-    };
-  },
-
-  toJSON(message: RenewIdempotencyKeyRequest): unknown {
-    const obj: any = {};
-    if (message.useId !== "") {
-      obj.useId = message.useId;
-    }
-    if (message.claimId !== "") {
-      obj.claimId = message.claimId;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RenewIdempotencyKeyRequest>): RenewIdempotencyKeyRequest {
     return RenewIdempotencyKeyRequest.fromPartial(base ?? {});
   },
@@ -3288,15 +2534,6 @@ export const RenewIdempotencyKeyResponse: MessageFns<RenewIdempotencyKeyResponse
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): RenewIdempotencyKeyResponse {
-    return {};
-  },
-
-  toJSON(_: RenewIdempotencyKeyResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<RenewIdempotencyKeyResponse>): RenewIdempotencyKeyResponse {
@@ -3386,44 +2623,6 @@ export const EndIdempotencyKeyRequest: MessageFns<EndIdempotencyKeyRequest> = {
     }
   },
 
-  fromJSON(object: any): EndIdempotencyKeyRequest {
-    return {
-      useId: isSet(object.useId)
-        ? globalThis.String(object.useId)
-        : isSet(object.use_id)
-        ? globalThis.String(object.use_id)
-        : "",
-      claimId: isSet(object.claimId)
-        ? globalThis.String(object.claimId)
-        : isSet(object.claim_id)
-        ? globalThis.String(object.claim_id)
-        : "",
-      result: isSet(object.result) ? Buffer.from(bytesFromBase64(object.result)) : undefined,
-      resultInPlace: isSet(object.resultInPlace)
-        ? Buffer.from(bytesFromBase64(object.resultInPlace))
-        : isSet(object.result_in_place)
-        ? Buffer.from(bytesFromBase64(object.result_in_place))
-        : undefined,
-    };
-  },
-
-  toJSON(message: EndIdempotencyKeyRequest): unknown {
-    const obj: any = {};
-    if (message.useId !== "") {
-      obj.useId = message.useId;
-    }
-    if (message.claimId !== "") {
-      obj.claimId = message.claimId;
-    }
-    if (message.result !== undefined) {
-      obj.result = base64FromBytes(message.result);
-    }
-    if (message.resultInPlace !== undefined) {
-      obj.resultInPlace = base64FromBytes(message.resultInPlace);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<EndIdempotencyKeyRequest>): EndIdempotencyKeyRequest {
     return EndIdempotencyKeyRequest.fromPartial(base ?? {});
   },
@@ -3471,15 +2670,6 @@ export const EndIdempotencyKeyResponse: MessageFns<EndIdempotencyKeyResponse> = 
     }
   },
 
-  fromJSON(_: any): EndIdempotencyKeyResponse {
-    return {};
-  },
-
-  toJSON(_: EndIdempotencyKeyResponse): unknown {
-    const obj: any = {};
-    return obj;
-  },
-
   create(base?: DeepPartial<EndIdempotencyKeyResponse>): EndIdempotencyKeyResponse {
     return EndIdempotencyKeyResponse.fromPartial(base ?? {});
   },
@@ -3521,15 +2711,6 @@ export const RotateSigningKeyRequest: MessageFns<RotateSigningKeyRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): RotateSigningKeyRequest {
-    return {};
-  },
-
-  toJSON(_: RotateSigningKeyRequest): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<RotateSigningKeyRequest>): RotateSigningKeyRequest {
@@ -3584,18 +2765,6 @@ export const RotateSigningKeyResponse: MessageFns<RotateSigningKeyResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): RotateSigningKeyResponse {
-    return { kid: isSet(object.kid) ? globalThis.String(object.kid) : "" };
-  },
-
-  toJSON(message: RotateSigningKeyResponse): unknown {
-    const obj: any = {};
-    if (message.kid !== "") {
-      obj.kid = message.kid;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<RotateSigningKeyResponse>): RotateSigningKeyResponse {
@@ -3974,14 +3143,6 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<RotateSigningKeyResponse>;
 }
 
-function bytesFromBase64(b64: string): Uint8Array {
-  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
-}
-
-function base64FromBytes(arr: Uint8Array): string {
-  return globalThis.Buffer.from(arr).toString("base64");
-}
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
 type DeepPartial<T> = T extends bigint ? string | number | bigint
@@ -3991,15 +3152,9 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

@@ -84,36 +84,6 @@ export const DocumentUploaded: MessageFns<DocumentUploaded> = {
     }
   },
 
-  fromJSON(object: any): DocumentUploaded {
-    return {
-      documentId: isSet(object.documentId)
-        ? globalThis.Number(object.documentId)
-        : isSet(object.document_id)
-        ? globalThis.Number(object.document_id)
-        : 0,
-      knowledgeBaseId: isSet(object.knowledgeBaseId)
-        ? globalThis.Number(object.knowledgeBaseId)
-        : isSet(object.knowledge_base_id)
-        ? globalThis.Number(object.knowledge_base_id)
-        : 0,
-      version: isSet(object.version) ? globalThis.Number(object.version) : 0,
-    };
-  },
-
-  toJSON(message: DocumentUploaded): unknown {
-    const obj: any = {};
-    if (message.documentId !== 0) {
-      obj.documentId = Math.round(message.documentId);
-    }
-    if (message.knowledgeBaseId !== 0) {
-      obj.knowledgeBaseId = Math.round(message.knowledgeBaseId);
-    }
-    if (message.version !== 0) {
-      obj.version = Math.round(message.version);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<DocumentUploaded>): DocumentUploaded {
     return DocumentUploaded.fromPartial(base ?? {});
   },
@@ -135,15 +105,9 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

@@ -28,38 +28,6 @@ export namespace RetrievalMode {
   export type UNRECOGNIZED = typeof RetrievalMode.UNRECOGNIZED;
 }
 
-export function retrievalModeFromJSON(object: any): RetrievalMode {
-  switch (object) {
-    case 0:
-    case "RETRIEVAL_MODE_UNSPECIFIED":
-      return RetrievalMode.RETRIEVAL_MODE_UNSPECIFIED;
-    case 1:
-    case "RETRIEVAL_MODE_COSINE":
-      return RetrievalMode.RETRIEVAL_MODE_COSINE;
-    case 2:
-    case "RETRIEVAL_MODE_HYBRID":
-      return RetrievalMode.RETRIEVAL_MODE_HYBRID;
-    case -1:
-    case "UNRECOGNIZED":
-    default:
-      return RetrievalMode.UNRECOGNIZED;
-  }
-}
-
-export function retrievalModeToJSON(object: RetrievalMode): string {
-  switch (object) {
-    case RetrievalMode.RETRIEVAL_MODE_UNSPECIFIED:
-      return "RETRIEVAL_MODE_UNSPECIFIED";
-    case RetrievalMode.RETRIEVAL_MODE_COSINE:
-      return "RETRIEVAL_MODE_COSINE";
-    case RetrievalMode.RETRIEVAL_MODE_HYBRID:
-      return "RETRIEVAL_MODE_HYBRID";
-    case RetrievalMode.UNRECOGNIZED:
-    default:
-      return "UNRECOGNIZED";
-  }
-}
-
 /** Names bases. */
 export interface CheckKnowledgeBasesRequest {
   /** At most 5. */
@@ -248,24 +216,6 @@ export const CheckKnowledgeBasesRequest: MessageFns<CheckKnowledgeBasesRequest> 
     }
   },
 
-  fromJSON(object: any): CheckKnowledgeBasesRequest {
-    return {
-      knowledgeBaseIds: globalThis.Array.isArray(object?.knowledgeBaseIds)
-        ? object.knowledgeBaseIds.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.knowledge_base_ids)
-        ? object.knowledge_base_ids.map((e: any) => globalThis.Number(e))
-        : [],
-    };
-  },
-
-  toJSON(message: CheckKnowledgeBasesRequest): unknown {
-    const obj: any = {};
-    if (message.knowledgeBaseIds?.length) {
-      obj.knowledgeBaseIds = message.knowledgeBaseIds.map((e) => Math.round(e));
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<CheckKnowledgeBasesRequest>): CheckKnowledgeBasesRequest {
     return CheckKnowledgeBasesRequest.fromPartial(base ?? {});
   },
@@ -308,15 +258,6 @@ export const CheckKnowledgeBasesResponse: MessageFns<CheckKnowledgeBasesResponse
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): CheckKnowledgeBasesResponse {
-    return {};
-  },
-
-  toJSON(_: CheckKnowledgeBasesResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<CheckKnowledgeBasesResponse>): CheckKnowledgeBasesResponse {
@@ -473,72 +414,6 @@ export const RetrieveRequest: MessageFns<RetrieveRequest> = {
     }
   },
 
-  fromJSON(object: any): RetrieveRequest {
-    return {
-      knowledgeBaseIds: globalThis.Array.isArray(object?.knowledgeBaseIds)
-        ? object.knowledgeBaseIds.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.knowledge_base_ids)
-        ? object.knowledge_base_ids.map((e: any) => globalThis.Number(e))
-        : [],
-      query: isSet(object.query) ? globalThis.String(object.query) : "",
-      topK: isSet(object.topK)
-        ? globalThis.Number(object.topK)
-        : isSet(object.top_k)
-        ? globalThis.Number(object.top_k)
-        : 0,
-      mode: isSet(object.mode) ? retrievalModeFromJSON(object.mode) : 0,
-      callId: isSet(object.callId)
-        ? globalThis.String(object.callId)
-        : isSet(object.call_id)
-        ? globalThis.String(object.call_id)
-        : "",
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : undefined,
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : undefined,
-      timeLimitMs: isSet(object.timeLimitMs)
-        ? globalThis.Number(object.timeLimitMs)
-        : isSet(object.time_limit_ms)
-        ? globalThis.Number(object.time_limit_ms)
-        : 0,
-    };
-  },
-
-  toJSON(message: RetrieveRequest): unknown {
-    const obj: any = {};
-    if (message.knowledgeBaseIds?.length) {
-      obj.knowledgeBaseIds = message.knowledgeBaseIds.map((e) => Math.round(e));
-    }
-    if (message.query !== "") {
-      obj.query = message.query;
-    }
-    if (message.topK !== 0) {
-      obj.topK = Math.round(message.topK);
-    }
-    if (message.mode !== 0) {
-      obj.mode = retrievalModeToJSON(message.mode);
-    }
-    if (message.callId !== "") {
-      obj.callId = message.callId;
-    }
-    if (message.agentId !== undefined) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    if (message.sessionId !== undefined) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.timeLimitMs !== 0) {
-      obj.timeLimitMs = Math.round(message.timeLimitMs);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RetrieveRequest>): RetrieveRequest {
     return RetrieveRequest.fromPartial(base ?? {});
   },
@@ -623,32 +498,6 @@ export const RetrieveResponse: MessageFns<RetrieveResponse> = {
     }
   },
 
-  fromJSON(object: any): RetrieveResponse {
-    return {
-      passages: globalThis.Array.isArray(object?.passages) ? object.passages.map((e: any) => Passage.fromJSON(e)) : [],
-      usage: isSet(object.usage) ? EmbeddingUsage.fromJSON(object.usage) : undefined,
-      searchFailed: isSet(object.searchFailed)
-        ? globalThis.Boolean(object.searchFailed)
-        : isSet(object.search_failed)
-        ? globalThis.Boolean(object.search_failed)
-        : false,
-    };
-  },
-
-  toJSON(message: RetrieveResponse): unknown {
-    const obj: any = {};
-    if (message.passages?.length) {
-      obj.passages = message.passages.map((e) => Passage.toJSON(e));
-    }
-    if (message.usage !== undefined) {
-      obj.usage = EmbeddingUsage.toJSON(message.usage);
-    }
-    if (message.searchFailed !== false) {
-      obj.searchFailed = message.searchFailed;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<RetrieveResponse>): RetrieveResponse {
     return RetrieveResponse.fromPartial(base ?? {});
   },
@@ -720,32 +569,6 @@ export const EmbeddingUsage: MessageFns<EmbeddingUsage> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): EmbeddingUsage {
-    return {
-      tokensIn: isSet(object.tokensIn)
-        ? globalThis.Number(object.tokensIn)
-        : isSet(object.tokens_in)
-        ? globalThis.Number(object.tokens_in)
-        : 0,
-      costUsdE8: isSet(object.costUsdE8)
-        ? BigInt(object.costUsdE8)
-        : isSet(object.cost_usd_e8)
-        ? BigInt(object.cost_usd_e8)
-        : 0n,
-    };
-  },
-
-  toJSON(message: EmbeddingUsage): unknown {
-    const obj: any = {};
-    if (message.tokensIn !== 0) {
-      obj.tokensIn = Math.round(message.tokensIn);
-    }
-    if (message.costUsdE8 !== 0n) {
-      obj.costUsdE8 = message.costUsdE8.toString();
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<EmbeddingUsage>): EmbeddingUsage {
@@ -890,64 +713,6 @@ export const Passage: MessageFns<Passage> = {
     }
   },
 
-  fromJSON(object: any): Passage {
-    return {
-      chunkId: isSet(object.chunkId)
-        ? globalThis.Number(object.chunkId)
-        : isSet(object.chunk_id)
-        ? globalThis.Number(object.chunk_id)
-        : 0,
-      documentId: isSet(object.documentId)
-        ? globalThis.Number(object.documentId)
-        : isSet(object.document_id)
-        ? globalThis.Number(object.document_id)
-        : 0,
-      documentName: isSet(object.documentName)
-        ? globalThis.String(object.documentName)
-        : isSet(object.document_name)
-        ? globalThis.String(object.document_name)
-        : "",
-      chunkIndex: isSet(object.chunkIndex)
-        ? globalThis.Number(object.chunkIndex)
-        : isSet(object.chunk_index)
-        ? globalThis.Number(object.chunk_index)
-        : 0,
-      content: isSet(object.content) ? globalThis.String(object.content) : "",
-      score: isSet(object.score) ? globalThis.Number(object.score) : 0,
-      heading: isSet(object.heading) ? globalThis.String(object.heading) : "",
-      page: isSet(object.page) ? globalThis.Number(object.page) : undefined,
-    };
-  },
-
-  toJSON(message: Passage): unknown {
-    const obj: any = {};
-    if (message.chunkId !== 0) {
-      obj.chunkId = Math.round(message.chunkId);
-    }
-    if (message.documentId !== 0) {
-      obj.documentId = Math.round(message.documentId);
-    }
-    if (message.documentName !== "") {
-      obj.documentName = message.documentName;
-    }
-    if (message.chunkIndex !== 0) {
-      obj.chunkIndex = Math.round(message.chunkIndex);
-    }
-    if (message.content !== "") {
-      obj.content = message.content;
-    }
-    if (message.score !== 0) {
-      obj.score = floatToJson(message.score);
-    }
-    if (message.heading !== "") {
-      obj.heading = message.heading;
-    }
-    if (message.page !== undefined) {
-      obj.page = Math.round(message.page);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<Passage>): Passage {
     return Passage.fromPartial(base ?? {});
   },
@@ -1019,28 +784,6 @@ export const BeginDocumentRequest: MessageFns<BeginDocumentRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): BeginDocumentRequest {
-    return {
-      documentId: isSet(object.documentId)
-        ? globalThis.Number(object.documentId)
-        : isSet(object.document_id)
-        ? globalThis.Number(object.document_id)
-        : 0,
-      version: isSet(object.version) ? globalThis.Number(object.version) : 0,
-    };
-  },
-
-  toJSON(message: BeginDocumentRequest): unknown {
-    const obj: any = {};
-    if (message.documentId !== 0) {
-      obj.documentId = Math.round(message.documentId);
-    }
-    if (message.version !== 0) {
-      obj.version = Math.round(message.version);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<BeginDocumentRequest>): BeginDocumentRequest {
@@ -1144,56 +887,6 @@ export const BeginDocumentResponse: MessageFns<BeginDocumentResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): BeginDocumentResponse {
-    return {
-      objectKey: isSet(object.objectKey)
-        ? globalThis.String(object.objectKey)
-        : isSet(object.object_key)
-        ? globalThis.String(object.object_key)
-        : "",
-      objectEtag: isSet(object.objectEtag)
-        ? globalThis.String(object.objectEtag)
-        : isSet(object.object_etag)
-        ? globalThis.String(object.object_etag)
-        : "",
-      mimeType: isSet(object.mimeType)
-        ? globalThis.String(object.mimeType)
-        : isSet(object.mime_type)
-        ? globalThis.String(object.mime_type)
-        : "",
-      sizeBytes: isSet(object.sizeBytes)
-        ? BigInt(object.sizeBytes)
-        : isSet(object.size_bytes)
-        ? BigInt(object.size_bytes)
-        : 0n,
-      fileName: isSet(object.fileName)
-        ? globalThis.String(object.fileName)
-        : isSet(object.file_name)
-        ? globalThis.String(object.file_name)
-        : "",
-    };
-  },
-
-  toJSON(message: BeginDocumentResponse): unknown {
-    const obj: any = {};
-    if (message.objectKey !== "") {
-      obj.objectKey = message.objectKey;
-    }
-    if (message.objectEtag !== "") {
-      obj.objectEtag = message.objectEtag;
-    }
-    if (message.mimeType !== "") {
-      obj.mimeType = message.mimeType;
-    }
-    if (message.sizeBytes !== 0n) {
-      obj.sizeBytes = message.sizeBytes.toString();
-    }
-    if (message.fileName !== "") {
-      obj.fileName = message.fileName;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<BeginDocumentResponse>): BeginDocumentResponse {
@@ -1302,40 +995,6 @@ export const CompleteDocumentRequest: MessageFns<CompleteDocumentRequest> = {
     }
   },
 
-  fromJSON(object: any): CompleteDocumentRequest {
-    return {
-      documentId: isSet(object.documentId)
-        ? globalThis.Number(object.documentId)
-        : isSet(object.document_id)
-        ? globalThis.Number(object.document_id)
-        : 0,
-      version: isSet(object.version) ? globalThis.Number(object.version) : 0,
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-      pageStarts: globalThis.Array.isArray(object?.pageStarts)
-        ? object.pageStarts.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.page_starts)
-        ? object.page_starts.map((e: any) => globalThis.Number(e))
-        : [],
-    };
-  },
-
-  toJSON(message: CompleteDocumentRequest): unknown {
-    const obj: any = {};
-    if (message.documentId !== 0) {
-      obj.documentId = Math.round(message.documentId);
-    }
-    if (message.version !== 0) {
-      obj.version = Math.round(message.version);
-    }
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    if (message.pageStarts?.length) {
-      obj.pageStarts = message.pageStarts.map((e) => Math.round(e));
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<CompleteDocumentRequest>): CompleteDocumentRequest {
     return CompleteDocumentRequest.fromPartial(base ?? {});
   },
@@ -1381,15 +1040,6 @@ export const CompleteDocumentResponse: MessageFns<CompleteDocumentResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): CompleteDocumentResponse {
-    return {};
-  },
-
-  toJSON(_: CompleteDocumentResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<CompleteDocumentResponse>): CompleteDocumentResponse {
@@ -1468,32 +1118,6 @@ export const FailDocumentRequest: MessageFns<FailDocumentRequest> = {
     }
   },
 
-  fromJSON(object: any): FailDocumentRequest {
-    return {
-      documentId: isSet(object.documentId)
-        ? globalThis.Number(object.documentId)
-        : isSet(object.document_id)
-        ? globalThis.Number(object.document_id)
-        : 0,
-      version: isSet(object.version) ? globalThis.Number(object.version) : 0,
-      reason: isSet(object.reason) ? globalThis.String(object.reason) : "",
-    };
-  },
-
-  toJSON(message: FailDocumentRequest): unknown {
-    const obj: any = {};
-    if (message.documentId !== 0) {
-      obj.documentId = Math.round(message.documentId);
-    }
-    if (message.version !== 0) {
-      obj.version = Math.round(message.version);
-    }
-    if (message.reason !== "") {
-      obj.reason = message.reason;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<FailDocumentRequest>): FailDocumentRequest {
     return FailDocumentRequest.fromPartial(base ?? {});
   },
@@ -1538,15 +1162,6 @@ export const FailDocumentResponse: MessageFns<FailDocumentResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): FailDocumentResponse {
-    return {};
-  },
-
-  toJSON(_: FailDocumentResponse): unknown {
-    const obj: any = {};
-    return obj;
   },
 
   create(base?: DeepPartial<FailDocumentResponse>): FailDocumentResponse {
@@ -1695,10 +1310,6 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
   ): Promise<FailDocumentResponse>;
 }
 
-function floatToJson(value: number | null | undefined): number | string | null | undefined {
-  return typeof value === "number" && !globalThis.Number.isFinite(value) ? globalThis.String(value) : value;
-}
-
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
 type DeepPartial<T> = T extends bigint ? string | number | bigint
@@ -1708,15 +1319,9 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

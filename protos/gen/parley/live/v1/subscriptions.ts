@@ -103,36 +103,6 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     }
   },
 
-  fromJSON(object: any): FollowRequest {
-    return {
-      field: isSet(object.field) ? globalThis.String(object.field) : "",
-      argumentsJson: isSet(object.argumentsJson)
-        ? globalThis.String(object.argumentsJson)
-        : isSet(object.arguments_json)
-        ? globalThis.String(object.arguments_json)
-        : "",
-      afterEventId: isSet(object.afterEventId)
-        ? globalThis.String(object.afterEventId)
-        : isSet(object.after_event_id)
-        ? globalThis.String(object.after_event_id)
-        : "",
-    };
-  },
-
-  toJSON(message: FollowRequest): unknown {
-    const obj: any = {};
-    if (message.field !== "") {
-      obj.field = message.field;
-    }
-    if (message.argumentsJson !== "") {
-      obj.argumentsJson = message.argumentsJson;
-    }
-    if (message.afterEventId !== "") {
-      obj.afterEventId = message.afterEventId;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<FollowRequest>): FollowRequest {
     return FollowRequest.fromPartial(base ?? {});
   },
@@ -221,48 +191,6 @@ export const FollowResponse: MessageFns<FollowResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): FollowResponse {
-    return {
-      eventId: isSet(object.eventId)
-        ? globalThis.String(object.eventId)
-        : isSet(object.event_id)
-        ? globalThis.String(object.event_id)
-        : "",
-      occurredAt: isSet(object.occurredAt)
-        ? fromJsonTimestamp(object.occurredAt)
-        : isSet(object.occurred_at)
-        ? fromJsonTimestamp(object.occurred_at)
-        : undefined,
-      payloadJson: isSet(object.payloadJson)
-        ? globalThis.String(object.payloadJson)
-        : isSet(object.payload_json)
-        ? globalThis.String(object.payload_json)
-        : "",
-      isLast: isSet(object.isLast)
-        ? globalThis.Boolean(object.isLast)
-        : isSet(object.is_last)
-        ? globalThis.Boolean(object.is_last)
-        : false,
-    };
-  },
-
-  toJSON(message: FollowResponse): unknown {
-    const obj: any = {};
-    if (message.eventId !== "") {
-      obj.eventId = message.eventId;
-    }
-    if (message.occurredAt !== undefined) {
-      obj.occurredAt = message.occurredAt.toISOString();
-    }
-    if (message.payloadJson !== "") {
-      obj.payloadJson = message.payloadJson;
-    }
-    if (message.isLast !== false) {
-      obj.isLast = message.isLast;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<FollowResponse>): FollowResponse {
@@ -363,27 +291,11 @@ function fromTimestamp(t: Timestamp): Date {
   return new globalThis.Date(millis);
 }
 
-function fromJsonTimestamp(o: any): Date {
-  if (o instanceof globalThis.Date) {
-    return o;
-  } else if (typeof o === "string") {
-    return new globalThis.Date(o);
-  } else {
-    return fromTimestamp(Timestamp.fromJSON(o));
-  }
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 export type ServerStreamingMethodResult<Response> = { [Symbol.asyncIterator](): AsyncIterator<Response, void> };
 
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

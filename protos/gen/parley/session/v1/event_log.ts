@@ -92,26 +92,6 @@ export const SessionLogEntry: MessageFns<SessionLogEntry> = {
     }
   },
 
-  fromJSON(object: any): SessionLogEntry {
-    return {
-      kind: isSet(object.event)
-        ? { $case: "event", value: SessionEvent.fromJSON(object.event) }
-        : isSet(object.reserved)
-        ? { $case: "reserved", value: ReservedEventId.fromJSON(object.reserved) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: SessionLogEntry): unknown {
-    const obj: any = {};
-    if (message.kind?.$case === "event") {
-      obj.event = SessionEvent.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "reserved") {
-      obj.reserved = ReservedEventId.toJSON(message.kind.value);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SessionLogEntry>): SessionLogEntry {
     return SessionLogEntry.fromPartial(base ?? {});
   },
@@ -191,28 +171,6 @@ export const ReservedEventId: MessageFns<ReservedEventId> = {
     }
   },
 
-  fromJSON(object: any): ReservedEventId {
-    return {
-      turnIndex: isSet(object.turnIndex)
-        ? globalThis.Number(object.turnIndex)
-        : isSet(object.turn_index)
-        ? globalThis.Number(object.turn_index)
-        : undefined,
-      attempt: isSet(object.attempt) ? globalThis.Number(object.attempt) : 0,
-    };
-  },
-
-  toJSON(message: ReservedEventId): unknown {
-    const obj: any = {};
-    if (message.turnIndex !== undefined) {
-      obj.turnIndex = Math.round(message.turnIndex);
-    }
-    if (message.attempt !== 0) {
-      obj.attempt = Math.round(message.attempt);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ReservedEventId>): ReservedEventId {
     return ReservedEventId.fromPartial(base ?? {});
   },
@@ -233,15 +191,9 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

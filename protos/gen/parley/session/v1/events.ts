@@ -101,44 +101,6 @@ export const SessionEnded: MessageFns<SessionEnded> = {
     }
   },
 
-  fromJSON(object: any): SessionEnded {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : 0,
-      status: isSet(object.status) ? globalThis.String(object.status) : "",
-      endedAt: isSet(object.endedAt)
-        ? fromJsonTimestamp(object.endedAt)
-        : isSet(object.ended_at)
-        ? fromJsonTimestamp(object.ended_at)
-        : undefined,
-    };
-  },
-
-  toJSON(message: SessionEnded): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.agentId !== 0) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    if (message.status !== "") {
-      obj.status = message.status;
-    }
-    if (message.endedAt !== undefined) {
-      obj.endedAt = message.endedAt.toISOString();
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SessionEnded>): SessionEnded {
     return SessionEnded.fromPartial(base ?? {});
   },
@@ -173,25 +135,9 @@ function fromTimestamp(t: Timestamp): Date {
   return new globalThis.Date(millis);
 }
 
-function fromJsonTimestamp(o: any): Date {
-  if (o instanceof globalThis.Date) {
-    return o;
-  } else if (typeof o === "string") {
-    return new globalThis.Date(o);
-  } else {
-    return fromTimestamp(Timestamp.fromJSON(o));
-  }
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }

@@ -269,28 +269,6 @@ export const WatchSessionRequest: MessageFns<WatchSessionRequest> = {
     }
   },
 
-  fromJSON(object: any): WatchSessionRequest {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      after: isSet(object.after) ? globalThis.String(object.after) : undefined,
-    };
-  },
-
-  toJSON(message: WatchSessionRequest): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.after !== undefined) {
-      obj.after = message.after;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<WatchSessionRequest>): WatchSessionRequest {
     return WatchSessionRequest.fromPartial(base ?? {});
   },
@@ -345,18 +323,6 @@ export const WatchSessionResponse: MessageFns<WatchSessionResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): WatchSessionResponse {
-    return { event: isSet(object.event) ? SessionEvent.fromJSON(object.event) : undefined };
-  },
-
-  toJSON(message: WatchSessionResponse): unknown {
-    const obj: any = {};
-    if (message.event !== undefined) {
-      obj.event = SessionEvent.toJSON(message.event);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<WatchSessionResponse>): WatchSessionResponse {
@@ -427,28 +393,6 @@ export const FollowSessionRequest: MessageFns<FollowSessionRequest> = {
     }
   },
 
-  fromJSON(object: any): FollowSessionRequest {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      after: isSet(object.after) ? globalThis.String(object.after) : undefined,
-    };
-  },
-
-  toJSON(message: FollowSessionRequest): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.after !== undefined) {
-      obj.after = message.after;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<FollowSessionRequest>): FollowSessionRequest {
     return FollowSessionRequest.fromPartial(base ?? {});
   },
@@ -503,18 +447,6 @@ export const FollowSessionResponse: MessageFns<FollowSessionResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): FollowSessionResponse {
-    return { event: isSet(object.event) ? SessionEvent.fromJSON(object.event) : undefined };
-  },
-
-  toJSON(message: FollowSessionResponse): unknown {
-    const obj: any = {};
-    if (message.event !== undefined) {
-      obj.event = SessionEvent.toJSON(message.event);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<FollowSessionResponse>): FollowSessionResponse {
@@ -645,66 +577,6 @@ export const SessionEvent: MessageFns<SessionEvent> = {
     }
   },
 
-  fromJSON(object: any): SessionEvent {
-    return {
-      eventId: isSet(object.eventId)
-        ? globalThis.String(object.eventId)
-        : isSet(object.event_id)
-        ? globalThis.String(object.event_id)
-        : "",
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      occurredAt: isSet(object.occurredAt)
-        ? fromJsonTimestamp(object.occurredAt)
-        : isSet(object.occurred_at)
-        ? fromJsonTimestamp(object.occurred_at)
-        : undefined,
-      kind: isSet(object.aiResponseChunk)
-        ? { $case: "aiResponseChunk", value: AiResponseChunk.fromJSON(object.aiResponseChunk) }
-        : isSet(object.ai_response_chunk)
-        ? { $case: "aiResponseChunk", value: AiResponseChunk.fromJSON(object.ai_response_chunk) }
-        : isSet(object.aiResponse)
-        ? { $case: "aiResponse", value: AiResponse.fromJSON(object.aiResponse) }
-        : isSet(object.ai_response)
-        ? { $case: "aiResponse", value: AiResponse.fromJSON(object.ai_response) }
-        : isSet(object.turnFailed)
-        ? { $case: "turnFailed", value: TurnFailed.fromJSON(object.turnFailed) }
-        : isSet(object.turn_failed)
-        ? { $case: "turnFailed", value: TurnFailed.fromJSON(object.turn_failed) }
-        : isSet(object.sessionStatusChanged)
-        ? { $case: "sessionStatusChanged", value: SessionStatusChanged.fromJSON(object.sessionStatusChanged) }
-        : isSet(object.session_status_changed)
-        ? { $case: "sessionStatusChanged", value: SessionStatusChanged.fromJSON(object.session_status_changed) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: SessionEvent): unknown {
-    const obj: any = {};
-    if (message.eventId !== "") {
-      obj.eventId = message.eventId;
-    }
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.occurredAt !== undefined) {
-      obj.occurredAt = message.occurredAt.toISOString();
-    }
-    if (message.kind?.$case === "aiResponseChunk") {
-      obj.aiResponseChunk = AiResponseChunk.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "aiResponse") {
-      obj.aiResponse = AiResponse.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "turnFailed") {
-      obj.turnFailed = TurnFailed.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "sessionStatusChanged") {
-      obj.sessionStatusChanged = SessionStatusChanged.toJSON(message.kind.value);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<SessionEvent>): SessionEvent {
     return SessionEvent.fromPartial(base ?? {});
   },
@@ -832,44 +704,6 @@ export const AiResponseChunk: MessageFns<AiResponseChunk> = {
     }
   },
 
-  fromJSON(object: any): AiResponseChunk {
-    return {
-      clientTurnId: isSet(object.clientTurnId)
-        ? globalThis.String(object.clientTurnId)
-        : isSet(object.client_turn_id)
-        ? globalThis.String(object.client_turn_id)
-        : undefined,
-      turnIndex: isSet(object.turnIndex)
-        ? globalThis.Number(object.turnIndex)
-        : isSet(object.turn_index)
-        ? globalThis.Number(object.turn_index)
-        : 0,
-      attempt: isSet(object.attempt) ? globalThis.Number(object.attempt) : 0,
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-      citations: isSet(object.citations) ? Citations.fromJSON(object.citations) : undefined,
-    };
-  },
-
-  toJSON(message: AiResponseChunk): unknown {
-    const obj: any = {};
-    if (message.clientTurnId !== undefined) {
-      obj.clientTurnId = message.clientTurnId;
-    }
-    if (message.turnIndex !== 0) {
-      obj.turnIndex = Math.round(message.turnIndex);
-    }
-    if (message.attempt !== 0) {
-      obj.attempt = Math.round(message.attempt);
-    }
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    if (message.citations !== undefined) {
-      obj.citations = Citations.toJSON(message.citations);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<AiResponseChunk>): AiResponseChunk {
     return AiResponseChunk.fromPartial(base ?? {});
   },
@@ -962,40 +796,6 @@ export const AiResponse: MessageFns<AiResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): AiResponse {
-    return {
-      clientTurnId: isSet(object.clientTurnId)
-        ? globalThis.String(object.clientTurnId)
-        : isSet(object.client_turn_id)
-        ? globalThis.String(object.client_turn_id)
-        : undefined,
-      turnIndex: isSet(object.turnIndex)
-        ? globalThis.Number(object.turnIndex)
-        : isSet(object.turn_index)
-        ? globalThis.Number(object.turn_index)
-        : 0,
-      interrupted: isSet(object.interrupted) ? globalThis.Boolean(object.interrupted) : false,
-      message: isSet(object.message) ? Message.fromJSON(object.message) : undefined,
-    };
-  },
-
-  toJSON(message: AiResponse): unknown {
-    const obj: any = {};
-    if (message.clientTurnId !== undefined) {
-      obj.clientTurnId = message.clientTurnId;
-    }
-    if (message.turnIndex !== 0) {
-      obj.turnIndex = Math.round(message.turnIndex);
-    }
-    if (message.interrupted !== false) {
-      obj.interrupted = message.interrupted;
-    }
-    if (message.message !== undefined) {
-      obj.message = Message.toJSON(message.message);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<AiResponse>): AiResponse {
@@ -1091,40 +891,6 @@ export const TurnFailed: MessageFns<TurnFailed> = {
     }
   },
 
-  fromJSON(object: any): TurnFailed {
-    return {
-      clientTurnId: isSet(object.clientTurnId)
-        ? globalThis.String(object.clientTurnId)
-        : isSet(object.client_turn_id)
-        ? globalThis.String(object.client_turn_id)
-        : undefined,
-      turnIndex: isSet(object.turnIndex)
-        ? globalThis.Number(object.turnIndex)
-        : isSet(object.turn_index)
-        ? globalThis.Number(object.turn_index)
-        : 0,
-      code: isSet(object.code) ? globalThis.String(object.code) : "",
-      message: isSet(object.message) ? globalThis.String(object.message) : "",
-    };
-  },
-
-  toJSON(message: TurnFailed): unknown {
-    const obj: any = {};
-    if (message.clientTurnId !== undefined) {
-      obj.clientTurnId = message.clientTurnId;
-    }
-    if (message.turnIndex !== 0) {
-      obj.turnIndex = Math.round(message.turnIndex);
-    }
-    if (message.code !== "") {
-      obj.code = message.code;
-    }
-    if (message.message !== "") {
-      obj.message = message.message;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<TurnFailed>): TurnFailed {
     return TurnFailed.fromPartial(base ?? {});
   },
@@ -1181,18 +947,6 @@ export const SessionStatusChanged: MessageFns<SessionStatusChanged> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): SessionStatusChanged {
-    return { status: isSet(object.status) ? globalThis.String(object.status) : "" };
-  },
-
-  toJSON(message: SessionStatusChanged): unknown {
-    const obj: any = {};
-    if (message.status !== "") {
-      obj.status = message.status;
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<SessionStatusChanged>): SessionStatusChanged {
@@ -1399,104 +1153,6 @@ export const Message: MessageFns<Message> = {
     }
   },
 
-  fromJSON(object: any): Message {
-    return {
-      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      role: isSet(object.role) ? globalThis.String(object.role) : "",
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-      turnIndex: isSet(object.turnIndex)
-        ? globalThis.Number(object.turnIndex)
-        : isSet(object.turn_index)
-        ? globalThis.Number(object.turn_index)
-        : 0,
-      tokensIn: isSet(object.tokensIn)
-        ? globalThis.Number(object.tokensIn)
-        : isSet(object.tokens_in)
-        ? globalThis.Number(object.tokens_in)
-        : 0,
-      tokensOut: isSet(object.tokensOut)
-        ? globalThis.Number(object.tokensOut)
-        : isSet(object.tokens_out)
-        ? globalThis.Number(object.tokens_out)
-        : 0,
-      costUsdE8: isSet(object.costUsdE8)
-        ? BigInt(object.costUsdE8)
-        : isSet(object.cost_usd_e8)
-        ? BigInt(object.cost_usd_e8)
-        : 0n,
-      structuredContentJson: isSet(object.structuredContentJson)
-        ? globalThis.String(object.structuredContentJson)
-        : isSet(object.structured_content_json)
-        ? globalThis.String(object.structured_content_json)
-        : "",
-      createdAt: isSet(object.createdAt)
-        ? fromJsonTimestamp(object.createdAt)
-        : isSet(object.created_at)
-        ? fromJsonTimestamp(object.created_at)
-        : undefined,
-      updatedAt: isSet(object.updatedAt)
-        ? fromJsonTimestamp(object.updatedAt)
-        : isSet(object.updated_at)
-        ? fromJsonTimestamp(object.updated_at)
-        : undefined,
-      modelId: isSet(object.modelId)
-        ? globalThis.String(object.modelId)
-        : isSet(object.model_id)
-        ? globalThis.String(object.model_id)
-        : undefined,
-      citations: isSet(object.citations) ? Citations.fromJSON(object.citations) : undefined,
-    };
-  },
-
-  toJSON(message: Message): unknown {
-    const obj: any = {};
-    if (message.id !== 0) {
-      obj.id = Math.round(message.id);
-    }
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.role !== "") {
-      obj.role = message.role;
-    }
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    if (message.turnIndex !== 0) {
-      obj.turnIndex = Math.round(message.turnIndex);
-    }
-    if (message.tokensIn !== 0) {
-      obj.tokensIn = Math.round(message.tokensIn);
-    }
-    if (message.tokensOut !== 0) {
-      obj.tokensOut = Math.round(message.tokensOut);
-    }
-    if (message.costUsdE8 !== 0n) {
-      obj.costUsdE8 = message.costUsdE8.toString();
-    }
-    if (message.structuredContentJson !== "") {
-      obj.structuredContentJson = message.structuredContentJson;
-    }
-    if (message.createdAt !== undefined) {
-      obj.createdAt = message.createdAt.toISOString();
-    }
-    if (message.updatedAt !== undefined) {
-      obj.updatedAt = message.updatedAt.toISOString();
-    }
-    if (message.modelId !== undefined) {
-      obj.modelId = message.modelId;
-    }
-    if (message.citations !== undefined) {
-      obj.citations = Citations.toJSON(message.citations);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<Message>): Message {
     return Message.fromPartial(base ?? {});
   },
@@ -1580,24 +1236,6 @@ export const ResolveSessionsRequest: MessageFns<ResolveSessionsRequest> = {
     }
   },
 
-  fromJSON(object: any): ResolveSessionsRequest {
-    return {
-      sessionIds: globalThis.Array.isArray(object?.sessionIds)
-        ? object.sessionIds.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.session_ids)
-        ? object.session_ids.map((e: any) => globalThis.Number(e))
-        : [],
-    };
-  },
-
-  toJSON(message: ResolveSessionsRequest): unknown {
-    const obj: any = {};
-    if (message.sessionIds?.length) {
-      obj.sessionIds = message.sessionIds.map((e) => Math.round(e));
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolveSessionsRequest>): ResolveSessionsRequest {
     return ResolveSessionsRequest.fromPartial(base ?? {});
   },
@@ -1651,22 +1289,6 @@ export const ResolveSessionsResponse: MessageFns<ResolveSessionsResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ResolveSessionsResponse {
-    return {
-      sessions: globalThis.Array.isArray(object?.sessions)
-        ? object.sessions.map((e: any) => ResolvedSession.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: ResolveSessionsResponse): unknown {
-    const obj: any = {};
-    if (message.sessions?.length) {
-      obj.sessions = message.sessions.map((e) => ResolvedSession.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<ResolveSessionsResponse>): ResolveSessionsResponse {
@@ -1735,28 +1357,6 @@ export const ResolvedSession: MessageFns<ResolvedSession> = {
     }
   },
 
-  fromJSON(object: any): ResolvedSession {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      status: isSet(object.status) ? globalThis.String(object.status) : "",
-    };
-  },
-
-  toJSON(message: ResolvedSession): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.status !== "") {
-      obj.status = message.status;
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<ResolvedSession>): ResolvedSession {
     return ResolvedSession.fromPartial(base ?? {});
   },
@@ -1811,24 +1411,6 @@ export const GetTranscriptRequest: MessageFns<GetTranscriptRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetTranscriptRequest {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: GetTranscriptRequest): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<GetTranscriptRequest>): GetTranscriptRequest {
@@ -1919,40 +1501,6 @@ export const GetTranscriptResponse: MessageFns<GetTranscriptResponse> = {
     }
   },
 
-  fromJSON(object: any): GetTranscriptResponse {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-      agentId: isSet(object.agentId)
-        ? globalThis.Number(object.agentId)
-        : isSet(object.agent_id)
-        ? globalThis.Number(object.agent_id)
-        : 0,
-      status: isSet(object.status) ? globalThis.String(object.status) : "",
-      messages: globalThis.Array.isArray(object?.messages) ? object.messages.map((e: any) => Message.fromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: GetTranscriptResponse): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    if (message.agentId !== 0) {
-      obj.agentId = Math.round(message.agentId);
-    }
-    if (message.status !== "") {
-      obj.status = message.status;
-    }
-    if (message.messages?.length) {
-      obj.messages = message.messages.map((e) => Message.toJSON(e));
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<GetTranscriptResponse>): GetTranscriptResponse {
     return GetTranscriptResponse.fromPartial(base ?? {});
   },
@@ -2011,24 +1559,6 @@ export const StreamTranscriptRequest: MessageFns<StreamTranscriptRequest> = {
     }
   },
 
-  fromJSON(object: any): StreamTranscriptRequest {
-    return {
-      sessionId: isSet(object.sessionId)
-        ? globalThis.Number(object.sessionId)
-        : isSet(object.session_id)
-        ? globalThis.Number(object.session_id)
-        : 0,
-    };
-  },
-
-  toJSON(message: StreamTranscriptRequest): unknown {
-    const obj: any = {};
-    if (message.sessionId !== 0) {
-      obj.sessionId = Math.round(message.sessionId);
-    }
-    return obj;
-  },
-
   create(base?: DeepPartial<StreamTranscriptRequest>): StreamTranscriptRequest {
     return StreamTranscriptRequest.fromPartial(base ?? {});
   },
@@ -2082,20 +1612,6 @@ export const StreamTranscriptResponse: MessageFns<StreamTranscriptResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): StreamTranscriptResponse {
-    return {
-      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => TranscriptLine.fromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: StreamTranscriptResponse): unknown {
-    const obj: any = {};
-    if (message.lines?.length) {
-      obj.lines = message.lines.map((e) => TranscriptLine.toJSON(e));
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<StreamTranscriptResponse>): StreamTranscriptResponse {
@@ -2184,40 +1700,6 @@ export const TranscriptLine: MessageFns<TranscriptLine> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): TranscriptLine {
-    return {
-      role: isSet(object.role) ? globalThis.String(object.role) : "",
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-      turnIndex: isSet(object.turnIndex)
-        ? globalThis.Number(object.turnIndex)
-        : isSet(object.turn_index)
-        ? globalThis.Number(object.turn_index)
-        : 0,
-      createdAt: isSet(object.createdAt)
-        ? fromJsonTimestamp(object.createdAt)
-        : isSet(object.created_at)
-        ? fromJsonTimestamp(object.created_at)
-        : undefined,
-    };
-  },
-
-  toJSON(message: TranscriptLine): unknown {
-    const obj: any = {};
-    if (message.role !== "") {
-      obj.role = message.role;
-    }
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    if (message.turnIndex !== 0) {
-      obj.turnIndex = Math.round(message.turnIndex);
-    }
-    if (message.createdAt !== undefined) {
-      obj.createdAt = message.createdAt.toISOString();
-    }
-    return obj;
   },
 
   create(base?: DeepPartial<TranscriptLine>): TranscriptLine {
@@ -2415,27 +1897,11 @@ function fromTimestamp(t: Timestamp): Date {
   return new globalThis.Date(millis);
 }
 
-function fromJsonTimestamp(o: any): Date {
-  if (o instanceof globalThis.Date) {
-    return o;
-  } else if (typeof o === "string") {
-    return new globalThis.Date(o);
-  } else {
-    return fromTimestamp(Timestamp.fromJSON(o));
-  }
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 export type ServerStreamingMethodResult<Response> = { [Symbol.asyncIterator](): AsyncIterator<Response, void> };
 
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
