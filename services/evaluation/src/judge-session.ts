@@ -1,8 +1,8 @@
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
-import { isDomainError } from '@parley/kernel/errors';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
+import { findTenant } from '@parley/service/tenant-facts';
 import type { EvaluationConfig } from './config.ts';
 import { evaluationStore } from './evaluation-store.ts';
 import { judgeOffline } from './judge-offline.ts';
@@ -48,8 +48,8 @@ async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise
   const caller = serviceCaller('evaluation', tenantId, `judge-${sessionId}`) as TenantCaller;
   if (await ports.database.transact(tenantId, (db) => evaluationStore(db).exists(sessionId))) return;
 
-  const tenant = await findTenant(ports, caller, signal);
-  if (!tenant || tenant.deleted) return; // nobody could read it
+  const tenant = await findTenant(ports.identity, caller, signal);
+  if (!tenant) return; // nobody could read it
   if (tenant.suspended) {
     await ports.database.transact(tenantId, async (db) => {
       await jobs(db).append<JudgeSessionJob>({ kind: judgeKind, key: run.key, data, delayMs: suspendedRetryMs });
@@ -83,14 +83,5 @@ async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise
       judgedBy: storable('modelId' in outcome ? outcome.modelId : 'OFFLINE'),
     });
     await lease.complete(db);
-  });
-}
-
-function findTenant({ identity }: Ports, caller: TenantCaller, signal: AbortSignal) {
-  const { tenantId } = caller;
-  const found = identity.getTenant({ tenantId }, { caller, signal, expectedErrors: ['notFound'] });
-  return found.catch((error: unknown) => {
-    if (isDomainError(error, 'notFound')) return undefined;
-    throw error;
   });
 }

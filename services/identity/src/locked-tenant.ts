@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import { inNoTenant, type TenantCaller } from '@parley/kernel/caller';
 import { conflict, type DomainError, forbidden } from '@parley/kernel/errors';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { withLockedSignIn } from './locked-sign-in.ts';
@@ -24,7 +24,7 @@ export async function withLockedTenant<T>(
   const { tenantId, userId } = caller;
   return withLockedSignIn(ports, { caller, signal, tenantId }, async (db, signIn) => {
     const locked = await tenantStore(db).lockForMember(tenantId, userId);
-    if (!locked) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
+    if (!locked) throw inNoTenant();
     if (signIn.tenantId !== tenantId) throw conflict('This sign-in has turned to another tenant; try again');
     return work(db, { ...locked, signIn });
   });

@@ -2,11 +2,11 @@ import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
+import { findTenant } from '@parley/service/tenant-facts';
 import { baseStore } from './base-store.ts';
 import type { KnowledgeConfig } from './config.ts';
 import { documentStore } from './document-store.ts';
 import { misconfigurationOf } from './embedder.ts';
-import { findTenant } from './find-tenant.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
 import { appendAgain, type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 import { failParse, isParsed, lockWaiting, type Parse, waits } from './parsing.ts';
@@ -71,7 +71,7 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
 async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
   let built: BuiltGeneration | undefined;
   try {
-    const tenant = await findTenant(ports, run.caller, run.signal);
+    const tenant = await findTenant(ports.identity, run.caller, run.signal);
     if (!tenant) return await end(ports, run, 'The workspace was deleted.');
     if (tenant.suspended) return await appendAgain(ports, run, run.data, suspendedRetryMs);
     built = await build(ports, run);

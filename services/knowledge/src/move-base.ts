@@ -7,11 +7,11 @@ import type { SharedDb, TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, Lease } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
+import { findTenant } from '@parley/service/tenant-facts';
 import { baseModelStore } from './base-model-store.ts';
 import { baseMoveStore } from './base-move-store.ts';
 import { documentStore } from './document-store.ts';
 import { misconfigurationOf } from './embedder.ts';
-import { findTenant } from './find-tenant.ts';
 import { generationStore } from './generation-store.ts';
 import { discardGeneration, fillGeneration } from './index-text.ts';
 import { appendAgain, type Failures, oneMore, type Patience, suspendedRetryMs } from './job-patience.ts';
@@ -96,7 +96,7 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
   const caller = serviceCaller('knowledge', tenantId, `move-base-${knowledgeBaseId}`) as TenantCaller;
   for (;;) {
     signal.throwIfAborted();
-    const tenant = await findTenant(ports, caller, signal);
+    const tenant = await findTenant(ports.identity, caller, signal);
     if (!tenant) return endMove(ports, run);
     if (tenant.suspended) return appendAgain(ports, run, data, suspendedRetryMs);
     const model = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));

@@ -1,5 +1,5 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
-import { badRequest, forbidden, isDomainError, notFound } from '@parley/kernel/errors';
+import { type Caller, inNoTenant, inTenant } from '@parley/kernel/caller';
+import { badRequest, isDomainError, notFound } from '@parley/kernel/errors';
 import { anyText, parseInput, rule } from '@parley/kernel/input';
 import { storageProblem } from '@parley/kernel/input-checks';
 import { parseId } from '@parley/kernel/row-id';
@@ -52,7 +52,7 @@ export async function startSession(
   async function start(db: TenantDb): Promise<Session> {
     await tenantTombstones(db).lockShared();
     const created = await sessionStore(db).insert({ ...given, metadata: given.metadata ?? null });
-    if (!created) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
+    if (!created) throw inNoTenant();
     const log = sessionLog(ports.eventLog, created, ports.log);
     const [activeId, greetingId] = await log.reserve(greeting === '' ? 1 : 2, created.lastEventId);
     if (activeId === undefined) throw new Error('the event log reserved nothing');

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { forbidden, unauthenticated } from './errors.ts';
+import { type DomainError, forbidden, unauthenticated } from './errors.ts';
 
 /**
  * Who calls. The gateway derives it from a credential; a service that acts by itself (a turn, an event) makes its own. Services
@@ -117,6 +117,11 @@ export function serviceCaller(service: string, tenantId: number | null, requestI
 
 /** @throws DomainError `forbidden` with reason `NO_TENANT` when the caller is in no tenant. */
 export function inTenant(caller: Caller): TenantCaller {
-  if (caller.tenantId === null) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
+  if (caller.tenantId === null) throw inNoTenant();
   return caller as TenantCaller;
+}
+
+/** Also for a caller whose tenant is deleted, or who is no longer a member of it. */
+export function inNoTenant(): DomainError {
+  return forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
 }

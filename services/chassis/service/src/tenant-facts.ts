@@ -1,0 +1,83 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
+import type { GetTenantResponse, IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+
+type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
+
+/** The tenant as it is now, not from a cache; undefined where it was deleted. */
+export async function findTenant(
+  identity: Identity,
+  caller: TenantCaller,
+  signal: AbortSignal,
+): Promise<GetTenantResponse | undefined> {
+  try {
+    const { tenantId } = caller;
+    const tenant = await identity.getTenant({ tenantId }, { caller, signal, expectedErrors: ['notFound'] });
+    return tenant.deleted ? undefined : tenant;
+  } catch (error) {
+    if (isDomainError(error, 'notFound')) return undefined;
+    throw error;
+  }
+}
+
+export interface TenantFactOptions<Fact> {
+  /** The part of the tenant that is kept. What it throws is not. */
+  read(tenant: GetTenantResponse): Fact;
+  keepMs: number;
+  /** Default: that of gRPC calls. */
+  timeoutMs?: number | undefined;
+  /** Stands in for an answer that could not be had, and is kept as long. Default: the call rejects, and the next one asks again. */
+  fallBack?(error: unknown, tenantId: number, lastKnown: Fact | undefined): Fact;
+  nowMs?: (() => number) | undefined;
+}
+
+interface Entry<Fact> {
+  fact: Promise<Fact>;
+  askedAtMs: number;
+  lastKnown: Fact | undefined;
+}
+
+const maxTenants = 10_000;
+
+/** A fact of the caller's tenant, for which identity is asked at most once per `keepMs` and tenant. */
+export function tenantFact<Fact>(
+  identity: Identity,
+  { read, keepMs, timeoutMs, fallBack, nowMs = () => performance.now() }: TenantFactOptions<Fact>,
+): (caller: TenantCaller) => Promise<Fact> {
+  const cache = new Map<number, Entry<Fact>>();
+
+  async function ask(caller: TenantCaller, lastKnown: Fact | undefined): Promise<Fact> {
+    const { tenantId } = caller;
+    try {
+      return read(await identity.getTenant({ tenantId }, { caller, ...(timeoutMs !== undefined && { timeoutMs }) }));
+    } catch (error) {
+      if (!fallBack) throw error;
+      return fallBack(error, tenantId, lastKnown);
+    }
+  }
+
+  function remember(tenantId: number, entry: Entry<Fact>): void {
+    cache.delete(tenantId); // moves the entry to the end, because the first one is evicted
+    cache.set(tenantId, entry);
+    const [oldest] = cache.keys();
+    if (cache.size > maxTenants && oldest !== undefined) cache.delete(oldest);
+    entry.fact.then(
+      (fact) => {
+        entry.lastKnown = fact;
+      },
+      () => {
+        if (cache.get(tenantId) === entry) cache.delete(tenantId);
+      },
+    );
+  }
+
+  return (caller) => {
+    const { tenantId } = caller;
+    const kept = cache.get(tenantId);
+    if (kept && nowMs() - kept.askedAtMs < keepMs) return kept.fact;
+    const fact = ask(caller, kept?.lastKnown);
+    remember(tenantId, { fact, askedAtMs: nowMs(), lastKnown: kept?.lastKnown });
+    return fact;
+  };
+}
