@@ -6,8 +6,9 @@ const usage = `Refuses a change of the protos that a version which runs beside t
 
   node scripts/src/breaking.ts [--against COMMIT]
 
-  --against COMMIT  what they are compared with, e.g. the tag of the release that runs. Default: where the branch left
-                    main; on main the last commit, or the one before the protos last changed
+  --against COMMIT  what they are compared with, e.g. the tag of the release that runs. Default: the newest tag v*, and if it is
+                    later, where the branch left main; on main the last commit, or the one before the protos last changed.
+                    Before the first tag v* nothing is compared
 `;
 
 const { against } = readOptions(usage, { against: { type: 'string' } });

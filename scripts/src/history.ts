@@ -44,6 +44,10 @@ export function changedPaths(checkout: string): string[] | undefined {
 /** The commit that the working tree is compared with, or why there is none. */
 type Previous = { commit: string; none?: never } | { commit?: never; none: string };
 
+type HeldStates = { commits: string[]; none?: never } | { commits?: never; none: string };
+
+const shallow = 'this clone is shallow; fetch more of its history (git fetch --unshallow)';
+
 /**
  * The version before the last change of the files of `pathspec`, with which they must be compatible during a rolling update:
  * on a branch where it left main; on main itself the last commit if the files differ from it, else the commit before the last
@@ -68,7 +72,30 @@ export function previousState(checkout: string, pathspec: string, mustCompare = 
   }
   if (commit && git.find('grep', '--quiet', '-e', '', commit, '--', pathspec) !== undefined) return { commit };
   if (commit || git.get('rev-parse', '--is-shallow-repository') === 'false') return { none: 'these are the first' };
-  return lacks('this clone is shallow; fetch more of its history (git fetch --unshallow)');
+  return lacks(shallow);
+}
+
+/** The tag of the newest release, `v` and a number, at a commit or before it. Undefined before the first release. */
+export function lastRelease(checkout: string, commit = 'HEAD'): string | undefined {
+  return gitIn(checkout).find('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', commit);
+}
+
+/**
+ * The commits whose files of `pathspec` may run beside those that are here: the last release, and the state before the last change
+ * if that came after it. None before the first release. @throws Error as `previousState`
+ */
+export function heldStates(checkout: string, pathspec: string, mustCompare = false): HeldStates {
+  const previous = previousState(checkout, pathspec, mustCompare);
+  if (previous.none !== undefined) return { none: previous.none };
+  const git = gitIn(checkout);
+  const release = lastRelease(checkout);
+  if (release) {
+    const isLater = git.find('merge-base', '--is-ancestor', release, previous.commit) !== undefined;
+    return { commits: isLater ? [release, previous.commit] : [release] };
+  }
+  if (git.get('rev-parse', '--is-shallow-repository') === 'false') return { commits: [] };
+  if (mustCompare) throw new Error(shallow);
+  return { none: shallow };
 }
 
 /** @throws Error with git's remedy if the checkout belongs to another user, which git refuses to read. */

@@ -19,7 +19,14 @@ message PetFed { int32 id = 1; }
 `;
 const withField = first.replace('string name = 1;', 'string name = 1; string species = 2;');
 
-/** A checkout of its own with one proto, under the rules of this one. */
+/** A checkout of its own with one proto, under the rules of this one, which is its first release. */
+function releaseOf(t: ExecutionContext, proto = first) {
+  const checkout = checkoutOf(t, proto);
+  checkout.git('tag', 'v0.1.0');
+  return checkout;
+}
+
+/** The same before its first release. */
 function checkoutOf(t: ExecutionContext, proto = first) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-breaking-')));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -52,8 +59,37 @@ test('before the first commit there is nothing to compare with', (t) => {
   t.is(compare(), 'left out: nothing has been committed yet');
 });
 
+test('before the first release a proto may be cut, and it is said', (t) => {
+  const { commit, git, compare } = checkoutOf(t, withField);
+  commit(first);
+  t.is(compare(), 'no release yet (no tag v*), so there is nothing to hold');
+
+  git('tag', 'v0.1.0');
+  t.is(compare(), 'nothing breaks what ran at v0.1.0', 'the cut is part of the release');
+});
+
+test('the newest release is compared with, however long ago it was, and what came before it is not', (t) => {
+  const { commit, git, compare } = releaseOf(t, first.replace('PetFed', 'PetGone'));
+  commit(first);
+  git('tag', 'v0.2.0');
+  git('tag', 'verified');
+  commit(withField);
+  commit(`${withField}message Later { int32 id = 1; }\n`);
+  t.regex(compare(), /^nothing breaks what ran at v0\.2\.0 and [0-9a-f]{40}$/u);
+
+  commit(`${first.replace(/message PetFed.*\n/u, '')}message Later { int32 id = 1; }\n`);
+  t.throws(compare, { message: /^compared with v0\.2\.0:.*\n?.*PetFed/u });
+});
+
 test('what is not committed yet is compared with the last commit', (t) => {
-  const { write, compare } = checkoutOf(t);
+  const { write, commit, compare } = releaseOf(t);
+  commit(`${first}message Later { int32 id = 1; }\n`);
+  write(first);
+  t.throws(compare, { message: /^compared with HEAD:.*\n?.*Later/u });
+});
+
+test('what is not committed yet is compared with a release of the same commit', (t) => {
+  const { write, compare } = releaseOf(t);
   write(withField);
   t.regex(compare(), /^nothing breaks/u);
 
@@ -62,7 +98,8 @@ test('what is not committed yet is compared with the last commit', (t) => {
 });
 
 test('what is committed is compared with the state before the last change, whatever was committed since', (t) => {
-  const { folder, commit, git, compare } = checkoutOf(t, withField);
+  const { folder, commit, git, compare } = releaseOf(t);
+  commit(withField);
   commit(first);
   writeFileSync(join(folder, 'README.md'), 'later');
   git('add', '.');
@@ -72,7 +109,8 @@ test('what is committed is compared with the state before the last change, whate
 });
 
 test('a branch is compared with where it left main, over all of its commits', (t) => {
-  const { commit, git, compare } = checkoutOf(t, withField);
+  const { commit, git, compare } = releaseOf(t);
+  commit(withField);
   git('checkout', '--quiet', '-b', 'feature');
   commit(first);
   commit(`${first}message Later { int32 id = 1; }\n`);
@@ -87,7 +125,7 @@ for (const [what, changed] of [
   ['a field', first.replace('string name = 1;', 'reserved 1; reserved "name";')],
 ] as const) {
   test(`${what} that is taken away is found`, (t) => {
-    const { write, compare } = checkoutOf(t);
+    const { write, compare } = releaseOf(t);
     write(changed);
 
     t.throws(compare, { message: /^compared with / });
@@ -127,16 +165,23 @@ test('a history that git cannot read is an error with its reason', (t) => {
   t.throws(compare, { message: /^git log: .*bad object HEAD/u });
 });
 
-test('a shallow clone says how to get the history', (t) => {
-  const { folder, commit } = checkoutOf(t);
-  commit(withField);
-  const shallow = `${folder}-shallow`;
-  t.teardown(() => rmSync(shallow, { recursive: true }));
-  execFileSync('git', ['clone', '--quiet', '--depth=1', pathToFileURL(folder).href, shallow], { stdio: 'pipe' });
+for (const [what, depth] of [
+  ['without the state before', 1],
+  ['whose releases may be further back', 2],
+] as const) {
+  test(`a shallow clone ${what} says how to get the history`, (t) => {
+    const { folder, commit } = releaseOf(t);
+    commit(withField);
+    commit(`${withField}message Later { int32 id = 1; }\n`);
+    const shallow = `${folder}-shallow`;
+    t.teardown(() => rmSync(shallow, { recursive: true }));
+    const clone = ['clone', '--quiet', `--depth=${depth}`, pathToFileURL(folder).href, shallow];
+    execFileSync('git', clone, { stdio: 'pipe' });
 
-  t.regex(compareProtos({ checkout: shallow }), /^left out: .*--unshallow/u);
-  t.throws(() => compareProtos({ checkout: shallow, mustCompare: true }), { message: /--unshallow/u });
-});
+    t.regex(compareProtos({ checkout: shallow }), /^left out: .*--unshallow/u);
+    t.throws(() => compareProtos({ checkout: shallow, mustCompare: true }), { message: /--unshallow/u });
+  });
+}
 
 test('any commit can be named, and one that is not there is a failure that says so', (t) => {
   const { folder, commit } = checkoutOf(t, withField);

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { previousState } from '../history.ts';
+import { heldStates } from '../history.ts';
 import { root } from '../root.ts';
 
 const maxBuffer = 64 * 2 ** 20;
@@ -10,14 +10,20 @@ type ComparedProtos = { checkout?: string; against?: string | undefined; mustCom
 /**
  * Checks the protos, including events, against the rules of `buf.yaml` for changes during a rolling update.
  * @param options.checkout The folder whose `protos/` is checked. Default: this checkout.
- * @param options.against A commit, tag or branch to compare with. Default: the state before the last change.
+ * @param options.against A commit, tag or branch to compare with. Default: the last release, and the state before the last change since.
  * @param options.mustCompare Whether unavailable history is an error instead of a skipped check, as in CI.
  * @returns a message for the terminal, which says why where the check is skipped.
  * @throws Error with what breaks.
  */
 export function compareProtos({ checkout = root, mustCompare = false, against }: ComparedProtos = {}): string {
-  const { commit, none } = against ? { commit: against } : previousState(checkout, 'protos/*.proto', mustCompare);
-  if (!commit) return `left out: ${none}`;
+  const { commits, none } = against ? { commits: [against] } : heldStates(checkout, 'protos/*.proto', mustCompare);
+  if (!commits) return `left out: ${none}`;
+  if (commits.length === 0) return 'no release yet (no tag v*), so there is nothing to hold';
+  for (const commit of commits) compareWith(commit, checkout);
+  return `nothing breaks what ran at ${commits.join(' and ')}`;
+}
+
+function compareWith(commit: string, checkout: string): void {
   // An archive rather than buf's own clone: it needs no remote, and accepts an abbreviated commit, too.
   const archive = spawnSync('git', ['archive', '--format=tar', commit, 'protos'], { cwd: checkout, maxBuffer });
   if (archive.status !== 0) throw new Error(`${commit} cannot be read: ${archive.stderr}`);
@@ -27,5 +33,4 @@ export function compareProtos({ checkout = root, mustCompare = false, against }:
     { cwd: join(checkout, 'protos'), input: archive.stdout, encoding: 'utf8' },
   );
   if (status !== 0) throw new Error(`compared with ${commit}:\n${stdout}${stderr}`.trim());
-  return `nothing breaks what ran at ${commit}`;
 }

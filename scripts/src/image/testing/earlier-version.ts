@@ -5,24 +5,41 @@ import { join } from 'node:path';
 import { readSettings } from '@parley/kernel/config';
 import { commandSettings } from '@parley/units/command-settings';
 import type { ExecutionContext } from 'ava';
-import { previousState } from '../../history.ts';
+import { lastRelease, previousState } from '../../history.ts';
+import { compareProtos } from '../../rolling/compare-protos.ts';
 import { root } from '../../root.ts';
 
-/** Part of the test of upgrades: versions without it were not held to what that demands. */
-const promise = 'scripts/src/image/testing/pod.sh';
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+
+/**
+ * The state before migrations were last added, so that the code of then meets the schema of now, or a later one: the oldest that the
+ * protos of now do not break, because until the first release they may.
+ */
+function beforeReleases(): string | undefined {
+  const before = previousState(root, 'scripts/src/rolling/migrations.json').commit;
+  if (!before) return undefined;
+  const later = git('log', '--reverse', '--format=%H', `${before}..HEAD`, '--', 'protos/*.proto').split('\n');
+  return [before, ...later].find((commit) => commit && isHeld(commit));
+}
+
+function isHeld(commit: string): boolean {
+  try {
+    compareProtos({ against: commit });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * The files of the version that an upgrade begins with, deleted after the test: of the commit that `PARLEY_UPGRADE_FROM` names, else
- * of the state before migrations were last added, so that the code of then meets the schema of now; where that has no such test
- * yet, of the commit that added it. @throws Error where that is the version that is here
+ * of the release before this commit, else of the oldest unreleased state that upgrades (`beforeReleases`).
+ * @throws Error where that is the version that is here
  */
 export function earlierVersion(t: ExecutionContext): { commit: string; folder: string } {
   const { upgradeFrom } = readSettings(process.env, commandSettings);
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-  const before = previousState(root, 'scripts/src/rolling/migrations.json').commit;
-  const isHeldTo = before !== undefined && git('ls-tree', before, promise) !== '';
-  const commit = upgradeFrom ?? (isHeldTo ? before : git('log', '-1', '--diff-filter=A', '--format=%H', '--', promise));
-  if (commit === '' || git('diff', '--name-only', commit, '--', 'services', 'gateway') === '') {
+  const commit = upgradeFrom ?? lastRelease(root, 'HEAD^') ?? beforeReleases();
+  if (!commit || git('diff', '--name-only', commit, '--', 'services', 'gateway') === '') {
     throw new Error(
       'There is no earlier version to upgrade from. Name a commit by PARLEY_UPGRADE_FROM, or fetch more of the history',
     );
