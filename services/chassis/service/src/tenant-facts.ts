@@ -62,14 +62,15 @@ export function tenantFact<Fact>(
     cache.set(tenantId, entry);
     const [oldest] = cache.keys();
     if (cache.size > maxTenants && oldest !== undefined) cache.delete(oldest);
-    entry.fact.then(
-      (fact) => {
-        entry.lastKnown = fact;
-      },
-      () => {
-        if (cache.get(tenantId) === entry) cache.delete(tenantId);
-      },
-    );
+    void settled(tenantId, entry);
+  }
+
+  async function settled(tenantId: number, entry: Entry<Fact>): Promise<void> {
+    try {
+      entry.lastKnown = await entry.fact;
+    } catch {
+      if (cache.get(tenantId) === entry) cache.delete(tenantId);
+    }
   }
 
   return (caller) => {
