@@ -12,7 +12,7 @@ const sdl = `
   type Mutation { makePlace(input: NewPlace!): Place! @access(by: [JWT]) }`;
 
 test('enums, inputs and arguments become types, and nothing is left of directives', async (t) => {
-  const { types, resolvers } = await typesOf(sdl, '');
+  const { types, resolvers } = await typesOf(sdl);
   t.regex(types, /export type Purpose =\s+\/\*\* To work. \*\/\s+\| 'WORK'\s+\| 'PLAY';/);
   t.regex(types, /export type NewPlace = \{\s+name: Scalars\['String'\]\['input'\];\s+purpose\?: InputMaybe<Purpose>;/);
   t.regex(types, /export type QueryPlaceArgs = \{\s+id: Scalars\['ID'\]\['input'\];/);
@@ -21,7 +21,7 @@ test('enums, inputs and arguments become types, and nothing is left of directive
 });
 
 test('every root field has to be resolved, with the context of the service', async (t) => {
-  const { resolvers } = await typesOf(sdl, '');
+  const { resolvers } = await typesOf(sdl, { hasContext: true });
   t.regex(resolvers, /import type \{ Context \} from '\.\.\/context\.ts'/);
   t.regex(
     resolvers,
@@ -29,14 +29,21 @@ test('every root field has to be resolved, with the context of the service', asy
   );
 });
 
+test('resolvers of a service without a context of its own get its ports', async (t) => {
+  const { resolvers } = await typesOf(sdl);
+  t.regex(resolvers, /import type \{ Ports \} from '\.\.\/\.\.\/ports\.ts'/);
+  t.regex(resolvers, /import type \{ PortsContext \} from '@parley\/subgraph\/subgraph'/);
+  t.regex(resolvers, /<ContextType = PortsContext<Ports>/);
+});
+
 test('an argument that is null by default may be null', async (t) => {
-  const { resolvers } = await typesOf(sdl, '');
+  const { resolvers } = await typesOf(sdl);
   t.regex(resolvers, /places\?: Resolver<.*, Partial<Types\.QueryPlacesArgs>>;/);
 });
 
 test('a type that mappers.ts exports is given to its resolvers, references included, and the others as the schema has them', async (t) => {
   const mappers = `/** No Visit here. */ export type { Location as Place } from '../location.ts';`;
-  const { resolvers } = await typesOf(sdl, mappers);
+  const { resolvers } = await typesOf(sdl, { mappers });
   t.regex(resolvers, /import type \{ Place \} from '\.\.\/mappers\.ts'/);
   t.regex(resolvers, /  Place: ResolverTypeWrapper<Place>;/);
   t.regex(resolvers, /  Visit: ResolverTypeWrapper<Types\.Visit>;/);
@@ -45,7 +52,7 @@ test('a type that mappers.ts exports is given to its resolvers, references inclu
 });
 
 test('Node runs the output as it is: types alone', async (t) => {
-  const { types, resolvers } = await typesOf(sdl, '');
+  const { types, resolvers } = await typesOf(sdl);
   for (const text of [types, resolvers])
     t.is(
       stripTypeScriptTypes(text)

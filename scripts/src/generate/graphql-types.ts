@@ -31,7 +31,8 @@ export async function graphqlTypes(root: string) {
       const folder = path.replace(/\/[^/]+$/, '');
       const mappersFile = join(root, folder, 'graph/mappers.ts');
       const mappers = existsSync(mappersFile) ? readFileSync(mappersFile, 'utf8') : '';
-      const { types, resolvers } = await typesOf(readFileSync(join(root, path), 'utf8'), mappers);
+      const hasContext = existsSync(join(root, folder, 'graph/context.ts'));
+      const { types, resolvers } = await typesOf(readFileSync(join(root, path), 'utf8'), { mappers, hasContext });
       return [
         { path: `${folder}/generated/schema.ts`, text: types },
         { path: `${folder}/graph/generated/resolvers.ts`, text: resolvers },
@@ -42,12 +43,15 @@ export async function graphqlTypes(root: string) {
 }
 
 /**
- * The types of one schema, for use cases, and those of its resolvers, with `Context` of `graph/context.ts`. For a type of the
- * schema that `graph/mappers.ts` exports under its name, resolvers get that type, otherwise the one of the schema.
+ * The types of one schema, for use cases, and those of its resolvers, with `Context` of `graph/context.ts` or else `PortsContext`. For a
+ * type of the schema that `graph/mappers.ts` exports under its name, resolvers get that type, otherwise the one of the schema.
  * @param sdl the SDL of the subgraph without `shared.graphql`.
- * @param mappers the text of `graph/mappers.ts`, or ''.
+ * @param mappers the text of `graph/mappers.ts`, where there is one.
  */
-export async function typesOf(sdl: string, mappers: string): Promise<{ types: string; resolvers: string }> {
+export async function typesOf(
+  sdl: string,
+  { mappers = '', hasContext = false }: { mappers?: string; hasContext?: boolean } = {},
+): Promise<{ types: string; resolvers: string }> {
   const document = asResolved(parse(withSharedSdl(sdl)));
   const objects = document.definitions.flatMap((each) =>
     each.kind === Kind.OBJECT_TYPE_DEFINITION ? [each.name.value] : [],
@@ -56,15 +60,19 @@ export async function typesOf(sdl: string, mappers: string): Promise<{ types: st
   const types = await generate(document, 'typescript', {});
   const resolvers = await generate(document, 'typescript-resolvers', {
     allResolversTypeName: 'PartialResolvers',
-    contextType: '../context.ts#Context',
+    contextType: hasContext ? '../context.ts#Context' : '@parley/subgraph/subgraph#PortsContext<Ports>',
     makeResolverTypeCallable: true,
     mappers: Object.fromEntries(mapped.map((name) => [name, `../mappers.ts#${name}`])),
     namespacedImportName: 'Types',
   });
   const roots = objects.filter((name) => name === 'Query' || name === 'Mutation');
+  const imports = [
+    `import type * as Types from '../../generated/schema.ts';`,
+    ...(hasContext ? [] : [`import type { Ports } from '../../ports.ts';`]),
+  ];
   return {
     types: header + types,
-    resolvers: `${header}import type * as Types from '../../generated/schema.ts';\n${resolvers}\n${complete(roots, mapped)}`,
+    resolvers: `${header}${imports.join('\n')}\n${resolvers}\n${complete(roots, mapped)}`,
   };
 }
 

@@ -8,7 +8,7 @@ import type { Ports } from './ports.ts';
 export async function deleteAgent(ports: Ports, caller: TenantCaller, id: number, signal?: AbortSignal): Promise<void> {
   const deleted = await ports.database.transact(caller.tenantId, (db) => agentStore(db).markDeleted(id), {
     turn: agentQueueKey(caller, id),
-    gone: signal,
+    signal,
   });
   if (!deleted) throw notFound('Agent', id);
 }

@@ -30,7 +30,7 @@ export async function updateAgent(
   try {
     return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
       turn: agentQueueKey(caller, id),
-      gone: signal,
+      signal,
     });
   } catch (error) {
     // The workflow was deleted after `exists` found it.

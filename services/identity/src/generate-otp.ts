@@ -26,7 +26,7 @@ export async function generateOtp(ports: Ports, input: GenerateOtpInput, signal?
         isLive: purpose !== 'INVITATION', // it comes from the operator alone
         capped: true,
       }),
-    { turn: turnOf(contact), gone: signal },
+    { turn: turnOf(contact), signal },
   );
 }
 

@@ -64,7 +64,7 @@ export async function login(
       ip: caller.ip ?? null,
     });
   };
-  const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, gone: signal });
+  const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, signal });
   return issueTokens(ports, signIn);
 }
 

@@ -55,7 +55,7 @@ export async function refreshSignIn(
   const outcome: Outcome =
     user === undefined
       ? { kind: 'refused' }
-      : await ports.database.transactShared(decide, { turn: { user }, gone: signal });
+      : await ports.database.transactShared(decide, { turn: { user }, signal });
 
   if (outcome.kind === 'suspended') throw userSuspended();
   if (outcome.kind === 'reused') await ports.announce({ $case: 'signInId', value: outcome.signInId });

@@ -27,7 +27,7 @@ export async function resetUserPasswordWithUrl(
         wording: (token, expiresAt) => resetLinkWording(resetLink(ports, token), expiresAt),
         capped: true,
       }),
-    { turn: turnOf(contact), gone: signal },
+    { turn: turnOf(contact), signal },
   );
   return true;
 }

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { answerBudget } from '@parley/kernel/answer-budget';
+import type { Caller } from '@parley/kernel/caller';
 import { graphAnswer } from '@parley/subgraph/graph-answer';
+import { graphContext } from '@parley/subgraph/subgraph';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
 import type { Requester } from '../src/passwords.ts';
@@ -73,16 +75,11 @@ test('every operation that hashes a password queues it by client network, user a
   const signal = new AbortController().signal;
   const { login, register, changePassword } = resolvers.Mutation;
   const ip = '2001:db8:1:2::9';
-  const info = {} as never; // unused by these resolvers
-  const request = { ports, answer: graphAnswer(answerBudget(0)), gone: signal };
-  await register({}, { input: newRegistration() }, { ...request, caller: { ...anonymous, ip } }, info);
-  await login({}, { input: { email: input.email, password } }, { ...request, caller: { ...anonymous, ip } }, info);
-  await changePassword(
-    {},
-    { input: { newPassword: 'another long password' } },
-    { ...request, caller: { ...caller, ip } },
-    info,
-  );
+  const info = { path: { key: 'field' } } as never; // all that these resolvers use
+  const by = (person: Caller) => ({ ports, ...graphContext({ ...person, ip }, signal, graphAnswer(answerBudget(0))) });
+  await register({}, { input: newRegistration() }, by(anonymous), info);
+  await login({}, { input: { email: input.email, password } }, by(anonymous), info);
+  await changePassword({}, { input: { newPassword: 'another long password' } }, by(caller), info);
 
   const address = '2001:db8:1:2::/64';
   t.deepEqual(requesters, [

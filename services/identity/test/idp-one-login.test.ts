@@ -296,7 +296,7 @@ test('signing in is queued by the account or the company, with the abort signal'
   ports.database = {
     ...ports.database,
     transactShared: (work, how) => {
-      if (how?.turn && how.gone === signal) turns.push(how.turn);
+      if (how?.turn && how.signal === signal) turns.push(how.turn);
       return transactShared(work, how);
     },
   };

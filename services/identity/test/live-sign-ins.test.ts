@@ -238,7 +238,7 @@ test('every operation that locks a user or tenant row is queued by it, with its 
   for (const [name, call] of Object.entries(attempts)) {
     await app.switchTenant(caller, { id: tenant }); // undoes the switch by createTenant
     await call(app, caller, signal).catch((error: unknown) => t.like(error, { kind: 'invalid' }, name));
-    t.is(last?.gone, signal, name);
+    t.is(last?.signal, signal, name);
     t.deepEqual([last?.turn?.user, last?.turn?.tenant], [user, name in ofTenant ? tenant : undefined], name);
   }
 });

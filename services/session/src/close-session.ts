@@ -50,7 +50,7 @@ export async function closeSession(
     return { session: found, isEnding: true };
   };
   const turn = lockQueueOf({ tenantId, sessionId });
-  const { session, isEnding } = await ports.database.transact(tenantId, close, { turn, gone });
+  const { session, isEnding } = await ports.database.transact(tenantId, close, { turn, signal: gone });
   if (!isEnding) return session;
   return (await waitForEnd(ports, session)) ?? (await forceEnd(ports, session, status));
 }

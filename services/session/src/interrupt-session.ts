@@ -22,5 +22,5 @@ export async function interruptSession(ports: Ports, caller: Caller, id: string,
     // The reply may be complete when the cancellation arrives: its transaction reads this mark.
     return begun && (await turnStore(db).markFirstInterrupted(sessionId));
   };
-  return ports.database.transact(tenantId, interrupt, { turn: lockQueueOf({ tenantId, sessionId }), gone });
+  return ports.database.transact(tenantId, interrupt, { turn: lockQueueOf({ tenantId, sessionId }), signal: gone });
 }

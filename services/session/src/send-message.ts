@@ -69,5 +69,5 @@ export async function sendMessage(
     await committedKeys(db).once(effectKey, async () => String((await accept(db)).turnId));
     return sessionStore(db).get(sessionId);
   };
-  return ports.database.transact(tenantId, work, { turn: lockQueueOf({ tenantId, sessionId }), gone });
+  return ports.database.transact(tenantId, work, { turn: lockQueueOf({ tenantId, sessionId }), signal: gone });
 }

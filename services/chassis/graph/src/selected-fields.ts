@@ -9,8 +9,8 @@ import {
   type SelectionNode,
 } from 'graphql';
 
-/** The part of a resolver's `info` that has its selection. */
-export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;
+/** The part of a resolver's `info` that has its selection and its place. */
+export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues' | 'path'>;
 
 const known = new WeakMap<readonly FieldNode[], SelectedFields>();
 

@@ -25,8 +25,8 @@ export interface Caller {
   /** The client's address, where a client is behind the call. */
   ip?: string;
   /**
-   * Stands for the `Idempotency-Key` of the request: the same in each of its retries, another one for any other request. Effects
-   * are committed under it (`effectKeyOf` of `@parley/graph`).
+   * Stands for the `Idempotency-Key` of the request: the same in each of its retries, another one for any other request. Each
+   * field of the request commits its effect under a key derived from it (`effectKey` of `CallerRequest`).
    */
   idempotencyKey?: string;
   requestId: string;

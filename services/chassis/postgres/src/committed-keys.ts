@@ -1,5 +1,6 @@
+import type { CallerRequest, TenantRequest } from '@parley/kernel/caller-request';
 import { rowsBy } from './database/rows.ts';
-import type { Migration, TenantDb } from './database/types.ts';
+import type { Database, Migration, TenantDb } from './database/types.ts';
 
 /** The internal table of a service whose effects are committed under a key: each sweep reaches the keys of all tenants. */
 export const committedKeysTable = 'committed_keys';
@@ -26,7 +27,29 @@ export function committedKeysMigration(name: string): Migration {
   };
 }
 
-/** Effects of the tenant's requests with an `Idempotency-Key` (`effectKeyOf` of `@parley/graph`). */
+/**
+ * Runs `effect` once for all requests with the same effect key, and for each request without one. Resolves with what it resolved with when
+ * it ran; the key commits with the effect.
+ */
+export async function onceUnder(
+  db: TenantDb,
+  { effectKey }: Pick<CallerRequest, 'effectKey'>,
+  effect: () => Promise<string>,
+): Promise<string> {
+  return effectKey === undefined ? effect() : (await committedKeys(db).once(effectKey, effect)).result;
+}
+
+/** What `onceUnder` resolved with in an earlier try of this request; undefined where there was none. */
+export async function committedUnder(
+  database: Pick<Database, 'read'>,
+  { caller, effectKey }: TenantRequest,
+): Promise<string | undefined> {
+  return effectKey === undefined
+    ? undefined
+    : database.read(caller.tenantId, (db) => committedKeys(db).find(effectKey));
+}
+
+/** Effects of the tenant's requests with an `Idempotency-Key`, by their `effectKey`. */
 export function committedKeys({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {

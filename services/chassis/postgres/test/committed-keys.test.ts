@@ -1,8 +1,15 @@
 import { onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
+import { requestOf } from '@parley/testing/request-of';
 import type { ExecutionContext } from 'ava';
-import { committedKeys, committedKeysMigration, committedKeysTable } from '../src/committed-keys.ts';
+import {
+  committedKeys,
+  committedKeysMigration,
+  committedKeysTable,
+  committedUnder,
+  onceUnder,
+} from '../src/committed-keys.ts';
 import type { Database, SchemaDeclaration, TenantDb } from '../src/database/types.ts';
 
 const schema: SchemaDeclaration = {
@@ -45,6 +52,23 @@ onEveryDatabase(({ engine, replicaOf, test, testSchema }) => {
     t.is(await find('a'), first.result);
     t.is(await count(), 1);
     t.true((await once('b')).ran);
+  });
+
+  test('an effect runs once under the effect key of requests, and for each request without one', async (t) => {
+    const { database, write, count } = await notes(t);
+    const caller = { kind: 'user', tenantId: 1, requestId: 'test' } as const;
+    const under = (request: object) => database.transact(1, (db) => onceUnder(db, request, () => write(db)));
+    const keyed = requestOf(caller, { effectKey: 'a' });
+    t.is(await committedUnder(database, keyed), undefined);
+    const first = await under(keyed);
+    t.is(await under(keyed), first);
+    t.is(await committedUnder(database, keyed), first);
+    t.is(await count(), 1);
+
+    const unkeyed = requestOf(caller);
+    t.not(await under(unkeyed), await under(unkeyed));
+    t.is(await committedUnder(database, unkeyed), undefined);
+    t.is(await count(), 3);
   });
 
   test('a key is of one tenant', async (t) => {

@@ -414,10 +414,10 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       database.transact(1, async () => void order.push('of a row'), { turn: { row: 'note 1' } }),
       shared('of nobody'),
     ];
-    const left = shared('left', { turn: { user: 1 }, gone: leaving.signal });
+    const left = shared('left', { turn: { user: 1 }, signal: leaving.signal });
     leaving.abort();
     const refused = Promise.all(
-      [left, shared('away', { turn: { tenant: 1 }, gone: leaving.signal })].map((each) => t.throwsAsync(each)),
+      [left, shared('away', { turn: { tenant: 1 }, signal: leaving.signal })].map((each) => t.throwsAsync(each)),
     );
     gate.open();
     for (const error of await refused) t.like(error, { kind: 'unavailable', message: 'The caller has gone' });

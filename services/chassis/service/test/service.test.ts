@@ -23,7 +23,6 @@ import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import { rpcClient } from '@parley/rpc/client';
 import type { MeshContext } from '@parley/rpc/server';
-import type { GraphContext } from '@parley/subgraph/subgraph';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -147,7 +146,7 @@ test('a subscription that is only in the schema, or only in the code, is refused
   });
   const build = (served: string[], declaration = ticking) => {
     const fields = served.map((field) => [field, async function* () {}]);
-    const graph = { schema, resolvers: {}, context: () => (request: GraphContext) => request };
+    const graph = { schema, resolvers: {} };
     return service(declaration, {
       dependencies: nothing,
       rpc,
@@ -323,7 +322,7 @@ test('parts start in the order of their dependencies and stop in reverse', async
       consumes: { 'x.happened.v1': { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
       onTenantEnd: keeping,
       rpc,
-      graph: subgraphOf({ schema: schemaFile, resolvers: {}, context: () => (request: GraphContext) => request }),
+      graph: subgraphOf({ schema: schemaFile, resolvers: {} }),
     },
   );
   const { unit } = await startService(t, everything, {

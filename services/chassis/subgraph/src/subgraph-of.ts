@@ -4,7 +4,7 @@ import type { GraphServerOptions } from '@parley/kernel/listen';
 import type { Part } from '@parley/kernel/unit';
 import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import { type FieldDefinitionNode, Kind, parse } from 'graphql';
-import { type GraphContext, type SubgraphOptions, subgraph } from './subgraph.ts';
+import { type GraphContext, type PortsContext, type SubgraphOptions, subgraph } from './subgraph.ts';
 
 export interface SubgraphDefinition<Deps, Context extends GraphContext> {
   /** Its `schema.graphql`. */
@@ -12,22 +12,34 @@ export interface SubgraphDefinition<Deps, Context extends GraphContext> {
   resolvers: SubgraphOptions<Context>['resolvers'];
   /** Its fields of Subscription, by name. Gateways read them by gRPC, so the service needs `rpc`. */
   subscriptions?(deps: Deps): Record<string, SubscriptionField>;
+  /** Makes the context of a request. Default: `PortsContext`, with the dependencies as its `ports`. */
   context(deps: Deps): SubgraphOptions<Context>['context'];
 }
 
+type WithoutContext<Ports> = Omit<SubgraphDefinition<Ports, PortsContext<Ports>>, 'context'> & { context?: never };
+
+interface Subgraph<Deps> {
+  subscriptions?(deps: Deps): Record<string, SubscriptionField>;
+  /** @throws Error where the schema has other subscriptions than the code. */
+  server(deps: Deps, subscribable: string[], options: GraphServerOptions): Part;
+}
+
 /** The `graph` of a service: its subgraph, and its subscription fields. */
-export function subgraphOf<Deps, Context extends GraphContext>({
+export function subgraphOf<Ports>(definition: WithoutContext<Ports>): Subgraph<Ports>;
+export function subgraphOf<Deps, Context extends GraphContext>(
+  definition: SubgraphDefinition<Deps, Context>,
+): Subgraph<Deps>;
+export function subgraphOf<Deps>({
   schema,
   resolvers,
   subscriptions,
-  context,
-}: SubgraphDefinition<Deps, Context>) {
+  context = (ports: Deps) => (request) => ({ ...request, ports }),
+}: WithoutContext<Deps> | SubgraphDefinition<Deps, PortsContext<Deps>>): Subgraph<Deps> {
   return {
     ...(subscriptions && {
       subscriptions: (deps: Deps) => withAccess(subscriptions(deps), readFileSync(schema, 'utf8')),
     }),
-    /** @throws Error where the schema has other subscriptions than the code. */
-    server(deps: Deps, subscribable: string[], options: GraphServerOptions): Part {
+    server(deps, subscribable, options) {
       const typeDefs = readFileSync(schema, 'utf8');
       const declared = subscriptionsOf(typeDefs)
         .map(({ name }) => name.value)
@@ -36,7 +48,7 @@ export function subgraphOf<Deps, Context extends GraphContext>({
       const served = subscribable.toSorted().join();
       if (declared !== served)
         throw new Error(`${options.unit}: its schema has the subscriptions "${declared}", it serves "${served}"`);
-      return subgraph<Context>({ ...options, typeDefs, resolvers, context: context(deps) });
+      return subgraph<PortsContext<Deps>>({ ...options, typeDefs, resolvers, context: context(deps) });
     },
   };
 }

@@ -5,11 +5,13 @@ import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/ind
 import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
 import { enforceAccess } from '@parley/graph/access';
 import { answerWriter } from '@parley/graph/answer-size';
+import { effectKeyOf, type FieldPlace } from '@parley/graph/effect-key';
 import { formatGraphError, graphOutcome } from '@parley/graph/graph-errors';
 import { scalars } from '@parley/graph/scalars';
 import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { answerBudget, defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { type Caller, callerHeader } from '@parley/kernel/caller';
+import { type CallerRequest, type TenantRequest, tenantRequest } from '@parley/kernel/caller-request';
 import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
@@ -28,8 +30,17 @@ export interface GraphContext {
   /** Who calls, verified. */
   caller: Caller;
   answer: GraphAnswer;
-  /** Aborted when the connection closes before the answer. */
+  /** What the use case of a root field is asked with. Its signal aborts when the connection closes before the answer. */
+  request(info: FieldPlace): CallerRequest;
+  /** The same for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` */
+  tenantRequest(info: FieldPlace): TenantRequest;
+  /** @deprecated */
   gone: AbortSignal;
+}
+
+/** The context of a service that adds nothing but what its use cases depend on. */
+export interface PortsContext<Ports> extends GraphContext {
+  ports: Ports;
 }
 
 export interface SubgraphOptions<Context extends GraphContext> extends GraphServerOptions {
@@ -80,18 +91,17 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const gone = goneSignal(response);
+    const signal = leftSignal(response);
     const body = await readBody(request);
     const started = performance.now();
     let hasTurn = false;
-    await turns.take({ request, client: turnOf(caller), signal: () => gone }, () => {
+    await turns.take({ request, client: turnOf(caller), signal: () => signal }, () => {
       hasTurn = true;
     });
-    if (!hasTurn) return; // the client has gone
+    if (!hasTurn) return; // the client has left
     const asked = asRequest(body);
     const answering = graphAnswer(answerBudget(maxAnswerBytes));
-    const context = options.context({ caller, answer: answering, gone });
-    const { fields, ...result } = await run(asked, context);
+    const { fields, ...result } = await run(asked, options.context(graphContext(caller, signal, answering)));
     const outcome = graphOutcome(result.errors);
     const seconds = (performance.now() - started) / 1000;
     for (const operation of fields) metrics.graphDuration.observe({ operation, outcome }, seconds);
@@ -182,11 +192,18 @@ function send(response: ServerResponse, status: number, body: string | Buffer): 
   response.writeHead(status, headers).end(body);
 }
 
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  if (response.closed) gone.abort(); // closed while the body or the caller was read
+/** @param signal aborts when the client leaves */
+export function graphContext(caller: Caller, signal: AbortSignal, answer: GraphAnswer): GraphContext {
+  const request = (info: FieldPlace) => ({ caller, signal, effectKey: effectKeyOf(caller, info) });
+  return { caller, answer, request, tenantRequest: (info) => tenantRequest(request(info)), gone: signal };
+}
+
+/** Aborts when the client leaves before the response is finished. */
+function leftSignal(response: ServerResponse): AbortSignal {
+  const left = new AbortController();
+  if (response.closed) left.abort(); // closed while the body or the caller was read
   response.once('close', () => {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableFinished) left.abort();
   });
-  return gone.signal;
+  return left.signal;
 }

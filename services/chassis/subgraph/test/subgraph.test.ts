@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { Writable } from 'node:stream';
+import { effectKeyOf } from '@parley/graph/effect-key';
+import { answerBudget } from '@parley/kernel/answer-budget';
 import { callerHeader, createCallers, serviceCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import { createMetrics } from '@parley/kernel/metrics';
 import { collectGarbage } from '@parley/testing/collect-garbage';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
-import { buildSchema } from 'graphql';
+import { buildSchema, type GraphQLResolveInfo } from 'graphql';
 import { pino } from 'pino';
+import { graphAnswer } from '../src/graph-answer.ts';
 import { operations } from '../src/operations.ts';
-import { type GraphContext, subgraph } from '../src/subgraph.ts';
+import { type GraphContext, graphContext, subgraph } from '../src/subgraph.ts';
 
 const typeDefs = `
   type Query {
@@ -44,14 +47,15 @@ async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '12
           for (const until = performance.now() + 5; performance.now() < until; );
           return true;
         },
-        slow: (_: unknown, __: unknown, { gone }: GraphContext) =>
+        slow: (_: unknown, __: unknown, { request }: GraphContext, info: GraphQLResolveInfo) =>
           new Promise((_resolve, reject) => {
-            gone.addEventListener('abort', () => reject(unavailable('The caller has gone', gone.reason)));
+            const { signal } = request(info);
+            signal.addEventListener('abort', () => reject(unavailable('The caller has left', signal.reason)));
           }),
       },
     },
     context: (request) => {
-      signals.push(request.gone);
+      signals.push(request.request({ path: { key: 'quick' } }).signal);
       return request;
     },
     callers,
@@ -72,6 +76,23 @@ async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '12
     request({ body: JSON.stringify({ query }), ...(signal && { signal }) });
   return { url, request, send, headersFor, signals, seen, lines, metrics };
 }
+
+test('a request has the caller and an effect key of its field, and one for a tenant is refused without', (t) => {
+  const { signal } = new AbortController();
+  const caller = { ...serviceCaller('test', 7, 'test'), idempotencyKey: 'use-1' };
+  const { request, tenantRequest } = graphContext(caller, signal, graphAnswer(answerBudget(0)));
+  const at = (key: string) => ({ path: { key } });
+  t.deepEqual(request(at('a')), { caller, signal, effectKey: effectKeyOf(caller, at('a')) });
+  t.deepEqual(tenantRequest(at('a')), request(at('a')));
+  t.not(tenantRequest(at('b')).effectKey, request(at('a')).effectKey);
+
+  const nowhere = graphContext({ ...caller, tenantId: null }, signal, graphAnswer(answerBudget(0)));
+  t.is(nowhere.request(at('a')).caller.tenantId, null);
+  t.like(
+    t.throws(() => nowhere.tenantRequest(at('a'))),
+    { kind: 'forbidden', reason: 'NO_TENANT' },
+  );
+});
 
 test('a server on an IPv6 address announces a URL that reaches it', async (t) => {
   const { send } = await waitingSubgraph(t, { host: '::1' });

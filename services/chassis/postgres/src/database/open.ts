@@ -106,11 +106,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** Runs `work` once no other transaction of this process that names the same parties runs. */
-  async function inTurn<T>({ turn, gone }: TransactOptions, work: () => Promise<T>): Promise<T> {
+  async function inTurn<T>({ turn, signal }: TransactOptions, work: () => Promise<T>): Promise<T> {
     if (!turn) return work();
     let end: Release;
     try {
-      const entered = turns.enter(turn, () => gone);
+      const entered = turns.enter(turn, () => signal);
       end = typeof entered === 'function' ? entered : await entered;
     } catch (error) {
       throw isDomainError(error) ? error : unavailable('The caller has gone', error);

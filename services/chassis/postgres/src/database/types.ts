@@ -79,7 +79,7 @@ export interface TransactOptions {
    */
   turn?: Parties<'user' | 'tenant' | 'row'> | undefined;
   /** Aborted when the caller has left: a transaction that still waits for its turn then rejects with `unavailable`. */
-  gone?: AbortSignal | undefined;
+  signal?: AbortSignal | undefined;
   /**
    * The statements of `work` are sent as one group, which commits without waiting for their results: one round trip less, half of the CPU
    * time, and locks are held for less time. All have to be made at once, each one statement; a later one rejects. Results come after the

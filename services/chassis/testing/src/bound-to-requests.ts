@@ -1,0 +1,36 @@
+import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { requestOf } from './request-of.ts';
+
+type UseCase = (dependencies: never, ...given: never[]) => unknown;
+
+/** Use cases without their first argument, and with a caller alone where they take a request. */
+export type BoundToRequests<UseCases extends Record<string, UseCase>> = {
+  [Name in keyof UseCases]: UseCases[Name] extends (dependencies: never, ...given: infer Given) => infer Answer
+    ? (...given: WithCaller<Given>) => Answer
+    : never;
+};
+
+type WithCaller<Given extends unknown[]> = Given extends [infer Request extends CallerRequest, ...infer Rest]
+  ? [asker: Request | Request['caller'], ...Rest]
+  : Given;
+
+/**
+ * Binds use cases to their dependencies, for tests that call many of them. A caller is given to them as a request without an effect key,
+ * whose client never leaves.
+ */
+export function boundToRequests<UseCases extends Record<string, UseCase>>(
+  useCases: UseCases,
+  dependencies: Parameters<UseCases[keyof UseCases]>[0],
+): BoundToRequests<UseCases> {
+  const entries = Object.entries(useCases).map(([name, useCase]) => [
+    name,
+    (first: never, ...rest: never[]) =>
+      useCase(dependencies, (isCaller(first) ? requestOf(first) : first) as never, ...rest),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function isCaller(given: unknown): given is Caller {
+  return typeof given === 'object' && given !== null && 'kind' in given && 'requestId' in given;
+}

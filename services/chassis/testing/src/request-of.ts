@@ -1,0 +1,10 @@
+import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
+
+/** The request of a caller for a use case. Without a signal its client never leaves. */
+export function requestOf<C extends Caller>(
+  caller: C,
+  { signal = new AbortController().signal, effectKey }: Partial<Omit<CallerRequest, 'caller'>> = {},
+): CallerRequest<C> {
+  return { caller, signal, effectKey };
+}
