@@ -34,7 +34,7 @@ export function textGenerationJob(ports: Ports): JobDeclaration {
     // They wait here for a slot of their model, so there are many more than slots.
     concurrency: 2_000,
     perTenantLimit: { unlimitedBecause: 'what a tenant has under way is bounded before it is appended' },
-    maxAttempts: 10,
+    retry: { maxAttempts: 10 },
     stopGraceMs: 1_000,
     handler: (run) => runTextGeneration(ports, run),
   });

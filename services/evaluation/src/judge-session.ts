@@ -1,7 +1,6 @@
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
-import { jobs } from '@parley/postgres/jobs/jobs';
 import { findTenant } from '@parley/service/tenant-facts';
 import type { EvaluationConfig } from './config.ts';
 import { evaluationStore } from './evaluation-store.ts';
@@ -34,7 +33,7 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
     perTenantLimit: perTenant,
     leaseMs,
     // An outage of session or agent is no reason to give up.
-    maxAttempts: 1_000_000,
+    retry: 'untilDone',
     // Nobody waits for the result, and another process can start again.
     stopGraceMs: 1_000,
     handler: (run) => judgeSession(ports, run),
@@ -50,13 +49,7 @@ async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise
 
   const tenant = await findTenant(ports.identity, caller, signal);
   if (!tenant) return; // nobody could read it
-  if (tenant.suspended) {
-    await ports.database.transact(tenantId, async (db) => {
-      await jobs(db).append<JudgeSessionJob>({ kind: judgeKind, key: run.key, data, delayMs: suspendedRetryMs });
-      await lease.complete(db);
-    });
-    return;
-  }
+  if (tenant.suspended) return run.retryLater(data, suspendedRetryMs);
 
   const [{ agent }, model] = await Promise.all([
     ports.agent.getAgent({ agentId }, { caller, signal }),

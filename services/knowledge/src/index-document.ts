@@ -8,7 +8,7 @@ import type { KnowledgeConfig } from './config.ts';
 import { documentStore } from './document-store.ts';
 import { misconfigurationOf } from './embedder.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
-import { appendAgain, type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
+import { type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 import { failParse, isParsed, lockWaiting, type Parse, waits } from './parsing.ts';
 import type { Ports } from './ports.ts';
 import { endParsing } from './queue-parsing.ts';
@@ -56,7 +56,7 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
     concurrency: indexConcurrency,
     perTenantLimit: indexPerTenant,
     // `indexDocument` gives up before, with a reason.
-    maxAttempts: 1_000_000,
+    retry: 'untilDone',
     // Nobody waits for the result, and another process can start again.
     stopGraceMs: 1_000,
     handler: (run) =>
@@ -73,7 +73,7 @@ async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
   try {
     const tenant = await findTenant(ports.identity, run.caller, run.signal);
     if (!tenant) return await end(ports, run, 'The workspace was deleted.');
-    if (tenant.suspended) return await appendAgain(ports, run, run.data, suspendedRetryMs);
+    if (tenant.suspended) return await run.retryLater(run.data, suspendedRetryMs);
     built = await build(ports, run);
     if (built === undefined) return;
     await publish(ports, run, built);
@@ -95,7 +95,7 @@ async function waitOrGiveUp(ports: Ports, run: IndexRun, error: unknown): Promis
   const failures = fault && oneMore(data.failures, fault);
   if (fault && failures) {
     ports.log.warn({ ...about, failures }, 'document not indexed; will retry');
-    return appendAgain(ports, run, { ...data, failures }, fault.pauseMs);
+    return run.retryLater({ ...data, failures }, fault.pauseMs);
   }
   ports.log.error(about, 'document not indexed; given up');
   return end(ports, run, fault?.reason ?? tooLongAway);

@@ -1,7 +1,3 @@
-import type { JobRun } from '@parley/postgres/jobs/job-types';
-import { jobs } from '@parley/postgres/jobs/jobs';
-import type { Ports } from './ports.ts';
-
 /** How often a job has failed of its own, by what failed. Its attempts count outages, stops and lost leases too. */
 export type Failures = Readonly<Record<string, number>>;
 
@@ -19,17 +15,4 @@ export const suspendedRetryMs = 10_000;
 export function oneMore(failures: Failures = {}, { name, attempts }: Patience): Failures | undefined {
   const count = (failures[name] ?? 0) + 1;
   return count < attempts ? { ...failures, [name]: count } : undefined;
-}
-
-/** Ends this run; the job starts again with these data, at its first attempt. */
-export async function appendAgain<Data>(
-  { database }: Pick<Ports, 'database'>,
-  { kind, key, tenantId, lease }: JobRun<Data>,
-  data: Data,
-  delayMs: number,
-): Promise<void> {
-  await database.transact(tenantId, async (db) => {
-    await jobs(db).append<Data>({ kind, key, data, delayMs });
-    await lease.complete(db);
-  });
 }

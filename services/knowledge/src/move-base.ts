@@ -14,7 +14,7 @@ import { documentStore } from './document-store.ts';
 import { misconfigurationOf } from './embedder.ts';
 import { generationStore } from './generation-store.ts';
 import { discardGeneration, fillGeneration } from './index-text.ts';
-import { appendAgain, type Failures, oneMore, type Patience, suspendedRetryMs } from './job-patience.ts';
+import { type Failures, oneMore, type Patience, suspendedRetryMs } from './job-patience.ts';
 import type { Ports } from './ports.ts';
 
 interface MoveBase {
@@ -82,7 +82,7 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
     concurrency: 2,
     perTenantLimit: 1,
     // The endpoint may be away, or the tenant at its cap, for long.
-    maxAttempts: 1_000_000,
+    retry: 'untilDone',
     retryable: (error) => !(error instanceof MoveGivenUp),
     stopGraceMs: 1_000,
     handler: (run) => moveBase(ports, run),
@@ -98,7 +98,7 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
     signal.throwIfAborted();
     const tenant = await findTenant(ports.identity, caller, signal);
     if (!tenant) return endMove(ports, run);
-    if (tenant.suspended) return appendAgain(ports, run, data, suspendedRetryMs);
+    if (tenant.suspended) return run.retryLater(data, suspendedRetryMs);
     const model = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));
     if (model === undefined) return;
     const move = { knowledgeBaseId, model };
@@ -122,7 +122,7 @@ async function endMove({ database }: MovePorts, { data, tenantId, lease }: JobRu
 
 /** @throws MoveGivenUp, or what failed, where that was an outage: the job starts again after a pause. */
 async function waitOrGiveUp(
-  { log, failedMoves: givenUp, ...ports }: MovePorts,
+  { log, failedMoves: givenUp }: MovePorts,
   run: JobRun<MoveJob>,
   documentId: number,
   error: unknown,
@@ -134,7 +134,7 @@ async function waitOrGiveUp(
   const failures = oneMore(data.failures, patience);
   if (failures) {
     log.warn({ ...about, failures }, 'document not embedded with another model; will retry');
-    return appendAgain(ports, run, { ...data, failures }, patience.pauseMs);
+    return run.retryLater({ ...data, failures }, patience.pauseMs);
   }
   givenUp.add();
   log.error(about, 'base not embedded with another model; tried again at the next start');

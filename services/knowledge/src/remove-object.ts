@@ -20,7 +20,7 @@ export function removeObjectJob({ objects }: Pick<Ports, 'objects'>): JobDeclara
     kind,
     concurrency: 4,
     perTenantLimit: 2,
-    maxAttempts: 1_000_000,
+    retry: 'untilDone',
     stopGraceMs: 1_000,
     handler: ({ tenantId, data }) => tenantObjects(objects, tenantId).delete(data.objectKey),
   });

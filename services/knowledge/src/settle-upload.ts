@@ -26,7 +26,7 @@ export function settleJob(ports: Ports): JobDeclaration {
     kind: settleKind,
     concurrency: 2,
     perTenantLimit: 1,
-    maxAttempts: 1_000_000,
+    retry: 'untilDone',
     stopGraceMs: 1_000,
     handler: (run) => settleUpload(ports, run),
   });

@@ -15,7 +15,7 @@ export function watchJob(ports: Ports): JobDeclaration {
     kind: watchKind,
     concurrency: 2,
     perTenantLimit: { unlimitedBecause: 'each is a short transaction that nobody waits for' },
-    maxAttempts: 1_000_000,
+    retry: 'untilDone',
     handler: (run) => checkParsing(ports, run),
   });
 }

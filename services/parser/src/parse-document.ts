@@ -5,7 +5,6 @@ import { readObject } from '@parley/objects/object-store';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
-import { jobs } from '@parley/postgres/jobs/jobs';
 import type { BeginDocumentResponse } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { ParserConfig } from './config.ts';
 import { endedItsReaders, FileProblem, maxFileBytes, reasonOf } from './file-problem.ts';
@@ -38,7 +37,7 @@ export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
     concurrency,
     perTenantLimit: perTenant,
     leaseMs,
-    maxAttempts,
+    retry: { maxAttempts },
     stopGraceMs,
     handler: async (run) => {
       try {
@@ -117,16 +116,12 @@ async function* partsOf({ documentId, version }: ParseDocumentJob, { text, pageS
   }
 }
 
-/** Another job instead of another attempt: an outage is no fault of the document. */
+/** Uses up no attempt: an outage is no fault of the document. */
 async function waitAndRetry(ports: Ports, run: JobRun<ParseDocumentJob>, error: Error): Promise<void> {
-  const { key, tenantId, lease } = run;
   const waits = (run.data.waits ?? 0) + 1;
   const delayMs = Math.round(Math.min(longestWaitMs, 500 * 2 ** waits) * (0.5 + Math.random() / 2));
   ports.log.warn({ documentId: run.data.documentId, delayMs, err: error }, 'document not parsed yet; will retry');
-  await ports.database.transact(tenantId, async (db) => {
-    await jobs(db).append<ParseDocumentJob>({ kind: parseKind, key, data: { ...run.data, waits }, delayMs });
-    await lease.complete(db);
-  });
+  await run.retryLater({ ...run.data, waits }, delayMs);
 }
 
 /** Each attempt has ended this process or its reader. While knowledge does not answer, the failure is recorded later. */

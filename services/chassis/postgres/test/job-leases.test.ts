@@ -61,6 +61,8 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
 
     t.is(await aborted(late.signal), 'LeaseLost');
     await t.throwsAsync(writeEffect(database, late), { name: 'LeaseLost' });
+    const restart = database.transact(1, (db) => late.retryLater('late', 0, db));
+    await t.throwsAsync(restart, { name: 'LeaseLost' });
     gate.open();
     t.deepEqual(await drained(database), ['a@2', 'behind']);
   });
@@ -143,12 +145,22 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['deadly: LeaseLost@3', 'behind']);
   });
 
+  test('a job that is retried until it is done is taken over whatever its attempt', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await append(database, 'deadly', 'k', dyingRunner());
+    await database.transactShared(({ knex }) => knex('jobs').where({ state: 'running' }).update({ attempt: 3_000 }));
+
+    await startRunner(t, database, () => undefined, { ...patient, retry: 'untilDone' });
+
+    t.deepEqual(await drained(database), ['deadly@3001']);
+  });
+
   test('a failure that cannot be recorded at first is recorded later', async (t) => {
     const database = await testSchema(t, effectsSchema);
     let tries = 0;
     const runner = await startRunner(t, database, () => Promise.reject(new Error('never')), {
       ...quick,
-      maxAttempts: 1,
+      retry: { maxAttempts: 1 },
       async onExhausted(db, { data }) {
         tries += 1;
         if (tries === 1) throw new Error('not now');

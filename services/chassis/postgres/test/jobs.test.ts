@@ -18,6 +18,7 @@ import {
   startRunner,
   statementsOf,
   withClaimer,
+  writeEffect,
 } from './support/queue.ts';
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
@@ -304,6 +305,67 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['shaky@3', 'behind']);
     t.deepEqual(waits, [1, 2]);
     t.deepEqual(failures, ['retried', 'retried']);
+  });
+
+  test('a job that is retried until it is done has more attempts than others', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const work = ({ attempt }: Run): void => {
+      if (attempt < 6) throw new Error('not yet');
+    };
+    const failures: string[] = [];
+    const onFailure = (outcome: string): void => void failures.push(outcome);
+    const runner = await startRunner(t, database, work, { retry: 'untilDone', onFailure });
+
+    await append(database, 'shaky', 'k', runner);
+
+    t.deepEqual(await drained(database), ['shaky@6']);
+    t.deepEqual(new Set(failures), new Set(['retried']));
+  });
+
+  test('retryLater runs a job again with other data, at its first attempt and before those behind it', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const seen: string[] = [];
+    const runner = await startRunner(t, database, () => undefined, {
+      concurrency: 1,
+      async handler(run) {
+        seen.push(`${run.data}@${run.attempt}`);
+        if (run.data === 'first' && run.attempt === 1) throw new Error('not yet');
+        if (run.data === 'first') await run.retryLater('again', 60);
+        else await writeEffect(database, run);
+      },
+    });
+
+    await append(database, 'first', 'k', runner);
+    await append(database, 'behind', 'k', runner);
+    await append(database, 'of another key', 'l', runner);
+
+    t.deepEqual(await drained(database), ['of another key', 'again', 'behind']);
+    t.deepEqual(
+      seen.filter((each) => !each.includes('key')),
+      ['first@1', 'first@2', 'again@1', 'behind@1'],
+    );
+    t.is(runner.running, 0);
+  });
+
+  test('retryLater commits with the rest of a transaction, and not where that rolls back', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const runner = await startRunner(t, database, () => undefined, {
+      async handler(run) {
+        if (run.data !== 'first') return writeEffect(database, run);
+        const inOne = (fails: boolean) =>
+          database.transact(run.tenantId, async (db) => {
+            await db.knex('effects').insert({ tenant_id: run.tenantId, name: `fails: ${fails}`, attempt: 1 });
+            await run.retryLater(fails ? 'rolled back' : 'again', 0, db);
+            if (fails) throw new Error('no');
+          });
+        await t.throwsAsync(inOne(true), { message: 'no' });
+        await inOne(false);
+      },
+    });
+
+    await append(database, 'first', 'k', runner);
+
+    t.deepEqual(await drained(database), ['fails: false', 'again']);
   });
 
   test('onExhausted runs in the transaction that removes a failed job, and the next one follows', async (t) => {

@@ -47,7 +47,7 @@ export function tenantEndJob<Deps, Config>(
       unlimitedBecause: 'nobody waits for it: all credentials of a deleted tenant are refused before',
     },
     // It has to succeed in the end, whatever fails meanwhile.
-    maxAttempts: 1_000_000,
+    retry: 'untilDone',
     ...end.lease?.(config),
     handler: (run) => end.finish(deps, run),
   });

@@ -60,7 +60,7 @@ export const messageJobs = queues.map(
           unlimitedBecause: 'codes have limits of their own, and notices of one user are sent one by one',
         },
         // An outage of the mail server is no reason to give up before the message has expired.
-        maxAttempts: 1_000_000,
+        retry: 'untilDone',
         retryable: (error) => !(error instanceof MessageRefused),
         backoffMs: (attempt) => Math.min(30_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2),
         stopGraceMs: 3_000,

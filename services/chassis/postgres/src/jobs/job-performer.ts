@@ -20,6 +20,7 @@ export interface Ending {
 
 export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerOptions<Data, Prepared, Fetched> {
   leaseMs: number;
+  maxAttempts: number;
   leases: HeldLeases;
   /** Ends a job in this transaction, and its lease after the commit. False: another process has the job. */
   end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean>;
@@ -34,7 +35,7 @@ const tracer = trace.getTracer('parley.jobs');
 
 /** Runs handlers and writes each outcome once. */
 export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptions<Data, Prepared, Fetched>) {
-  const { database, kind, handler, beforeExhausted, onExhausted, leases, leaseMs, end, maxAttempts = 3, log } = options;
+  const { database, kind, handler, beforeExhausted, onExhausted, leases, leaseMs, end, maxAttempts, log } = options;
   const { retryable = () => true, backoffMs = defaultBackoffMs, onFailure } = options;
   const exhausting = new Set<string>();
 
@@ -59,7 +60,13 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
     const attributes = { 'parley.job.kind': kind, 'parley.job.id': job.id, 'parley.job.attempt': job.attempt };
     await tracer.startActiveSpan(`job ${kind}`, { kind: SpanKind.CONSUMER, attributes }, parent, async (span) => {
       try {
-        await handler({ ...typed(job), signal, lease: { complete: (db) => complete(db, lease) }, prepared });
+        await handler({
+          ...typed(job),
+          signal,
+          lease: { complete: (db) => complete(db, lease) },
+          retryLater: (data, delayMs, db) => retryLater(lease, JSON.stringify(data ?? null), Math.ceil(delayMs), db),
+          prepared,
+        });
         // A handler that stopped for a handover or a lost lease has not done the job.
         if (!runsElsewhere(signal)) await completeAlone(lease);
       } catch (error) {
@@ -77,6 +84,18 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
 
   async function completeAlone(lease: HeldLease): Promise<void> {
     await persist(lease, () => database.transact(lease.job.tenantId, (db) => complete(db, lease)));
+  }
+
+  async function retryLater(lease: HeldLease, payload: string, delayMs: number, db?: Transaction): Promise<void> {
+    async function restart(within: Transaction): Promise<void> {
+      if (!(await jobsStore(within.knex, kind).restart(lease.job, payload, delayMs))) throw new LeaseLost();
+      lease.ending = true;
+      within.afterCommit(() => {
+        options.drop(lease);
+        options.retryIn(delayMs);
+      });
+    }
+    await (db ? restart(db) : persist(lease, () => database.transactShared(restart)));
   }
 
   /** Retries during an outage of the database, for as long as the lease is held. */

@@ -16,11 +16,14 @@ import type { JobRunner, JobRunnerOptions } from './runner-types.ts';
 
 /** How long handlers have to end after `JobHandover`, before their jobs are released to other processes. */
 const handoverMs = 1_000;
+/** What the column `attempt` can hold. */
+const maxCount = 2 ** 31 - 1;
 
 export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   options: JobRunnerOptions<Data, Prepared, Fetched>,
 ): JobRunner {
-  const { database, kind, concurrency, maxAttempts = 3, notifier, log, stopGraceMs = 15_000 } = options;
+  const { database, kind, concurrency, retry = { maxAttempts: 3 }, notifier, log, stopGraceMs = 15_000 } = options;
+  const maxAttempts = retry === 'untilDone' ? maxCount : retry.maxAttempts;
   const perTenantLimit = typeof options.perTenantLimit === 'number' ? options.perTenantLimit : undefined;
   const givenSearchMs = options.searchIntervalMs ?? (options.soleOwner ? soleOwnerSearchMs : undefined);
   const { leaseMs, searchIntervalMs } = leaseTimes(options.leaseMs ?? 30_000, givenSearchMs);
@@ -57,6 +60,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   const { prepare, perform, exhaust } = jobPerformer({
     ...options,
     leaseMs,
+    maxAttempts,
     leases,
     end,
     drop,

@@ -9,7 +9,7 @@ export interface TenantJob<Data = unknown> {
   tenantId: number;
   /** What `append` was given, after serialization as JSON. */
   data: Data;
-  /** 1 at the first claim, one more at each retry, take-over or handover. */
+  /** 1 at the first claim, and at that after `retryLater`; one more at each retry, take-over or handover. */
   attempt: number;
 }
 
@@ -28,6 +28,12 @@ export type JobRun<Data, Prepared = undefined> = TenantJob<Data> & {
   /** Aborted with `JobCancelled`, `JobHandover` or `LeaseLost` as `reason`. Already aborted for a job cancelled before. */
   signal: AbortSignal;
   lease: Lease;
+  /**
+   * Ends this run, in `db` where it is given. The job keeps its place among those of its key, and starts again after `delayMs`
+   * with these data, at its first attempt: for a wait that is no failure, such as for a suspended tenant, or that the data count.
+   * @throws LeaseLost when another process has the job
+   */
+  retryLater(data: Data, delayMs: number, db?: Transaction): Promise<void>;
   /** The result of `prepare`; undefined when the search claimed the job, so that the handler has to read it itself. */
   prepared: Prepared | undefined;
 };

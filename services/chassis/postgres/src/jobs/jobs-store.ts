@@ -71,6 +71,18 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
+    /** Queues a job again as if it was new, with another payload. False: another process has the lease. */
+    async restart({ id, token }: LeaseKey, payload: string, delayMs: number): Promise<boolean> {
+      const restarted = await rows(
+        `update jobs set state = 'queued', attempt = 0, payload = cast(:payload as jsonb),
+           run_at = parley_now() + cast(:delayMs as integer) * interval '1 millisecond',
+           lease_owner = null, lease_token = null, lease_until = null
+         where id = :id and lease_token = :token returning id`,
+        { id, token, payload, delayMs },
+      );
+      return restarted.length === 1;
+    },
+
     /**
      * Renews leases. `renewed`: those that were; `kept`: those whose row was locked, e.g. by a completion of this process; all
      * others are lost. `cancelled`: those of both whose job is to be cancelled.

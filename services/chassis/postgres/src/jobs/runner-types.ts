@@ -20,9 +20,12 @@ export interface RunnerOptions {
    * the time of the search (`lease-times.ts`), and are renewed after a third of it. Default 30 s.
    */
   leaseMs?: number | undefined;
-  /** How many attempts a job has. A handover begins a new one but never exhausts the job. Default 3. */
-  maxAttempts?: number | undefined;
-  /** Whether to retry a job whose handler threw this error. Default: always. */
+  /**
+   * How many attempts a job has; `untilDone`: as many as it takes, for a job that must take effect in the end, whatever is away
+   * meanwhile, or that gives up by a count of its own. A handover begins an attempt but never exhausts the job. Default 3.
+   */
+  retry?: 'untilDone' | { maxAttempts: number } | undefined;
+  /** Whether to retry a job whose handler threw this error. Default: always, as often as `retry` says. */
   retryable?: ((error: unknown) => boolean) | undefined;
   /** The delay after the given failed attempt (1, 2, …), in ms. Default: 1 s, doubled up to 60 s, randomly halved at most. */
   backoffMs?: ((attempt: number) => number) | undefined;
@@ -46,8 +49,8 @@ export type JobFailure = 'retried' | 'given_up';
 
 /**
  * Options of a runner for one kind of job. The handler works outside any transaction and ends the job by
- * `lease.complete(db)` in one of its own; if it resolves without that, the runner completes the job, unless the signal was
- * aborted with `JobHandover` or `LeaseLost`. A handler that throws is retried; after a cancellation an AbortError or the
+ * `lease.complete(db)` in one of its own, or asks for another run by `retryLater`; if it resolves without either, the runner
+ * completes the job, unless the signal was aborted with `JobHandover` or `LeaseLost`. A handler that throws is retried; after a cancellation an AbortError or the
  * signal's reason ends the job.
  */
 export interface JobRunnerOptions<Data, Prepared = undefined, Fetched = undefined> extends RunnerOptions {
