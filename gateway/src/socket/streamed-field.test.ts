@@ -10,8 +10,7 @@ const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r-1' };
 const news = { name: 'news', takesAfter: true };
 const starts = { begin: async () => () => undefined, waiting: 0 };
 
-/** @param isOlder as of a version that knows nothing of `after_event_id` */
-function service(isOlder: () => boolean = () => false) {
+function service() {
   const streams: {
     request: Partial<FollowRequest>;
     send: (event: FollowResponse) => void;
@@ -37,7 +36,7 @@ function service(isOlder: () => boolean = () => false) {
       wake();
     };
     streams.push({ request, send, stop });
-    onHeader?.({ has: () => !isOlder() } as never);
+    onHeader?.({} as never);
     const awaitEnd = async () => {
       await iterator.next();
       left.abort();
@@ -153,22 +152,12 @@ test('a stream that is lost ends with an error where the reader says where to go
   }
 });
 
-test('a stream is given up where it would lose events: at an older server, and for a reader that is too slow', async (t) => {
-  let isOlder = false;
-  const { streams, calls } = service(() => isOlder);
+test('a stream is given up where its reader is too slow', async (t) => {
+  const { streams, calls } = service();
   const source = streamedField({ name: 'news', takesAfter: false }, () => calls, starts);
-  const next = () => source({ topic: 'a' }, caller, new AbortController().signal)[Symbol.asyncIterator]().next();
-  const upgrading = next();
+  const slow = source({ topic: 'a' }, caller, new AbortController().signal)[Symbol.asyncIterator]().next();
   await eventually('it follows', () => streams.length === 1);
-  isOlder = true;
-  streams[0]?.stop();
-  t.regex((await t.throwsAsync(upgrading)).message, /^These events stopped/u);
-  t.is(streams.length, 2);
-
-  isOlder = false;
-  const slow = next();
-  await eventually('it follows', () => streams.length === 3);
-  streams[2]?.stop(new DomainError('unavailable', 'too slow', { reason: 'SLOW_READER' }));
+  streams[0]?.stop(new DomainError('unavailable', 'too slow', { reason: 'SLOW_READER' }));
   t.like(await t.throwsAsync(slow), { reason: 'SLOW_READER' });
-  t.is(streams.length, 3);
+  t.is(streams.length, 1);
 });

@@ -1,25 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAbortError } from '@parley/kernel/abort';
 import type { Caller } from '@parley/kernel/caller';
-import { isDomainError, unavailable } from '@parley/kernel/errors';
+import { type ErrorKind, isDomainError, unavailable } from '@parley/kernel/errors';
 import type { EventId } from '@parley/live/event-log/event-id';
-import { resumableHeader } from '@parley/live/subscriptions/subscription-rpc';
 import type {
   FollowRequest,
   FollowResponse,
   SubscriptionServiceDefinition,
 } from '@parley/protos/parley/live/v1/subscriptions';
-import type { MeshCallOptions, RpcClient } from '@parley/rpc/client';
+import type { RpcClient } from '@parley/rpc/client';
 import { isUnimplemented } from '@parley/rpc/client-errors';
 import { follow } from '@parley/rpc/follow';
 import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
-
-/** Of a stream, as gRPC calls it. */
-interface Header {
-  has(key: string): boolean;
-}
 
 /** Pauses before a stream that was lost is followed again, until an event comes. After the last one, some 20 s, it is given up. */
 const resumeAfterMs = [100, 200, 500, 1_000, ...Array.from({ length: 9 }, () => 2_000)];
@@ -44,8 +38,8 @@ export function streamedField(
   async function* events(request: FollowRequest, caller: Caller, signal: AbortSignal) {
     let after: EventId | undefined;
     let isResumable = false;
-    const following = (header: Header) => {
-      isResumable = !takesAfter && header.has(resumableHeader);
+    const following = () => {
+      isResumable = !takesAfter;
       after ??= `${Date.now() - clockSkewMs}-0`;
     };
     for (let lost = 0; ; lost += 1) {
@@ -71,25 +65,17 @@ export function streamedField(
   async function* stream(
     request: FollowRequest,
     caller: Caller,
-    { signal: leaving, following }: { signal: AbortSignal; following: (header: Header) => void },
+    { signal, following }: { signal: AbortSignal; following: () => void },
   ) {
-    const cut = new AbortController();
-    const signal = AbortSignal.any([leaving, cut.signal]);
     const end = await starts.begin(caller, signal);
-    const begun = (header: Header) => {
-      following(header);
-      end();
-      // Of an older version, which would go on from now.
-      if (request.afterEventId !== '' && !header.has(resumableHeader)) cut.abort();
-    };
     if (signal.aborted) return end(); // aborted as its turn came
-    const options = {
-      caller,
-      expectedErrors: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
-      onHeader: begun,
-    } satisfies MeshCallOptions & { onHeader: (header: Header) => void };
+    const onHeader = () => {
+      following();
+      end();
+    };
+    const expectedErrors: ErrorKind[] = ['notFound', 'forbidden', 'invalid', 'tooManyRequests'];
     const open = (requests: AsyncIterable<FollowRequest>, cut: { signal: AbortSignal }) =>
-      watchFirst(owner().follow(requests, { ...options, ...cut }), end);
+      watchFirst(owner().follow(requests, { caller, expectedErrors, onHeader, ...cut }), end);
     try {
       for await (const event of follow(open, request, signal)) yield eventOf(event);
     } catch (error) {

@@ -12,7 +12,7 @@ export interface SubscriptionStarts {
 export interface SubscriptionStartsOptions {
   limits: FairQueueLimits<'address' | 'tenant'>;
   timeoutMs: number;
-  /** After this time in ms the next may start. Older services report a start only with the first event. */
+  /** After this time in ms the next may start, although this one has not begun. */
   longestMs: number;
 }
 

@@ -12,19 +12,22 @@ const event = (n: number): FollowResponse => ({
   isLast: false,
 });
 
-/** Follows these fields; `stop` is what a stopping server does. */
+/** Follows these fields; `stop` is what a stopping server does, and `leave` what its client does. `sent`: the headers. */
 function follow(
   fields: Record<string, SubscriptionField>,
   given: Omit<FollowRequest, 'afterEventId'> & { afterEventId?: string },
 ) {
-  const [stop, gone] = [new AbortController(), new AbortController()];
-  const call = { caller, draining: stop.signal, signal: gone.signal } as unknown as MeshCall;
+  const [stop, cancelled, left] = [new AbortController(), new AbortController(), Promise.withResolvers<void>()];
+  const header = new Map<string, string>();
+  const sent: string[][] = [];
+  const sendHeader = () => sent.push([...header.keys()]);
+  const call = { caller, draining: stop.signal, signal: cancelled.signal, header, sendHeader } as unknown as MeshCall;
   const requests = (async function* () {
     yield { afterEventId: '', ...given };
-    await new Promise(() => undefined);
+    await left.promise;
   })();
   const responses = subscriptionRpc(fields).follow(requests, call);
-  return { responses: responses[Symbol.asyncIterator](), stop: () => stop.abort() };
+  return { responses: responses[Symbol.asyncIterator](), sent, leave: left.resolve, stop: () => stop.abort() };
 }
 
 test('a field gets its arguments and caller, and ends when the server stops, also during a replay', async (t) => {
@@ -40,6 +43,34 @@ test('a field gets its arguments and caller, and ends when the server stops, als
   t.true((await responses.next()).done);
   await follow({ news }, { field: 'news', argumentsJson: '{}', afterEventId: '1-7' }).responses.next();
   t.is(asked.at(-1), '1-7');
+});
+
+test('a replay ends when its client leaves', async (t) => {
+  let isOver = false;
+  const news: SubscriptionField = async function* () {
+    try {
+      for (let n = 0; ; n += 1) yield event(n);
+    } finally {
+      isOver = true;
+    }
+  };
+  const { responses, leave } = follow({ news }, { field: 'news', argumentsJson: '{}' });
+  await responses.next();
+  leave();
+  let shown = 1;
+  while (!(await responses.next()).done) shown += 1;
+  t.true(isOver && shown < 100, `${shown} events`);
+});
+
+test('a stream sends its header when it is live, before the first event', async (t) => {
+  const news: SubscriptionField = async function* (_args, { follows }) {
+    t.deepEqual(sent, []);
+    follows();
+    t.deepEqual(sent, [['parley-following']]);
+    yield event(1);
+  };
+  const { responses, sent } = follow({ news }, { field: 'news', argumentsJson: '{}' });
+  t.false((await responses.next()).done);
 });
 
 test('an unknown field is unavailable; arguments that are no JSON object are refused', async (t) => {

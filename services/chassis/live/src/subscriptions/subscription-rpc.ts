@@ -6,9 +6,6 @@ import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshContext } from '@parley/rpc/server';
 import type { EventId } from '../event-log/event-id.ts';
 
-/** In the header of a stream whose server goes on after `after_event_id`; older ones do not read it. */
-export const resumableHeader = 'parley-resumable';
-
 /** One subscription to a field. */
 export interface SubscriptionCall {
   caller: Caller;
@@ -36,10 +33,7 @@ export function subscriptionRpc(
       const field = Object.hasOwn(fields, request.field) ? fields[request.field] : undefined;
       if (!field) throw unavailable(`Subscription.${request.field} is not served here`);
       const signal = AbortSignal.any([call.signal, call.draining, left]);
-      const follows = () => {
-        call.header.set(resumableHeader, '1');
-        acknowledgeFollow(call);
-      };
+      const follows = () => acknowledgeFollow(call);
       const afterEventId = request.afterEventId || undefined;
       const subscription = { caller: call.caller, follows, signal, afterEventId };
       for await (const event of field(argumentsOf(request.argumentsJson), subscription)) {
