@@ -89,7 +89,7 @@ test('without arguments all methods of all units are listed with what their prot
     stdout,
     /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}All messages of a session/m,
   );
-  t.regex(stdout, /^session WatchSession\(WatchSessionRequest\): stream of WatchSessionResponse$/m);
+  t.regex(stdout, /^session StreamTranscript\(StreamTranscriptRequest\): stream of StreamTranscriptResponse$/m);
 
   const one = await typed(t, ['session']);
   t.regex(one.stdout, /GetTranscript/);
@@ -157,17 +157,17 @@ test('the caller is whom the options name', async (t) => {
 
 test('a stream is a line for each answer until it ends', async (t) => {
   const { env } = await sessionServer(t, {
-    async *watchSession() {
-      yield { event: { eventId: '1-0', sessionId: 5 } };
-      yield { event: { eventId: '1-1', sessionId: 5 } };
+    async *streamTranscript() {
+      yield { lines: [{ text: 'Hello' }] };
+      yield { lines: [{ text: 'Goodbye' }] };
     },
   });
-  const { code, stdout } = await typed(t, ['session', 'WatchSession', '{"sessionId": 5}'], { env });
+  const { code, stdout } = await typed(t, ['session', 'StreamTranscript', '{"sessionId": 5}'], { env });
   t.is(code, 0);
   const lines = stdout.trimEnd().split('\n');
   t.deepEqual(
-    lines.map((line) => JSON.parse(line).event.eventId),
-    ['1-0', '1-1'],
+    lines.map((line) => JSON.parse(line).lines[0].text),
+    ['Hello', 'Goodbye'],
   );
 });
 
@@ -177,13 +177,13 @@ test('who has seen enough of a stream ends it at the unit too, without an error'
     hasLeft = resolve;
   });
   const { env } = await sessionServer(t, {
-    async *watchSession(_request, { signal }) {
-      yield { event: { eventId: '1-0' } };
+    async *streamTranscript(_request, { signal }) {
+      yield { lines: [] };
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       hasLeft?.();
     },
   });
-  const seen = await typed(t, ['session', 'WatchSession'], { env, onOutput: (_text, enough) => enough() });
+  const seen = await typed(t, ['session', 'StreamTranscript'], { env, onOutput: (_text, enough) => enough() });
   t.deepEqual({ code: seen.code, stderr: seen.stderr }, { code: 0, stderr: '' });
   await left;
 });
@@ -264,7 +264,7 @@ test('what cannot work is refused without a call, and no key is made', async (t)
   const wrong: [string[], RegExp, Typing?][] = [
     [['nobody'], /There is no nobody\. There are:\n {2}agent GetAgent/],
     [['session', 'Nothing'], /There is no session Nothing\. There are:/],
-    [['session', 'FollowSession'], /There is no session FollowSession/],
+    [['knowledge', 'CompleteDocument'], /There is no knowledge CompleteDocument/],
     [[...getTranscript, '{"id": 1}'], /key "id" is unknown; parley\/session\/v1\/session\.proto has its fields/],
     [[...getTranscript, '{"constructor": 1}'], /key "constructor" is unknown/],
     [[...getTranscript, '{"sessionId": "x"}'], /session_id .* expected number/],

@@ -1,28 +1,12 @@
-import type { SessionEvent, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
-import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
+import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import type { MeshContext } from '@parley/rpc/server';
 import type { Ports } from './ports.ts';
 import { getTranscript, streamTranscript } from './read-sessions.ts';
 import { resolveSessions } from './resolve-sessions.ts';
 import { protoMessage } from './session-event.ts';
-import { watchSession } from './watch-session.ts';
 
-/** @param watch for tests */
-export function sessionRpc(ports: Ports, watch = watchSession): SessionServiceImplementation<MeshContext> {
+export function sessionRpc(ports: Ports): SessionServiceImplementation<MeshContext> {
   return {
-    async *watchSession({ sessionId, after }, call) {
-      const until = AbortSignal.any([call.signal, call.draining]);
-      const follows = () => acknowledgeFollow(call);
-      yield* responses(watch(ports, call.caller, { sessionId, after, follows }, until), until);
-    },
-
-    async *followSession(requests, call) {
-      const { request, left } = await acceptFollow(requests, call.draining);
-      const until = AbortSignal.any([call.signal, call.draining, left]);
-      const follows = () => acknowledgeFollow(call);
-      yield* responses(watch(ports, call.caller, { ...request, follows }, until), until);
-    },
-
     async resolveSessions({ sessionIds }, { caller }) {
       const found = await resolveSessions(ports, caller, sessionIds);
       return { sessions: found.map(({ id, status }) => ({ sessionId: id, status })) };
@@ -45,12 +29,4 @@ export function sessionRpc(ports: Ports, watch = watchSession): SessionServiceIm
       };
     },
   };
-}
-
-/** A long replay checks no signal between two reads of the database, so this does. */
-async function* responses(events: AsyncIterable<SessionEvent>, until: AbortSignal) {
-  for await (const event of events) {
-    if (until.aborted) return;
-    yield { event };
-  }
 }

@@ -75,8 +75,8 @@ async function startUnit(t: ExecutionContext) {
   });
   await subscriptions.start();
   t.teardown(() => subscriptions.stop());
-  /** The first event of a subscription to `sessionEvents`. */
-  const firstEvent = async (caller: Caller, sessionId: number) => {
+  /** A subscription to `sessionEvents`, from the beginning of the session. */
+  const events = (caller: Caller, sessionId: number) => {
     // names sessionEvents: the request that a gateway makes of this field
     const request = {
       field: 'sessionEvents',
@@ -85,14 +85,16 @@ async function startUnit(t: ExecutionContext) {
     };
     const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
       subscriptions.calls.follow(requests, { caller, signal, expectedErrors: ['unauthenticated'] });
-    for await (const event of follow(open, request, new AbortController().signal)) return event;
+    return follow(open, request, new AbortController().signal);
   };
+  const firstEvent = async (caller: Caller, sessionId: number) => (await events(caller, sessionId).next()).value;
 
   return {
     agent,
     unit: running.unit,
     graph: running.graph,
     rpc: running.rpc,
+    events,
     firstEvent,
     evaluations,
     ops: addresses.of('session', 'ops'),

@@ -1,13 +1,13 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import type { Caller } from '@parley/kernel/caller';
-import type { FollowSessionRequest } from '@parley/protos/parley/session/v1/session';
-import { follow } from '@parley/rpc/follow';
 import test, { type ExecutionContext } from 'ava';
 import { createGate, gatedReply } from './scripted-agent.ts';
 import { inTenant } from './session-mesh.ts';
 import { sessionUnit } from './session-unit.ts';
 
 const user = inTenant(1);
+
+const typeOf = ({ payloadJson }: { payloadJson: string }): string => JSON.parse(payloadJson).__typename;
 
 /** The unit, and requests of `user` to its subgraph. */
 async function startUnit(t: ExecutionContext) {
@@ -33,7 +33,7 @@ const startSession = `mutation ($input: StartSessionInput!) { startSession(input
 const sendMessage = `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id status } }`;
 
 test('a conversation works over GraphQL and gRPC from start to evaluation', async (t) => {
-  const { query, client, ops } = await startUnit(t);
+  const { query, client, events, ops } = await startUnit(t);
   const input = { agentId: 2, clientExternalId: 'me', metadata: { a: [1] } };
   const { data } = await query(startSession, { input });
   t.like(data.startSession, { status: 'ACTIVE', clientExternalId: 'me', metadata: { a: [1] } });
@@ -43,14 +43,14 @@ test('a conversation works over GraphQL and gRPC from start to evaluation', asyn
   });
 
   await query(sendMessage, { input: { sessionId, text: 'Hi', clientTurnId: 'c' } });
-  const kinds: string[] = [];
-  for await (const { event } of client.watchSession({ sessionId, after: '0' }, { caller: user })) {
-    if (event?.kind?.$case !== 'aiResponseChunk') kinds.push(event?.kind?.$case ?? 'none');
-    if (kinds.length === 3)
+  const types: string[] = [];
+  for await (const event of events(user, sessionId)) {
+    if (typeOf(event) !== 'AiResponseChunkEvent') types.push(typeOf(event));
+    if (types.length === 3)
       await query(`mutation ($id: ID!) { endSession(sessionId: $id) { status } }`, { id: sessionId });
-    if (kinds.length === 4) break;
+    if (types.length === 4) break;
   }
-  t.deepEqual(kinds, ['sessionStatusChanged', 'aiResponse', 'aiResponse', 'sessionStatusChanged']);
+  t.deepEqual(types, ['SessionStatusEvent', 'AiResponseEvent', 'AiResponseEvent', 'SessionStatusEvent']);
 
   const whole = await query(
     `query ($id: ID!, $number: Int!) {
@@ -178,31 +178,24 @@ test('a subscription with a credential that its @access does not accept is refus
 });
 
 test('a client that leaves cancels no turn, and a stopping server ends streams without error', async (t) => {
-  const { query, client, agent, unit } = await startUnit(t);
+  const { query, events, agent, unit } = await startUnit(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'one ', 'two');
   const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });
   const sessionId: number = data.startSession.id;
   await query(sendMessage, { input: { sessionId, text: 'Hi' } });
   gate.release();
-  const following = () =>
-    follow(
-      (requests: AsyncIterable<FollowSessionRequest>, { signal }) =>
-        client.followSession(requests, { caller: user, signal }),
-      { sessionId, after: '0' },
-      new AbortController().signal,
-    );
-  for await (const { event } of following()) if (event?.kind?.$case === 'aiResponseChunk') break;
+  for await (const event of events(user, sessionId)) if (typeOf(event) === 'AiResponseChunkEvent') break;
   t.is(agent.calls[0]?.end, undefined);
 
   const seen: string[] = [];
   const rest = (async () => {
-    for await (const { event } of following()) {
-      seen.push(event?.kind?.$case ?? 'none');
+    for await (const event of events(user, sessionId)) {
+      seen.push(typeOf(event));
       if (seen.length === 2) gate.open();
-      if (event?.kind?.$case === 'aiResponse') void unit.stop();
+      if (typeOf(event) === 'AiResponseEvent') void unit.stop();
     }
   })();
   await t.notThrowsAsync(rest);
-  t.is(seen.at(-1), 'aiResponse');
+  t.is(seen.at(-1), 'AiResponseEvent');
 });

@@ -1,9 +1,9 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import type {
-  FollowSessionRequest,
-  SessionServiceDefinition,
-  SessionServiceImplementation,
-} from '@parley/protos/parley/session/v1/session';
+  FollowRequest,
+  SubscriptionServiceDefinition,
+  SubscriptionServiceImplementation,
+} from '@parley/protos/parley/live/v1/subscriptions';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
@@ -12,8 +12,8 @@ import { acceptFollow, acknowledgeFollow, follow } from '../src/follow.ts';
 import type { MeshContext } from '../src/server.ts';
 import { caller, serving } from './support/rpc-served.ts';
 
-type Handler = SessionServiceImplementation<MeshContext>['followSession'];
-type Session = RpcClient<typeof SessionServiceDefinition>;
+type Handler = SubscriptionServiceImplementation<MeshContext>['follow'];
+type Subscriptions = RpcClient<typeof SubscriptionServiceDefinition>;
 
 /** A stream of which nothing ends but by those who follow it. */
 function endless() {
@@ -35,10 +35,12 @@ function endless() {
   return { streams, handler };
 }
 
-const followSession = (session: Session, sessionId: number, signal: AbortSignal) =>
+const requestOf = (field: string): FollowRequest => ({ field, argumentsJson: '{}', afterEventId: '' });
+
+const followField = (subscriptions: Subscriptions, field: string, signal: AbortSignal) =>
   follow(
-    (requests: AsyncIterable<FollowSessionRequest>, options) => session.followSession(requests, { caller, ...options }),
-    { sessionId },
+    (requests: AsyncIterable<FollowRequest>, options) => subscriptions.follow(requests, { caller, ...options }),
+    requestOf(field),
     signal,
   );
 
@@ -55,12 +57,12 @@ async function count(responses: AsyncIterable<unknown>, onResponse?: () => void)
 // Serial: it keeps the event loop busy, on which other tests of this process would miss the answers to their keepalive pings.
 test.serial('thousands may leave at once without an effect on those who stay', async (t) => {
   const { streams, handler } = endless();
-  const { session } = await serving(t, { followSession: handler });
+  const { subscriptions } = await serving(t, { follow: handler });
   const [staying, leaving] = [new AbortController(), new AbortController()];
-  const stayer = count(followSession(session, 1, staying.signal));
+  const stayer = count(followField(subscriptions, 'news', staying.signal));
   let answered = 0;
   const leavers = Array.from({ length: 1_500 }, () =>
-    count(followSession(session, 2, leaving.signal), () => {
+    count(followField(subscriptions, 'weather', leaving.signal), () => {
       answered += 1;
     }),
   );
@@ -71,7 +73,7 @@ test.serial('thousands may leave at once without an effect on those who stay', a
   await eventually('their streams are over', () => streams.open === 1, { timeoutMs: 30_000 });
   t.is(streams.cancelled, 0);
   const another = new AbortController();
-  t.is(await count(followSession(session, 3, another.signal), () => another.abort()), 1);
+  t.is(await count(followField(subscriptions, 'sport', another.signal), () => another.abort()), 1);
   await eventually('the connection and what else it carries go on', () => streams.open === 1);
   staying.abort();
   t.is(await stayer, 1);
@@ -79,17 +81,17 @@ test.serial('thousands may leave at once without an effect on those who stay', a
 
 test('a reader that stops reading leaves the stream', async (t) => {
   const { streams, handler } = endless();
-  const { session } = await serving(t, { followSession: handler });
-  for await (const _ of followSession(session, 1, new AbortController().signal)) break;
+  const { subscriptions } = await serving(t, { follow: handler });
+  for await (const _ of followField(subscriptions, 'news', new AbortController().signal)) break;
   await eventually('the stream is over', () => streams.open === 0);
   t.is(streams.cancelled, 0);
 });
 
 test('a reader that leaves while it handles a response has left at once', async (t) => {
   const { streams, handler } = endless();
-  const { session } = await serving(t, { followSession: handler });
+  const { subscriptions } = await serving(t, { follow: handler });
   const leaving = new AbortController();
-  const responses = followSession(session, 1, leaving.signal);
+  const responses = followField(subscriptions, 'news', leaving.signal);
   await responses.next(); // no other is read
   t.is(streams.open, 1);
   leaving.abort();
@@ -99,20 +101,19 @@ test('a reader that leaves while it handles a response has left at once', async 
 
 test('a reader can leave a server that is blocked by flow control', async (t) => {
   let open = 0;
-  const { session } = await serving(t, {
-    async *followSession(requests, { draining }) {
+  const { subscriptions } = await serving(t, {
+    async *follow(requests, { draining }) {
       const { left } = await acceptFollow(requests, draining);
       open += 1;
       try {
-        const event = { eventId: 'x'.repeat(100_000), sessionId: 1, occurredAt: undefined, kind: undefined };
-        while (!left.aborted) yield { event };
+        while (!left.aborted) yield { payloadJson: 'x'.repeat(100_000) };
       } finally {
         open -= 1;
       }
     },
   });
   const leaving = new AbortController();
-  const responses = followSession(session, 1, leaving.signal);
+  const responses = followField(subscriptions, 'news', leaving.signal);
   await responses.next();
   leaving.abort();
   await eventually('the stream is over', () => open === 0);
@@ -121,17 +122,17 @@ test('a reader can leave a server that is blocked by flow control', async (t) =>
 
 test('a server that stops does not wait for the request of a stream', async (t) => {
   const gate = createGate();
-  const { session, stop } = await serving(t, {
-    async *followSession(requests, { draining }) {
+  const { subscriptions, stop } = await serving(t, {
+    async *follow(requests, { draining }) {
       gate.open();
       await acceptFollow(requests, draining);
       yield {};
     },
   });
-  const silent = session.followSession(
+  const silent = subscriptions.follow(
     {
       [Symbol.asyncIterator]: () => ({
-        next: () => new Promise<IteratorResult<FollowSessionRequest>>(() => undefined),
+        next: () => new Promise<IteratorResult<FollowRequest>>(() => undefined),
       }),
     },
     { caller },
@@ -145,57 +146,57 @@ test('a server that stops does not wait for the request of a stream', async (t) 
 
 test('a reader does not wait for a server that does not end its stream', async (t) => {
   const gate = createGate();
-  const { session } = await serving(t, {
-    async *followSession(requests, { draining }) {
+  const { subscriptions } = await serving(t, {
+    async *follow(requests, { draining }) {
       await acceptFollow(requests, draining);
       yield {};
       await gate.pass();
     },
   });
   const leaving = new AbortController();
-  t.is(await count(followSession(session, 1, leaving.signal), () => leaving.abort()), 1);
+  t.is(await count(followField(subscriptions, 'news', leaving.signal), () => leaving.abort()), 1);
   gate.open();
 });
 
 test('the end and the errors of a stream reach its reader', async (t) => {
   let isWhole = true;
-  const { session } = await serving(t, {
-    async *followSession(requests, { draining }) {
+  const { subscriptions } = await serving(t, {
+    async *follow(requests, { draining }) {
       const { request } = await acceptFollow(requests, draining);
       yield {};
       yield {};
-      if (!isWhole) throw new Error(`${request.sessionId} broke`);
+      if (!isWhole) throw new Error(`${request.field} broke`);
     },
   });
   const { signal } = new AbortController();
-  t.is(await count(followSession(session, 1, signal)), 2);
+  t.is(await count(followField(subscriptions, 'news', signal)), 2);
   isWhole = false;
-  await t.throwsAsync(count(followSession(session, 1, signal)), { any: true });
+  await t.throwsAsync(count(followField(subscriptions, 'news', signal)), { any: true });
 });
 
 test('a signal that is aborted already makes no call', async (t) => {
   const { streams, handler } = endless();
-  const { session } = await serving(t, { followSession: handler });
-  t.is(await count(followSession(session, 1, AbortSignal.abort())), 0);
+  const { subscriptions } = await serving(t, { follow: handler });
+  t.is(await count(followField(subscriptions, 'news', AbortSignal.abort())), 0);
   await tick();
   t.is(streams.open, 0);
 });
 
 test('a stream that ends without a request is refused', async (t) => {
-  const { session } = await serving(t, {
-    async *followSession(requests, { draining }) {
+  const { subscriptions } = await serving(t, {
+    async *follow(requests, { draining }) {
       await acceptFollow(requests, draining);
       yield {};
     },
   });
-  const nothing = session.followSession((async function* () {})(), { caller, expectedErrors: ['invalid'] });
+  const nothing = subscriptions.follow((async function* () {})(), { caller, expectedErrors: ['invalid'] });
   await t.throwsAsync(count(nothing), { message: 'The stream ended before its request' });
 });
 
 test('a reader gets the header of its stream before the first response', async (t) => {
   const gate = createGate();
-  const { session } = await serving(t, {
-    async *followSession(requests, call) {
+  const { subscriptions } = await serving(t, {
+    async *follow(requests, call) {
       const { left } = await acceptFollow(requests, call.draining);
       await gate.pass();
       acknowledgeFollow(call);
@@ -208,9 +209,9 @@ test('a reader gets the header of its stream before the first response', async (
   const onHeader = () => {
     headers += 1;
   };
-  const open = (requests: AsyncIterable<FollowSessionRequest>, options: { signal: AbortSignal }) =>
-    session.followSession(requests, { caller, ...options, onHeader });
-  const read = count(follow(open, { sessionId: 1 }, leaving.signal));
+  const open = (requests: AsyncIterable<FollowRequest>, options: { signal: AbortSignal }) =>
+    subscriptions.follow(requests, { caller, ...options, onHeader });
+  const read = count(follow(open, requestOf('news'), leaving.signal));
   await tick();
   t.is(headers, 0);
   gate.open();

@@ -32,7 +32,12 @@ for (const host of ['::1', '::']) {
 }
 
 test('calls between units do not go to a proxy that the environment names', async (t) => {
-  const { evaluation: _, session: __, ...to } = await serving(t, { getEvaluation: async () => ({}) });
+  const {
+    evaluation: _,
+    session: __,
+    subscriptions: ___,
+    ...to
+  } = await serving(t, { getEvaluation: async () => ({}) });
   const client = rpcClient({ ...to, definition: EvaluationServiceDefinition });
   t.teardown(() => client.stop());
   process.env.grpc_proxy = 'http://127.0.0.1:1'; // read while the channel is made, which `start` does before it returns
@@ -168,7 +173,7 @@ test('a call that takes too long is unavailable, and the signal of its handler a
 test('the signal of a handler aborts when its stream is left, by break or by abort', async (t) => {
   const ended: string[] = [];
   const { session } = await serving(t, {
-    async *watchSession({ sessionId }, { signal }) {
+    async *streamTranscript({ sessionId }, { signal }) {
       try {
         while (!signal.aborted) {
           yield {};
@@ -179,11 +184,11 @@ test('the signal of a handler aborts when its stream is left, by break or by abo
       }
     },
   });
-  for await (const _ of session.watchSession({ sessionId: 1 }, { caller })) break;
+  for await (const _ of session.streamTranscript({ sessionId: 1 }, { caller })) break;
   const controller = new AbortController();
   await t.throwsAsync(
     async () => {
-      for await (const _ of session.watchSession({ sessionId: 2 }, { caller, signal: controller.signal }))
+      for await (const _ of session.streamTranscript({ sessionId: 2 }, { caller, signal: controller.signal }))
         controller.abort();
     },
     { any: true, name: 'AbortError' },
@@ -195,7 +200,7 @@ test('the signal of a handler aborts when its stream is left, by break or by abo
 test('a server that stops aborts draining and waits for its streams', async (t) => {
   const open = createGate();
   const { session, stop } = await serving(t, {
-    async *watchSession(_request, { draining }) {
+    async *streamTranscript(_request, { draining }) {
       yield {};
       open.open();
       await new Promise((resolve) => draining.addEventListener('abort', resolve));
@@ -203,7 +208,7 @@ test('a server that stops aborts draining and waits for its streams', async (t) 
   });
   let received = 0;
   const reading = (async () => {
-    for await (const _ of session.watchSession({ sessionId: 1 }, { caller })) received += 1;
+    for await (const _ of session.streamTranscript({ sessionId: 1 }, { caller })) received += 1;
   })();
   await open.pass();
   await stop();
@@ -225,10 +230,10 @@ test('a stream of a server that stops can be read to its end, even after the nex
   const gate = createGate();
   const { session, stop } = await serving(
     t,
-    { watchSession: saysItIsStopping(gate) },
+    { streamTranscript: saysItIsStopping(gate) },
     { keepaliveTimeoutMs, drainTimeoutMs: 60_000 },
   );
-  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  const stream = session.streamTranscript({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stopped = stop();
   await stream.next(); // sent after the GOAWAY
@@ -241,9 +246,9 @@ test('a stream of a server that stops can be read to its end, even after the nex
 });
 
 test('streams end when their server freezes while it stops', async (t) => {
-  const handlers = { watchSession: saysItIsStopping(createGate()) };
+  const handlers = { streamTranscript: saysItIsStopping(createGate()) };
   const { session, proxy, stop } = await serving(t, handlers, { viaProxy: true, drainTimeoutMs: 60_000 });
-  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  const stream = session.streamTranscript({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stopped = stop();
   await stream.next();
@@ -257,7 +262,7 @@ test('a call that a stopping server cancels is unavailable', async (t) => {
   const { session, evaluation, stop } = await serving(
     t,
     {
-      async *watchSession() {
+      async *streamTranscript() {
         yield {};
         await new Promise(() => undefined);
       },
@@ -268,7 +273,7 @@ test('a call that a stopping server cancels is unavailable', async (t) => {
     },
     { drainTimeoutMs: 10 },
   );
-  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  const stream = session.streamTranscript({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const errors = [
     t.throwsAsync(stream.next()),
@@ -284,13 +289,13 @@ test('streams end when their server freezes, and later calls reconnect', async (
     yield {};
     await new Promise(() => undefined);
   };
-  const { session, proxy } = await serving(t, { watchSession: handler }, { viaProxy: true });
-  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  const { session, proxy } = await serving(t, { streamTranscript: handler }, { viaProxy: true });
+  const stream = session.streamTranscript({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   t.like(await stream.next(), { done: false });
   proxy?.hold();
   await t.throwsAsync(stream.next(), { message: 'it is not available' });
 
-  const another = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  const another = session.streamTranscript({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   t.like(await another.next(), { done: false });
   await another.return?.();
 });

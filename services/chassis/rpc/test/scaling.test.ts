@@ -74,7 +74,7 @@ test('processes that are added behind a name get calls, and none is refused', as
           served[index] = (served[index] ?? 0) + 1;
           return {};
         },
-        async *watchSession() {
+        async *streamTranscript() {
           yield {};
           await gate.pass();
           yield {};
@@ -92,7 +92,7 @@ test('processes that are added behind a name get calls, and none is refused', as
     await each.start();
     t.teardown(() => each.stop());
   }
-  const stream = watching.calls.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  const stream = watching.calls.streamTranscript({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stop = calling(() => client.calls.getEvaluation({ sessionId: 1 }, { caller }));
   await eventually('the first process is called', () => served[0]);

@@ -6,6 +6,10 @@ import {
   EvaluationServiceDefinition,
   type EvaluationServiceImplementation,
 } from '@parley/protos/parley/evaluation/v1/evaluation';
+import {
+  SubscriptionServiceDefinition,
+  type SubscriptionServiceImplementation,
+} from '@parley/protos/parley/live/v1/subscriptions';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import { stubRpc } from '@parley/testing/stub-rpc';
 import { tcpProxy } from '@parley/testing/tcp-proxy';
@@ -17,7 +21,11 @@ import { type MeshContext, rpcServer } from '../../src/server.ts';
 export const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'r-1' };
 const log = pino({ level: 'silent' });
 
-type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionServiceImplementation<MeshContext>>;
+type Handlers = Partial<
+  EvaluationServiceImplementation<MeshContext> &
+    SessionServiceImplementation<MeshContext> &
+    SubscriptionServiceImplementation<MeshContext>
+>;
 
 interface ServingOptions {
   /** The address that the server listens on. Default 127.0.0.1. */
@@ -64,7 +72,12 @@ export async function serving(
       const evaluation: EvaluationServiceImplementation<MeshContext> = stubRpc(EvaluationServiceDefinition, handlers);
       const session: SessionServiceImplementation<MeshContext> = stubRpc(SessionServiceDefinition, handlers);
       grpc.add(EvaluationServiceDefinition, evaluation);
+      const subscriptions: SubscriptionServiceImplementation<MeshContext> = stubRpc(
+        SubscriptionServiceDefinition,
+        handlers,
+      );
       grpc.add(SessionServiceDefinition, session);
+      grpc.add(SubscriptionServiceDefinition, subscriptions);
     },
     onListening: (bound) => {
       address = bound;
@@ -83,8 +96,10 @@ export async function serving(
   };
   const evaluation = rpcClient({ definition: EvaluationServiceDefinition, ...to });
   const session = rpcClient({ definition: SessionServiceDefinition, ...to });
+  const subscriptions = rpcClient({ definition: SubscriptionServiceDefinition, ...to });
   await evaluation.start();
   await session.start();
+  await subscriptions.start();
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= server.stop();
@@ -93,8 +108,16 @@ export async function serving(
   t.teardown(async () => {
     await evaluation.stop();
     await session.stop();
+    await subscriptions.stop();
     await stop();
     await proxy?.close();
   });
-  return { evaluation: evaluation.calls, session: session.calls, ...to, stop, proxy };
+  return {
+    evaluation: evaluation.calls,
+    session: session.calls,
+    subscriptions: subscriptions.calls,
+    ...to,
+    stop,
+    proxy,
+  };
 }
