@@ -1,5 +1,3 @@
-import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { defineUnit } from '@parley/unit/define-unit';
 import { gatewayDeclaration } from './declaration.ts';
 import { readSupergraph } from './graph/supergraph.ts';
@@ -8,7 +6,6 @@ import { subgraphUnits, subscriptionOwners } from './socket/subscription-owners.
 
 export function gatewayOf(readSdl: () => Promise<string>) {
   return defineUnit(gatewayDeclaration, {
-    calls: { identity: IdentityServiceDefinition, session: SessionServiceDefinition },
     async uses() {
       const sdl = await readSdl();
       return [

@@ -9,7 +9,7 @@ export async function loadUnits(): Promise<LoadedUnit[]> {
   return loaded;
 }
 
-type Parts = Pick<LoadedUnit, 'name' | 'serves' | 'publishes' | 'calls' | 'consumes'>;
+type Parts = Pick<LoadedUnit, 'name' | 'serves' | 'publishes' | 'consumes'> & { calls: readonly string[] };
 
 /** Lists the calls and consumed events of units that no unit serves or publishes, and the topics that several publish. */
 export function misfits(together: readonly Parts[]): string[] {

@@ -3,8 +3,6 @@ import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { outboundPolicy } from '@parley/outbound/outbound-policy';
 import { resealing } from '@parley/postgres/reseal';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
-import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { isUnimplemented } from '@parley/rpc/client-errors';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
@@ -26,7 +24,6 @@ import { tenantOverrides } from './tenant-overrides.ts';
 import { textGenerationJob } from './text-generation-job.ts';
 
 export const agent = service(agentDeclaration, {
-  calls: { identity: IdentityServiceDefinition, knowledge: KnowledgeServiceDefinition },
   dependencies({ config, database, eventLog, calls, log, metrics }): Ports & { metering: { meter: SpendMeter } } {
     const models = createModels(config.models, log);
     const chains = modelChains(models, log, metrics);
@@ -55,7 +52,7 @@ export const agent = service(agentDeclaration, {
     };
   },
   parts: ({ models, metering, database, box }, { log, metrics }) => [
-    { name: 'models', start: async () => undefined, stop: () => models.close() },
+    { name: 'models', stop: () => models.close() },
     metering.meter,
     keptGenerationSweep({ database }, log),
     resealing({ database, box, columns: sealedColumns, log, metrics }),

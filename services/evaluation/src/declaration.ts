@@ -1,4 +1,3 @@
-import { readSettings } from '@parley/kernel/config';
 import { declareService } from '@parley/service/declaration';
 import { evaluationSettings } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
@@ -8,7 +7,6 @@ export const evaluationDeclaration = declareService({
   name: 'evaluation',
   serves: ['rpc'],
   settings: evaluationSettings,
-  readConfig: (env) => readSettings(env, evaluationSettings),
   calls: ['agent', 'session', 'identity'],
   schema: evaluationSchema,
   consumes: ['session.ended.v1'],

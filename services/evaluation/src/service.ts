@@ -1,8 +1,5 @@
-import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
-import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
-import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { service } from '@parley/service/service';
 import { evaluationDeclaration } from './declaration.ts';
 import { judgeJob } from './judge-session.ts';
@@ -13,7 +10,6 @@ import { templateRenderer } from './template-renderer.ts';
 import { tenantChangeListener } from './tenant-change-listener.ts';
 
 export const evaluation = service(evaluationDeclaration, {
-  calls: { agent: AgentServiceDefinition, session: SessionServiceDefinition, identity: IdentityServiceDefinition },
   dependencies: ({ config, database, calls, log }): Ports => ({
     database,
     ...calls,

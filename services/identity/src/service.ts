@@ -5,7 +5,8 @@ import { resealing } from '@parley/postgres/reseal';
 import { credentialsChanged } from '@parley/protos/announcements';
 import { AdminServiceDefinition } from '@parley/protos/parley/identity/v1/admin';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import { separateRpc, service } from '@parley/service/service';
+import { service } from '@parley/service/service';
+import { separateRpc } from '@parley/service/service-definition';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { adminRpc } from './admin-rpc.ts';
 import { identityDeclaration } from './declaration.ts';
@@ -47,8 +48,8 @@ export const identity = service(identityDeclaration, {
   parts(ports, { log, metrics }) {
     spendMetrics(ports, metrics);
     return [
-      { name: 'passwords', start: async () => undefined, stop: () => ports.passwords.close() },
-      { name: 'carriers', start: async () => undefined, stop: async () => ports.carriers.close() },
+      { name: 'passwords', stop: () => ports.passwords.close() },
+      { name: 'carriers', stop: async () => ports.carriers.close() },
       ports.keys,
       spendLeases(ports, log),
       idempotencyKeySweep(ports, log),

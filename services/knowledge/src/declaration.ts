@@ -1,5 +1,4 @@
 import { usualRetentionMs } from '@parley/events/topics';
-import { readSettings } from '@parley/kernel/config';
 import { declareService } from '@parley/service/declaration';
 import { knowledgeSettings } from './config.ts';
 import { knowledgeSchema } from './knowledge-schema.ts';
@@ -8,7 +7,6 @@ export const knowledgeDeclaration = declareService({
   name: 'knowledge',
   serves: ['rpc', 'graph'],
   settings: knowledgeSettings,
-  readConfig: (env) => readSettings(env, knowledgeSettings),
   calls: ['identity'],
   callsOut: true,
   schema: knowledgeSchema,

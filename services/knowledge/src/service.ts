@@ -1,7 +1,6 @@
 import type { Part } from '@parley/kernel/unit';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { outbound } from '@parley/outbound/outbound';
-import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { isUnimplemented } from '@parley/rpc/client-errors';
 import { s3Files } from '@parley/s3/s3-files';
@@ -26,7 +25,6 @@ import { workTurns } from './work-turns.ts';
 type Dependencies = Ports & { embedder: Part; meter: SpendMeter; failedMoves: ReturnType<typeof failedMoves> };
 
 export const knowledge = service(knowledgeDeclaration, {
-  calls: { identity: IdentityServiceDefinition },
   dependencies({ config, database, objectStore, calls, development, log, metrics }): Dependencies {
     const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, isUnimplemented, log });
     const embedder = meteredEmbedder({ settings: config.embeddings, meter, development, log, metrics });

@@ -1,5 +1,4 @@
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
-import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { s3Files } from '@parley/s3/s3-files';
 import { service } from '@parley/service/service';
 import { parserDeclaration } from './declaration.ts';
@@ -10,7 +9,6 @@ import { parseMetrics } from './parse-metrics.ts';
 import type { Ports } from './ports.ts';
 
 export const parser = service(parserDeclaration, {
-  calls: { knowledge: KnowledgeServiceDefinition },
   dependencies: ({ config, database, objectStore, calls, metrics, log }): Ports => ({
     database,
     objects: objectStore,

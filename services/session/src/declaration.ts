@@ -1,5 +1,4 @@
 import { usualRetentionMs } from '@parley/events/topics';
-import { readSettings } from '@parley/kernel/config';
 import { declareService } from '@parley/service/declaration';
 import { sessionSettings } from './config.ts';
 import { sessionSchema } from './session-schema.ts';
@@ -8,7 +7,6 @@ export const sessionDeclaration = declareService({
   name: 'session',
   serves: ['rpc', 'graph'],
   settings: sessionSettings,
-  readConfig: (env) => readSettings(env, sessionSettings),
   calls: ['agent', 'evaluation'],
   schema: sessionSchema,
   hasSubscriptions: true,

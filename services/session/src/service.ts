@@ -1,7 +1,5 @@
 import { announcer } from '@parley/live/key-value/announcements';
 import { credentialsChanged } from '@parley/protos/announcements';
-import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
-import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
@@ -16,7 +14,6 @@ import { turnJob } from './run-turn.ts';
 import { sessionSubscriptions } from './subscriptions.ts';
 
 export const session = service(sessionDeclaration, {
-  calls: { agent: AgentServiceDefinition, evaluation: EvaluationServiceDefinition },
   dependencies({ config, database, calls, eventLog, keyValue, log, metrics }): Ports {
     const announce = announcer(keyValue, credentialsChanged, log);
     const firstChunk = metrics.durations(

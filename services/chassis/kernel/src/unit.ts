@@ -1,11 +1,17 @@
-/** Something with a lifetime: a server, a pool, a consumer. It does nothing before `start`. */
-export interface Part {
+/** One of the things that a unit consists of. It does nothing before `start`. */
+export interface UnitPart {
   name: string;
-  start(): Promise<void>;
+  /** Left out where there is nothing to open. */
+  start?(): Promise<void>;
   /** Finishes or hands over what is in progress, then closes. Called once, also where a later part failed to start. */
   stop(): Promise<void>;
   /** Rejects with the reason while the part is not ready. A part without it is ready once started. */
   ready?(): Promise<void>;
+}
+
+/** A part that opens something: a server, a pool, a consumer. */
+export interface Part extends UnitPart {
+  start(): Promise<void>;
 }
 
 /** One deployable: its parts start in order and stop in reverse. It is a part itself, so one process can run several. */
@@ -13,8 +19,8 @@ export interface Unit extends Part {
   ready(): Promise<void>;
 }
 
-export function unit(name: string, parts: Part[]): Unit {
-  const started: Part[] = [];
+export function unit(name: string, parts: UnitPart[]): Unit {
+  const started: UnitPart[] = [];
   let stopping = false;
 
   async function stop(): Promise<void> {
@@ -36,7 +42,7 @@ export function unit(name: string, parts: Part[]): Unit {
       stopping = false;
       for (const part of parts) {
         try {
-          await part.start();
+          await part.start?.();
           started.push(part);
         } catch (error) {
           await stop().catch(() => undefined); // the first failure is the one to report

@@ -1,6 +1,13 @@
 import type { TopicDeclaration } from '@parley/events/topics';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
-import { declareUnit, type UnitConfig, type UnitDeclaration } from '@parley/unit/declaration';
+import {
+  type Declared,
+  type OnlyKeysOf,
+  type UnitConfig,
+  type UnitDeclaration,
+  type WithoutDefaults,
+  withDefaults,
+} from '@parley/unit/declaration';
 
 export interface PublishedTopic extends TopicDeclaration {
   /** In the past tense and with their versions, e.g. `session.ended.v1`. */
@@ -32,16 +39,17 @@ export type DeclaredUnit<Name extends string = string, Config extends UnitConfig
 > &
   Pick<ServiceDeclaration<Name, Config>, 'schema' | 'publishes' | 'consumes' | 'keepsFiles' | 'hasSubscriptions'>;
 
-/** Checks a declaration. @throws Error where it contradicts itself. */
-export function declareService<const Name extends string, Config extends UnitConfig>(
-  declaration: ServiceDeclaration<Name, Config>,
-): ServiceDeclaration<Name, Config> {
-  const { name, schema, publishes = [] } = declaration;
+/** Checks a declaration and adds its defaults. @throws Error where it contradicts itself. */
+export function declareService<const Given extends WithoutDefaults<ServiceDeclaration>>(
+  given: Given & OnlyKeysOf<ServiceDeclaration, Given>,
+): Declared<Given> {
+  const { name, serves, schema, hasSubscriptions }: WithoutDefaults<ServiceDeclaration> = given;
   if (schema && schema.name !== name) throw new Error(`${name} declares the schema ${schema.name}; name it ${name}`);
-  if (publishes.length > 0 && !schema)
-    throw new Error(`${name} publishes events and declares no schema for the outbox`);
-  declareUnit(declaration);
-  return declaration;
+  if (usesEvents(given) && !schema)
+    throw new Error(`${name} publishes or consumes events and declares no schema for the outbox and the inbox`);
+  if (hasSubscriptions && !serves.includes('rpc'))
+    throw new Error(`${name} has subscriptions, which gateways follow by gRPC, and does not serve rpc`);
+  return withDefaults<Given>(given);
 }
 
 /** Whether its process needs an event bus. */

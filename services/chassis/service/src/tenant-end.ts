@@ -30,9 +30,6 @@ export interface TenantClosing {
   finish?: undefined;
 }
 
-/** What a service with tenant rows does when a tenant is deleted, or why it does nothing. */
-export type OnTenantEnd<Deps, Config> = TenantEnd<Deps, Config> | TenantClosing | { nothingBecause: string };
-
 export function tenantEndJob<Deps, Config>(
   service: string,
   end: TenantEnd<Deps, Config>,

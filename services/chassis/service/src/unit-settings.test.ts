@@ -16,10 +16,10 @@ const kitchen = {
   serves: [],
   settings: {},
   readConfig: () => ({ opsPort: 0 }),
-  calls: ['cellar'],
+  calls: ['knowledge'],
 } as const;
 const schema = { name: 'kitchen', migrations: [], tables: {} };
-const addresses = ['CELLAR_RPC_URL', 'GARDEN_GRAPH_URL'];
+const addresses = ['KNOWLEDGE_RPC_URL', 'GARDEN_GRAPH_URL'];
 
 /** The names of all variables that `connect` looks at, in order. */
 async function namesRead(connect: (env: Environment) => Part): Promise<string[]> {
@@ -48,8 +48,8 @@ const kinds: [what: string, unit: Parameters<typeof settingsOfProcess>[0], conne
   ['a service without a schema', declareService(kitchen), (env) => connectService(env, {})],
   [
     'a service that consumes events',
-    declareService({ ...kitchen, consumes: ['harvest.ended.v1'] }),
-    (env) => connectService(env, { events: processEventBus }),
+    declareService({ ...kitchen, schema, consumes: ['harvest.ended.v1'] }),
+    (env) => connectService(env, { schema: 'kitchen', events: processEventBus }),
   ],
   [
     'a service that keeps files',
@@ -81,9 +81,9 @@ test('checking the settings of a process reads all of them, and names each that 
   const names = [...listed.own, ...listed.shared].map(({ name }) => name);
   t.deepEqual([...read].toSorted(), names.toSorted());
   t.deepEqual(problems.map((problem) => problem.replace(/:.*/u, '')).toSorted(), [
-    'CELLAR_RPC_URL',
     'DATABASE_URL or KITCHEN_DATABASE_URL',
     'KAFKA_BROKERS',
+    'KNOWLEDGE_RPC_URL',
     'MESH_KEY',
     'REDIS_URL',
     'S3_ENDPOINT',

@@ -10,6 +10,7 @@ import { type Caller, createCallers } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
 import { portSettings } from '@parley/kernel/shared-settings';
 import { absentObjectStore } from '@parley/objects/object-store';
+import type { Database } from '@parley/postgres/database/types';
 import { job } from '@parley/postgres/jobs/job';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { leaseTimes } from '@parley/postgres/jobs/lease-times';
@@ -33,8 +34,9 @@ import { testSchema } from '@parley/testing/test-schema';
 import type { UnitConfig } from '@parley/unit/declaration';
 import test, { type ExecutionContext } from 'ava';
 import { declareService } from '../src/declaration.ts';
-import { separateRpc, service } from '../src/service.ts';
-import { type OnTenantEnd, tenantDeleted } from '../src/tenant-end.ts';
+import { service } from '../src/service.ts';
+import { separateRpc } from '../src/service-definition.ts';
+import { type TenantClosing, type TenantEnd, tenantDeleted } from '../src/tenant-end.ts';
 
 const silent = createLogger('notes', { LOG_LEVEL: 'silent' });
 const readConfig = () => ({ opsPort: 0 });
@@ -57,78 +59,124 @@ function temporaryFile(t: ExecutionContext, name: string, text: string): URL {
   return file;
 }
 
-test('a service with a missing declaration is refused before it starts', (t) => {
+test('a declaration that contradicts itself is refused', (t) => {
   const refused = (build: () => unknown, message: string) => t.throws(build, { message });
+  const bare = { name: 'bare', serves: [], settings: {}, readConfig } as const;
 
+  refused(() => declareService({ ...bare, schema: notesSchema }), 'bare declares the schema notes; name it bare');
   refused(
-    () => service(notes, { dependencies: nothing }),
-    'notes: it keeps rows of tenants, so declare onTenantEnd: what becomes of a deleted one, or why nothing has to',
-  );
-  refused(
-    () => service(notes, { dependencies: nothing, onTenantEnd: { close: async () => false, finish: async () => {} } }),
-    'notes: onTenantEnd marks deleted tenants in the table deleted_tenants: declare it as a tenant table (tombstonesMigration makes it)',
-  );
-  refused(
-    () => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping }),
-    'notes: it serves rpc and defines none',
-  );
-  refused(
-    () => service(notes, { dependencies: nothing, onTenantEnd: keeping, rpc }),
-    'notes: it defines rpc, so declare that it serves rpc',
-  );
-  const bare = declareService({ name: 'bare', serves: [], settings: {}, readConfig });
-  const work = () => job({ kind: 'bare.work', concurrency: 1, perTenantLimit: 1, handler: async () => {} });
-  refused(
-    () => service(bare, { dependencies: nothing, jobs: [work] }),
-    'bare: jobs and consumed events are stored, so declare a schema',
-  );
-  refused(
-    () => declareService({ name: 'other', serves: [], settings: {}, readConfig, schema: notesSchema }),
-    'other declares the schema notes; name it other',
-  );
-  const calls = { evaluation: EvaluationServiceDefinition };
-  refused(() => service(bare, { dependencies: nothing, calls }), 'bare: it calls evaluation, so declare that');
-  refused(
-    () => service({ ...bare, calls: ['evaluation'] }, { dependencies: nothing }),
-    'bare: it declares that it calls evaluation, and does not',
-  );
-  refused(
-    () =>
-      service(notes, {
-        dependencies: nothing,
-        consumes: { [tenantDeleted.type]: { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
-        onTenantEnd: { close: async () => false, finish: async () => {} },
-      }),
-    'notes: onTenantEnd consumes tenant.deleted.v1, so leave that out of consumes',
-  );
-  refused(
-    () => declareService({ name: 'bare', serves: ['graph'], settings: portSettings('other', ['graph']), readConfig }),
+    () => declareService({ ...bare, serves: ['graph'], settings: portSettings('other', ['graph']) }),
     'bare serves graph and has no setting BARE_GRAPH_PORT (portSettings)',
   );
-  const written = 'note.written.v1';
-  const consumes = { [written]: { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } };
   refused(
-    () => service(notes, { dependencies: nothing, consumes, onTenantEnd: keeping }),
-    'notes: it consumes note.written.v1, so declare that',
-  );
-  refused(
-    () => service({ ...notes, consumes: [written] }, { dependencies: nothing, onTenantEnd: keeping }),
-    'notes: it declares that it consumes note.written.v1, and does not',
-  );
-  refused(
-    () => service({ ...notes, keepsFiles: true }, { dependencies: nothing, onTenantEnd: keeping }),
-    'notes: it declares that it keeps files, so define files (s3Files of @parley/s3)',
-  );
-  refused(
-    () => service(notes, { dependencies: nothing, onTenantEnd: keeping, files: () => absentObjectStore() }),
-    'notes: it defines files, so declare keepsFiles',
+    () => declareService({ ...bare, hasSubscriptions: true }),
+    'bare has subscriptions, which gateways follow by gRPC, and does not serve rpc',
   );
   const topic = { name: 'bare-worked', types: ['bare.worked.v1'], partitions: 2, retentionMs: 1_000 } as const;
-  refused(
-    () => declareService({ name: 'bare', serves: [], settings: {}, readConfig, publishes: [topic] }),
-    'bare publishes events and declares no schema for the outbox',
-  );
-  t.notThrows(() => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping, rpc }));
+  for (const events of [{ publishes: [topic] }, { consumes: ['note.written.v1'] }] as const) {
+    refused(
+      () => declareService({ ...bare, ...events }),
+      'bare publishes or consumes events and declares no schema for the outbox and the inbox',
+    );
+  }
+  // @ts-expect-error: unknown keys do not compile
+  declareService({ ...bare, keepFiles: true });
+  // @ts-expect-error: nor units that serve nobody
+  declareService({ ...bare, calls: ['nobody'] });
+});
+
+test('a declaration reads its settings as they are unless it says how', (t) => {
+  const settings = portSettings('bare', ['ops']);
+  const { readConfig: read } = declareService({ name: 'bare', serves: [], settings });
+  t.is(read({ BARE_OPS_PORT: '81' }).opsPort satisfies number, 81);
+  const own = declareService({ name: 'bare', serves: [], settings, readConfig: () => ({ opsPort: 82, more: 'a' }) });
+  t.is(own.readConfig({}).more satisfies string, 'a');
+});
+
+test('a service whose tables take a tenant end is refused without one', (t) => {
+  t.throws(() => service(notes, { dependencies: nothing }), {
+    message:
+      'notes: it keeps rows of tenants, so declare onTenantEnd: what becomes of a deleted one, or why nothing has to',
+  });
+  const ending = { ...notes, consumes: [tenantDeleted.type] } as const;
+  t.throws(() => service(ending, { dependencies: nothing, onTenantEnd: { close: async () => {} } }), {
+    message:
+      'notes: onTenantEnd marks deleted tenants in the table deleted_tenants: declare it as a tenant table (tombstonesMigration makes it)',
+  });
+});
+
+test('what a service declares it defines, and nothing else', (t) => {
+  const bare = declareService({ name: 'bare', serves: [], settings: {}, readConfig });
+  const stored = { ...bare, schema: { name: 'bare', tables: {}, migrations: [] } };
+  const files = () => absentObjectStore();
+  const work = () => job({ kind: 'bare.work', concurrency: 1, perTenantLimit: 1, handler: async () => {} });
+  const happened = { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} };
+  const onTenantEnd = { close: async () => {} };
+  const graph = { server: () => ({ name: 'graph', start: async () => {}, stop: async () => {} }) };
+
+  const compiled = () => [
+    service(bare, { dependencies: nothing }),
+    service({ ...bare, serves: ['rpc'] }, { dependencies: nothing, rpc }),
+    // @ts-expect-error: it serves rpc
+    service({ ...bare, serves: ['rpc'] }, { dependencies: nothing }),
+    // @ts-expect-error: it does not serve rpc
+    service(bare, { dependencies: nothing, rpc }),
+
+    service({ ...bare, serves: ['graph'] }, { dependencies: nothing, graph }),
+    // @ts-expect-error: it serves a subgraph
+    service({ ...bare, serves: ['graph'] }, { dependencies: nothing }),
+    // @ts-expect-error: it serves no subgraph
+    service(bare, { dependencies: nothing, graph }),
+
+    service({ ...bare, keepsFiles: true }, { dependencies: ({ objectStore }) => ({ objectStore }), files }),
+    // @ts-expect-error: it keeps files
+    service({ ...bare, keepsFiles: true }, { dependencies: nothing }),
+    // @ts-expect-error: it keeps none
+    service(bare, { dependencies: nothing, files }),
+    // @ts-expect-error: so it is given no object store
+    service(bare, { dependencies: ({ objectStore }) => ({ objectStore }) }),
+
+    service(stored, { dependencies: ({ database }) => ({ database }), jobs: [work] }),
+    // @ts-expect-error: jobs are stored
+    service(bare, { dependencies: nothing, jobs: [work] }),
+    // @ts-expect-error: it has no database
+    service(bare, { dependencies: ({ database }) => ({ database }) }),
+    // @ts-expect-error: events are published by the outbox
+    service(stored, { dependencies: ({ eventBus }) => ({ eventBus }) }),
+
+    service({ ...stored, consumes: ['a.b.v1'] }, { dependencies: nothing, consumes: { 'a.b.v1': happened } }),
+    // @ts-expect-error: it consumes a.b.v1
+    service({ ...stored, consumes: ['a.b.v1'] }, { dependencies: nothing }),
+    // @ts-expect-error: and c.d.v1
+    service({ ...stored, consumes: ['a.b.v1', 'c.d.v1'] }, { dependencies: nothing, consumes: { 'a.b.v1': happened } }),
+    // @ts-expect-error: it consumes nothing
+    service(stored, { dependencies: nothing, consumes: { 'a.b.v1': happened } }),
+    service(
+      { ...stored, consumes: ['a.b.v1'] },
+      // @ts-expect-error: it does not consume c.d.v1
+      { dependencies: nothing, consumes: { 'a.b.v1': happened, 'c.d.v1': happened } },
+    ),
+    service(
+      { ...stored, consumes: ['a.b.v1'] },
+      {
+        dependencies: nothing,
+        // @ts-expect-error: a handler takes what its reaction decodes
+        consumes: { 'a.b.v1': { ...happened, handle: () => async (event: { data: string }) => void event.data } },
+      },
+    ),
+
+    service({ ...stored, consumes: [tenantDeleted.type] }, { dependencies: nothing, onTenantEnd }),
+    // @ts-expect-error: it consumes the deletion of tenants
+    service({ ...stored, consumes: [tenantDeleted.type] }, { dependencies: nothing, onTenantEnd: keeping }),
+    // @ts-expect-error: it does not consume it
+    service(stored, { dependencies: nothing, onTenantEnd }),
+    service(
+      { ...stored, consumes: [tenantDeleted.type] },
+      // @ts-expect-error: onTenantEnd handles it
+      { dependencies: nothing, onTenantEnd, consumes: { [tenantDeleted.type]: happened } },
+    ),
+  ];
+  t.is(typeof compiled, 'function');
 });
 
 test('a subscription that is only in the schema, or only in the code, is refused', (t) => {
@@ -144,19 +192,22 @@ test('a subscription that is only in the schema, or only in the code, is refused
     readConfig,
     hasSubscriptions: true,
   });
-  const build = (served: string[], declaration = ticking) => {
+  const build = (served: string[], hasSubscriptions = true) => {
     const fields = served.map((field) => [field, async function* () {}]);
     const graph = { schema, resolvers: {} };
-    return service(declaration, {
-      dependencies: nothing,
-      rpc,
-      graph: subgraphOf({ ...graph, subscriptions: () => Object.fromEntries(fields) }),
-    }).unit({ opsPort: 0 }, testDependencies());
+    return service(
+      { ...ticking, hasSubscriptions },
+      {
+        dependencies: nothing,
+        rpc,
+        graph: subgraphOf({ ...graph, subscriptions: () => Object.fromEntries(fields) }),
+      },
+    ).unit({ opsPort: 0 }, testDependencies());
   };
   t.notThrows(() => build(['tocks', 'ticks']));
   for (const served of [[], ['ticks'], ['ticks', 'tocks', 'more']])
     t.throws(() => build(served), { message: /^ticking: its schema has the subscriptions "ticks,tocks", it serves/ });
-  t.throws(() => build(['tocks', 'ticks'], { ...ticking, hasSubscriptions: false }), {
+  t.throws(() => build(['tocks', 'ticks'], false), {
     message: 'ticking: it defines subscriptions, so declare hasSubscriptions',
   });
   t.throws(
@@ -171,11 +222,10 @@ test('a subscription that is only in the schema, or only in the code, is refused
   );
 });
 
-test('a unit that is not among the calls of a service cannot be called', (t) => {
+test('a service is given clients of the units that it calls, and of no other', (t) => {
   const called = service(
     { ...notes, calls: ['evaluation'] },
     {
-      calls: { evaluation: EvaluationServiceDefinition },
       dependencies: ({ calls }) => ({
         evaluation: () => calls.evaluation.getEvaluation,
         // @ts-expect-error it is not among the calls
@@ -185,6 +235,11 @@ test('a unit that is not among the calls of a service cannot be called', (t) => 
     },
   );
   t.deepEqual(called.calls, ['evaluation']);
+  const { deps } = called.unit(
+    { opsPort: 0 },
+    testDependencies({ database: () => ({ registry: { topics: new Map() } }) as Database }),
+  );
+  t.is(typeof deps.evaluation(), 'function');
   service(notes, {
     // @ts-expect-error there are no calls
     dependencies: ({ calls }) => ({ session: () => calls.session.getTranscript }),
@@ -199,7 +254,7 @@ const endingSchema = {
 };
 
 /** A service with this `onTenantEnd`. */
-function endingNotes(onTenantEnd: OnTenantEnd<object, UnitConfig>) {
+function endingNotes(onTenantEnd: TenantEnd<object, UnitConfig> | TenantClosing) {
   return service(
     { ...notes, schema: endingSchema, consumes: [tenantDeleted.type] },
     { dependencies: nothing, onTenantEnd },
@@ -309,7 +364,6 @@ test('parts start in the order of their dependencies and stop in reverse', async
       consumes: ['x.happened.v1'],
     },
     {
-      calls: { evaluation: EvaluationServiceDefinition },
       dependencies: nothing,
       parts: () => [
         {
@@ -465,16 +519,18 @@ const noteWritten = { name: 'note-written', types: ['note.written.v1'], partitio
 const consuming = {
   consumes: { 'x.happened.v1': { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
 };
-for (const [what, declared, defined] of [
-  ['publishes', { publishes: [noteWritten] }, {}],
-  ['consumes', { consumes: ['x.happened.v1'] }, consuming],
+for (const [what, withEvents] of [
+  ['publishes', service({ ...notes, publishes: [noteWritten] }, { dependencies: nothing, onTenantEnd: keeping })],
+  [
+    'consumes',
+    service({ ...notes, consumes: ['x.happened.v1'] }, { dependencies: nothing, onTenantEnd: keeping, ...consuming }),
+  ],
 ] as const) {
   test(`a unit that ${what} is not ready before it has reached the event bus once; a later outage leaves it ready`, async (t) => {
     let isDown = true;
     const ping = async () => {
       if (isDown) throw new Error('no answer');
     };
-    const withEvents = service({ ...notes, ...declared }, { dependencies: nothing, onTenantEnd: keeping, ...defined });
     const { unit } = await startService(t, withEvents, {
       database: await testSchema(t, notesSchema),
       log: silent,
@@ -488,33 +544,18 @@ for (const [what, declared, defined] of [
   });
 }
 
-test('a service that neither publishes nor consumes events has no event bus', async (t) => {
-  const withBus = service(notes, { dependencies: ({ eventBus }) => ({ eventBus }), onTenantEnd: keeping });
-  await t.throwsAsync(startService(t, withBus, { database: await testSchema(t, notesSchema), log: silent }), {
-    message: 'notes declares no events',
-  });
-});
-
-test('a unit that keeps files is not ready before it has reached the object store once; no other unit has one', async (t) => {
+test('a unit that keeps files is not ready before it has reached the object store once', async (t) => {
   let isDown = true;
   const ping = async () => {
     if (isDown) throw new Error('no bucket');
   };
   const objectStore = { ...absentObjectStore(), ping };
   const database = await testSchema(t, notesSchema);
-  const start = async (files: boolean) => {
-    const withFiles = service(
-      { ...notes, keepsFiles: files },
-      {
-        dependencies: (provided) => ({ objectStore: provided.objectStore }),
-        onTenantEnd: keeping,
-        ...(files && { files: () => objectStore }),
-      },
-    );
-    return startService(t, withFiles, { database, log: silent, dependencies: { objectStore } });
-  };
-  await t.throwsAsync(start(false), { message: 'notes does not declare that it keeps files' });
-  const { unit } = await start(true);
+  const withFiles = service(
+    { ...notes, keepsFiles: true },
+    { dependencies: nothing, onTenantEnd: keeping, files: () => objectStore },
+  );
+  const { unit } = await startService(t, withFiles, { database, log: silent, dependencies: { objectStore } });
   await t.throwsAsync(unit.ready(), { message: 'no bucket' });
   isDown = false;
   await unit.ready();

@@ -1,7 +1,8 @@
 import type { Endpoint } from '@parley/kernel/addresses';
-import type { Environment } from '@parley/kernel/config';
-import { listSettings, type Settings } from '@parley/kernel/settings';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { listSettings, type Settings, type ValuesOf } from '@parley/kernel/settings';
 import { portName } from '@parley/kernel/shared-settings';
+import type { MeshService } from '@parley/protos/mesh-services';
 
 /** The values that `defineUnit` and `service` need of a unit's settings. */
 export interface UnitConfig {
@@ -14,7 +15,8 @@ export interface UnitConfig {
 }
 
 /**
- * What is known of a unit without loading its code, so that commands which need no more start quickly.
+ * What is known of a unit without loading its code, so that commands which need no more start quickly. The type of its code follows
+ * from it: `defineUnit` and `service` require what is declared here, and nothing else.
  */
 export interface UnitDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig> {
   /** Also the prefix of its settings (`<NAME>_RPC_PORT`). */
@@ -24,20 +26,48 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
   settings: Settings;
   /** Reads them. @throws SettingsError naming every setting that is missing or wrong. */
   readConfig(env: Environment): Config;
-  calls?: readonly string[];
+  /** The units that it calls by gRPC. */
+  calls?: readonly MeshService[];
   /** Whether it calls addresses outside the installation beside its engines, such as models or URLs of tenants. */
   callsOut?: boolean;
 }
 
-/** Checks a declaration. @throws Error where it serves an endpoint and has no setting for its port. */
-export function declareUnit<const Name extends string, Config extends UnitConfig>(
-  declaration: UnitDeclaration<Name, Config>,
-): UnitDeclaration<Name, Config> {
-  const { name, serves, settings } = declaration;
+/** The configuration that a declared unit reads. */
+export type ConfigOf<Declaration extends UnitDeclaration> = ReturnType<Declaration['readConfig']>;
+
+/** A declaration before defaults are added. */
+export type WithoutDefaults<Declaration extends UnitDeclaration> = Omit<Declaration, 'readConfig'> &
+  Partial<Pick<Declaration, 'readConfig'>>;
+
+/** A declaration with its defaults: `readConfig` reads `settings` as they are. */
+export type Declared<Given> = Given & {
+  readConfig(
+    env: Environment,
+  ): Given extends { readConfig(env: Environment): infer Config }
+    ? Config
+    : Given extends { settings: infer Declarations }
+      ? ValuesOf<Declarations>
+      : never;
+};
+
+/** Refuses keys that are not of `Declaration`, such as a misspelt one. */
+export type OnlyKeysOf<Declaration, Given> = { [Key in Exclude<keyof Given, keyof Declaration>]: never };
+
+/** Checks a declaration and adds its defaults. @throws Error where it serves an endpoint and has no setting for its port. */
+export function declareUnit<const Given extends WithoutDefaults<UnitDeclaration>>(
+  given: Given & OnlyKeysOf<UnitDeclaration, Given>,
+): Declared<Given> {
+  return withDefaults(given);
+}
+
+/** What `declareUnit` does, for declarations that have more keys. */
+export function withDefaults<Given extends WithoutDefaults<UnitDeclaration>>(given: Given): Declared<Given> {
+  const { name, serves, settings } = given;
   const names = listSettings(settings).map((each) => each.name);
   const unset = serves
     .filter((endpoint) => endpoint !== 'public')
     .find((endpoint) => !names.includes(portName(name, endpoint)));
   if (unset) throw new Error(`${name} serves ${unset} and has no setting ${portName(name, unset)} (portSettings)`);
-  return declaration;
+  const readConfig = given.readConfig ?? ((env: Environment) => readSettings(env, settings));
+  return { ...given, readConfig } as Declared<Given>;
 }

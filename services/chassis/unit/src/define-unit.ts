@@ -1,41 +1,44 @@
+import type { Environment } from '@parley/kernel/config';
 import { createLogger, type Logger } from '@parley/kernel/log';
 import { createMetrics, type Metrics } from '@parley/kernel/metrics';
 import { opsServer } from '@parley/kernel/ops';
-import { type Part, type Unit, unit } from '@parley/kernel/unit';
+import { type Unit, type UnitPart, unit } from '@parley/kernel/unit';
+import { type MeshService, type MeshServices, meshServices } from '@parley/protos/mesh-services';
 import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/rpc/client';
 import type { CompatServiceDefinition } from 'nice-grpc';
 import type { UsedEndpoint } from './address-settings.ts';
-import type { UnitConfig, UnitDeclaration } from './declaration.ts';
+import type { ConfigOf, UnitConfig, UnitDeclaration } from './declaration.ts';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
-/** The gRPC services that a unit calls, by the names of the units that serve them. */
-export type Called = Record<string, CompatServiceDefinition>;
+/** Clients of the units that a declaration calls, by their names. They may be called once the unit starts. */
+export type CallsOf<Declaration extends UnitDeclaration> = {
+  readonly [Unit in Declaration extends { calls: readonly (infer Called extends MeshService)[] }
+    ? Called
+    : never]: RpcClient<MeshServices[Unit]>;
+};
 
 /** What the builder provides to a unit beside `UnitDependencies`. */
-export interface Provided<Config, Calls extends Called = Called> {
-  config: Config;
-  /** Clients of the units in `calls`. They may be called once the unit starts. */
-  calls: { readonly [Name in keyof Calls]: RpcClient<Calls[Name]> };
+export interface Provided<Declaration extends UnitDeclaration> {
+  config: ConfigOf<Declaration>;
+  calls: CallsOf<Declaration>;
   log: Logger;
   metrics: Metrics;
 }
 
 /** The code of a unit; its `UnitDeclaration` has the rest. */
 export interface UnitDefinition<
-  Config extends UnitConfig,
-  Calls extends Called,
+  Declaration extends UnitDeclaration,
   Deps,
   Dependencies extends UnitDependencies = UnitDependencies,
 > {
-  calls?: Calls;
-  /** The endpoints of other units that it uses beside the gRPC of `calls`. */
+  /** The endpoints of other units that it uses beside the gRPC of its `calls`. */
   uses?(): Promise<readonly UsedEndpoint[]>;
   /** Makes the dependencies of its use cases. Opens nothing. */
-  dependencies(provided: Dependencies & Provided<Config, Calls>): Deps;
+  dependencies(provided: Dependencies & Provided<Declaration>): Deps;
   /** Its own parts, in their start order; started after its clients. */
-  parts?(deps: Deps, provided: Dependencies & Provided<Config, NoInfer<Calls>>): Part[];
+  parts?(deps: Deps, provided: Dependencies & Provided<Declaration>): UnitPart[];
   /** Its servers: started last, and left out in tests of its use cases. */
-  servers?(deps: Deps, provided: Dependencies & Provided<Config, NoInfer<Calls>>): Part[];
+  servers?(deps: Deps, provided: Dependencies & Provided<Declaration>): UnitPart[];
 }
 
 export interface UnitOptions {
@@ -56,7 +59,7 @@ export interface DefinedUnit<
   Deps,
   Dependencies extends UnitDependencies = UnitDependencies,
 > extends UnitDeclaration<Name, Config> {
-  readonly calls: readonly string[];
+  readonly calls: readonly MeshService[];
   /** The endpoints of other units that it uses; a process of its own needs their addresses. */
   uses(): Promise<readonly UsedEndpoint[]>;
   unit(config: Config, dependencies: Dependencies, options?: UnitOptions): BuiltUnit<Deps>;
@@ -65,39 +68,43 @@ export interface DefinedUnit<
 /**
  * Defines a unit by its declaration and its code. It consists of the operators' port with health, readiness and metrics; clients of
  * other units; its own parts; its servers. They start in this order and stop in reverse.
- * @throws Error where declaration and definition do not name the same `calls`.
  */
 export function defineUnit<
-  const Name extends string,
-  Config extends UnitConfig,
+  const Declaration extends UnitDeclaration,
   Deps,
-  Calls extends Called = Record<string, never>,
   Dependencies extends UnitDependencies = UnitDependencies,
 >(
-  declaration: UnitDeclaration<Name, Config>,
-  definition: UnitDefinition<Config, Calls, Deps, Dependencies>,
-): DefinedUnit<Name, Config, Deps, Dependencies> {
-  const { name } = declaration;
-  const { calls = {} as Calls } = definition;
-  checkCalls(declaration, Object.keys(calls));
+  declaration: Declaration,
+  definition: UnitDefinition<Declaration, Deps, Dependencies>,
+): DefinedUnit<Declaration['name'], ConfigOf<Declaration>, Deps, Dependencies> {
+  const { name, calls = [] } = declaration;
 
-  function build(config: Config, dependencies: Dependencies, options: UnitOptions = {}): BuiltUnit<Deps> {
+  function build(
+    config: ConfigOf<Declaration>,
+    dependencies: Dependencies,
+    options: UnitOptions = {},
+  ): BuiltUnit<Deps> {
     const { addresses, callers, host, mesh } = dependencies;
     const { log = createLogger(name), servers = true } = options;
     const metrics = createMetrics(name);
     const help = 'When the certificate of calls between units expires, in Unix time; NaN without one';
     metrics.gauge('parley_mesh_certificate_expires_seconds', help, () => mesh?.tls?.expiresAt ?? Number.NaN);
-    const clients = Object.entries(calls).map(([called, client]): [string, RpcClientPart<CompatServiceDefinition>] => [
+    const clients = calls.map((called): [MeshService, RpcClientPart<CompatServiceDefinition>] => [
       called,
-      rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers, mesh }),
+      rpcClient({
+        definition: meshServices[called],
+        unit: called,
+        address: () => addresses.of(called, 'rpc'),
+        callers,
+        mesh,
+      }),
     ]);
-    const called = Object.fromEntries(clients.map(([unitName, client]) => [unitName, client.calls]));
     const provided = {
       ...dependencies,
       config,
       log,
       metrics,
-      calls: called as Provided<Config, Calls>['calls'],
+      calls: Object.fromEntries(clients.map(([called, client]) => [called, client.calls])) as CallsOf<Declaration>,
     };
     const deps = definition.dependencies(provided);
     const ops = opsServer({
@@ -119,18 +126,12 @@ export function defineUnit<
 
   return {
     ...declaration,
-    calls: Object.keys(calls),
+    readConfig: declaration.readConfig as (env: Environment) => ConfigOf<Declaration>,
+    calls,
     uses: async () => [
-      ...Object.keys(calls).map((unit) => ({ unit, endpoint: 'rpc' as const })),
+      ...calls.map((called) => ({ unit: called, endpoint: 'rpc' as const })),
       ...((await definition.uses?.()) ?? []),
     ],
     unit: build,
   };
-}
-
-function checkCalls({ name, calls: declared = [] }: UnitDeclaration, defined: string[]): void {
-  const undeclared = defined.find((called) => !declared.includes(called));
-  if (undeclared !== undefined) throw new Error(`${name}: it calls ${undeclared}, so declare that`);
-  const unused = declared.find((called) => !defined.includes(called));
-  if (unused !== undefined) throw new Error(`${name}: it declares that it calls ${unused}, and does not`);
 }

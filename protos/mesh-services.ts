@@ -1,0 +1,19 @@
+import { AgentServiceDefinition } from './gen/parley/agent/v1/agent.ts';
+import { EvaluationServiceDefinition } from './gen/parley/evaluation/v1/evaluation.ts';
+import { IdentityServiceDefinition } from './gen/parley/identity/v1/identity.ts';
+import { KnowledgeServiceDefinition } from './gen/parley/knowledge/v1/knowledge.ts';
+import { SessionServiceDefinition } from './gen/parley/session/v1/session.ts';
+
+/** The gRPC service that other units call, by the name of the unit that serves it. A unit that names one in its `calls` gets a client of it. */
+export const meshServices = {
+  agent: AgentServiceDefinition,
+  evaluation: EvaluationServiceDefinition,
+  identity: IdentityServiceDefinition,
+  knowledge: KnowledgeServiceDefinition,
+  session: SessionServiceDefinition,
+};
+
+export type MeshServices = typeof meshServices;
+
+/** The name of a unit that others call. */
+export type MeshService = keyof MeshServices;

@@ -1,0 +1,124 @@
+import type { EventReaction, Handler } from '@parley/events/consumer';
+import type { Callers } from '@parley/kernel/caller';
+import type { Environment } from '@parley/kernel/config';
+import type { UnitPart } from '@parley/kernel/unit';
+import type { ObjectStore } from '@parley/objects/object-store';
+import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
+import type { JobDeclaration } from '@parley/postgres/jobs/job';
+import type { AddedTo, MeshContext } from '@parley/rpc/server';
+import type { ConfigOf } from '@parley/unit/declaration';
+import type { Provided } from '@parley/unit/define-unit';
+import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
+import type { ServiceDeclaration } from './declaration.ts';
+import type { ServiceDependencies } from './service-dependencies.ts';
+import type { ServiceGraph } from './service-graph.ts';
+import type { TenantClosing, TenantEnd, tenantDeleted } from './tenant-end.ts';
+
+/** What the builder provides to a service: the engines that it declares. Events go through the outbox. */
+export type ServiceProvided<Declaration extends ServiceDeclaration> = Omit<
+  ServiceDependencies,
+  'database' | 'eventBus' | 'objectStore'
+> &
+  Provided<Declaration> &
+  (Declaration extends { schema: SchemaDeclaration } ? { database: Database } : unknown) &
+  /** The objects of all tenants; use `tenantObjects` for work of one tenant. */
+  (Declaration extends { keepsFiles: true } ? { objectStore: ObjectStore } : unknown);
+
+/** The code of a service; its declaration has the rest, and decides which of these are required and which are refused. */
+export type ServiceDefinition<
+  Declaration extends ServiceDeclaration,
+  Deps,
+  Rpc extends CompatServiceDefinition,
+  Payloads,
+> = Pick<ServiceCode<Declaration, Deps>, 'dependencies' | 'parts'> &
+  Where<Declares<Declaration, { schema: SchemaDeclaration }>, Pick<ServiceCode<Declaration, Deps>, 'jobs'>> &
+  Where<Declares<Declaration, { keepsFiles: true }>, Pick<Required<ServiceCode<Declaration, Deps>>, 'files'>> &
+  Where<Serves<Declaration, 'rpc'>, Pick<Required<ServiceCode<Declaration, Deps, Rpc>>, 'rpc'>> &
+  Where<Serves<Declaration, 'graph'>, Pick<Required<ServiceCode<Declaration, Deps>>, 'graph'>> &
+  TenantEndOf<Declaration, Deps> &
+  ([HandledBy<Declaration>] extends [never]
+    ? { consumes?: never }
+    : {
+        consumes: Record<HandledBy<Declaration>, unknown> &
+          HandlersOf<Payloads, Deps> & {
+            [Type in Exclude<keyof Payloads, HandledBy<Declaration>>]: never;
+          };
+      });
+
+/** All that the code of a service may have. */
+export interface ServiceCode<
+  Declaration extends ServiceDeclaration,
+  Deps,
+  Rpc extends CompatServiceDefinition = CompatServiceDefinition,
+> {
+  /** Makes the dependencies of its use cases. Opens nothing. */
+  dependencies(provided: ServiceProvided<Declaration>): Deps;
+  /** Its own parts: started after clients and database, before relay, jobs, consumer and servers; stopped in reverse. */
+  parts?(deps: Deps, provided: ServiceProvided<Declaration>): UnitPart[];
+  /** Its background jobs. Appending a job of a kind that is not here throws. */
+  jobs?: ((deps: Deps, config: ConfigOf<Declaration>) => JobDeclaration)[];
+  /** Handlers of the events of other services that it `consumes`. A handler commits the inbox row together with its effect. */
+  consumes?: HandlersOf<Record<string, unknown>, Deps>;
+  /** Connects its object store where it is a process of its own: `s3Files` of `@parley/s3`. */
+  files?(env: Environment): ObjectStore;
+  /** What it does when a tenant is deleted, or why it does nothing. Required where it has tenant tables. */
+  onTenantEnd?: TenantEnd<NoInfer<Deps>, ConfigOf<Declaration>> | TenantClosing | NothingToEnd;
+  rpc?: {
+    definition: Rpc;
+    implementation(deps: Deps): ServiceImplementation<Rpc, MeshContext>;
+    /** Another service on the same port, for callers that another key signs: `separateRpc`. */
+    separate?(deps: Deps, provided: ServiceProvided<Declaration>): SeparateRpc | undefined;
+    /** How long open calls may take when it stops, in ms, before they are cancelled. Default 10,000. */
+    drainTimeoutMs?: number;
+  };
+  /** Its GraphQL: `subgraphOf` of `@parley/subgraph`. */
+  graph?: ServiceGraph<NoInfer<Deps>>;
+}
+
+/** `Shape` where `Holds`; else its keys are refused. */
+type Where<Holds, Shape> = Holds extends true ? Shape : { [Key in keyof Shape]?: never };
+
+type Declares<Declaration, What> = Declaration extends What ? true : false;
+
+type Serves<
+  Declaration extends ServiceDeclaration,
+  Endpoint extends 'rpc' | 'graph',
+> = Endpoint extends Declaration['serves'][number] ? true : false;
+
+/** The types of the events that a declaration consumes. */
+type ConsumedBy<Declaration> = Declaration extends { consumes: readonly (infer Type extends string)[] } ? Type : never;
+
+/** Those of which it has handlers; `onTenantEnd` handles the other one. */
+type HandledBy<Declaration> = Exclude<ConsumedBy<Declaration>, typeof tenantDeleted.type>;
+
+/** By type of event. */
+type HandlersOf<Payloads, Deps> = { [Type in keyof Payloads]: Consumed<Payloads[Type], Deps> };
+
+export interface Consumed<Payload, Deps> extends Omit<EventReaction<Payload>, 'handle'> {
+  handle(deps: Deps): Handler<Payload>;
+}
+
+interface NothingToEnd {
+  nothingBecause: string;
+}
+
+/** A service that consumes the deletion of tenants ends something; no other one does. */
+type TenantEndOf<Declaration extends ServiceDeclaration, Deps> =
+  typeof tenantDeleted.type extends ConsumedBy<Declaration>
+    ? { onTenantEnd: TenantEnd<NoInfer<Deps>, ConfigOf<Declaration>> | TenantClosing }
+    : { onTenantEnd?: NothingToEnd };
+
+export interface SeparateRpc {
+  definition: CompatServiceDefinition;
+  callers: Callers;
+  addTo(server: AddedTo): void;
+}
+
+/** A gRPC service that is closed to callers of the mesh. @param callers made of a key of its own */
+export function separateRpc<Rpc extends CompatServiceDefinition>(
+  definition: Rpc,
+  implementation: ServiceImplementation<Rpc, MeshContext>,
+  callers: Callers,
+): SeparateRpc {
+  return { definition, callers, addTo: (server) => server.add(definition, implementation) };
+}
