@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoff } from '@parley/kernel/backoff';
 import { root } from '@parley/servers/root';
 import { untilItAnswers } from '@parley/servers/server';
 import type { Logs } from './logs.ts';
@@ -115,12 +116,14 @@ export class ReplicaProcess {
     const { say, backoffMs = { first: 500, longest: 30_000 } } = this.#options;
     const { signal } = this.#stopping;
     let ended = first;
-    for (let pauseMs = 0; ; ) {
+    const pauseAfter = backoff({ firstMs: backoffMs.first, maxMs: backoffMs.longest });
+    for (let failures = 0; ; ) {
       const began = performance.now();
       const how = await ended;
       if (signal.aborted) return;
       const isNew = performance.now() - began > settledAfterMs;
-      pauseMs = isNew ? backoffMs.first : Math.max(backoffMs.first, Math.min(2 * pauseMs, backoffMs.longest));
+      failures = isNew ? 1 : failures + 1;
+      const pauseMs = pauseAfter(failures);
       say(`${this.name} has ended (${how}) and is restarted in ${pauseMs / 1000} s`);
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoff } from '@parley/kernel/backoff';
 import type { Client } from './client.ts';
 import type { SessionEvent, SessionEvents } from './session-events.ts';
 
-const firstPauseMs = 100;
-const longestPauseMs = 1_000;
+const pauseAfter = backoff({ firstMs: 150, maxMs: 1_500, jitter: true });
 /** A subscription that ends sooner, and without an event, was none. */
 const standsAfterMs = 1_000;
 
@@ -26,7 +26,7 @@ export function followLastingly(client: Client, sessionId: number) {
   };
 
   async function follow(): Promise<void> {
-    let pauseMs = firstPauseMs;
+    let failures = 0;
     while (!leaving.signal.aborted) {
       const seen = events.length;
       subscription = client.subscribe(sessionId, { after: events.at(-1)?.eventId ?? '0', all: events, connected });
@@ -38,8 +38,8 @@ export function followLastingly(client: Client, sessionId: number) {
       const wentOn = events.length > seen || last === undefined || stoodMs > standsAfterMs;
       if (last && !wentOn) last.untilMs = undefined;
       else outages.push({ reason, fromMs: performance.now(), untilMs: undefined });
-      pauseMs = wentOn ? firstPauseMs : Math.min(2 * pauseMs, longestPauseMs);
-      await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: leaving.signal }).catch(() => undefined);
+      failures = wentOn ? 1 : failures + 1;
+      await delay(pauseAfter(failures), undefined, { signal: leaving.signal }).catch(() => undefined);
     }
   }
   const following = follow();

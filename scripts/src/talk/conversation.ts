@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoff } from '@parley/kernel/backoff';
 import type { Message } from '@parley/stories/conversation';
 import { type SessionEvent, sessionEventsDocument } from '@parley/stories/session-events';
 import { createClient } from 'graphql-ws';
@@ -22,6 +23,7 @@ export interface Evaluation {
 }
 
 const mostFailures = 60; // about two minutes
+const pauseAfter = backoff({ firstMs: 50, maxMs: 2_000 });
 /** Errors that another attempt does not change. */
 const finalCodes = ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'];
 /** The close code for an expired token, which is not reported. */
@@ -57,7 +59,7 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
     } finally {
       void client.dispose();
     }
-    await delay(Math.min(50 * 2 ** failures, 2_000));
+    await delay(pauseAfter(failures + 1));
   }
   throw new Error('The connection was lost and could not be restored.');
 }

@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import { failParse, isParsed, lockWaiting } from './parsing.ts';
@@ -29,7 +30,7 @@ async function checkParsing(
     const document = await lockWaiting(db, data);
     const isLate = document && !isParsed(document);
     if (isLate && published < mostPublished) {
-      const delayMs = Math.min(parseWaitMs * 2 ** published, mostDelayMs);
+      const delayMs = backoff({ firstMs: parseWaitMs, maxMs: mostDelayMs })(published + 1);
       await publishAndWatch(db, { ...data, published: published + 1 }, delayMs);
       db.afterCommit(() => log.warn({ tenantId, documentId, published }, 'document not parsed yet; published again'));
     } else if (isLate) {

@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import { isShapeless } from '@parley/kernel/input-checks';
@@ -26,7 +27,7 @@ export const parseKind = 'parser.parse';
 const maxAttempts = 5;
 /** Most documents are read by then; another process starts anew with the others. */
 const stopGraceMs = 5_000;
-const longestWaitMs = 30_000;
+const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 const completeTimeoutMs = 60_000;
 
 export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
@@ -119,7 +120,7 @@ async function* partsOf({ documentId, version }: ParseDocumentJob, { text, pageS
 /** Uses up no attempt: an outage is no fault of the document. */
 async function waitAndRetry(ports: Ports, run: JobRun<ParseDocumentJob>, error: Error): Promise<void> {
   const waits = (run.data.waits ?? 0) + 1;
-  const delayMs = Math.round(Math.min(longestWaitMs, 500 * 2 ** waits) * (0.5 + Math.random() / 2));
+  const delayMs = Math.round(waitAfter(waits));
   ports.log.warn({ documentId: run.data.documentId, delayMs, err: error }, 'document not parsed yet; will retry');
   await run.retryLater({ ...run.data, waits }, delayMs);
 }

@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import { isLockTimeout } from '@parley/kernel/database-errors';
 import { DomainError, unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
@@ -44,7 +45,7 @@ const maxUnsettled = 2;
 export async function attemptEvent(event: Envelope, options: Attempts): Promise<HandlingFailure | undefined> {
   const { group, stopped, log, isUnavailable, pause = async (until) => void (await until) } = options;
   const { maxAttempts = 5, handlerTimeoutMs = 5_000, perEventMs = 30_000 } = options;
-  const { backoffMs = (attempt) => Math.min(100 * 2 ** (attempt - 1), 2_000) } = options;
+  const { backoffMs = backoff({ firstMs: 100, maxMs: 2_000 }) } = options;
   const runs = attemptRuns((signal) => options.handler(event, signal));
   let deadline = performance.now() + perEventMs;
   const remainingMs = () => Math.max(0, deadline - performance.now());

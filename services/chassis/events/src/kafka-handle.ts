@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import type { Logger } from '@parley/kernel/log';
 import { sleep } from '@parley/kernel/timers';
 import type { KafkaMessage, Message } from 'kafkajs';
@@ -18,8 +19,7 @@ export interface HandleOptions extends AttemptTimes, Omit<SubscribeOptions, 'top
   log?: Logger | undefined;
 }
 
-const firstPauseMs = 200;
-const longestPauseMs = 5_000;
+const pauseAfter = backoff({ firstMs: 200, maxMs: 5_000 });
 
 /**
  * Handles one message for a group: resolves when its effect is committed or its dead letter is stored, and rejects when
@@ -55,7 +55,7 @@ async function storeDeadLetter(
 ): Promise<void> {
   const facts = { ...failure, group, time: new Date(), topic, partition, offset: message.offset };
   const letters = deadLettersOf(message, facts);
-  for (let pauseMs = firstPauseMs; ; ) {
+  for (let failures = 0; ; ) {
     const [letter, ...smaller] = letters;
     try {
       return await producer.send(deadLetterTopic(topic), [letter]);
@@ -65,11 +65,11 @@ async function storeDeadLetter(
         log?.error({ err: error, group, topic }, 'dead letter rejected; storing a smaller one');
         continue;
       }
-      log?.error({ err: error, group, topic, pauseMs }, 'dead letter not stored; will retry');
+      failures += 1;
+      log?.error({ err: error, group, topic, pauseMs: pauseAfter(failures) }, 'dead letter not stored; will retry');
       if (stopped.aborted) throw error;
     }
-    await pause(sleep(pauseMs, stopped), stopped);
-    pauseMs = Math.min(longestPauseMs, pauseMs * 2);
+    await pause(sleep(pauseAfter(failures), stopped), stopped);
   }
 }
 

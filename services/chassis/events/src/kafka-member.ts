@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import { sleep, within } from '@parley/kernel/timers';
 import type { Consumer } from 'kafkajs';
 import { type Assignment, createAssignment } from './kafka-assignment.ts';
@@ -31,8 +32,7 @@ export interface MemberOptions extends KafkaConnection, MemberTimes {
 export type Member = ReturnType<typeof joinGroup>;
 
 const retries = 40;
-const firstPauseMs = 250;
-const longestPauseMs = 5_000;
+const pauseAfter = backoff({ firstMs: 250, maxMs: 5_000 });
 /** What `stop` may take beyond running handlers when the broker does not answer. */
 const commitMs = 2_000;
 const leaveMs = 3_000;
@@ -47,15 +47,15 @@ export function joinGroup(options: MemberOptions) {
 
   /** kafkajs would restart a crashed consumer itself but not a hanging one, so this loop restarts both. */
   async function supervise(): Promise<void> {
-    let pauseMs = firstPauseMs;
+    let failures = 0;
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
       const reason = await runConsumer();
       if (stopping.signal.aborted) return;
-      if (performance.now() - startedAt > 60_000) pauseMs = firstPauseMs;
+      failures = performance.now() - startedAt > 60_000 ? 1 : failures + 1;
+      const pauseMs = pauseAfter(failures);
       log?.warn({ err: reason, group: groupId, topic, pauseMs }, 'Kafka consumer failed; will restart');
       await sleep(pauseMs, stopping.signal);
-      pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     }
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { backoff } from '@parley/kernel/backoff';
 import type { SecretBox } from '@parley/kernel/secret-box';
 import { noTenant } from '@parley/postgres/database/identifiers';
 import type { SharedDb } from '@parley/postgres/database/types';
@@ -62,7 +63,7 @@ export const messageJobs = queues.map(
         // An outage of the mail server is no reason to give up before the message has expired.
         retry: 'untilDone',
         retryable: (error) => !(error instanceof MessageRefused),
-        backoffMs: (attempt) => Math.min(30_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2),
+        backoffMs: backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true }),
         stopGraceMs: 3_000,
         handler: (run) => sendMessage(ports, run),
         onExhausted: async (_, { data }: TenantJob<SendMessage>, error) => {

@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import { badRequest, unavailable } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { Logger } from '@parley/kernel/log';
@@ -28,8 +29,8 @@ const withoutQuota = new Set<unknown>(['insufficient_quota', 'billing_not_active
 /** The endpoint does not take these texts. */
 const refusing = new Set([400, 413, 422]);
 const attempts = 3;
-const firstPauseMs = 400;
 const longestPauseMs = 20_000;
+const pauseAfter = backoff({ firstMs: 400, maxMs: longestPauseMs });
 /** A number takes up to 25 bytes as JSON. */
 const maxAnswerBytes = 8 * 1_048_576;
 
@@ -89,7 +90,7 @@ export function embeddingsEndpoint(
     async embed(texts: readonly string[], model: string, signal?: AbortSignal): Promise<EndpointAnswer> {
       const body = JSON.stringify({ model, input: texts, dimensions, encoding_format: 'float' });
       for (let attempt = 1; ; attempt += 1) {
-        let pauseMs = firstPauseMs * 2 ** (attempt - 1);
+        let pauseMs = pauseAfter(attempt);
         try {
           const { status, wait, text } = await ask(body, signal);
           if (status === 200) return read(text, texts.length);

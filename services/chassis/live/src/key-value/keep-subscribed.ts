@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import { isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { sleep } from '@parley/kernel/timers';
@@ -16,8 +17,6 @@ export interface KeepSubscribedOptions {
   firstPauseMs?: number;
 }
 
-const longestPauseMs = 5_000;
-
 /**
  * Subscribes to announcements that a unit can do without for a while. Resolves after the first attempt: in an outage the unit
  * starts all the same, and the subscription is retried.
@@ -27,11 +26,12 @@ export async function keepSubscribed(
   from: Announcements,
   { channel, handler, log, firstPauseMs = 250 }: KeepSubscribedOptions,
 ): Promise<Unsubscribe> {
+  const pauseAfter = backoff({ firstMs: firstPauseMs, maxMs: 5_000 });
   const unsubscribed = new AbortController();
 
   async function retry(): Promise<(() => unknown) | undefined> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-      await sleep(pauseMs, unsubscribed.signal, { ref: false });
+    for (let failures = 1; ; failures += 1) {
+      await sleep(pauseAfter(failures), unsubscribed.signal, { ref: false });
       if (unsubscribed.signal.aborted) return undefined;
       try {
         const unsubscribe = await from.subscribe(channel, handler);

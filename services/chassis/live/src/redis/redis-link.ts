@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAbortError } from '@parley/kernel/abort';
+import { backoff } from '@parley/kernel/backoff';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
@@ -23,8 +24,7 @@ export interface RedisLinkOptions {
   lost?(): void;
 }
 
-const firstPauseMs = 50;
-const longestPauseMs = 2_000;
+const pauseAfter = backoff({ firstMs: 50, maxMs: 2_000, jitter: true });
 const missedAnswers = 4;
 
 /** One connection to Redis that reconnects for ever. */
@@ -120,8 +120,7 @@ export function redisLink({ createClient: newClient, name, timeoutMs, log, prepa
       }
       // Once per outage, not per attempt.
       if (failures === 0) log?.warn({ link: name, err: reason }, 'Redis connection failed; will retry');
-      const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(failures, 10), longestPauseMs);
-      await delay(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: closing.signal });
+      await delay(pauseAfter(failures + 1), undefined, { signal: closing.signal });
     }
   }
 

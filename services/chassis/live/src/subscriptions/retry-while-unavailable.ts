@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoff } from '@parley/kernel/backoff';
 import { isDomainError } from '@parley/kernel/errors';
 
-const firstRetryMs = 100;
-const longestRetryMs = 5_000;
+const pauseAfter = backoff({ firstMs: 100, maxMs: 5_000 });
 const retries = 17;
 
 /** Retries, after a pause, what has failed for an outage of the event log, for about a minute; readers get `unavailable` in a longer one. */
 export async function retryWhileUnavailable(publish: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    await delay(Math.min(firstRetryMs * 2 ** (attempt - 1), longestRetryMs), undefined, { ref: false });
+    await delay(pauseAfter(attempt), undefined, { ref: false });
     try {
       await publish();
       return;

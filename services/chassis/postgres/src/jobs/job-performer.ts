@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { isAbortError } from '@parley/kernel/abort';
+import { backoff } from '@parley/kernel/backoff';
 import { isDomainError } from '@parley/kernel/errors';
 import type { TenantDb, Transaction } from '../database/types.ts';
 import type { HeldLease, HeldLeases } from './held-leases.ts';
@@ -31,12 +32,13 @@ export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerO
   isHandedOver(): boolean;
 }
 
+const usualBackoff = backoff({ firstMs: 1_000, maxMs: 60_000, jitter: true });
 const tracer = trace.getTracer('parley.jobs');
 
 /** Runs handlers and writes each outcome once. */
 export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptions<Data, Prepared, Fetched>) {
   const { database, kind, handler, beforeExhausted, onExhausted, leases, leaseMs, end, maxAttempts, log } = options;
-  const { retryable = () => true, backoffMs = defaultBackoffMs, onFailure } = options;
+  const { retryable = () => true, backoffMs = usualBackoff, onFailure } = options;
   const exhausting = new Set<string>();
 
   const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => ({
@@ -191,8 +193,4 @@ function isOfTenant(db: Transaction, tenantId: number): db is TenantDb {
 function publicMessage(error: unknown): string {
   if (isDomainError(error) && error.kind !== 'internal') return error.message;
   return error instanceof Error ? error.name : 'unknown error';
-}
-
-function defaultBackoffMs(attempt: number): number {
-  return Math.min(60_000, 1_000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EventBus } from '@parley/events/event-bus';
+import { backoff } from '@parley/kernel/backoff';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import { within } from '@parley/kernel/timers';
@@ -57,6 +58,8 @@ export function outboxRelay({
   const held = new Map<number, ClaimedEvent>();
   let published: number[] = [];
   let failed: { position: number; delayMs: number }[] = [];
+  const pauseAfterPublish = backoff({ firstMs: firstRetryMs, maxMs: longestRetryMs, jitter: true });
+  const pauseAfterOutage = backoff({ firstMs: firstRetryMs, maxMs: pollMs, jitter: true });
   let busFails = false;
   let databaseFailures = 0;
   let renewedAt = 0;
@@ -99,7 +102,7 @@ export function outboxRelay({
       busFails = true;
       const attempts = Math.max(...events.map((event) => event.attempts));
       // While stopping there is no delay, so that another relay can publish at once.
-      const delayMs = stopping ? 0 : jittered(Math.min(longestRetryMs, firstRetryMs * 2 ** attempts));
+      const delayMs = stopping ? 0 : pauseAfterPublish(attempts + 1);
       failed.push(...events.map(({ position }) => ({ position, delayMs })));
       const { topic, key } = events[0].envelope;
       log.warn(
@@ -119,7 +122,7 @@ export function outboxRelay({
       } catch (error) {
         databaseFailures += 1;
         log.warn({ err: error, failures: databaseFailures }, 'outbox unavailable; will retry');
-        await signal.pause(jittered(Math.min(pollMs, firstRetryMs * 2 ** databaseFailures)));
+        await signal.pause(pauseAfterOutage(databaseFailures));
         continue;
       }
       if (stopping && held.size + published.length + failed.length === 0) return;
@@ -168,9 +171,4 @@ type EventsOfKey = [ClaimedEvent, ...ClaimedEvent[]];
 function byKey(events: ClaimedEvent[]): EventsOfKey[] {
   const groups = Map.groupBy(events, ({ envelope: { topic, key } }) => JSON.stringify([topic, key]));
   return [...groups.values()] as EventsOfKey[];
-}
-
-/** Between half and all of it, so that keys that failed together are not retried together. */
-function jittered(ms: number): number {
-  return ms * (0.5 + Math.random() / 2);
 }
