@@ -100,7 +100,7 @@ async function searcher(database: Database, base: Base) {
   const knowledgeBaseId = await findBase(database, base);
   if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);
   const caller = { kind: 'apiKey', tenantId: base.tenantId, apiKeyId: 1, requestId: 'bench' } as const;
-  const { signal } = new AbortController();
+  const request = { caller, signal: new AbortController().signal };
   const turns = workTurns();
 
   return async ({ content, vector }: StoredText, limit: number, mode: RetrievalMode): Promise<Answer> => {
@@ -111,7 +111,7 @@ async function searcher(database: Database, base: Base) {
     const begunAt = performance.now();
     // Of prose the first sentence, as long as what people ask.
     const asked = { knowledgeBaseId, query: content.slice(0, content.indexOf('.') + 1) || content, topK, mode };
-    const found = await retrieveChunks({ database, embedder, exactLimit: limit, turns }, caller, asked, signal);
+    const found = await retrieveChunks({ database, embedder, exactLimit: limit, turns }, request, asked);
     const ms = performance.now() - begunAt;
     return { ms, keys: found.map(({ documentId, chunkIndex }) => `${documentId} ${chunkIndex}`) };
   };

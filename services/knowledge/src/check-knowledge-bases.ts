@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid } from '@parley/kernel/errors';
 import { baseStore } from './base-store.ts';
 import type { Ports } from './ports.ts';
@@ -8,11 +8,11 @@ const most = 5;
 /** @throws DomainError `notFound`: one is absent, deleted or another tenant's; `invalid` */
 export async function checkKnowledgeBases(
   { database }: Pick<Ports, 'database'>,
-  { tenantId }: TenantCaller,
+  { caller }: TenantRequest,
   ids: readonly number[],
 ): Promise<void> {
   if (ids.length > most) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${most} ids` });
-  await database.transact(tenantId, async (db) => {
+  await database.transact(caller.tenantId, async (db) => {
     for (const id of ids) await baseStore(db).get(id);
   });
 }

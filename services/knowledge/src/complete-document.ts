@@ -1,11 +1,11 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid } from '@parley/kernel/errors';
 import { codePoints, isShapeless } from '@parley/kernel/input-checks';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import type { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { documentStore } from './document-store.ts';
 import { indexKind } from './index-document.ts';
-import { parserInTenant } from './parser-caller.ts';
+import { requireParser } from './parser-caller.ts';
 import { lockUnparsed, type Parse } from './parsing.ts';
 import type { Ports } from './ports.ts';
 
@@ -21,13 +21,13 @@ interface ParsedText {
 /** Stores the text, and a job that indexes it. @throws DomainError `invalid`, `notFound`, `forbidden` */
 export async function completeDocument(
   { database }: Ports,
-  caller: Caller,
+  { caller }: TenantRequest,
   parts: AsyncIterable<CompleteDocumentRequest>,
 ): Promise<void> {
-  const { tenantId } = parserInTenant(caller);
+  requireParser(caller);
   const { parse, ...text } = await joined(parts);
 
-  await database.transact(tenantId, async (db) => {
+  await database.transact(caller.tenantId, async (db) => {
     const { id, version } = await lockUnparsed(db, parse);
     await documentStore(db).writeText(id, text);
     await documentStore(db).update(id, { parseStatus: 'PARSING', parsedVersion: version });

@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { badRequest, isDomainError, notFound } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import type { ObjectFacts } from '@parley/objects/object-store';
@@ -25,10 +25,9 @@ const uploaded = z.object({
 /** The stored object counts, not what was declared: bytes put later are never parsed. @throws DomainError `invalid`, `notFound`, `unavailable` */
 export async function confirmKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, parseWaitMs }: Ports,
-  given: Caller,
+  { caller }: TenantRequest,
   input: ConfirmKnowledgeDocumentUploadInput,
 ): Promise<ConfirmKnowledgeDocumentUploadResult> {
-  const caller = inTenant(given);
   const { tenantId } = caller;
   const { knowledgeBaseId, fileName, mimeType, objectStorageKey } = parseInput(uploaded, input);
 

@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { anyText, parseInput, rule, text, withoutNulls } from '@parley/kernel/input';
 import { singleLineProblem } from '@parley/text/single-line';
 import { z } from 'zod';
@@ -14,10 +14,9 @@ const newBase = z.object({ name: text(200).check(rule(singleLineProblem)), descr
 /** @throws DomainError `invalid` also where the plan has no room for another base */
 export async function createKnowledgeBase(
   ports: Ports,
-  given: Caller,
+  { caller }: TenantRequest,
   input: CreateKnowledgeBaseInput,
 ): Promise<KnowledgeBase> {
-  const caller = inTenant(given);
   const { name, description = null } = parseInput(newBase, withoutNulls(input));
   const quotas = await ports.quotas(caller);
   return ports.database.transact(

@@ -1,11 +1,15 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { baseStore } from './base-store.ts';
 import type { Ports } from './ports.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
 /** Its documents stay stored, and count, until they are deleted themselves. */
-export async function deleteKnowledgeBase({ database }: Ports, caller: Caller, id: number): Promise<boolean> {
-  const { tenantId } = inTenant(caller);
+export async function deleteKnowledgeBase(
+  { database }: Ports,
+  { caller }: TenantRequest,
+  id: number,
+): Promise<boolean> {
+  const { tenantId } = caller;
   await database.transact(
     tenantId,
     async (db) => {

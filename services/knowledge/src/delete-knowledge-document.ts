@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { documentStore } from './document-store.ts';
 import { generationStore } from './generation-store.ts';
 import type { Ports } from './ports.ts';
@@ -7,8 +7,12 @@ import { removeObjectLater } from './remove-object.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
 /** Also in a deleted base. Releases what the document counted; a sweep deletes its chunks, a job its uploaded file. */
-export async function deleteKnowledgeDocument({ database }: Ports, caller: Caller, id: number): Promise<boolean> {
-  const { tenantId } = inTenant(caller);
+export async function deleteKnowledgeDocument(
+  { database }: Ports,
+  { caller }: TenantRequest,
+  id: number,
+): Promise<boolean> {
+  const { tenantId } = caller;
   await database.transact(
     tenantId,
     async (db) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseInput, rule, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { Embedding } from './embedder.ts';
@@ -27,13 +27,11 @@ export interface EmbedResult {
 /** @throws DomainError as `Embedder.embed` */
 export async function embed(
   { embedder }: Pick<Ports, 'embedder'>,
-  caller: Caller,
+  { caller, signal }: TenantRequest,
   texts: string[],
-  gone: AbortSignal,
 ): Promise<EmbedResult> {
-  const tenantCaller = inTenant(caller);
   const input = parseInput(given, { texts }, '');
-  const call = { caller: tenantCaller, model: embedder.model, callId: randomUUID(), signal: gone };
+  const call = { caller, model: embedder.model, callId: randomUUID(), signal };
   const { vectors, tokensIn, costUsdE8 } = await embedder.embed(input.texts, call);
   return {
     vectors,

@@ -1,5 +1,5 @@
-import type { Caller } from '@parley/kernel/caller';
-import { parserInTenant } from './parser-caller.ts';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { requireParser } from './parser-caller.ts';
 import { failParse, lockUnparsed, type Parse } from './parsing.ts';
 import type { Ports } from './ports.ts';
 
@@ -8,11 +8,11 @@ const maxReasonCharacters = 500;
 /** The document is FAILED from now on; a longer reason is cut. @throws DomainError `notFound`, `forbidden` */
 export async function failDocument(
   { database }: Ports,
-  caller: Caller,
+  { caller }: TenantRequest,
   { reason, ...parse }: Parse & { reason: string },
 ): Promise<void> {
-  const { tenantId } = parserInTenant(caller);
-  await database.transact(tenantId, async (db) => {
+  requireParser(caller);
+  await database.transact(caller.tenantId, async (db) => {
     await lockUnparsed(db, parse);
     await failParse(db, parse, shownReason(reason));
   });

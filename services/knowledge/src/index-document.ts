@@ -1,4 +1,4 @@
-import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { serviceRequest, type TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
@@ -46,7 +46,7 @@ interface IndexJob extends Parse {
 }
 
 interface IndexRun extends JobRun<IndexJob> {
-  caller: TenantCaller;
+  request: TenantRequest;
 }
 
 export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: KnowledgeConfig): JobDeclaration {
@@ -62,7 +62,7 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
     handler: (run) =>
       indexDocument(ports, {
         ...run,
-        caller: serviceCaller('knowledge', run.tenantId, `index-${run.data.documentId}`) as TenantCaller,
+        request: serviceRequest('knowledge', run.tenantId, `index-${run.data.documentId}`, run.signal),
       }),
   });
 }
@@ -71,14 +71,14 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
 async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
   let built: BuiltGeneration | undefined;
   try {
-    const tenant = await findTenant(ports.identity, run.caller, run.signal);
+    const tenant = await findTenant(ports.identity, run.request.caller, run.signal);
     if (!tenant) return await end(ports, run, 'The workspace was deleted.');
     if (tenant.suspended) return await run.retryLater(run.data, suspendedRetryMs);
     built = await build(ports, run);
     if (built === undefined) return;
     await publish(ports, run, built);
   } catch (error) {
-    if (built) await discardGeneration(ports, run.caller, run.data.documentId, built.generation);
+    if (built) await discardGeneration(ports, run.request.caller, run.data.documentId, built.generation);
     if (run.signal.aborted) throw error;
     const refusal = refusalOf(error);
     if (refusal !== undefined) return end(ports, run, refusal);
@@ -101,7 +101,7 @@ async function waitOrGiveUp(ports: Ports, run: IndexRun, error: unknown): Promis
   return end(ports, run, fault?.reason ?? tooLongAway);
 }
 
-async function build(ports: Ports, { data, tenantId, caller, signal }: IndexRun): Promise<BuiltGeneration | undefined> {
+async function build(ports: Ports, { data, tenantId, request }: IndexRun): Promise<BuiltGeneration | undefined> {
   const { documentId } = data;
   const parsed = await ports.database.transact(tenantId, async (db) => {
     const document = await documentStore(db).find(documentId);
@@ -111,17 +111,17 @@ async function build(ports: Ports, { data, tenantId, caller, signal }: IndexRun)
   });
   if (!parsed) return undefined;
   const { rawText, ...about } = parsed;
-  const quotas = await ports.quotas(caller);
+  const quotas = await ports.quotas(request.caller);
   const quota = (chunks: number) => ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks }, quotas));
-  return buildGeneration(ports, caller, { ...about, documentId, text: rawText }, { signal, quota });
+  return buildGeneration(ports, request, { ...about, documentId, text: rawText }, quota);
 }
 
 async function publish(
   { database, ...ports }: Ports,
-  { data, tenantId, caller, lease }: IndexRun,
+  { data, tenantId, request, lease }: IndexRun,
   built: BuiltGeneration,
 ): Promise<void> {
-  const quotas = await ports.quotas(caller);
+  const quotas = await ports.quotas(request.caller);
   await database.transact(
     tenantId,
     async (db) => {

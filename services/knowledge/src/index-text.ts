@@ -1,5 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { baseStore } from './base-store.ts';
@@ -26,29 +27,25 @@ export interface BuiltGeneration {
   model: string;
 }
 
-interface BuildOptions {
-  signal: AbortSignal;
-  /** Before anything is embedded or stored. */
-  quota?: (chunks: number) => Promise<void>;
-}
-
 type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
 
 /**
- * In small transactions; a generation that `switchGeneration` does not make the searched one is removed by a sweep.
+ * In small transactions, once `checkQuota` has let the number of chunks pass; a generation that `switchGeneration` does not make the searched one is removed by a sweep.
  * @throws DomainError as `Embedder.embed`; `invalid`: quota; `notFound`: the document has been deleted
  */
 export async function buildGeneration(
   ports: BuildPorts,
-  caller: TenantCaller,
+  request: TenantRequest,
   indexed: IndexedText,
-  { signal, quota }: BuildOptions,
+  checkQuota: (chunks: number) => Promise<void>,
 ): Promise<BuiltGeneration> {
   const { documentId, text, pageStarts } = indexed;
-  const chunks = await chunksOf(text, pageStarts ?? [], signal);
-  await quota?.(chunks.length);
-  const generation = await ports.database.transact(caller.tenantId, (db) => generationStore(db).begin(documentId));
-  return fillGeneration(ports, caller, { ...indexed, generation }, chunks, signal);
+  const chunks = await chunksOf(text, pageStarts ?? [], request.signal);
+  await checkQuota(chunks.length);
+  const generation = await ports.database.transact(request.caller.tenantId, (db) =>
+    generationStore(db).begin(documentId),
+  );
+  return fillGeneration(ports, request, { ...indexed, generation }, chunks);
 }
 
 export async function chunksOf(text: string, pageStarts: readonly number[], signal: AbortSignal): Promise<Chunk[]> {
@@ -67,10 +64,9 @@ export async function chunksOf(text: string, pageStarts: readonly number[], sign
 /** Embeds and stores the chunks of a generation that has begun; leaves it to the sweep when that fails. */
 export async function fillGeneration(
   ports: BuildPorts,
-  caller: TenantCaller,
+  { caller, signal }: TenantRequest,
   of: GenerationOfChunks & { model: string },
   chunks: readonly Chunk[],
-  signal: AbortSignal,
 ): Promise<BuiltGeneration> {
   const { documentId, generation, model } = of;
   try {

@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseInput, rule, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import { baseStore } from './base-store.ts';
@@ -18,15 +18,14 @@ const newPage = ({ urlProblem }: PageReader) =>
 /** Fetches one page, which the outbound guard lets through, and stores its text. @returns the number of its chunks */
 export async function ingestDocumentFromUrl(
   ports: Ports,
-  given: Caller,
+  request: TenantRequest,
   input: IngestDocumentFromUrlInput,
-  gone: AbortSignal,
 ): Promise<number> {
-  const caller = inTenant(given);
+  const { tenantId } = request.caller;
   const { knowledgeBaseId, url, fileName: wanted } = parseInput(newPage(ports.pages), input);
-  await ports.database.transact(caller.tenantId, (db) => baseStore(db).get(knowledgeBaseId));
+  await ports.database.transact(tenantId, (db) => baseStore(db).get(knowledgeBaseId));
 
-  const page = await ports.pages.read(url, caller.tenantId, gone);
+  const page = await ports.pages.read(url, tenantId, request.signal);
 
   const document = {
     knowledgeBaseId,
@@ -35,5 +34,5 @@ export async function ingestDocumentFromUrl(
     text: page.text,
     origin: 'URL' as const,
   };
-  return ports.turns.storeText(caller, gone, () => storeText(ports, caller, document, gone));
+  return ports.turns.storeText(request, () => storeText(ports, request, document));
 }

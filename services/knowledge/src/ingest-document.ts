@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseInput, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import { fileName } from './file-name.ts';
@@ -13,12 +13,10 @@ const newText = z.object({ knowledgeBaseId: z.number(), fileName: fileName(), te
 
 export async function ingestDocument(
   ports: Ports,
-  given: Caller,
+  request: TenantRequest,
   input: IngestDocumentInput,
-  gone: AbortSignal,
 ): Promise<number> {
-  const caller = inTenant(given);
   const document = parseInput(newText, input);
   const mimeType = /\.md$/iu.test(document.fileName) ? 'text/markdown' : 'text/plain';
-  return storeText(ports, caller, { ...document, mimeType, origin: 'TEXT' }, gone);
+  return storeText(ports, request, { ...document, mimeType, origin: 'TEXT' });
 }

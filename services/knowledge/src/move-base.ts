@@ -1,4 +1,4 @@
-import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { serviceRequest, type TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
 import type { Metrics } from '@parley/kernel/metrics';
 import { repeated } from '@parley/kernel/repeated';
@@ -93,10 +93,10 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
 async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { knowledgeBaseId } = data;
-  const caller = serviceCaller('knowledge', tenantId, `move-base-${knowledgeBaseId}`) as TenantCaller;
+  const request = serviceRequest('knowledge', tenantId, `move-base-${knowledgeBaseId}`, signal);
   for (;;) {
     signal.throwIfAborted();
-    const tenant = await findTenant(ports.identity, caller, signal);
+    const tenant = await findTenant(ports.identity, request.caller, signal);
     if (!tenant) return endMove(ports, run);
     if (tenant.suspended) return run.retryLater(data, suspendedRetryMs);
     const model = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));
@@ -105,7 +105,7 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
     const document = await ports.database.transact(tenantId, (db) => baseMoveStore(db, knowledgeBaseId).nextDocument());
     if (document) {
       try {
-        await prepare(ports, caller, move, document, signal);
+        await prepare(ports, request, move, document);
       } catch (error) {
         return waitOrGiveUp(ports, run, document.id, error);
       }
@@ -167,19 +167,19 @@ async function begin(db: TenantDb, knowledgeBaseId: number, lease: Lease): Promi
 
 async function prepare(
   ports: MovePorts,
-  caller: TenantCaller,
+  request: TenantRequest,
   { knowledgeBaseId, model }: Move,
   { id, generation }: { id: number; generation: number },
-  signal: AbortSignal,
 ): Promise<void> {
   const { database } = ports;
+  const { caller } = request;
   const { tenantId } = caller;
   const begun = await database.transact(tenantId, async (db) => ({
     chunks: await baseMoveStore(db, knowledgeBaseId).chunksOf(id, generation),
     generation: await generationStore(db).begin(id),
   }));
   const of = { knowledgeBaseId, documentId: id, generation: begun.generation, model };
-  const built = await fillGeneration(ports, caller, of, begun.chunks, signal);
+  const built = await fillGeneration(ports, request, of, begun.chunks);
   const isPrepared = await database.transact(tenantId, async (db) => {
     // Another process may have taken this job over, and prepares the base for another model.
     const base = await baseMoveStore(db, knowledgeBaseId).lock();

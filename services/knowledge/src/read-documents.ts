@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { baseStore } from './base-store.ts';
 import { documentStore } from './document-store.ts';
 import type { DocumentView } from './knowledge.ts';
@@ -7,10 +7,10 @@ import type { Ports } from './ports.ts';
 /** Newest first, without their texts. @throws DomainError `notFound` where there is no such base, or no longer */
 export async function listKnowledgeDocuments(
   { database }: Pick<Ports, 'database'>,
-  caller: Caller,
+  { caller }: TenantRequest,
   knowledgeBaseId: number,
 ): Promise<DocumentView[]> {
-  const documents = await database.transact(inTenant(caller).tenantId, async (db) => {
+  const documents = await database.transact(caller.tenantId, async (db) => {
     await baseStore(db).get(knowledgeBaseId);
     return documentStore(db).listOfBase(knowledgeBaseId);
   });
@@ -20,8 +20,8 @@ export async function listKnowledgeDocuments(
 /** @throws DomainError `notFound` also in a deleted base */
 export async function getKnowledgeDocument(
   { database }: Pick<Ports, 'database'>,
-  caller: Caller,
+  { caller }: TenantRequest,
   id: number,
 ): Promise<DocumentView> {
-  return database.transact(inTenant(caller).tenantId, (db) => documentStore(db).getView(id));
+  return database.transact(caller.tenantId, (db) => documentStore(db).getView(id));
 }

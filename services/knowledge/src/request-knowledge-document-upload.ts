@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
 import { between, parseInput } from '@parley/kernel/input';
 import { tenantObjects } from '@parley/objects/tenant-objects';
@@ -23,11 +23,10 @@ const wanted = z.object({
 /** The declared size is only compared with what the plan has left. @throws DomainError `invalid`, `notFound`, `tooManyRequests`, `unavailable` */
 export async function requestKnowledgeDocumentUpload(
   ports: Ports,
-  given: Caller,
+  { caller }: TenantRequest,
   input: RequestKnowledgeDocumentUploadInput,
 ): Promise<RequestKnowledgeDocumentUploadResult> {
   const { database, objects, quotas: quotasOf, openUploads } = ports;
-  const caller = inTenant(given);
   const { knowledgeBaseId, fileName, mimeType, declaredSizeBytes } = parseInput(wanted, input);
   const objectKey = newUploadKey(caller.tenantId, fileName);
   const signing = { key: objectKey, contentType: mimeType, expiresInMs: uploadUrlMs };

@@ -1,4 +1,5 @@
-import { type Caller, inTenant, type TenantCaller } from '@parley/kernel/caller';
+import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { badRequest, isDomainError } from '@parley/kernel/errors';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import { refuseWhileParsing } from './document-state.ts';
@@ -10,20 +11,15 @@ import { queueParsing } from './queue-parsing.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
 /** Queues a FAILED upload for parsing again, or chunks and embeds a READY document anew from its text. */
-export async function resyncKnowledgeDocument(
-  ports: Ports,
-  given: Caller,
-  id: number,
-  gone: AbortSignal,
-): Promise<boolean> {
-  const caller = inTenant(given);
+export async function resyncKnowledgeDocument(ports: Ports, request: TenantRequest, id: number): Promise<boolean> {
+  const { caller } = request;
   const document = await ports.database.transact(caller.tenantId, async (db) => {
     const found = await documentStore(db).getInBase(id);
     refuseWhileParsing(found.document);
     return found.document;
   });
   if (document.parseStatus === 'FAILED') await parseAgain(ports, caller, document);
-  else await indexAgain(ports, caller, id, gone);
+  else await indexAgain(ports, request, id);
   return true;
 }
 
@@ -53,7 +49,8 @@ async function isFileThere(
   }
 }
 
-async function indexAgain(ports: Ports, caller: TenantCaller, id: number, signal: AbortSignal): Promise<void> {
+async function indexAgain(ports: Ports, request: TenantRequest, id: number): Promise<void> {
+  const { caller } = request;
   const { tenantId } = caller;
   const quotas = await ports.quotas(caller);
   const { document, base, text } = await ports.database.transact(tenantId, async (db) => ({
@@ -63,7 +60,7 @@ async function indexAgain(ports: Ports, caller: TenantCaller, id: number, signal
   const quota = (chunks: number) =>
     ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks: chunks - document.chunkCount }, quotas));
   const indexed = { documentId: id, knowledgeBaseId: base.id, model: base.embeddingModel, text: text.rawText };
-  const built = await buildGeneration(ports, caller, { ...indexed, pageStarts: text.pageStarts }, { signal, quota });
+  const built = await buildGeneration(ports, request, { ...indexed, pageStarts: text.pageStarts }, quota);
   try {
     const quotasNow = await ports.quotas(caller);
     const isSwitched = await ports.database.transact(

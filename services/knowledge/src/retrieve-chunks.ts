@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
 import { between, graphEnum, parseInput, text } from '@parley/kernel/input';
 import { requireId } from '@parley/kernel/row-id';
@@ -19,14 +19,12 @@ const question = z.object({
 /** @throws DomainError `notFound`; as `Embedder.embed` */
 export async function retrieveChunks(
   ports: RetrievalPorts,
-  caller: Caller,
+  request: TenantRequest,
   { topK, mode, ...asked }: QueryRetrieveChunksArgs,
-  gone: AbortSignal,
 ): Promise<KnowledgeChunkPreviewDto[]> {
-  const tenantCaller = inTenant(caller);
   const given = parseInput(question, { ...asked, topK: topK ?? undefined, mode: mode ?? undefined }, '');
   const id = requireId('Knowledge base', given.knowledgeBaseId);
-  const [found] = await Promise.all(retrieval(ports, tenantCaller, { ...given, signal: gone }).search([id]));
+  const [found] = await Promise.all(retrieval(ports, request, given).search([id]));
   if (!found) throw notFound('Knowledge base', id);
   return found;
 }

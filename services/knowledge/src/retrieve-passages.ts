@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid, isDomainError, unavailable } from '@parley/kernel/errors';
 import { isShapeless } from '@parley/kernel/input-checks';
 import { within } from '@parley/kernel/timers';
@@ -25,9 +25,8 @@ export interface RetrievedPassages {
  */
 export async function retrievePassages(
   ports: RetrievalPorts & Pick<Ports, 'log'>,
-  caller: TenantCaller,
+  { caller, signal }: TenantRequest,
   { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, timeLimitMs, ...asked }: RetrieveRequest,
-  gone: AbortSignal,
 ): Promise<RetrievedPassages> {
   const query = Array.from(asked.query.slice(0, 2 * maxQueryCharacters))
     .slice(0, maxQueryCharacters)
@@ -39,15 +38,18 @@ export async function retrievePassages(
   }
   if (topK < 1 || topK > maxTopK) throw invalid({ path: 'top_k', message: `must be between 1 and ${maxTopK}` });
   const over = new AbortController();
-  const { search, usage: usageOf } = retrieval(ports, caller, {
-    query,
-    topK,
-    mode: mode === RetrievalMode.RETRIEVAL_MODE_HYBRID ? 'HYBRID' : 'COSINE',
-    callId: callId || undefined,
-    agentId,
-    sessionId,
-    signal: AbortSignal.any([gone, over.signal]),
-  });
+  const { search, usage: usageOf } = retrieval(
+    ports,
+    { caller, signal: AbortSignal.any([signal, over.signal]) },
+    {
+      query,
+      topK,
+      mode: mode === RetrievalMode.RETRIEVAL_MODE_HYBRID ? 'HYBRID' : 'COSINE',
+      callId: callId || undefined,
+      agentId,
+      sessionId,
+    },
+  );
   const late = () => {
     const error = unavailable('The knowledge base was not searched in time');
     over.abort(error);
@@ -56,7 +58,7 @@ export async function retrievePassages(
   const searches = await Promise.allSettled(
     search(ids).map((found) => (timeLimitMs > 0 ? within(timeLimitMs, late, found) : found)),
   );
-  gone.throwIfAborted();
+  signal.throwIfAborted();
   const usage = await usageOf();
   const bases: FoundChunk[][] = [];
   let failure: Error | undefined;

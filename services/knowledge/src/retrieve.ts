@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
 import { within } from '@parley/kernel/timers';
 import type { EmbeddingUsage } from '@parley/protos/parley/knowledge/v1/knowledge';
@@ -17,7 +17,6 @@ export interface Question {
   callId?: string | undefined;
   agentId?: number | undefined;
   sessionId?: number | undefined;
-  signal: AbortSignal;
 }
 
 export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'turns'>;
@@ -31,10 +30,11 @@ const maxCallId = 200;
 
 export function retrieval(
   { database, embedder, exactLimit, turns }: RetrievalPorts,
-  caller: TenantCaller,
+  request: TenantRequest,
   question: Question,
 ) {
-  const { query, topK, mode, callId = randomUUID(), agentId, sessionId, signal } = question;
+  const { query, topK, mode, callId = randomUUID(), agentId, sessionId } = question;
+  const { caller, signal } = request;
   const { tenantId } = caller;
   const vectors = new Map<string, Promise<Embedding>>();
   const spent: EmbeddingSpend = { tokensIn: 0, costUsdE8: 0n };
@@ -70,9 +70,7 @@ export function retrieval(
   }
 
   function find(ids: readonly number[]): Promise<SearchedBase[]> {
-    return turns.readBase(caller, signal, () =>
-      database.read(tenantId, (db) => findSearchedBases(db, ids, exactLimit + 1)),
-    );
+    return turns.readBase(request, () => database.read(tenantId, (db) => findSearchedBases(db, ids, exactLimit + 1)));
   }
 
   async function searchBase(id: number, bases: Promise<SearchedBase[]>): Promise<FoundChunk[] | undefined> {
@@ -83,7 +81,7 @@ export function retrieval(
       const vectorOfModel = vectors.get(model) ?? vectorBy(model);
       vectors.set(model, vectorOfModel);
       const vector = await vectorOfModel;
-      const found = await turns.readBase(caller, signal, () => search(base, vector));
+      const found = await turns.readBase(request, () => search(base, vector));
       if (found) return found;
     }
     throw unavailable('The embedding model of the knowledge base changes again and again');

@@ -1,4 +1,4 @@
-import { inTenant } from '@parley/kernel/caller';
+import { tenantRequest } from '@parley/kernel/caller-request';
 import { withoutNulls } from '@parley/kernel/input';
 import { type KnowledgeServiceImplementation, Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { MeshContext } from '@parley/rpc/server';
@@ -11,26 +11,31 @@ import { retrievePassages } from './retrieve-passages.ts';
 
 export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshContext> {
   return {
-    checkKnowledgeBases: async ({ knowledgeBaseIds }, { caller }) => {
-      await checkKnowledgeBases(ports, inTenant(caller), knowledgeBaseIds);
+    checkKnowledgeBases: async ({ knowledgeBaseIds }, call) => {
+      await checkKnowledgeBases(ports, tenantRequest(call), knowledgeBaseIds);
       return {};
     },
-    retrieve: async (request, { caller, signal }) => {
-      const search = () => retrievePassages(ports, inTenant(caller), request, signal);
-      const { passages, ...answer } = await ports.turns.search(caller, signal, search);
+    retrieve: async (question, call) => {
+      const { passages, ...answer } = await ports.turns.search(tenantRequest(call), (request) =>
+        retrievePassages(ports, request, question),
+      );
       return { passages: passages.map((found) => Passage.fromPartial(withoutNulls(found))), ...answer };
     },
-    beginDocument: async (parse, { caller }) => {
-      const { objectKey, objectEtag, mimeType, fileSizeBytes, fileName } = await beginDocument(ports, caller, parse);
+    beginDocument: async (parse, call) => {
+      const { objectKey, objectEtag, mimeType, fileSizeBytes, fileName } = await beginDocument(
+        ports,
+        tenantRequest(call),
+        parse,
+      );
       const object = { objectKey: objectKey ?? '', objectEtag: objectEtag ?? '' };
       return { ...object, mimeType, sizeBytes: BigInt(fileSizeBytes), fileName };
     },
-    completeDocument: async (parts, { caller }) => {
-      await completeDocument(ports, caller, parts);
+    completeDocument: async (parts, call) => {
+      await completeDocument(ports, tenantRequest(call), parts);
       return {};
     },
-    failDocument: async (failure, { caller }) => {
-      await failDocument(ports, caller, failure);
+    failDocument: async (failure, call) => {
+      await failDocument(ports, tenantRequest(call), failure);
       return {};
     },
   };

@@ -8,7 +8,6 @@ import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { knowledgeDeclaration } from './declaration.ts';
 import { meteredEmbedder } from './embeddings/metered-embedder.ts';
-import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import { indexJob } from './index-document.ts';
 import { failedMoves, modelChange, moveBaseJob } from './move-base.ts';
@@ -57,8 +56,5 @@ export const knowledge = service(knowledgeDeclaration, {
   graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
-    context:
-      (ports: Ports) =>
-      (request): Context => ({ ...request, ports }),
   }),
 });

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { baseStore } from './base-store.ts';
 import { documentStore, type NewDocument } from './document-store.ts';
 import { generationStore } from './generation-store.ts';
@@ -15,12 +15,8 @@ export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName
  * Nobody sees the document until its chunks are there; refused or failed, it leaves no row and counts nothing. @returns its number of chunks
  * @throws DomainError `notFound`: no such base, or deleted meanwhile; `invalid`: a quota; and as `Embedder.embed`
  */
-export async function storeText(
-  ports: Ports,
-  caller: TenantCaller,
-  { text, ...given }: NewText,
-  signal: AbortSignal,
-): Promise<number> {
+export async function storeText(ports: Ports, request: TenantRequest, { text, ...given }: NewText): Promise<number> {
+  const { caller, signal } = request;
   const { tenantId } = caller;
   const { knowledgeBaseId } = given;
   const storedBytes = Buffer.byteLength(text);
@@ -37,7 +33,7 @@ export async function storeText(
 
   const id = draft.documentId;
   try {
-    const built = await fillGeneration(ports, caller, draft, chunks, signal);
+    const built = await fillGeneration(ports, request, draft, chunks);
     const quotasNow = await ports.quotas(caller);
     await ports.database.transact(
       tenantId,

@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseInput, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import { refuseWhileParsing } from './document-state.ts';
@@ -15,11 +15,10 @@ const replacedText = z.object({ id: z.number(), text: text(maxTextLength) });
 /** Replaces text and chunks in one step, and makes a FAILED document READY. Of two at once the last one stays, wholly. */
 export async function updateKnowledgeDocumentText(
   ports: Ports,
-  given: Caller,
+  request: TenantRequest,
   input: MutationUpdateKnowledgeDocumentTextArgs,
-  gone: AbortSignal,
 ): Promise<boolean> {
-  const caller = inTenant(given);
+  const { caller } = request;
   const { tenantId } = caller;
   const { id, text } = parseInput(replacedText, input, '');
   const quotas = await ports.quotas(caller);
@@ -34,7 +33,7 @@ export async function updateKnowledgeDocumentText(
   const indexed = { documentId: id, knowledgeBaseId: base.id, model: base.embeddingModel, text };
   const quota = (chunks: number) =>
     ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks: chunks - document.chunkCount }, quotas));
-  const built = await buildGeneration(ports, caller, indexed, { signal: gone, quota });
+  const built = await buildGeneration(ports, request, indexed, quota);
   try {
     const quotasNow = await ports.quotas(caller);
     await ports.database.transact(

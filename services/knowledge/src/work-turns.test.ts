@@ -1,10 +1,10 @@
-import type { Caller } from '@parley/kernel/caller';
 import { createGate } from '@parley/testing/gate';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { workTurns } from './work-turns.ts';
 
-const caller = (tenantId: number): Caller => ({ kind: 'user', tenantId, userId: 1, requestId: 'test' });
-const here = new AbortController().signal;
+const request = (tenantId: number, signal?: AbortSignal) =>
+  requestOf({ kind: 'user', tenantId, userId: 1, requestId: 'test' }, { signal });
 
 /** How many each tenant has at once. */
 const perTenant = { search: 10, readBase: 2, storeText: 1, vectorize: 4 };
@@ -21,8 +21,8 @@ for (const [name, most] of Object.entries(perTenant)) {
       await gate.pass();
       running -= 1;
     };
-    const flood = Array.from({ length: most + 10 }, () => turns[kind](caller(1), here, held));
-    t.is(await turns[kind](caller(2), here, async () => 'served'), 'served');
+    const flood = Array.from({ length: most + 10 }, () => turns[kind](request(1), held));
+    t.is(await turns[kind](request(2), async () => 'served'), 'served');
     t.is(running, most);
     gate.open();
     await Promise.all(flood);
@@ -32,9 +32,9 @@ for (const [name, most] of Object.entries(perTenant)) {
   test(`${kind}: a tenant with too much waiting is refused, and another one is not`, async (t) => {
     const turns = workTurns();
     const gate = createGate();
-    const flood = Array.from({ length: 300 }, () => turns[kind](caller(1), here, () => gate.pass()));
+    const flood = Array.from({ length: 300 }, () => turns[kind](request(1), () => gate.pass()));
     const settled = Promise.allSettled(flood);
-    t.is(await turns[kind](caller(2), here, async () => 'served'), 'served');
+    t.is(await turns[kind](request(2), async () => 'served'), 'served');
     gate.open();
     const refused = (await settled).filter(({ status }) => status === 'rejected');
     t.true(refused.length > 200);
@@ -45,18 +45,18 @@ for (const [name, most] of Object.entries(perTenant)) {
 test('whoever leaves while waiting does no work, and one that fails gives its place back', async (t) => {
   const turns = workTurns();
   const gate = createGate();
-  const first = turns.storeText(caller(1), here, () => gate.pass());
+  const first = turns.storeText(request(1), () => gate.pass());
   const leaving = new AbortController();
-  const waiting = turns.storeText(caller(1), leaving.signal, async () => t.fail('it has left'));
+  const waiting = turns.storeText(request(1, leaving.signal), async () => t.fail('it has left'));
   leaving.abort(new Error('left'));
   await t.throwsAsync(waiting, { message: 'left' });
   gate.open();
   await first;
   await t.throwsAsync(
-    turns.storeText(caller(1), here, () => Promise.reject(new Error('failed'))),
+    turns.storeText(request(1), () => Promise.reject(new Error('failed'))),
     {
       message: 'failed',
     },
   );
-  t.is(await turns.storeText(caller(1), here, async () => 'served'), 'served');
+  t.is(await turns.storeText(request(1), async () => 'served'), 'served');
 });

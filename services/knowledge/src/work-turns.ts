@@ -1,7 +1,7 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { fairQueue } from '@parley/kernel/fair-queue';
 
-type Turn = <T>(caller: Caller, gone: AbortSignal, work: () => Promise<T>) => Promise<T>;
+type Turn = <Request extends CallerRequest, T>(request: Request, work: (request: Request) => Promise<T>) => Promise<T>;
 
 /**
  * Of one process. What needs the database has fewer turns at once than there are connections, and one tenant fewer of these; beyond
@@ -32,10 +32,10 @@ function turns({ inFlight, perTenant, waiting }: { inFlight: number; perTenant: 
     waiting: 500,
     shares: { tenant: { inFlight: perTenant, waiting, label: 'of this tenant' } },
   });
-  return async (caller, gone, work) => {
-    const release = await queue.enter({ tenant: caller.tenantId }, () => gone);
+  return async (request, work) => {
+    const release = await queue.enter({ tenant: request.caller.tenantId }, () => request.signal);
     try {
-      return await work();
+      return await work(request);
     } finally {
       release();
     }

@@ -3,7 +3,7 @@ import { onDatabaseServer } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { baseStore } from '../src/base-store.ts';
 import type { ParseStatus } from '../src/knowledge.ts';
-import { inTenant, type KnowledgeApp, knowledgeApp, never, textOf } from './knowledge-app.ts';
+import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 
 const me = inTenant(1);
 
@@ -78,21 +78,21 @@ const changes: Record<string, Change> = {
     status: 'READY',
     run: (app, { id }, looked) => {
       onceLooked(app, looked);
-      return app.updateKnowledgeDocumentText(me, { id, text: textOf(3) }, never);
+      return app.updateKnowledgeDocumentText(me, { id, text: textOf(3) });
     },
   },
   'a text that is re-synced': {
     status: 'READY',
     run: (app, { id }, looked) => {
       onceLooked(app, looked);
-      return app.resyncKnowledgeDocument(me, id, never);
+      return app.resyncKnowledgeDocument(me, id);
     },
   },
   'a file that is queued again': {
     status: 'FAILED',
     run: (app, { id }, looked) => {
       onceLooked(app, looked);
-      return app.resyncKnowledgeDocument(me, id, never);
+      return app.resyncKnowledgeDocument(me, id);
     },
   },
 };

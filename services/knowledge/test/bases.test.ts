@@ -1,5 +1,5 @@
 import test from 'ava';
-import { inTenant, knowledgeApp, never, textOf } from './knowledge-app.ts';
+import { inTenant, knowledgeApp, textOf } from './knowledge-app.ts';
 
 const me = inTenant(1);
 const other = inTenant(2);
@@ -74,12 +74,12 @@ test("a base that is another tenant's, deleted or absent is not found, lists inc
   const attempts = (caller: typeof me, base: number) => [
     () => app.listKnowledgeDocuments(caller, base),
     () => app.deleteKnowledgeBase(caller, base),
-    () => app.ingestDocument(caller, { knowledgeBaseId: base, fileName: 'a', text: 'a' }, never),
+    () => app.ingestDocument(caller, { knowledgeBaseId: base, fileName: 'a', text: 'a' }),
   ];
   const documents = (caller: typeof me, id: number) => [
     () => app.getKnowledgeDocument(caller, id),
-    () => app.updateKnowledgeDocumentText(caller, { id, text: 'b' }, never),
-    () => app.resyncKnowledgeDocument(caller, id, never),
+    () => app.updateKnowledgeDocumentText(caller, { id, text: 'b' }),
+    () => app.resyncKnowledgeDocument(caller, id),
   ];
   for (const attempt of [
     ...[gone, 900_000, 0, -1, 2 ** 31, 2 ** 40].flatMap((id) => attempts(me, id)),

@@ -1,12 +1,12 @@
-import type { TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import type { Database } from '@parley/postgres/database/types';
+import { requestOf } from '@parley/testing/request-of';
 import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { checkKnowledgeBases } from '../src/check-knowledge-bases.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 
-const inTenant = (tenantId: number): TenantCaller => ({ kind: 'user', tenantId, userId: 1, requestId: 'test' });
+const inTenant = (tenantId: number) => requestOf({ kind: 'user', tenantId, userId: 1, requestId: 'test' } as const);
 
 function insertBases(database: Database, tenantId: number, count: number): Promise<number[]> {
   const rows = Array.from({ length: count }, () => ({ tenantId, name: 'Base', embeddingModel: 'm' }));

@@ -1,9 +1,10 @@
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
+import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
 import { documentStore } from '../src/document-store.ts';
 import type { ParseStatus } from '../src/knowledge.ts';
-import { inTenant, type KnowledgeApp, knowledgeApp, never, textOf } from './knowledge-app.ts';
+import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 
 const me = inTenant(1);
 
@@ -27,7 +28,7 @@ test('a text that is ingested is READY at once, in chunks that are searched, and
   const app = await knowledgeApp(t);
   const base = await app.base();
   const text = textOf(3);
-  t.is(await app.ingestDocument(me, { knowledgeBaseId: base, fileName: 'Returns.MD', text }, never), 3);
+  t.is(await app.ingestDocument(me, { knowledgeBaseId: base, fileName: 'Returns.MD', text }), 3);
   const [document] = await app.listKnowledgeDocuments(me, base);
   const bytes = Buffer.byteLength(text);
   t.like(document, { parseStatus: 'READY', parseError: null, mimeType: 'text/markdown', fileSizeBytes: bytes });
@@ -55,8 +56,7 @@ test('a text has at most 500,000 code points and is not blank; what is refused s
   const app = await knowledgeApp(t);
   app.quotas.chunks = 1_000_000;
   const base = await app.base();
-  const ingest = (text: string, fileName = 'a') =>
-    app.ingestDocument(me, { knowledgeBaseId: base, fileName, text }, never);
+  const ingest = (text: string, fileName = 'a') => app.ingestDocument(me, { knowledgeBaseId: base, fileName, text });
   for (const text of ['', ' \n ', 'a\0', '\ud800', '🦜'.repeat(500_001)]) {
     t.like(await t.throwsAsync(ingest(text)), { kind: 'invalid', fields: [{ path: 'input.text' }] as never });
   }
@@ -69,7 +69,7 @@ test('a text has at most 500,000 code points and is not blank; what is refused s
   const [document] = await app.listKnowledgeDocuments(me, base);
   const id = document?.id ?? 0;
   for (const text of ['', ' \n ', 'x'.repeat(500_001)]) {
-    t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text }, never)), { kind: 'invalid' });
+    t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text })), { kind: 'invalid' });
   }
   t.is(await textOfDocument(app, id), '🦜'.repeat(500_000));
 });
@@ -102,7 +102,7 @@ test("the plan's storage is refused before anything is embedded, naming quota, l
   const large = '🦜'.repeat(2 ** 18 + 1);
   for (const attempt of [
     app.document(base, large),
-    app.updateKnowledgeDocumentText(me, { id: ready, text: `${large}${'🦜'.repeat(2 ** 17)}` }, never),
+    app.updateKnowledgeDocumentText(me, { id: ready, text: `${large}${'🦜'.repeat(2 ** 17)}` }),
   ]) {
     const error = await t.throwsAsync(attempt);
     t.like(error, { kind: 'invalid', reason: 'QUOTA_EXCEEDED' });
@@ -168,7 +168,11 @@ test('an ingest that fails or whose caller leaves has no row and no counter', as
 
   const leaving = new AbortController();
   app.embedder.before = () => leaving.abort(new Error('the caller has left'));
-  const ingest = app.ingestDocument(me, { knowledgeBaseId: base, fileName: 'a', text: textOf(150) }, leaving.signal);
+  const ingest = app.ingestDocument(requestOf(me, leaving), {
+    knowledgeBaseId: base,
+    fileName: 'a',
+    text: textOf(150),
+  });
   await t.throwsAsync(ingest, { message: 'the caller has left' });
   await assertNothingStored(t, app);
 });
@@ -249,8 +253,8 @@ for (const status of states) {
     const { id } = await app.upload(await app.base(), status);
     const before = await app.getKnowledgeDocument(me, id);
     for (const attempt of [
-      app.resyncKnowledgeDocument(me, id, never),
-      app.updateKnowledgeDocumentText(me, { id, text: 'new' }, never),
+      app.resyncKnowledgeDocument(me, id),
+      app.updateKnowledgeDocumentText(me, { id, text: 'new' }),
     ]) {
       const error = await t.throwsAsync(attempt);
       t.like(error, { kind: 'invalid', message: `Document ${id} is ${status}; wait until it is READY or FAILED` });
@@ -265,7 +269,7 @@ test('a FAILED upload is queued for parsing again, with an event of its next ver
   const app = await knowledgeApp(t);
   const { id } = await app.upload(await app.base(), 'FAILED');
   const usage = await app.usage();
-  t.true(await app.resyncKnowledgeDocument(me, id, never));
+  t.true(await app.resyncKnowledgeDocument(me, id));
   t.like(await app.getKnowledgeDocument(me, id), { parseStatus: 'PENDING', parseError: null, version: 2 });
   t.deepEqual(await events(app), [{ type: 'document.uploaded.v1', key: String(id) }]);
   t.deepEqual(await app.usage(), usage);
@@ -274,7 +278,7 @@ test('a FAILED upload is queued for parsing again, with an event of its next ver
 test('of several re-syncs of a FAILED upload at once one queues it', async (t) => {
   const app = await knowledgeApp(t);
   const { id } = await app.upload(await app.base(), 'FAILED');
-  const all = await Promise.allSettled([1, 2, 3, 4].map(() => app.resyncKnowledgeDocument(me, id, never)));
+  const all = await Promise.allSettled([1, 2, 3, 4].map(() => app.resyncKnowledgeDocument(me, id)));
   t.is(all.filter(({ status }) => status === 'fulfilled').length, 1);
   t.is((await events(app)).length, 1);
   t.is((await app.getKnowledgeDocument(me, id)).version, 2);
@@ -287,7 +291,7 @@ test('a FAILED upload whose confirmed bytes are gone or replaced is not queued',
   await app.ports.objects.delete(gone.objectKey ?? '');
   await app.ports.objects.put(replaced.objectKey ?? '', Buffer.from('other'), { contentType: 'application/pdf' });
   for (const { id } of [gone, replaced]) {
-    const error = await t.throwsAsync(app.resyncKnowledgeDocument(me, id, never));
+    const error = await t.throwsAsync(app.resyncKnowledgeDocument(me, id));
     t.like(error, { kind: 'invalid', message: `Document ${id} has no uploaded file any more` });
     t.is((await app.getKnowledgeDocument(me, id)).parseStatus, 'FAILED');
   }
@@ -299,7 +303,7 @@ test('a FAILED document is repaired by another text: READY, searched, and its fi
   const base = await app.base();
   const { id } = await app.upload(base, 'FAILED');
   const text = textOf(2);
-  t.true(await app.updateKnowledgeDocumentText(me, { id, text }, never));
+  t.true(await app.updateKnowledgeDocumentText(me, { id, text }));
   t.like(await app.getKnowledgeDocument(me, id), {
     parseStatus: 'READY',
     parseError: null,
@@ -309,7 +313,7 @@ test('a FAILED document is repaired by another text: READY, searched, and its fi
   });
   t.is((await app.searched(base)).length, 2);
   t.deepEqual(await app.usage(), { knowledgeBases: 1, chunks: 2, storedBytes: 5 + Buffer.byteLength(text) });
-  t.true(await app.resyncKnowledgeDocument(me, id, never), 'READY again, from its text');
+  t.true(await app.resyncKnowledgeDocument(me, id), 'READY again, from its text');
   t.is(await textOfDocument(app, id), text);
   t.deepEqual(await events(app), []);
 });
@@ -319,7 +323,7 @@ test('the text of a READY document is replaced with its chunks and counters', as
   const base = await app.base();
   const id = await app.document(base, textOf(4, 'apples'));
   const text = textOf(2, 'pears');
-  t.true(await app.updateKnowledgeDocumentText(me, { id, text }, never));
+  t.true(await app.updateKnowledgeDocumentText(me, { id, text }));
   const bytes = Buffer.byteLength(text);
   t.like(await app.getKnowledgeDocument(me, id), { rawText: text, fileSizeBytes: bytes, parseStatus: 'READY' });
   const searched = await app.searched(base);
@@ -336,9 +340,9 @@ test('above the plan after it was lowered, a document may shrink and be re-synce
   const id = await app.document(base, textOf(5));
   app.quotas.chunks = 2;
   app.quotas.storageBytes = 100;
-  t.true(await app.resyncKnowledgeDocument(me, id, never));
-  t.true(await app.updateKnowledgeDocumentText(me, { id, text: textOf(4) }, never));
-  t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text: textOf(5) }, never)), {
+  t.true(await app.resyncKnowledgeDocument(me, id));
+  t.true(await app.updateKnowledgeDocumentText(me, { id, text: textOf(4) }));
+  t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text: textOf(5) })), {
     reason: 'QUOTA_EXCEEDED',
   });
   app.quotas.chunks = 1_000;
@@ -346,7 +350,7 @@ test('above the plan after it was lowered, a document may shrink and be re-synce
   app.embedder.before = () => {
     app.quotas.storageBytes = 100;
   };
-  t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text: textOf(5) }, never)), {
+  t.like(await t.throwsAsync(app.updateKnowledgeDocumentText(me, { id, text: textOf(5) })), {
     reason: 'QUOTA_EXCEEDED',
   });
   t.is(await textOfDocument(app, id), textOf(4));
@@ -358,7 +362,7 @@ test('a re-sync makes new chunks of the same text', async (t) => {
   const base = await app.base();
   const id = await app.document(base, textOf(3));
   const [before, usage] = [await app.searched(base), await app.usage()];
-  t.true(await app.resyncKnowledgeDocument(me, id, never));
+  t.true(await app.resyncKnowledgeDocument(me, id));
   t.deepEqual(await app.searched(base), before);
   t.deepEqual(await app.usage(), usage);
   t.is(app.embedder.embedded.length, 6);
@@ -378,7 +382,7 @@ test('a re-sync that fails, or whose process dies, leaves the chunks before it s
     calls += 1;
     if (calls === 2) throw new Error('the endpoint is away');
   };
-  await t.throwsAsync(app.resyncKnowledgeDocument(me, id, never), { message: 'the endpoint is away' });
+  await t.throwsAsync(app.resyncKnowledgeDocument(me, id), { message: 'the endpoint is away' });
   t.deepEqual(await app.searched(base), before);
   t.is(await app.count('knowledge_chunks'), 250);
   await app.sweep();
@@ -390,7 +394,7 @@ test('a re-sync that fails, or whose process dies, leaves the chunks before it s
     calls += 1;
     return calls === 2 ? new Promise(() => undefined) : undefined;
   };
-  void app.resyncKnowledgeDocument(me, id, never);
+  void app.resyncKnowledgeDocument(me, id);
   await eventually('it waits in its second embedding', () => calls === 2);
   await app.sweep();
   t.is(await app.count('knowledge_chunks'), 250, 'what is being built is left alone');
@@ -426,8 +430,8 @@ for (const isSwept of [true, false]) {
     const id = await app.document(base, textOf(150));
     const before = await app.searched(base);
     for (const attempt of [
-      () => app.resyncKnowledgeDocument(me, id, never),
-      () => app.updateKnowledgeDocumentText(me, { id, text: textOf(120, 'pears') }, never),
+      () => app.resyncKnowledgeDocument(me, id),
+      () => app.updateKnowledgeDocumentText(me, { id, text: textOf(120, 'pears') }),
       () => app.document(base, textOf(120)),
     ]) {
       let calls = 0;
@@ -452,10 +456,10 @@ test('of two changes of one document at once one stays, with its own chunks', as
   const id = await app.document(base, textOf(3, 'apples'));
   const texts = { pears: textOf(2, 'pears'), plums: textOf(4, 'plums') };
   const changes = [
-    () => app.updateKnowledgeDocumentText(me, { id, text: texts.pears }, never),
-    () => app.resyncKnowledgeDocument(me, id, never),
-    () => app.updateKnowledgeDocumentText(me, { id, text: texts.plums }, never),
-    () => app.resyncKnowledgeDocument(me, id, never),
+    () => app.updateKnowledgeDocumentText(me, { id, text: texts.pears }),
+    () => app.resyncKnowledgeDocument(me, id),
+    () => app.updateKnowledgeDocumentText(me, { id, text: texts.plums }),
+    () => app.resyncKnowledgeDocument(me, id),
   ];
   for (let round = 0; round < 5; round += 1) {
     t.deepEqual(await Promise.all(changes.map((change) => change())), [true, true, true, true]);
@@ -477,10 +481,10 @@ test('a re-sync does not bring back chunks of a text that was replaced meanwhile
   const id = await app.document(base, textOf(3, 'apples'));
   const gate = createGate();
   app.embedder.before = () => gate.pass();
-  const resync = app.resyncKnowledgeDocument(me, id, never);
+  const resync = app.resyncKnowledgeDocument(me, id);
   await eventually('it embeds', async () => (await app.count('unsearched_generations')) === 1);
   app.embedder.before = () => undefined;
-  await app.updateKnowledgeDocumentText(me, { id, text: textOf(2, 'pears') }, never);
+  await app.updateKnowledgeDocumentText(me, { id, text: textOf(2, 'pears') });
   gate.open();
   t.true(await resync);
   t.true((await app.searched(base)).every((content) => content.includes('pears')));
@@ -489,8 +493,8 @@ test('a re-sync does not bring back chunks of a text that was replaced meanwhile
 });
 
 for (const [what, change] of [
-  ['a re-sync', (app, id) => app.resyncKnowledgeDocument(me, id, never)],
-  ['another text', (app, id) => app.updateKnowledgeDocumentText(me, { id, text: textOf(5, 'plums') }, never)],
+  ['a re-sync', (app, id) => app.resyncKnowledgeDocument(me, id)],
+  ['another text', (app, id) => app.updateKnowledgeDocumentText(me, { id, text: textOf(5, 'plums') })],
 ] as [string, (app: KnowledgeApp, id: number) => Promise<boolean>][]) {
   test(`a text replaces what ${what} has stored since it was read, and releases what that counts`, async (t) => {
     const app = await knowledgeApp(t);
@@ -501,7 +505,7 @@ for (const [what, change] of [
       t.true(await change(app, id));
     };
     const text = textOf(2, 'pears');
-    t.true(await app.updateKnowledgeDocumentText(me, { id, text }, never));
+    t.true(await app.updateKnowledgeDocumentText(me, { id, text }));
     t.is(await textOfDocument(app, id), text);
     const searched = await app.searched(base);
     t.is(searched.length, 2);
@@ -523,8 +527,8 @@ test('a search while a document is re-synced and changed finds one whole generat
     while (!work.isOver) seen.add((await app.searched(base)).length);
   })();
   for (let round = 0; round < 10; round += 1) {
-    await app.resyncKnowledgeDocument(me, id, never);
-    await app.updateKnowledgeDocumentText(me, { id, text: textOf(round % 2 ? 3 : 5, 'pears') }, never);
+    await app.resyncKnowledgeDocument(me, id);
+    await app.updateKnowledgeDocumentText(me, { id, text: textOf(round % 2 ? 3 : 5, 'pears') });
     if (round % 3 === 0) await app.sweep();
   }
   work.isOver = true;
@@ -539,8 +543,8 @@ test('a document that is deleted while it is changed stays deleted, and counts n
   const app = await knowledgeApp(t);
   const base = await app.base();
   for (const change of [
-    (id: number) => app.resyncKnowledgeDocument(me, id, never),
-    (id: number) => app.updateKnowledgeDocumentText(me, { id, text: textOf(3) }, never),
+    (id: number) => app.resyncKnowledgeDocument(me, id),
+    (id: number) => app.updateKnowledgeDocumentText(me, { id, text: textOf(3) }),
   ]) {
     const id = await app.document(base, textOf(2));
     app.embedder.before = async () => void (await app.deleteKnowledgeDocument(me, id));
@@ -561,7 +565,7 @@ test('chunks of another embedding model than the base has by then are not switch
     await app.database.transact(1, ({ knex }) => knex('knowledge_bases').update({ embeddingModel: 'newer' }));
   };
   const before = await app.searched(base);
-  t.like(await t.throwsAsync(app.resyncKnowledgeDocument(me, id, never)), { kind: 'unavailable' });
+  t.like(await t.throwsAsync(app.resyncKnowledgeDocument(me, id)), { kind: 'unavailable' });
   t.deepEqual(await app.searched(base), before);
 });
 

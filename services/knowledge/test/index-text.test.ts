@@ -1,7 +1,8 @@
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { documentStore } from '../src/document-store.ts';
 import { buildGeneration, switchGeneration } from '../src/index-text.ts';
-import { inTenant, type KnowledgeApp, knowledgeApp, never, textOf } from './knowledge-app.ts';
+import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 
 const me = inTenant(1);
 const model = 'test-embedding';
@@ -10,7 +11,7 @@ const model = 'test-embedding';
 async function indexUpload(app: KnowledgeApp, base: number, text: string, pageStarts: number[]): Promise<number> {
   const { id: documentId } = await app.upload(base, 'PARSING');
   const indexed = { documentId, knowledgeBaseId: base, model, text, pageStarts };
-  const built = await buildGeneration(app.ports, me, indexed, { signal: never });
+  const built = await buildGeneration(app.ports, requestOf(me), indexed, async () => undefined);
   await app.database.transact(1, async (db) => {
     const { document } = await documentStore(db).lockInBase(documentId);
     await documentStore(db).writeText(documentId, { rawText: text, pageStarts });
@@ -39,13 +40,13 @@ test('chunks have their place, headings and page, also after a re-sync of the st
     { chunkIndex: 1, heading: 'Part 1', page: 2 },
     { chunkIndex: 2, heading: 'Part 2', page: 3 },
   ]);
-  await app.resyncKnowledgeDocument(me, id, never);
+  await app.resyncKnowledgeDocument(me, id);
   await app.sweep();
   t.deepEqual(
     await chunks(app, id),
     first.map((chunk) => ({ ...chunk, generation: 2 })),
   );
-  await app.updateKnowledgeDocumentText(me, { id, text }, never);
+  await app.updateKnowledgeDocumentText(me, { id, text });
   await app.sweep();
   t.deepEqual(
     (await chunks(app, id)).map(({ page }) => page),
@@ -86,7 +87,7 @@ test('each call of the embedding has an id of its own, and the one of the baseâ€
   const base = await app.base();
   app.embedder.model = 'newer';
   const id = await app.document(base, textOf(150));
-  await app.resyncKnowledgeDocument(me, id, never);
+  await app.resyncKnowledgeDocument(me, id);
   t.is(calls.length, 4);
   t.is(new Set(calls.map(({ callId }) => callId)).size, 4);
   t.deepEqual([...new Set(calls.map((call) => call.model))], [model]);
@@ -110,8 +111,8 @@ test('no statement of the service reads an embedding', async (t) => {
       ),
   };
   const id = await app.document(base, textOf(2));
-  await app.resyncKnowledgeDocument(me, id, never);
-  await app.updateKnowledgeDocumentText(me, { id, text: textOf(3) }, never);
+  await app.resyncKnowledgeDocument(me, id);
+  await app.updateKnowledgeDocumentText(me, { id, text: textOf(3) });
   await app.getKnowledgeDocument(me, id);
   await app.deleteKnowledgeDocument(me, id);
   const naming = statements.filter((sql) => /\bembedding\b/u.test(sql));

@@ -6,9 +6,10 @@ import { dnsResolver } from '@parley/outbound/resolve';
 import { type DnsAnswer, type DnsQuestion, startDnsServer } from '@parley/testing/dns-server';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
+import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
 import { pageReader } from '../src/pages/page-reader.ts';
-import { inTenant, knowledgeApp, never } from './knowledge-app.ts';
+import { inTenant, knowledgeApp } from './knowledge-app.ts';
 
 const me = inTenant(1);
 const other = inTenant(2);
@@ -43,7 +44,7 @@ async function withHost(
       return connections;
     },
     ingest: (knowledgeBaseId: number, url: string, fileName?: string | null) =>
-      app.ingestDocumentFromUrl(me, { knowledgeBaseId, url, ...(fileName !== undefined && { fileName }) }, never),
+      app.ingestDocumentFromUrl(me, { knowledgeBaseId, url, ...(fileName !== undefined && { fileName }) }),
     documents: (knowledgeBaseId: number) => app.listKnowledgeDocuments(me, knowledgeBaseId),
   };
 }
@@ -204,7 +205,7 @@ test("a base that is another tenant's, deleted or absent is not found, before an
   const base = await app.base();
   const deleted = await app.base();
   await app.deleteKnowledgeBase(me, deleted);
-  const foreign = app.ingestDocumentFromUrl(other, { knowledgeBaseId: base, url: app.url }, never);
+  const foreign = app.ingestDocumentFromUrl(other, { knowledgeBaseId: base, url: app.url });
   t.like(await t.throwsAsync(foreign), { kind: 'notFound' });
   for (const id of [deleted, 0, -1, 2_147_483_647])
     t.like(await t.throwsAsync(app.ingest(id, app.url)), { kind: 'notFound' }, String(id));
@@ -241,7 +242,7 @@ test('slow hosts of one tenant take two fetches at once and leave another tenant
   const calls = [1, 2, 3, 4].map(() => app.ingest(base, slow));
   await eventually('two are asked for', () => app.connections === 2);
   const { id } = await app.createKnowledgeBase(other, { name: 'Theirs' });
-  t.is(await app.ingestDocumentFromUrl(other, { knowledgeBaseId: id, url: app.url }, never), 1);
+  t.is(await app.ingestDocumentFromUrl(other, { knowledgeBaseId: id, url: app.url }), 1);
   t.is(app.connections, 3);
   gate.open();
   t.deepEqual(await Promise.all(calls), [1, 1, 1, 1]);
@@ -253,10 +254,10 @@ test('a caller that leaves while the page is fetched stores nothing', async (t) 
     asked += 1;
   });
   const base = await app.base();
-  const gone = new AbortController();
-  const ingesting = app.ingestDocumentFromUrl(me, { knowledgeBaseId: base, url: app.url }, gone.signal);
+  const leaving = new AbortController();
+  const ingesting = app.ingestDocumentFromUrl(requestOf(me, leaving), { knowledgeBaseId: base, url: app.url });
   await eventually('the page is asked for', () => asked === 1);
-  gone.abort(new Error('gone'));
+  leaving.abort(new Error('gone'));
   await t.throwsAsync(ingesting, { message: 'gone' });
   t.is(await app.count('knowledge_documents'), 0);
 });

@@ -1,7 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 import type { Database } from '@parley/postgres/database/types';
 import test, { type ExecutionContext } from 'ava';
-import { inTenant, type KnowledgeApp, knowledgeApp, never, textOf } from './knowledge-app.ts';
+import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 
 const tenants = [1, 2];
 
@@ -37,17 +37,17 @@ for (const seed of [1, 2, 3, 4]) {
       async ingest() {
         const base = oneOf(bases);
         const caller = callerFor(base);
-        await app.ingestDocument(caller, { knowledgeBaseId: base.id, fileName: 'a', text: text() }, never);
+        await app.ingestDocument(caller, { knowledgeBaseId: base.id, fileName: 'a', text: text() });
         const listed = await app.listKnowledgeDocuments(caller, base.id);
         documents.push(...listed.slice(0, 1).map(({ id }) => ({ tenantId: base.tenantId, id })));
       },
       async update() {
         const document = oneOf(documents);
-        await app.updateKnowledgeDocumentText(callerFor(document), { id: document.id, text: text() }, never);
+        await app.updateKnowledgeDocumentText(callerFor(document), { id: document.id, text: text() });
       },
       async resync() {
         const document = oneOf(documents);
-        await app.resyncKnowledgeDocument(callerFor(document), document.id, never);
+        await app.resyncKnowledgeDocument(callerFor(document), document.id);
       },
       async deleteDocument() {
         const document = oneOf(documents);

@@ -6,7 +6,7 @@ import { outbound } from '@parley/outbound/outbound';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
-import { type Bound, bound } from '@parley/testing/bound';
+import { type BoundToRequests, boundToRequests } from '@parley/testing/bound-to-requests';
 import { connectStorage } from '@parley/testing/object-stores';
 import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
@@ -67,7 +67,7 @@ export interface ScriptedEmbedder extends Embedder {
   readonly embedded: string[];
 }
 
-export interface KnowledgeApp extends Bound<typeof useCases> {
+export interface KnowledgeApp extends BoundToRequests<typeof useCases> {
   ports: Ports;
   database: Database;
   embedder: ScriptedEmbedder;
@@ -90,8 +90,6 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   /** Rows of a table of tenant 1. */
   count(table: string): Promise<number>;
 }
-
-export const never = new AbortController().signal;
 
 export function inTenant(tenantId: number): TenantCaller {
   return { kind: 'user', tenantId, userId: 70 + tenantId, signInId: 's', requestId: 'test' };
@@ -144,7 +142,7 @@ export async function knowledgeApp(
     t.teardown(() => running.stop());
   }
 
-  const calls = bound(useCases, ports);
+  const calls = boundToRequests(useCases, ports);
   const me = inTenant(1);
   const mine = <T>(work: Parameters<typeof database.transact<T>>[1]) => database.transact(1, work);
   return {
@@ -159,7 +157,7 @@ export async function knowledgeApp(
     usage: (tenantId = 1) => database.transact(tenantId, (db) => usageStore(db).read()),
     base: async () => (await calls.createKnowledgeBase(me, { name: 'Returns' })).id,
     async document(knowledgeBaseId, text, fileName = 'a.txt') {
-      await calls.ingestDocument(me, { knowledgeBaseId, fileName, text }, never);
+      await calls.ingestDocument(me, { knowledgeBaseId, fileName, text });
       const [newest] = await calls.listKnowledgeDocuments(me, knowledgeBaseId);
       return newest?.id ?? 0;
     },

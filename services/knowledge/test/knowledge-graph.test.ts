@@ -61,6 +61,10 @@ test('a user without a tenant is told so', async (t) => {
     'mutation { resyncKnowledgeDocument(id: 1) }',
     'mutation { deleteKnowledgeDocument(id: 1) }',
     'mutation { deleteKnowledgeBase(id: 1) }',
+    `mutation { requestKnowledgeDocumentUpload(input: {
+       knowledgeBaseId: 1, fileName: "a.pdf", mimeType: "application/pdf", declaredSizeBytes: 5 }) { uploadUrl } }`,
+    `mutation { confirmKnowledgeDocumentUpload(input: {
+       knowledgeBaseId: 1, fileName: "a.pdf", mimeType: "application/pdf", objectStorageKey: "x" }) { documentId } }`,
   ]) {
     const { errors } = await unit.graph(nobody, operation);
     t.like(errors?.[0]?.extensions, { code: 'FORBIDDEN', reason: 'NO_TENANT' }, operation);

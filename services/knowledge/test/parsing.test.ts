@@ -28,7 +28,7 @@ async function queuedUpload(t: ExecutionContext, app?: KnowledgeApp): Promise<Up
   const running = app ?? (await knowledgeApp(t));
   const base = await running.base();
   const { id } = await running.upload(base, 'FAILED');
-  await running.resyncKnowledgeDocument(me, id, new AbortController().signal);
+  await running.resyncKnowledgeDocument(me, id);
   return { app: running, base, id, parse: { documentId: id, version: 2 } };
 }
 
@@ -109,7 +109,7 @@ test('a file that cannot be parsed is FAILED with its plain reason, and can be q
   t.is(parseError?.length, 500);
   t.like(await app.usage(), { storedBytes: 5 }, 'its file still counts');
   t.is(await watches(app), 0);
-  t.true(await app.resyncKnowledgeDocument(me, uploaded.id, new AbortController().signal));
+  t.true(await app.resyncKnowledgeDocument(me, uploaded.id));
   t.like(await shown(uploaded), { parseStatus: 'PENDING', parseError: null, version: 3 });
 });
 
@@ -285,7 +285,7 @@ for (const [what, cause, skip, reason] of [
     t.regex(parseError ?? '', reason);
     t.notRegex(parseError ?? '', /internal|40\d/u);
     app.embedder.before = () => undefined;
-    t.true(await app.resyncKnowledgeDocument(me, uploaded.id, new AbortController().signal));
+    t.true(await app.resyncKnowledgeDocument(me, uploaded.id));
   });
 }
 

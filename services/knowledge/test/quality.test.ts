@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
 import type { RetrievalMode } from '../src/generated/schema.ts';
 import { retrieveChunks } from '../src/retrieve-chunks.ts';
@@ -38,7 +39,7 @@ async function ranker(t: ExecutionContext) {
     const ranks: number[] = [];
     for (const [query, passage] of questions) {
       const asked = { knowledgeBaseId: base, query, topK: 5, mode };
-      const best = await retrieveChunks(unit.deps, userOf(1), asked, new AbortController().signal);
+      const best = await retrieveChunks(unit.deps, requestOf(userOf(1)), asked);
       const place = best.findIndex(({ documentName }) => documentName === passage);
       if (place !== 0) t.log(`${mode}, not first: ${query}`);
       ranks.push(place < 0 ? Number.POSITIVE_INFINITY : place + 1);

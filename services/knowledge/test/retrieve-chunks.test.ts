@@ -1,5 +1,6 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import { onEveryDatabase } from '@parley/testing/every-database';
+import { requestOf } from '@parley/testing/request-of';
 import type { ExecutionContext } from 'ava';
 import type { Embedder } from '../src/embedder.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
@@ -254,7 +255,7 @@ onEveryDatabase(({ test, testSchema }) => {
     };
     const ports = { ...unit.deps, embedder: { ...unit.deps.embedder, embed } };
     const asked = { knowledgeBaseId: id, query: 'otter' };
-    const [best] = await retrieveChunks(ports, userOf(1), asked, new AbortController().signal);
+    const [best] = await retrieveChunks(ports, requestOf(userOf(1)), asked);
     t.is(best?.content, animals[0]);
     t.deepEqual(models, ['before', 'after']);
   });

@@ -466,15 +466,6 @@ test('a base that is deleted while its upload is confirmed gets no document', as
   t.is(await app.count('knowledge_documents'), 0);
 });
 
-test('users without a tenant are refused', async (t) => {
-  const { app, base } = await fileApp(t);
-  const nobody = { ...me, tenantId: null };
-  t.like(await t.throwsAsync(app.requestKnowledgeDocumentUpload(nobody, asked(base))), { reason: 'NO_TENANT' });
-  t.like(await t.throwsAsync(app.confirmKnowledgeDocumentUpload(nobody, confirmed(base, 'x'))), {
-    reason: 'NO_TENANT',
-  });
-});
-
 onDatabaseServer(({ test: serverTest }) => {
   serverTest('an upload is either confirmed or removed, whichever comes first', async (t) => {
     const files = await fileApp(t);

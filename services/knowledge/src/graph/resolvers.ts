@@ -15,32 +15,37 @@ import type { Resolvers } from './generated/resolvers.ts';
 
 export const resolvers: Resolvers = {
   Query: {
-    knowledgeBases: (_, __, { ports, caller, answer }, info) => listKnowledgeBases(answer.reading(ports, info), caller),
-    knowledgeDocuments: (_, { knowledgeBaseId }, { ports, caller, answer }, info) =>
-      listKnowledgeDocuments(answer.reading(ports, info), caller, knowledgeBaseId),
-    knowledgeDocument: (_, { id }, { ports, caller, answer }, info) =>
-      getKnowledgeDocument(answer.reading(ports, info), caller, id),
-    retrieveChunks: (_, query, { ports, caller, gone }) =>
-      ports.turns.search(caller, gone, () => retrieveChunks(ports, caller, query, gone)),
-    embed: (_, { texts }, { ports, caller, gone }) =>
-      ports.turns.vectorize(caller, gone, () => embed(ports, caller, texts, gone)),
+    knowledgeBases: (_, __, { ports, answer, tenantRequest }, info) =>
+      listKnowledgeBases(answer.reading(ports, info), tenantRequest(info)),
+    knowledgeDocuments: (_, { knowledgeBaseId }, { ports, answer, tenantRequest }, info) =>
+      listKnowledgeDocuments(answer.reading(ports, info), tenantRequest(info), knowledgeBaseId),
+    knowledgeDocument: (_, { id }, { ports, answer, tenantRequest }, info) =>
+      getKnowledgeDocument(answer.reading(ports, info), tenantRequest(info), id),
+    retrieveChunks: (_, query, { ports, tenantRequest }, info) =>
+      ports.turns.search(tenantRequest(info), (request) => retrieveChunks(ports, request, query)),
+    embed: (_, { texts }, { ports, tenantRequest }, info) =>
+      ports.turns.vectorize(tenantRequest(info), (request) => embed(ports, request, texts)),
   },
 
   Mutation: {
-    createKnowledgeBase: (_, { input }, { ports, caller }) => createKnowledgeBase(ports, caller, input),
-    deleteKnowledgeBase: (_, { id }, { ports, caller }) => deleteKnowledgeBase(ports, caller, id),
-    ingestDocument: (_, { input }, { ports, caller, gone }) =>
-      ports.turns.storeText(caller, gone, () => ingestDocument(ports, caller, input, gone)),
-    requestKnowledgeDocumentUpload: (_, { input }, { ports, caller }) =>
-      requestKnowledgeDocumentUpload(ports, caller, input),
-    confirmKnowledgeDocumentUpload: (_, { input }, { ports, caller }) =>
-      confirmKnowledgeDocumentUpload(ports, caller, input),
-    deleteKnowledgeDocument: (_, { id }, { ports, caller }) => deleteKnowledgeDocument(ports, caller, id),
-    resyncKnowledgeDocument: (_, { id }, { ports, caller, gone }) =>
-      ports.turns.storeText(caller, gone, () => resyncKnowledgeDocument(ports, caller, id, gone)),
-    updateKnowledgeDocumentText: (_, input, { ports, caller, gone }) =>
-      ports.turns.storeText(caller, gone, () => updateKnowledgeDocumentText(ports, caller, input, gone)),
-    ingestDocumentFromUrl: (_, { input }, { ports, caller, gone }) => ingestDocumentFromUrl(ports, caller, input, gone),
+    createKnowledgeBase: (_, { input }, { ports, tenantRequest }, info) =>
+      createKnowledgeBase(ports, tenantRequest(info), input),
+    deleteKnowledgeBase: (_, { id }, { ports, tenantRequest }, info) =>
+      deleteKnowledgeBase(ports, tenantRequest(info), id),
+    ingestDocument: (_, { input }, { ports, tenantRequest }, info) =>
+      ports.turns.storeText(tenantRequest(info), (request) => ingestDocument(ports, request, input)),
+    requestKnowledgeDocumentUpload: (_, { input }, { ports, tenantRequest }, info) =>
+      requestKnowledgeDocumentUpload(ports, tenantRequest(info), input),
+    confirmKnowledgeDocumentUpload: (_, { input }, { ports, tenantRequest }, info) =>
+      confirmKnowledgeDocumentUpload(ports, tenantRequest(info), input),
+    deleteKnowledgeDocument: (_, { id }, { ports, tenantRequest }, info) =>
+      deleteKnowledgeDocument(ports, tenantRequest(info), id),
+    resyncKnowledgeDocument: (_, { id }, { ports, tenantRequest }, info) =>
+      ports.turns.storeText(tenantRequest(info), (request) => resyncKnowledgeDocument(ports, request, id)),
+    updateKnowledgeDocumentText: (_, input, { ports, tenantRequest }, info) =>
+      ports.turns.storeText(tenantRequest(info), (request) => updateKnowledgeDocumentText(ports, request, input)),
+    ingestDocumentFromUrl: (_, { input }, { ports, tenantRequest }, info) =>
+      ingestDocumentFromUrl(ports, tenantRequest(info), input),
   },
 
   EmbedResultDto: {

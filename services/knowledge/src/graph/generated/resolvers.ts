@@ -1,9 +1,10 @@
 // Written by scripts/generate from schema.graphql.
 
 import type * as Types from '../../generated/schema.ts';
+import type { Ports } from '../../ports.ts';
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { EmbedResultDto } from '../mappers.ts';
-import type { Context } from '../context.ts';
+import type { PortsContext } from '@parley/subgraph/subgraph';
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
 
@@ -135,7 +136,7 @@ export interface JsonObjectScalarConfig extends GraphQLScalarTypeConfig<Resolver
   name: 'JSONObject';
 }
 
-export type KnowledgeBaseDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['KnowledgeBaseDto'] = ResolversParentTypes['KnowledgeBaseDto']> = {
+export type KnowledgeBaseDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['KnowledgeBaseDto'] = ResolversParentTypes['KnowledgeBaseDto']> = {
   id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   description?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -143,7 +144,7 @@ export type KnowledgeBaseDtoResolvers<ContextType = Context, ParentType extends 
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
-export type KnowledgeDocumentDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['KnowledgeDocumentDto'] = ResolversParentTypes['KnowledgeDocumentDto']> = {
+export type KnowledgeDocumentDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['KnowledgeDocumentDto'] = ResolversParentTypes['KnowledgeDocumentDto']> = {
   id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   fileName?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   mimeType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -155,7 +156,7 @@ export type KnowledgeDocumentDtoResolvers<ContextType = Context, ParentType exte
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
-export type KnowledgeChunkPreviewDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['KnowledgeChunkPreviewDto'] = ResolversParentTypes['KnowledgeChunkPreviewDto']> = {
+export type KnowledgeChunkPreviewDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['KnowledgeChunkPreviewDto'] = ResolversParentTypes['KnowledgeChunkPreviewDto']> = {
   chunkId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   documentId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   content?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -164,28 +165,28 @@ export type KnowledgeChunkPreviewDtoResolvers<ContextType = Context, ParentType 
   documentName?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type EmbedResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EmbedResultDto'] = ResolversParentTypes['EmbedResultDto']> = {
+export type EmbedResultDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['EmbedResultDto'] = ResolversParentTypes['EmbedResultDto']> = {
   vectors?: Resolver<Array<Array<ResolversTypes['Float']>>, ParentType, ContextType>;
   usage?: Resolver<ResolversTypes['EmbedUsageDto'], ParentType, ContextType>;
 };
 
-export type EmbedUsageDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EmbedUsageDto'] = ResolversParentTypes['EmbedUsageDto']> = {
+export type EmbedUsageDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['EmbedUsageDto'] = ResolversParentTypes['EmbedUsageDto']> = {
   inputTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   outputTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 };
 
-export type RequestKnowledgeDocumentUploadResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RequestKnowledgeDocumentUploadResult'] = ResolversParentTypes['RequestKnowledgeDocumentUploadResult']> = {
+export type RequestKnowledgeDocumentUploadResultResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['RequestKnowledgeDocumentUploadResult'] = ResolversParentTypes['RequestKnowledgeDocumentUploadResult']> = {
   uploadUrl?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   objectStorageKey?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ConfirmKnowledgeDocumentUploadResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ConfirmKnowledgeDocumentUploadResult'] = ResolversParentTypes['ConfirmKnowledgeDocumentUploadResult']> = {
+export type ConfirmKnowledgeDocumentUploadResultResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['ConfirmKnowledgeDocumentUploadResult'] = ResolversParentTypes['ConfirmKnowledgeDocumentUploadResult']> = {
   documentId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   parseStatus?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+export type QueryResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   knowledgeBases?: Resolver<Array<ResolversTypes['KnowledgeBaseDto']>, ParentType, ContextType>;
   knowledgeDocuments?: Resolver<Array<ResolversTypes['KnowledgeDocumentDto']>, ParentType, ContextType, RequireFields<Types.QueryKnowledgeDocumentsArgs, 'knowledgeBaseId'>>;
   knowledgeDocument?: Resolver<ResolversTypes['KnowledgeDocumentDto'], ParentType, ContextType, RequireFields<Types.QueryKnowledgeDocumentArgs, 'id'>>;
@@ -193,7 +194,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   embed?: Resolver<ResolversTypes['EmbedResultDto'], ParentType, ContextType, RequireFields<Types.QueryEmbedArgs, 'texts'>>;
 };
 
-export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+export type MutationResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   createKnowledgeBase?: Resolver<ResolversTypes['KnowledgeBaseDto'], ParentType, ContextType, RequireFields<Types.MutationCreateKnowledgeBaseArgs, 'input'>>;
   deleteKnowledgeBase?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationDeleteKnowledgeBaseArgs, 'id'>>;
   ingestDocument?: Resolver<ResolversTypes['Int'], ParentType, ContextType, RequireFields<Types.MutationIngestDocumentArgs, 'input'>>;
@@ -205,7 +206,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   ingestDocumentFromUrl?: Resolver<ResolversTypes['Int'], ParentType, ContextType, RequireFields<Types.MutationIngestDocumentFromUrlArgs, 'input'>>;
 };
 
-export type PartialResolvers<ContextType = Context> = {
+export type PartialResolvers<ContextType = PortsContext<Ports>> = {
   DateTime?: GraphQLScalarType;
   JSON?: GraphQLScalarType;
   JSONObject?: GraphQLScalarType;
