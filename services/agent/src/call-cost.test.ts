@@ -1,4 +1,4 @@
-import { readPrices } from '@parley/prices/prices';
+import { readPrices } from '@parley/metering/prices';
 import { usualTokenBound } from '@parley/text/token-bound';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';

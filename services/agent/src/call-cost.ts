@@ -1,6 +1,6 @@
 import type { Spent } from '@parley/metering/ledger';
-import { type BilledTokens, costUsdE8, type ModelPrice } from '@parley/prices/model-price';
-import type { Prices } from '@parley/prices/prices';
+import { type BilledTokens, costUsdE8, type ModelPrice } from '@parley/metering/model-price';
+import type { Prices } from '@parley/metering/prices';
 import { usualTokenBound } from '@parley/text/token-bound';
 import type { Model, ModelRequest } from './models/model.ts';
 import { withPassages } from './models/passage-prompt.ts';

@@ -1,4 +1,4 @@
-import { readPrices } from '@parley/prices/prices';
+import { readPrices } from '@parley/metering/prices';
 import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';

@@ -1,5 +1,5 @@
 import { inTenant } from '@parley/kernel/caller';
-import { readPrices } from '@parley/prices/prices';
+import { readPrices } from '@parley/metering/prices';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';
 import { ModelError } from './models/model-error.ts';

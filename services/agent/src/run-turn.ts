@@ -1,6 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { invalid } from '@parley/kernel/errors';
-import type { ModelPrice } from '@parley/prices/model-price';
+import type { ModelPrice } from '@parley/metering/model-price';
 import type { TurnFinished, TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { meteredStream } from './metered-chain.ts';

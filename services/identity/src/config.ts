@@ -11,7 +11,7 @@ import {
   publicUrlSetting,
   secretsKeysSetting,
 } from '@parley/kernel/shared-settings';
-import { pricesSetting } from '@parley/prices/prices-setting';
+import { pricesSetting } from '@parley/metering/prices-setting';
 import { z } from 'zod';
 import { idpOneSettings } from './idp-one/idp-one-settings.ts';
 import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';

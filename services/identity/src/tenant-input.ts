@@ -1,6 +1,6 @@
 import { forbidden } from '@parley/kernel/errors';
 import { flag, graphEnum, rule, text } from '@parley/kernel/input';
-import { mayBeNamed } from '@parley/prices/model-price';
+import { mayBeNamed } from '@parley/metering/model-price';
 import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';

@@ -1,4 +1,4 @@
-import { parsePrices } from '@parley/prices/parse-prices';
+import { parsePrices } from '@parley/metering/parse-prices';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
 import { addMember, anonymous, callerOf, identityApp, mesh, signUp, switched } from './support/identity-app.ts';

@@ -1,7 +1,7 @@
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
-import { parsePrices } from '@parley/prices/parse-prices';
-import type { Prices } from '@parley/prices/prices';
+import { parsePrices } from '@parley/metering/parse-prices';
+import type { Prices } from '@parley/metering/prices';
 import { startModelServer } from '@parley/testing/model-server';
 import test, { type ExecutionContext } from 'ava';
 import { modelChains } from './model-chains.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
-import { mayBeNamed } from '@parley/prices/model-price';
+import { mayBeNamed } from '@parley/metering/model-price';
 import { type Breaker, createBreakers } from './breakers.ts';
 import { modelMetrics } from './model-metrics.ts';
 import type { Models } from './models.ts';

@@ -2,8 +2,8 @@ import { type Environment, readAll, readSettings, SettingsError } from '@parley/
 import { oneOf, someOf } from '@parley/kernel/setting-types';
 import { setting, type ValuesOf } from '@parley/kernel/settings';
 import { turnsAtOnceSetting } from '@parley/kernel/shared-settings';
-import type { Prices } from '@parley/prices/prices';
-import { pricesSetting } from '@parley/prices/prices-setting';
+import type { Prices } from '@parley/metering/prices';
+import { pricesSetting } from '@parley/metering/prices-setting';
 import { providerProblems } from './provider-problems.ts';
 import {
   cloudHostedModels,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { shippedPrices } from '@parley/prices/prices';
+import { shippedPrices } from '@parley/metering/prices';
 import { startModelServer } from '@parley/testing/model-server';
 import test, { type ExecutionContext } from 'ava';
 import { type ModelSettings, type ProviderSettings } from './model-settings.ts';

@@ -1,5 +1,5 @@
 import { fairQueue } from '@parley/kernel/fair-queue';
-import type { Prices } from '@parley/prices/prices';
+import type { Prices } from '@parley/metering/prices';
 import { languageModels } from './language-models.ts';
 import type { Model } from './model.ts';
 import type { ProviderSettings } from './model-settings.ts';

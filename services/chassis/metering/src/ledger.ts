@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
 import type { ErrorKind } from '@parley/kernel/errors';
-import type { BilledTokens } from '@parley/prices/model-price';
+import type { BilledTokens } from './model-price.ts';
 
 /** What a call took, and the model that served it. */
 export interface Spent extends BilledTokens {

@@ -1,7 +1,7 @@
 import { positiveInt } from '@parley/kernel/setting-types';
 import { optionalGroup, setting } from '@parley/kernel/settings';
 import { fetchedUrl } from '@parley/kernel/shared-settings';
-import { pricesSetting } from '@parley/prices/prices-setting';
+import { pricesSetting } from '@parley/metering/prices-setting';
 import { z } from 'zod';
 
 export const embeddingSettings = {

@@ -1,8 +1,8 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
 import { createMetrics } from '@parley/kernel/metrics';
+import { shippedPrices } from '@parley/metering/prices';
 import type { CallAccount } from '@parley/metering/spend-meter';
-import { shippedPrices } from '@parley/prices/prices';
 import test, { type ExecutionContext } from 'ava';
 import { startEmbeddings } from '../../test/embeddings-server.ts';
 import { meteredEmbedder, operation } from './metered-embedder.ts';
