@@ -34,7 +34,7 @@ export function apiKeyOwners(
       const { keys } = await identity().resolveApiKeys({ keysSha256 }, { caller, timeoutMs: togetherMs });
       return new Map(keys.flatMap(({ keySha256, owner }) => (owner ? [[nameOf(keySha256), owner]] : [])));
     } catch {
-      return undefined; // also of an identity of an older version
+      return undefined;
     }
   }
 

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
-import { unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { retryWhileUnavailable } from '@parley/live/subscriptions/retry-while-unavailable';
 import type { ClaimIdempotencyKeyRequest, IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
-import { isUnimplemented } from '@parley/rpc/client-errors';
 import type { CredentialCalls } from '../credentials/credential-calls.ts';
 import { answerNotKept } from './answer-not-kept.ts';
 
@@ -65,12 +63,8 @@ export function idempotencyKeys({ identity, calls, log }: IdempotencyKeysOptions
       const claimId = randomUUID();
       const claim = () =>
         identity().claimIdempotencyKey({ ...asked, claimId }, { caller, expectedErrors: ['invalid', 'conflict'] });
-      try {
-        const { useId, leaseMs, result } = await calls.inTurn({ ip: caller.ip ?? '' }, claim);
-        return result ? { answer: result } : { held: hold(caller, { useId, claimId }, leaseMs) };
-      } catch (error) {
-        throw isUnimplemented(error) ? unavailable('identity of an older version keeps no keys', error) : error;
-      }
+      const { useId, leaseMs, result } = await calls.inTurn({ ip: caller.ip ?? '' }, claim);
+      return result ? { answer: result } : { held: hold(caller, { useId, claimId }, leaseMs) };
     },
   };
 }

@@ -9,7 +9,6 @@ import type {
   SubscriptionServiceDefinition,
 } from '@parley/protos/parley/live/v1/subscriptions';
 import type { RpcClient } from '@parley/rpc/client';
-import { isUnimplemented } from '@parley/rpc/client-errors';
 import { follow } from '@parley/rpc/follow';
 import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
@@ -76,13 +75,7 @@ export function streamedField(
     const expectedErrors: ErrorKind[] = ['notFound', 'forbidden', 'invalid', 'tooManyRequests'];
     const open = (requests: AsyncIterable<FollowRequest>, cut: { signal: AbortSignal }) =>
       watchFirst(owner().follow(requests, { caller, expectedErrors, onHeader, ...cut }), end);
-    try {
-      for await (const event of follow(open, request, signal)) yield eventOf(event);
-    } catch (error) {
-      // An older replica without this field; the next attempt may reach a newer one.
-      if (isUnimplemented(error)) throw unavailable('These events are not served yet; try again in a while', error);
-      throw error;
-    }
+    for await (const event of follow(open, request, signal)) yield eventOf(event);
   }
 
   return async function* (args, caller, signal) {

@@ -3,7 +3,6 @@ import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { outboundPolicy } from '@parley/outbound/outbound-policy';
 import { resealing } from '@parley/postgres/reseal';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
-import { isUnimplemented } from '@parley/rpc/client-errors';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { agentReader } from './agent-reader.ts';
@@ -36,7 +35,7 @@ export const agent = service(agentDeclaration, {
       readAgent: agentReader(database),
       chooseModel: modelChooser(chains, tenantOverrides(calls.identity, log)),
       metering: {
-        meter: spendMeter({ unit: 'agent', ledger: calls.identity, isUnimplemented, log }),
+        meter: spendMeter({ unit: 'agent', ledger: calls.identity, log }),
         costs: callCosts(models.prices),
         metrics: chains.metrics,
       },

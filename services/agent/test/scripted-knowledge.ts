@@ -21,7 +21,7 @@ export interface ScriptedKnowledge {
   readonly deleted: Set<number>;
   /** What a search finds, or how it fails. */
   find: (request: RetrieveRequest, signal: AbortSignal) => Promise<Passage[]>;
-  /** What its embeddings take; undefined: as a knowledge of an older version. */
+  /** What its embeddings take. */
   usage: EmbeddingUsage | undefined;
   /** Whether its searches fail after that. */
   searchFails: boolean;

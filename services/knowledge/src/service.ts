@@ -2,7 +2,6 @@ import type { Part } from '@parley/kernel/unit';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { outbound } from '@parley/outbound/outbound';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
-import { isUnimplemented } from '@parley/rpc/client-errors';
 import { s3Files } from '@parley/s3/s3-files';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
@@ -25,7 +24,7 @@ type Dependencies = Ports & { embedder: Part; meter: SpendMeter; failedMoves: Re
 
 export const knowledge = service(knowledgeDeclaration, {
   dependencies({ config, database, objectStore, calls, development, log, metrics }): Dependencies {
-    const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, isUnimplemented, log });
+    const meter = spendMeter({ unit: 'knowledge', ledger: calls.identity, log });
     const embedder = meteredEmbedder({ settings: config.embeddings, meter, development, log, metrics });
     return {
       database,

@@ -20,7 +20,6 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
     renewed: [] as string[][],
     settled: [] as string[][],
   };
-  const older = new Error('of an older version');
   const meter = spendMeter({
     unit: 'agent',
     ledger: {
@@ -46,14 +45,13 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
         return {};
       },
     },
-    isUnimplemented: (error) => error === older,
     log: silent,
   });
   await meter.start();
   t.teardown(() => meter.stop());
   const open = (callId: string, tenantId = 1) =>
     meter.open({ tenantId, requestId: 'r', callId, operation: 'session' } satisfies CallAccount);
-  return { meter, ledger, open, older };
+  return { meter, ledger, open };
 }
 
 test('a call is reserved, and settled once it has ended', async (t) => {
@@ -142,18 +140,6 @@ test('the leases of calls under way are renewed until they are settled', async (
   const before = ledger.renewed.length;
   await meter.renewNow();
   t.is(ledger.renewed.length, before);
-});
-
-test('while identity is of an older version calls are made, and settled once it is not', async (t) => {
-  const { ledger, open, older } = await metered(t);
-  for (const method of ['reserve', 'begin', 'settle'] as const) ledger[method] = () => Promise.reject(older);
-  const call = open('a');
-  await call.reserve(spent, false);
-  await call.begin();
-  void call.settle(outcome);
-  ledger.settle = async () => undefined;
-  await eventually('it is stored', () => ledger.settled.length === 1);
-  t.deepEqual(ledger.settled, [['a 70 true']]);
 });
 
 test('changes of many tenants that come while others are made go together, and what is left is asked for alone', async (t) => {

@@ -39,8 +39,6 @@ export interface SpendMeterOptions {
   /** The unit that makes the calls. */
   unit: string;
   ledger: Ledger;
-  /** Whether a call failed because identity, of an older version, has no ledger: calls are then made, and settled once it has. */
-  isUnimplemented(error: unknown): boolean;
   log: Logger;
 }
 
@@ -70,7 +68,7 @@ type Outcome = 'made' | 'left' | 'unknown';
 const longestRetryMs = 5_000;
 
 /** Meters calls of models in identity's ledger: renews the leases of those under way, and settles those that end, by tenant in batches. */
-export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOptions): SpendMeter {
+export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter {
   const underWay = new Map<number, Set<string>>();
   const settling = new Map<number, Settling[]>();
   const unsettled = new Set<Promise<void>>();
@@ -137,7 +135,7 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
       try {
         await ledger.settleSpend({ settlements }, { caller: callerOf(tenantId, `settlement-${tenantId}`) });
       } catch (error) {
-        if (isDomainError(error, 'unavailable') || isUnimplemented(error)) {
+        if (isDomainError(error, 'unavailable')) {
           log.warn({ err: error, tenantId, calls: batch.length }, 'spend settlement failed; will retry');
           await sleep(retryMs, stopped.signal, { ref: false });
           retryMs = Math.min(2 * retryMs, longestRetryMs);
@@ -163,9 +161,8 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
       setLease(ms);
       const isLeft = new Set(left);
       return changes.map((_, place) => (isLeft.has(place) ? 'left' : 'made'));
-    } catch (error) {
-      const outcome = isUnimplemented(error) ? 'left' : 'unknown'; // an identity of an older version has none
-      return changes.map(() => outcome);
+    } catch {
+      return changes.map(() => 'unknown');
     }
   });
 
@@ -224,7 +221,6 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
             );
             setLease(ms);
           } catch (error) {
-            if (isUnimplemented(error)) return log.warn({ callId }, 'identity of an older version; call not reserved');
             if (isDomainError(error, 'notFound')) throw unavailable('The tenant has no ledger', error);
             // It may have been admitted all the same.
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
@@ -241,7 +237,6 @@ export function spendMeter({ unit, ledger, isUnimplemented, log }: SpendMeterOpt
           try {
             await ledger.beginSpend({ callId }, { caller, expectedErrors: ['notFound'] });
           } catch (error) {
-            if (isUnimplemented(error)) return;
             if (!isDomainError(error, 'notFound')) throw error;
             throw unavailable('The call waited too long', error);
           }

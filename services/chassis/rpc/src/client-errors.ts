@@ -6,12 +6,14 @@ import { ClientError, Status } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichClientError } from 'nice-grpc-error-details';
 import { errorDomain } from './server-errors.ts';
 
-/** Statuses of a call that its handler did not answer. */
+/** Statuses of a call that no handler answered. */
 const unansweredStatuses = new Set([
   Status.UNAVAILABLE,
   Status.DEADLINE_EXCEEDED,
   // From a server that stops and cancels open calls. Our own cancellation is an AbortError.
   Status.CANCELLED,
+  // From a server of the version before, which does not have the method yet.
+  Status.UNIMPLEMENTED,
 ]);
 
 export interface ExpectedErrors {
@@ -55,12 +57,6 @@ export function clientErrors(service: string) {
 
 function unavailableError(service: string, cause: ClientError, reason?: string): DomainError {
   return new DomainError('unavailable', `${service} is not available`, { cause, reason });
-}
-
-/** Whether a call failed because the server, of an older version, does not have the method. */
-export function isUnimplemented(error: unknown): boolean {
-  const cause = error instanceof DomainError ? error.cause : error;
-  return cause instanceof ClientError && cause.code === Status.UNIMPLEMENTED;
 }
 
 /** What `serverErrors` added to the status; nothing where the error is not from a handler of ours. */

@@ -32,13 +32,8 @@ for (const host of ['::1', '::']) {
 }
 
 test('calls between units do not go to a proxy that the environment names', async (t) => {
-  const {
-    evaluation: _,
-    session: __,
-    subscriptions: ___,
-    ...to
-  } = await serving(t, { getEvaluation: async () => ({}) });
-  const client = rpcClient({ ...to, definition: EvaluationServiceDefinition });
+  const { unit, callers, address } = await serving(t, { getEvaluation: async () => ({}) });
+  const client = rpcClient({ unit, callers, address, definition: EvaluationServiceDefinition });
   t.teardown(() => client.stop());
   process.env.grpc_proxy = 'http://127.0.0.1:1'; // read while the channel is made, which `start` does before it returns
   const started = client.start();
@@ -56,6 +51,16 @@ test('a call without a verified caller reaches no handler; health checks are ope
   });
   const { status } = await createClient(HealthDefinition, channel).check({ service: '' });
   t.is(status, 1); // SERVING
+});
+
+test('a method that a server of the version before does not have is unavailable', async (t) => {
+  const { unit, callers, address } = await serving(t, {});
+  const { getEvaluation } = EvaluationServiceDefinition.methods;
+  const definition = { ...EvaluationServiceDefinition, methods: { added: { ...getEvaluation, name: 'Added' } } };
+  const client = rpcClient({ unit, callers, address, definition });
+  await client.start();
+  t.teardown(() => client.stop());
+  t.like(await t.throwsAsync(client.calls.added({ sessionId: 1 }, { caller })), { kind: 'unavailable' });
 });
 
 test('kind, reason and fields of an error arrive where the call expects that kind', async (t) => {

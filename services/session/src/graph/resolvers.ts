@@ -1,6 +1,5 @@
 import { effectKeyOf } from '@parley/graph/effect-key';
 import { selectedFields } from '@parley/graph/selected-fields';
-import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { endSession } from '../end-session.ts';
 import { findEvaluation } from '../find-evaluation.ts';
 import { interruptSession } from '../interrupt-session.ts';
@@ -8,11 +7,6 @@ import { countSessions, findSession, listSessions } from '../read-sessions.ts';
 import { sendMessage } from '../send-message.ts';
 import { startSession } from '../start-session.ts';
 import type { Resolvers } from './generated/resolvers.ts';
-
-/** An older evaluation service sends no size, and the transcript however large. */
-function transcriptBytes({ transcriptBytes, transcriptJson }: Evaluation): number {
-  return Math.max(Number(transcriptBytes), Buffer.byteLength(transcriptJson));
-}
 
 export const resolvers: Resolvers = {
   Query: {
@@ -25,7 +19,7 @@ export const resolvers: Resolvers = {
         const times = selectedFields(info).times('transcript');
         const most = times === 0 ? 0 : Math.max(1, Math.floor(room.bytesLeft / times));
         const evaluation = await findEvaluation(ports, caller, sessionId, most);
-        if (evaluation && times > 0) room.charge(times * transcriptBytes(evaluation));
+        if (evaluation && times > 0) room.charge(times * Number(evaluation.transcriptBytes));
         return evaluation;
       }),
   },

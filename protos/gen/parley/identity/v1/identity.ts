@@ -118,7 +118,7 @@ export interface GetTenantResponse {
   llmProviderOverride: string;
   /** The model that goes with it; empty for the provider's default. */
   llmModelOverride: string;
-  /** What its plan allows, or an operator instead. Absent from an identity of an older version. */
+  /** What its plan allows, or an operator instead. */
   quotas?: TenantQuotas | undefined;
 }
 

@@ -66,7 +66,7 @@ export interface RetrieveRequest {
 export interface RetrieveResponse {
   /** The best first. */
   passages: Passage[];
-  /** Of the embeddings of the query; empty from a knowledge of an older version. */
+  /** Of the embeddings of the query. */
   usage?:
     | EmbeddingUsage
     | undefined;
