@@ -60,7 +60,7 @@ test('tenants are read separately, and a missing agent fails only its own read',
   t.like(mine, { status: 'fulfilled', value: { id } });
   t.like(foreign, { status: 'rejected', reason: { kind: 'notFound', message: `Agent ${id} not found` } });
   t.like(none, { status: 'rejected', reason: { kind: 'notFound', message: 'Agent 999 not found' } });
-  t.deepEqual(tenants, [1, 2]);
+  t.deepEqual(tenants, [1, 2, 1]);
 });
 
 test('a failed query does not affect the next read', async (t) => {

@@ -1,3 +1,4 @@
+import { inBatchesOfKey } from '@parley/kernel/in-batches';
 import { rowsBy } from '@parley/postgres/database/rows';
 import { enterTenant } from '@parley/postgres/database/tenant-setting';
 import type { Database, TenantDb } from '@parley/postgres/database/types';
@@ -5,7 +6,6 @@ import type { IdentitySettings } from './config.ts';
 import { ledgerGroups } from './ledger-groups.ts';
 import { type Admission, type NewReservation, reservationStore } from './reservation-store.ts';
 import type { Settlement } from './spend-call.ts';
-import { tenantBatches } from './tenant-batches.ts';
 import { shardOf } from './usage-sql.ts';
 import { usageStore } from './usage-store.ts';
 
@@ -82,9 +82,9 @@ export function createLedger(database: Database, settings: IdentitySettings) {
     /** @returns whether it was made; otherwise it has to be made alone, which says why. */
     changeWithOthers: ledgerGroups(changeTogether),
 
-    reserve: tenantBatches(
-      reservationsAtOnce,
-      async (tenantId, calls: NewReservation[]): Promise<(Admission | undefined)[]> => {
+    reserve: inBatchesOfKey(
+      { name: 'reservations of a tenant', atOnce: 1, size: reservationsAtOnce },
+      async (tenantId: number, calls: NewReservation[]): Promise<(Admission | undefined)[]> => {
         const once = firstOfEach(calls);
         const admitted = await change(tenantId, ({ reservations }) => reservations.reserve(once), inOneStep);
         return calls.map(({ callId }) => admitted.get(callId));
@@ -97,10 +97,13 @@ export function createLedger(database: Database, settings: IdentitySettings) {
     renew: (tenantId: number, callIds: string[]): Promise<void> =>
       change(tenantId, ({ reservations }) => reservations.renew(callIds)),
 
-    settle: tenantBatches(settlementRequestsAtOnce, async (tenantId, requests: Settlement[][]): Promise<void[]> => {
-      await change(tenantId, ({ usage }) => usage.record(ended(requests.flat())));
-      return [];
-    }),
+    settle: inBatchesOfKey(
+      { name: 'settlements of a tenant', atOnce: 1, size: settlementRequestsAtOnce },
+      async (tenantId: number, requests: Settlement[][]): Promise<void[]> => {
+        await change(tenantId, ({ usage }) => usage.record(ended(requests.flat())));
+        return [];
+      },
+    ),
 
     /**
      * Settles reservations of the tenant whose lease has ended. @returns how many; there may be more. @throws DomainError `unavailable`

@@ -1,6 +1,6 @@
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
-import { inBatches } from './in-batches.ts';
+import { inBatches, inBatchesOfKey } from './in-batches.ts';
 
 test('what is asked while a batch is under way goes into the next one, up to its size, and each gets its own result', async (t) => {
   const gate = createGate();
@@ -55,4 +55,23 @@ test('a batch that fails fails for all of it, and the next one is served', async
     outcomes.map(({ status }) => status),
     ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
   );
+});
+
+test('batches of keys are apart: none waits for another key, and a failure is that of its key', async (t) => {
+  const slow = createGate();
+  const batches: string[] = [];
+  const limits = { name: 'many of a key', atOnce: 1, size: 2 };
+  const ask = inBatchesOfKey(limits, async (key: string, items: number[]) => {
+    batches.push(`${key} ${items.join(' ')}`);
+    if (key === 'slow') await slow.pass();
+    if (key === 'bad') throw new Error('no');
+    return items.map((item) => `${key} ${item}`);
+  });
+  const held = [1, 2, 3, 4].map((item) => ask('slow', item));
+  t.is(await ask('a', 1), 'a 1');
+  await t.throwsAsync(ask('bad', 1), { message: 'no' });
+  t.is(await ask('a', 2), 'a 2');
+  slow.open();
+  t.deepEqual(await Promise.all(held), ['slow 1', 'slow 2', 'slow 3', 'slow 4']);
+  t.deepEqual(batches, ['slow 1', 'a 1', 'bad 1', 'a 2', 'slow 2 3', 'slow 4']);
 });

@@ -82,6 +82,26 @@ export function inBatches<Item, Result>(
     });
 }
 
+/** As `inBatches`, for each key apart: the limits are those of a key, and no key waits for another. */
+export function inBatchesOfKey<Key, Item, Result>(
+  limits: BatchLimits<Item>,
+  serve: (key: Key, items: Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
+): (key: Key, item: Item) => Promise<Result> {
+  const asking = new Map<Key, { ask: (item: Item) => Promise<Result>; pending: number }>();
+
+  return async (key, item) => {
+    const ofKey = asking.get(key) ?? { ask: inBatches(limits, (items: Item[]) => serve(key, items)), pending: 0 };
+    asking.set(key, ofKey);
+    ofKey.pending += 1;
+    try {
+      return await ofKey.ask(item);
+    } finally {
+      ofKey.pending -= 1;
+      if (ofKey.pending === 0) asking.delete(key);
+    }
+  };
+}
+
 type Queue<T> = ReturnType<typeof queueOf<T>>;
 
 /** The `shift` of an array moves all that stay, which takes seconds for some ten thousand. */

@@ -1,6 +1,7 @@
+import { backoff } from '@parley/kernel/backoff';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
-import { inBatches } from '@parley/kernel/in-batches';
+import { inBatches, inBatchesOfKey } from '@parley/kernel/in-batches';
 import type { Logger } from '@parley/kernel/log';
 import { sleep, within } from '@parley/kernel/timers';
 import type { Part } from '@parley/kernel/unit';
@@ -42,18 +43,12 @@ export interface SpendMeterOptions {
   log: Logger;
 }
 
-interface Settling {
-  settlement: SpendSettlement;
-  stored: () => void;
-}
-
 const usualLeaseMs = 30_000;
 const mostRenewed = 1_000;
 const renewersAtOnce = 20;
-const mostSettled = 200;
 const answerWaitMs = 1_000;
 const flushMs = 5_000;
-const firstRetryMs = 100;
+const pauseAfter = backoff({ firstMs: 100, maxMs: 5_000 });
 /** Beyond it changes are asked for alone: those of one batch wait for each other. */
 const togetherMs = 1_000;
 
@@ -64,13 +59,13 @@ const batches = {
   partyOf: ({ tenantId }: SpendChange) => tenantId,
 };
 
+const aloneBatches = { name: 'settlements of a tenant', atOnce: 1, size: 200 };
+
 type Outcome = 'made' | 'left' | 'unknown';
-const longestRetryMs = 5_000;
 
 /** Meters calls of models in identity's ledger: renews the leases of those under way, and settles those that end, by tenant in batches. */
 export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter {
   const underWay = new Map<number, Set<string>>();
-  const settling = new Map<number, Settling[]>();
   const unsettled = new Set<Promise<void>>();
   let leaseMs = usualLeaseMs;
   const stopped = new AbortController();
@@ -128,30 +123,25 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
     renewLater();
   }
 
-  async function send(tenantId: number, queue: Settling[]): Promise<void> {
-    for (let retryMs = firstRetryMs; queue.length > 0 && !stopped.signal.aborted; ) {
-      const batch = queue.slice(0, mostSettled);
-      const settlements = batch.map(({ settlement }) => settlement);
+  /** Repeated until they are stored, in batches of a tenant. */
+  const settleAlone = inBatchesOfKey(aloneBatches, async (tenantId: number, settlements: SpendSettlement[]) => {
+    const callIds = settlements.map(({ call }) => call.callId);
+    for (let failures = 1; !stopped.signal.aborted; failures += 1) {
       try {
         await ledger.settleSpend({ settlements }, { caller: callerOf(tenantId, `settlement-${tenantId}`) });
+        break;
       } catch (error) {
-        if (isDomainError(error, 'unavailable')) {
-          log.warn({ err: error, tenantId, calls: batch.length }, 'spend settlement failed; will retry');
-          await sleep(retryMs, stopped.signal, { ref: false });
-          retryMs = Math.min(2 * retryMs, longestRetryMs);
-          continue;
+        if (!isDomainError(error, 'unavailable')) {
+          log.error({ err: error, tenantId, callIds }, 'spend not settled');
+          break;
         }
-        log.error({ err: error, tenantId, callIds: settlements.map(({ call }) => call.callId) }, 'spend not settled');
+        log.warn({ err: error, tenantId, calls: callIds.length }, 'spend settlement failed; will retry');
+        await sleep(pauseAfter(failures), stopped.signal, { ref: false });
       }
-      queue.splice(0, batch.length);
-      for (const { settlement, stored } of batch) {
-        forget(tenantId, settlement.call.callId);
-        stored();
-      }
-      retryMs = firstRetryMs;
     }
-    settling.delete(tenantId);
-  }
+    for (const callId of callIds) forget(tenantId, callId);
+    return callIds;
+  });
 
   /** What became of a change that was asked for with those of other tenants. All but a `made` one have to be asked for alone. */
   const changeWithOthers = inBatches(batches, async (changes: SpendChange[]): Promise<Outcome[]> => {
@@ -175,18 +165,6 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
     const stored = store().finally(() => unsettled.delete(stored));
     unsettled.add(stored);
     return stored;
-  }
-
-  function settleAlone(tenantId: number, settlement: SpendSettlement): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const queue = settling.get(tenantId);
-    if (queue) queue.push({ settlement, stored: resolve });
-    else {
-      const first = [{ settlement, stored: resolve }];
-      settling.set(tenantId, first);
-      void send(tenantId, first);
-    }
-    return promise;
   }
 
   return {
