@@ -49,11 +49,19 @@ test('a table is written between its markers, and a page that has it already sta
   );
 });
 
+test('the table of a unit may be in its README', (t) => {
+  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/README.md': markers('gateway') });
+  const page = settingsTables(root, settings).find(({ path }) => path === 'gateway/README.md');
+
+  t.is(page?.text, markers('gateway', gatewayTable));
+});
+
 test('a unit without a table, and a table without a unit, are errors', (t) => {
   const root = checkout(t, { 'README.md': markers('shared'), 'gateway/SETTINGS.md': markers('cellar') });
   t.throws(() => settingsTables(root, settings), { message: /gateway\/SETTINGS.md has a table .*cellar/u });
   writeFileSync(join(root, 'gateway/SETTINGS.md'), '');
   t.throws(() => settingsTables(root, settings), {
-    message: 'No SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of gateway',
+    message:
+      'No README.md or SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of gateway',
   });
 });

@@ -12,24 +12,24 @@ const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings
  */
 export function settingsTables(root: string, settings = allSettings()) {
   const missing = new Set(Object.keys(settings));
-  const pages = globSync(['README.md', 'scripts/README.md', '{gateway,services/*}/SETTINGS.md'], { cwd: root }).map(
-    (path) => {
-      const present = readFileSync(join(root, path), 'utf8');
-      const text = present.replaceAll(marked, (_, unit: string) => {
-        const listed = settings[unit];
-        if (!listed)
-          throw new Error(
-            `${path} has a table of the settings of ${unit}, which is no unit: deploy/units/src/units.ts lists those`,
-          );
-        missing.delete(unit);
-        return `\n${table(listed)}\n`;
-      });
-      return { path, text };
-    },
-  );
+  const pages = globSync(['README.md', 'scripts/README.md', '{gateway,services/*}/{README,SETTINGS}.md'], {
+    cwd: root,
+  }).map((path) => {
+    const present = readFileSync(join(root, path), 'utf8');
+    const text = present.replaceAll(marked, (_, unit: string) => {
+      const listed = settings[unit];
+      if (!listed)
+        throw new Error(
+          `${path} has a table of the settings of ${unit}, which is no unit: deploy/units/src/units.ts lists those`,
+        );
+      missing.delete(unit);
+      return `\n${table(listed)}\n`;
+    });
+    return { path, text };
+  });
   if (missing.size > 0)
     throw new Error(
-      `No SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of ${[...missing].join(', ')}`,
+      `No README.md or SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of ${[...missing].join(', ')}`,
     );
   return pages;
 }
