@@ -1,18 +1,11 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { noUsage } from '@parley/protos/turn-usage';
 import test from 'ava';
 import { coalesceText } from './coalesce-text.ts';
 import type { TurnEvent } from './run-turn.ts';
 
-const text = (value: string): TurnEvent => ({ type: 'text', text: value });
-const finished: TurnEvent = {
-  type: 'finished',
-  tokensIn: 1,
-  contextTokens: 1,
-  tokensOut: 2,
-  costUsdE8: 0n,
-  providerId: 'p',
-  modelId: 'm',
-};
+const text = (value: string): TurnEvent => ({ text: value });
+const tokens = (tokensOut: number): Required<Pick<TurnEvent, 'usage'>> => ({ usage: { ...noUsage, tokensOut } });
 
 async function allOf(events: AsyncGenerator<TurnEvent>): Promise<TurnEvent[]> {
   const all: TurnEvent[] = [];
@@ -20,14 +13,21 @@ async function allOf(events: AsyncGenerator<TurnEvent>): Promise<TurnEvent[]> {
   return all;
 }
 
-test('text events of one tick are joined, and the end follows', async (t) => {
+test('text events of one tick are joined with the last usage, and others stay apart', async (t) => {
   async function* source() {
-    yield text('All ');
-    yield text('at ');
+    yield { ...text(''), ...tokens(1), passages: [] };
+    yield { ...text('All '), ...tokens(2) };
+    yield { ...text('at '), ...tokens(3) };
     yield text('once.');
-    yield finished;
+    yield { ...text(''), ...tokens(4) };
+    yield { ...text(''), ...tokens(5) };
   }
-  t.deepEqual(await allOf(coalesceText(source())), [text('All at once.'), finished]);
+  t.deepEqual(await allOf(coalesceText(source())), [
+    { ...text(''), ...tokens(1), passages: [] },
+    { ...text('All at once.'), ...tokens(3) },
+    { ...text(''), ...tokens(4) },
+    { ...text(''), ...tokens(5) },
+  ]);
 });
 
 test('a text event is not delayed by a later one', async (t) => {
@@ -36,12 +36,11 @@ test('a text event is not delayed by a later one', async (t) => {
     yield text('Now. ');
     await later.promise;
     yield text('Later.');
-    yield finished;
   }
   const coalesced = coalesceText(source());
   t.deepEqual(await coalesced.next(), { done: false, value: text('Now. ') });
   later.resolve();
-  t.deepEqual(await allOf(coalesced), [text('Later.'), finished]);
+  t.deepEqual(await allOf(coalesced), [text('Later.')]);
 });
 
 test('text events of different ticks stay separate and in order', async (t) => {

@@ -9,19 +9,21 @@ export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGen
       const { done, value } = await next;
       if (done) return;
       next = events.next();
-      if (value.type !== 'text') {
+      if (value.text === '') {
         yield value;
         continue;
       }
-      let { text } = value;
+      const joined = { ...value };
       const tickEnds = endOfTick(undefined);
       for (;;) {
         const more = await Promise.race([next, tickEnds]).catch(() => undefined); // `next` is awaited again above
-        if (more?.done !== false || more.value.type !== 'text') break;
-        text += more.value.text;
+        if (more?.done !== false || more.value.text === '') break;
+        const { text, ...changed } = more.value;
+        Object.assign(joined, changed);
+        joined.text += text;
         next = events.next();
       }
-      yield { type: 'text', text };
+      yield joined;
     }
   } finally {
     // Not awaited, because `return` waits for the pending `next`, which may take until the model sends more or is cancelled.

@@ -1,8 +1,11 @@
+import type { Spent } from '@parley/metering/ledger';
 import { readPrices } from '@parley/metering/prices';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import { noUsage as noTurnUsage } from '@parley/protos/turn-usage';
 import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';
-import { meteredGenerate, meteredStream } from './metered-chain.ts';
+import { type CallOptions, meteredGenerate, meteredStream } from './metered-chain.ts';
 import { type ModelRequest, noUsage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
@@ -96,12 +99,22 @@ test('the context of an answer is the request that was answered, not those that 
       return last;
     },
   );
-  t.like(answer, { contextTokens: 100, usage: { tokensIn: 1_100 } });
+  t.like(answer, { usage: { contextTokens: 100, tokensIn: 1_100, modelId: second.modelId } });
 });
 
-test('who leaves a call that had failed attempts is told what all of it took', async (t) => {
-  const attempted: unknown[] = [];
-  const spent: object[] = [];
+/** The usage that a stream reports until its first text, where it is left, or its end. */
+function usagesInto(usages: TurnUsage[], more: Partial<CallOptions> = {}): typeof meteredGenerate {
+  return async (metering, chain, asked, options) => {
+    for await (const event of meteredStream(metering, chain, asked, { ...options, ...more })) {
+      usages.push(event.usage);
+      if (event.type === 'text') break;
+    }
+    return { text: '', estimated: false, spent: {} as Spent };
+  };
+}
+
+test('who leaves a call that had failed attempts knows what all of it took', async (t) => {
+  const usages: TurnUsage[] = [];
   const { settled, costOf } = await settledAfter(
     [
       { type: 'asked', model: first },
@@ -109,20 +122,30 @@ test('who leaves a call that had failed attempts is told what all of it took', a
       { type: 'asked', model: second },
       { type: 'text', text: 'Hello' },
     ],
-    async (metering, chain, asked, options) => {
-      const stream = meteredStream(metering, chain, asked, { ...options, onSpent: (all) => spent.push(all) });
-      for await (const event of stream) {
-        if (event.type === 'asked') attempted.push(event.attempted);
-        if (event.type === 'text') return;
-      }
-    },
+    usagesInto(usages),
   );
-  t.is(attempted[0], undefined);
-  t.like(attempted[1], { tokensIn: 1_000, tokensOut: 500, costUsdE8: costOf(first, thought) });
-  const [all = {}] = spent;
-  t.is(spent.length, 1);
-  t.like(settled[0], all);
-  t.like(all, { modelId: second.modelId, tokensOut: 500 + estimateTokens('Hello') });
+  const [asked, left, again, answering] = usages;
+  const contextTokens = asked?.contextTokens ?? 0;
+  t.true(contextTokens > 0);
+  t.like(asked, { tokensIn: contextTokens, tokensOut: 0, modelId: first.modelId });
+  t.like(left, { tokensIn: 1_000, tokensOut: 500, costUsdE8: costOf(first, thought), contextTokens: 0 });
+  t.like(again, { tokensIn: 1_000 + contextTokens, tokensOut: 500, contextTokens, modelId: second.modelId });
+  const { tokensIn, tokensOut, costUsdE8, modelId } = answering ?? noTurnUsage;
+  t.is(tokensOut, 500 + estimateTokens('Hello'));
+  t.like(settled, [{ tokensIn, tokensOut, costUsdE8, modelId }]);
+});
+
+test('a call that fails ends with what it took', async (t) => {
+  const usages: TurnUsage[] = [];
+  const { settled } = await settledAfter(
+    [
+      { type: 'asked', model: first },
+      new ModelError('failed', { beforeFirstChunk: true, transient: false, usage: thought }),
+    ],
+    usagesInto(usages),
+  );
+  t.like(usages.at(-1), { tokensIn: 1_000, tokensOut: 500 });
+  t.like(settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: usages.at(-1)?.costUsdE8 }]);
 });
 
 test('who leaves between two attempts pays for the one that was made', async (t) => {
@@ -160,7 +183,7 @@ test('where all attempts failed, each is counted once', async (t) => {
 });
 
 test('who leaves while a model thinks pays for its thoughts, and for those of no attempt before', async (t) => {
-  const thoughts: string[] = [];
+  const usages: TurnUsage[] = [];
   const { settled } = await settledAfter(
     [
       { type: 'asked', model: first },
@@ -171,14 +194,11 @@ test('who leaves while a model thinks pays for its thoughts, and for those of no
       { thought: 'is it?' },
       { type: 'text', text: 'Hello' },
     ],
-    async (metering, chain, asked, options) => {
-      const stream = meteredStream(metering, chain, asked, { ...options, onThought: (piece) => thoughts.push(piece) });
-      for await (const event of stream) if (event.type === 'text') return;
-    },
+    usagesInto(usages, { reportsUsage: true }),
   );
   const written = estimateTokens('HelloWhich one is it?');
   t.like(settled, [{ tokensOut: thought.tokensOut + written, estimated: true, served: true }]);
-  t.is(thoughts.length, 3);
+  t.is(usages.at(-1)?.tokensOut, thought.tokensOut + written);
 });
 
 test('what a leaver pays is counted by the tokenizer of the model, images included', async (t) => {

@@ -1,12 +1,14 @@
 import type { Spent } from '@parley/metering/ledger';
 import type { CallAccount, MeteredCall, SpendMeter } from '@parley/metering/spend-meter';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { CallCosts } from './call-cost.ts';
-import { type FinishReason, type Model, type ModelRequest, noUsage, type TokenUsage } from './models/model.ts';
+import { type CallSpent, type CallUsage, callUsage, toTurnUsage } from './call-usage.ts';
+import type { FinishReason, ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ModelMetrics } from './models/model-metrics.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
-import { estimateUsage } from './models/token-counter.ts';
+import { sideEvents } from './side-events.ts';
 
 export interface Metering {
   meter: Pick<SpendMeter, 'open'>;
@@ -21,41 +23,30 @@ export interface CallOptions {
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
   /** A reservation that was made before. Default: one is made as soon as there is a slot. */
   reserved?: MeteredCall | undefined;
-  /** Before a model is asked, each time. */
+  /** Called when a model is asked, each time. */
   onAsked?: () => void;
-  /** Gets what the model thinks before it answers, piece by piece. */
-  onThought?: (text: string) => void;
+  /** Counts the prompt where a tokenizer can, and sends a `used` event where that or the thoughts of the model change the usage. */
+  reportsUsage?: boolean;
   /** Gets the whole answer before its call is settled. Never rejects. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;
-  /** Gets what the call took in all, however it ended. Not called where no model was asked. */
-  onSpent?: (spent: Spent) => void;
 }
 
-export interface ServedAnswer {
+export interface ServedAnswer extends CallSpent {
   text: string;
-  spent: Spent;
-  estimated: boolean;
 }
 
-/** Its usage and cost include those of attempts that failed; `contextTokens` are those of the request that was answered. */
-export type MeteredEvent =
-  | {
-      type: 'asked';
-      model: Model;
-      /** What attempts before this one took; undefined at the first. */
-      attempted: Pick<Spent, 'tokensIn' | 'tokensOut' | 'costUsdE8'> | undefined;
-    }
-  /** No model is asked any more; another attempt may follow. */
-  | { type: 'left'; attempted: Pick<Spent, 'tokensIn' | 'tokensOut' | 'costUsdE8'> | undefined }
+/**
+ * Each event has what the call has taken so far: of failed attempts, and an estimate of the request that runs. `used`: that has changed,
+ * as when a model is asked, is left for another, or the call fails. `finish`: exactly once and last.
+ */
+export type MeteredEvent = { usage: TurnUsage } & (
+  | { type: 'used' }
   | { type: 'text'; text: string }
-  | {
-      type: 'finish';
-      model: Model;
-      finishReason: FinishReason;
-      usage: TokenUsage;
-      contextTokens: number;
-      costUsdE8: bigint;
-    };
+  | ({ type: 'finish'; finishReason: FinishReason } & CallSpent)
+);
+
+/** A `used` event for this many tokens of thoughts, because each is a message of its own. */
+const thoughtStep = 64;
 
 /** Asks the chain within the tenant's cap. However the call ends, what it took is settled once. */
 export async function* meteredStream(
@@ -64,44 +55,43 @@ export async function* meteredStream(
   request: ModelRequest,
   options: CallOptions,
 ): AsyncGenerator<MeteredEvent> {
-  const call = begin(metering, chain, request, options);
-  /** What the model that is asked has said and thought; undefined while none is, as before another attempt. */
-  let text: string | undefined;
-  let thought = '';
-  let asked: Model | undefined;
+  const call = openCall(metering, chain, request, options);
+  const usage = callUsage(metering.costs, request, chain.first);
+  const side = sideEvents<{ type: 'used' }>();
+  const report = options.reportsUsage ? () => side.push({ type: 'used' }) : undefined;
+  let reportedTokens = 0;
   const onThought = (piece: string) => {
-    thought += piece;
-    options.onThought?.(piece);
+    usage.wrote('thought', piece);
+    if (usage.tokensWritten() < reportedTokens + thoughtStep) return;
+    reportedTokens = usage.tokensWritten();
+    report?.();
   };
   try {
-    for await (const event of chain.stream(request, { ...call.chainCall, onThought })) {
-      if (event.type === 'left') {
-        text = undefined;
-        call.attempted(event.model, event.usage);
-        yield { type: 'left', attempted: call.soFar(event.model) };
-        continue;
+    const events = chain.stream(request, { ...call.chainCall, onThought });
+    for await (const event of report ? side.among(events) : events) {
+      if (event.type === 'finish') {
+        const { type, model, finishReason, ...figures } = event;
+        const served = usage.served(model, figures);
+        await call.served(usage.text, served);
+        yield { type, finishReason, ...served, usage: toTurnUsage(served.spent, figures.tokensIn) };
+        return; // a count that comes late is no event any more
       }
       if (event.type === 'asked') {
-        text = '';
-        thought = '';
-        asked = event.model;
-        yield { ...event, attempted: call.soFar(asked) };
-        continue;
+        reportedTokens = 0;
+        usage.asked(event.model, report);
+        options.onAsked?.();
       }
-      if (event.type === 'text') {
-        text = (text ?? '') + event.text;
-        yield event;
-        continue;
-      }
-      const { type, model, finishReason, ...given } = event;
-      const { costUsdE8, ...usage } = await call.served(model, given, text ?? '');
-      yield { type, model, finishReason, usage, contextTokens: given.tokensIn, costUsdE8 };
+      if (event.type === 'left') usage.left(event.model, event.usage);
+      if (event.type === 'text') usage.wrote('text', event.text);
+      yield event.type === 'text' ? { ...event, usage: usage.soFar() } : { type: 'used', usage: usage.soFar() };
     }
   } catch (error) {
-    if (error instanceof ModelError) await call.failed(asked, error.usage);
+    if (error instanceof ModelError) await call.settle(usage.failed(error.usage), error.usage.tokensOut > 0);
+    else await call.abandon(usage);
+    if (call.spent) yield { type: 'used', usage: toTurnUsage(call.spent, usage.soFar().contextTokens) };
     throw error;
   } finally {
-    await call.left(asked, text === undefined ? undefined : text + thought);
+    await call.abandon(usage);
   }
 }
 
@@ -114,42 +104,27 @@ export async function meteredGenerate(
 ): Promise<ServedAnswer> {
   let text = '';
   for await (const event of meteredStream(metering, chain, request, options)) {
-    if (event.type === 'asked') options.onAsked?.();
     if (event.type === 'text') text += event.text;
-    if (event.type !== 'finish') continue;
-    const { providerId, modelId } = event.model;
-    const { estimated, ...tokens } = event.usage;
-    return { text, spent: { providerId, modelId, ...tokens, costUsdE8: event.costUsdE8 }, estimated };
+    if (event.type === 'finish') return { text, spent: event.spent, estimated: event.estimated };
   }
   throw new Error('a stream ended without its end');
 }
 
-function begin(
+/** Reserves what a call may take, and settles once what it took. */
+function openCall(
   { meter, costs, metrics }: Metering,
   chain: ProviderChain,
   request: ModelRequest,
-  { account, signal, reserved, acquireSlot, beforeSettled, onSpent }: CallOptions,
+  { account, signal, reserved, acquireSlot, beforeSettled }: CallOptions,
 ) {
   const { tenantId, isDirect } = account;
   const metered = reserved ?? meter.open(account);
   let isReserved = reserved !== undefined;
-  let isSettled = false;
-  const attempts: { spent: Spent; usage: TokenUsage }[] = [];
+  let settled: Spent | undefined;
 
-  /** With what attempts took that failed, under the name of the model that ended the call. */
-  function inAll(model: Model, usage: TokenUsage): { spent: Spent; estimated: boolean } {
-    const spent = costs.costOf(model, usage);
-    for (const { spent: earlier } of attempts) {
-      for (const figure of ['tokensIn', 'tokensCached', 'tokensOut'] as const) spent[figure] += earlier[figure];
-      spent.costUsdE8 += earlier.costUsdE8;
-    }
-    return { spent, estimated: [usage, ...attempts.map((each) => each.usage)].some(({ estimated }) => estimated) };
-  }
-
-  async function settle(spent: Spent, estimated: boolean, served: boolean): Promise<void> {
-    if (isSettled || !isReserved) return;
-    isSettled = true;
-    onSpent?.(spent);
+  async function settle({ spent, estimated }: CallSpent, served: boolean): Promise<void> {
+    if (settled || !isReserved) return;
+    settled = spent;
     metrics.spent(spent, account.operation, spent.costUsdE8);
     await metered.settle({ ...spent, estimated, served });
   }
@@ -165,32 +140,20 @@ function begin(
         isReserved = true;
       },
     },
-    attempted(model: Model, usage: TokenUsage): void {
-      if (usage.tokensIn + usage.tokensOut > 0) attempts.push({ spent: costs.costOf(model, usage), usage });
+    /** What was settled; undefined before. */
+    get spent(): Spent | undefined {
+      return settled;
     },
-    soFar: (model: Model) => (attempts.length > 0 ? inAll(model, noUsage).spent : undefined),
-    async served(model: Model, usage: TokenUsage, text: string): Promise<TokenUsage & { costUsdE8: bigint }> {
-      const { spent, estimated } = inAll(model, usage);
-      await beforeSettled?.({ text, spent, estimated });
-      await settle(spent, estimated, true);
-      const { providerId: _, modelId: __, ...figures } = spent;
-      return { ...figures, estimated };
+    settle,
+    async served(text: string, served: CallSpent): Promise<void> {
+      await beforeSettled?.({ text, ...served });
+      await settle(served, true);
     },
-    /** It counts as served where the model had begun to answer. */
-    async failed(model: Model | undefined, usage: TokenUsage): Promise<void> {
-      const isCounted = attempts.some((attempt) => attempt.usage === usage); // none was asked since
-      const { spent, estimated } = inAll(model ?? chain.first, isCounted ? noUsage : usage);
-      await settle(spent, estimated, usage.tokensOut > 0);
-    },
-    /**
-     * Whoever asked has left: a model that is asked has read the request and written so much, undefined where none is asked. `model`:
-     * the last one that was. Does nothing after the end of the call.
-     */
-    async left(model: Model = chain.first, written: string | undefined): Promise<void> {
-      if (isSettled || !isReserved) return;
-      const usage = written === undefined ? noUsage : await estimateUsage(model, request, written);
-      const { spent, estimated } = inAll(model, usage);
-      void settle(spent, estimated, written !== undefined);
+    /** Settles a call that whoever asked has left. Does nothing after the end of the call. */
+    async abandon(usage: CallUsage): Promise<void> {
+      if (settled || !isReserved) return;
+      const { served, ...spent } = await usage.abandoned();
+      void settle(spent, served);
     },
   };
 }

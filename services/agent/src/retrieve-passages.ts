@@ -2,13 +2,13 @@ import type { TenantCaller } from '@parley/kernel/caller';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { Agent } from './agent.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { fittingPassages } from './passages.ts';
 import type { Ports } from './ports.ts';
 import type { Turn, TurnEvent } from './run-turn.ts';
 import { standaloneQuestion } from './standalone-question.ts';
-import { sumOf } from './turn-usage.ts';
 
 const topK = 6;
 /** What of a turn's time knowledge waits for a base, so that the passages of the others come in time. */
@@ -17,25 +17,27 @@ const shareOfTime = 0.8;
 export interface Retrieved {
   /** The best first. */
   passages: Passage[] | undefined;
-  /** What it took to find out what to search for, and to embed that. */
-  usage: TurnUsage | undefined;
+  /** What it took to find out what to search for, and to embed that. No model of the reply was asked. */
+  usage: TurnUsage;
 }
 
 /**
  * The passages that a turn is given; undefined where the agent has no knowledge bases, or they cannot be searched in time: the turn
- * continues without. Yields `earlier` events. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
+ * continues without. Yields its usage as it grows. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function* retrievePassages(
   ports: Ports,
   caller: TenantCaller,
   { agent, chain, turn }: { agent: Agent; chain: ProviderChain; turn: Turn },
   signal: AbortSignal,
-): AsyncGenerator<Extract<TurnEvent, { type: 'earlier' }>, Retrieved> {
+): AsyncGenerator<TurnEvent, Retrieved> {
   const { knowledgeBaseIds } = agent;
-  if (!knowledgeBaseIds) return { passages: undefined, usage: undefined };
+  if (!knowledgeBaseIds) return { passages: undefined, usage: noUsage };
   const { agentId, sessionId, callId } = turn;
-  const { text: query, usage } = await standaloneQuestion(ports, caller, chain, turn, signal);
-  if (usage) yield { type: 'earlier', usage };
+  const question = await standaloneQuestion(ports, caller, chain, turn, signal);
+  const { text: query, usage: { tokensIn, tokensOut, costUsdE8 } = noUsage } = question;
+  const usage = { ...noUsage, tokensIn, tokensOut, costUsdE8 };
+  if (question.usage) yield { text: '', usage };
   const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
   const timeLimitMs = Math.ceil(timeoutMs * shareOfTime);
   const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId, timeLimitMs };
@@ -48,8 +50,8 @@ export async function* retrievePassages(
       { ...request, mode: RetrievalMode.RETRIEVAL_MODE_HYBRID },
       { caller, signal, timeoutMs, expectedErrors: ['invalid'] },
     );
-    const all = sumOf(usage, embedding);
-    if (all && embedding) yield { type: 'earlier', usage: all };
+    const all = embedding ? sumOf(usage, embedding) : usage;
+    if (embedding) yield { text: '', usage: all };
     if (searchFailed) return without(unavailable('Knowledge could not search its bases'), all);
     const budget = Math.min(passageTokens, Math.floor(chain.first.contextTokens / 4));
     return { passages: fittingPassages(passages, budget), usage: all };
@@ -59,7 +61,7 @@ export async function* retrievePassages(
     return without(error, usage);
   }
 
-  function without(err: unknown, spent: TurnUsage | undefined): Retrieved {
+  function without(err: unknown, spent: TurnUsage): Retrieved {
     ports.log.warn({ err, agentId, sessionId }, 'passages not retrieved; replying without');
     return { passages: undefined, usage: spent };
   }

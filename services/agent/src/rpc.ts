@@ -26,21 +26,8 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
 
     async *runTurn({ history, ...which }, { caller, signal }) {
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
-      for await (const event of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
-        if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
-        else if (event.type === 'used') yield { event: { $case: 'used', value: event.usage } };
-        else if (event.type === 'request') {
-          const { contextTokens, modelId, price, earlier } = event;
-          const { inputUsdE18 = 0n, outputUsdE18 = 0n } = price ?? {};
-          yield { event: { $case: 'prices', value: { inputUsdE18, outputUsdE18, modelId, earlier } } };
-          yield { event: { $case: 'contextTokens', value: contextTokens } };
-        } else if (event.type === 'earlier') yield { event: { $case: 'earlier', value: event.usage } };
-        else if (event.type === 'passages') {
-          yield { event: { $case: 'citations', value: { citations: event.passages.map(toCitation) } } };
-        } else {
-          const { type: _, ...finished } = event;
-          yield { event: { $case: 'finished', value: finished } };
-        }
+      for await (const { text, usage, passages } of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
+        yield { text, usage, citations: passages && { citations: passages.map(toCitation) } };
       }
     },
 

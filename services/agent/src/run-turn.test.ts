@@ -9,9 +9,10 @@ import { loadTokenizer } from './models/token-counter.ts';
 import type { Ports } from './ports.ts';
 import { runTurn, type TurnEvent } from './run-turn.ts';
 
-const [first, second, plain] = ['gpt-4o', 'gpt-4o-mini', 'llama'].map(
+/** The first has a tokenizer. */
+const [counting, first, second, plain] = ['gpt-4o', 'gemini-2.5-pro', 'gemini-2.5-flash', 'llama'].map(
   (modelId) => ({ providerId: 'P', modelId, maxOutputTokens: 10, contextTokens: 1_000 }) as ChosenModel,
-) as [ChosenModel, ChosenModel, ChosenModel];
+) as [ChosenModel, ChosenModel, ChosenModel, ChosenModel];
 
 const end: ChainEvent = {
   type: 'finish',
@@ -23,9 +24,9 @@ const end: ChainEvent = {
   estimated: false,
 };
 
-/** The events of a turn whose model calls say this, one after the other, and what the ledger got. `used` gets the first such event. */
+/** The events of a turn whose model calls say this, one after the other, and what the ledger got. `counted` resolves after the second. */
 async function turnOf(
-  used: PromiseWithResolvers<unknown>,
+  counted: PromiseWithResolvers<void>,
   ...calls: (ChainEvent | Error | { thought: string } | { until: Promise<unknown> })[][]
 ) {
   const settled: { costUsdE8: bigint; tokensIn: number }[] = [];
@@ -61,7 +62,7 @@ async function turnOf(
   const events: TurnEvent[] = [];
   for await (const event of runTurn(ports, caller, turn, new AbortController().signal)) {
     events.push(event);
-    if (event.type === 'used') used.resolve(event);
+    if (events.length === 2) counted.resolve();
   }
   return { events, settled };
 }
@@ -80,20 +81,31 @@ test('a reply counts what attempts took before the conversation was found to be 
   );
   t.is(settled.length, 2);
   const cost = settled.reduce((sum, { costUsdE8 }) => sum + costUsdE8, 0n);
-  t.like(events.at(-1), { type: 'finished', tokensIn: 1_100, tokensOut: 502, contextTokens: 100, costUsdE8: cost });
+  const usages = events.map(({ usage }) => usage);
+  t.like(usages.at(-1), {
+    tokensIn: 1_100,
+    tokensOut: 502,
+    contextTokens: 100,
+    costUsdE8: cost,
+    modelId: second.modelId,
+  });
+  const [asked, left, other, failed, between, again] = usages;
   const earlier = { tokensIn: 1_000, tokensOut: 500, costUsdE8: settled[0]?.costUsdE8 };
-  const [one, other, again] = events.filter((event) => event.type === 'request');
-  t.is(one?.earlier, undefined);
-  t.like(other, { earlier });
-  t.like(again, { earlier });
+  t.like(asked, { tokensIn: asked?.contextTokens, tokensOut: 0, modelId: first.modelId });
+  t.like(left, { ...earlier, contextTokens: 0 });
+  t.like(other, { tokensIn: 1_000 + (other?.contextTokens ?? 0), tokensOut: 500 });
+  t.like(failed, earlier);
+  t.like(between, { ...earlier, contextTokens: 0 });
+  t.like(again, { tokensIn: 1_000 + (again?.contextTokens ?? 0), tokensOut: 500 });
+  t.true((again?.contextTokens ?? 0) < (other?.contextTokens ?? 0), 'the newer half');
 });
 
-test('what the request takes is told while its model is asked: its prompt as counted, then its thoughts', async (t) => {
+test('usage is reported while its model is asked: its prompt as counted, then its thoughts', async (t) => {
   await loadTokenizer('gpt-4o');
-  const used = Promise.withResolvers<unknown>();
-  const { events } = await turnOf(used, [
-    { type: 'asked', model: first },
-    { until: used.promise },
+  const counted = Promise.withResolvers<void>();
+  const { events } = await turnOf(counted, [
+    { type: 'asked', model: counting },
+    { until: counted.promise },
     { thought: 'Hm. ' },
     { thought: 'x'.repeat(400) },
     { thought: 'z'.repeat(40) },
@@ -101,47 +113,45 @@ test('what the request takes is told while its model is asked: its prompt as cou
     { thought: 'y'.repeat(100) },
     end,
   ]);
-  const [asked, counted, thought] = events;
-  const contextTokens = counted?.type === 'used' ? counted.usage.contextTokens : 0;
-  t.like(asked, { type: 'request', modelId: 'gpt-4o' });
-  t.true(contextTokens > 0 && asked?.type === 'request' && contextTokens !== asked.contextTokens);
-  t.deepEqual(counted, { type: 'used', usage: { contextTokens, thoughtTokens: 0 } });
-  t.deepEqual(thought, { type: 'used', usage: { contextTokens, thoughtTokens: 101 } });
-  const [text, rest, finished, ...more] = events.slice(3);
-  t.is(text?.type, 'text');
-  t.deepEqual(rest, { type: 'used', usage: { contextTokens, thoughtTokens: 111 } }, 'the rest, once it answers');
-  t.deepEqual([finished?.type, more], ['finished', []], 'a few more thoughts are no event of their own');
+  const [asked, prompt, thought, text, finished, ...more] = events.map((event) => ({
+    ...event.usage,
+    text: event.text,
+  }));
+  const contextTokens = prompt?.contextTokens;
+  t.true(asked?.contextTokens !== contextTokens, 'an estimate, then the count');
+  t.like(prompt, { tokensIn: contextTokens, tokensOut: 0 });
+  t.like(thought, { tokensIn: contextTokens, tokensOut: 111, text: '' });
+  t.like(text, { tokensIn: contextTokens, tokensOut: Math.ceil(449 / 4), text: 'Hello' });
+  t.like(finished, { tokensIn: 100, tokensOut: 2 });
+  t.deepEqual(more, [], 'a few more thoughts are no event of their own');
 });
 
-test('thoughts of an attempt that failed are none of the next one', async (t) => {
-  const used = Promise.withResolvers<unknown>();
-  const { events } = await turnOf(used, [
+test('thoughts of an attempt that failed are no part of the next one', async (t) => {
+  const counted = Promise.withResolvers<void>();
+  const { events } = await turnOf(counted, [
     { type: 'asked', model: plain },
     { thought: 'x'.repeat(400) },
-    { until: used.promise },
+    { until: counted.promise },
     { type: 'left', model: plain, usage: { tokensIn: 1_000, tokensCached: 0, tokensOut: 100, estimated: true } },
     { type: 'asked', model: plain },
     { thought: 'y'.repeat(300) },
     { type: 'text', text: 'Hello' },
     { ...end, model: plain },
   ]);
-  const told = events.flatMap((event) => (event.type === 'used' ? [event.usage.thoughtTokens] : []));
-  t.deepEqual(told, [100, 0, 75]);
+  t.deepEqual(
+    events.map(({ usage }) => usage?.tokensOut),
+    [0, 100, 100, 100, 175, 177, 102],
+  );
 });
 
-test('while no model is asked after one was left, what it took is earlier usage', async (t) => {
-  const free = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
+test('nothing follows the end of a reply, not even the count of its prompt', async (t) => {
+  await loadTokenizer('gpt-4o');
   const { events } = await turnOf(Promise.withResolvers(), [
-    { type: 'asked', model: plain },
-    { type: 'left', model: plain, usage: free },
-    { type: 'asked', model: plain },
-    { type: 'left', model: plain, usage: { ...free, tokensIn: 1_000 } },
-    { type: 'asked', model: plain },
+    { type: 'asked', model: counting },
     { type: 'text', text: 'Hello' },
-    { ...end, model: plain },
+    { thought: 'x'.repeat(400) },
+    end,
+    { thought: 'x'.repeat(400) },
   ]);
-  const none = { type: 'used', usage: { contextTokens: 0, thoughtTokens: 0 } };
-  const [, one, , earlier, two] = events;
-  t.deepEqual([one, two], [none, none]);
-  t.like(earlier, { type: 'earlier', usage: { tokensIn: 1_000, tokensOut: 0 } });
+  t.like(events.at(-1)?.usage, { tokensIn: 100, tokensOut: 2 });
 });

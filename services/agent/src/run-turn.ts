@@ -1,18 +1,16 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { invalid } from '@parley/kernel/errors';
-import type { ModelPrice } from '@parley/metering/model-price';
-import type { TurnFinished, TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import { meteredStream } from './metered-chain.ts';
 import type { ModelMessage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import { toModelPassage } from './passages.ts';
 import type { Ports } from './ports.ts';
-import { requestUsage, type UsedEvent } from './request-usage.ts';
 import { retrievePassages } from './retrieve-passages.ts';
 import { systemPrompt } from './system-prompt.ts';
 import { turnError } from './turn-error.ts';
-import { sumOf } from './turn-usage.ts';
 
 export interface Turn {
   agentId: number;
@@ -23,24 +21,12 @@ export interface Turn {
   history: ModelMessage[];
 }
 
-/**
- * `earlier` is what all calls took that ended before a reply is asked for, sent after each of them. `passages` are those that the next
- * request has; `request` comes before each one, with its estimated tokens; `used` where more is known of the same request, or its model
- * thinks; then text and one `finished`.
- */
-export type TurnEvent =
-  | { type: 'earlier'; usage: TurnUsage }
-  | { type: 'passages'; passages: Passage[] }
-  | {
-      type: 'request';
-      modelId: string;
-      contextTokens: number;
-      price: ModelPrice | undefined;
-      earlier: TurnUsage | undefined;
-    }
-  | UsedEvent
-  | { type: 'text'; text: string }
-  | ({ type: 'finished' } & TurnFinished);
+/** What changed in a turn; each field as `RunTurnResponse` has it. */
+export interface TurnEvent {
+  text: string;
+  usage?: TurnUsage;
+  passages?: Passage[];
+}
 
 /** Deleted and inactive agents answer too, because running sessions continue. Errors are those of `turnError`. */
 export async function* runTurn(
@@ -55,60 +41,34 @@ export async function* runTurn(
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const chain = await ports.chooseModel(agent, caller);
   const { tenantId, requestId } = caller;
-  const retrieved = yield* retrievePassages(ports, caller, { agent, chain, turn }, signal);
-  let { passages, usage: earlier } = retrieved;
-  if (passages) yield { type: 'passages', passages };
+  let { passages, usage: earlier } = yield* retrievePassages(ports, caller, { agent, chain, turn }, signal);
+  if (passages) yield { text: '', passages };
   let messages = history;
   for (let part = 1; ; part += 1) {
     const request = { system: systemPrompt(agent), messages, passages: (passages ?? []).map(toModelPassage) };
     const account = { tenantId, requestId, callId: `${callId}.${part}`, operation: 'session', agentId, sessionId };
-    let spent: TurnUsage | undefined;
-    const onSpent = (all: TurnUsage) => {
-      spent = all;
-    };
-    const used = requestUsage(request);
-    const stream = meteredStream(ports.metering, chain, request, {
-      account,
-      signal,
-      onSpent,
-      onThought: used.onThought,
-    });
+    let usage = noUsage;
     try {
-      for await (const event of used.among(stream)) {
-        if (event.type === 'text') used.answers();
-        if (event.type === 'text' || event.type === 'used') yield event;
-        else if (event.type === 'left') {
-          used.end();
-          const usage = sumOf(earlier, event.attempted);
-          if (usage) yield { type: 'earlier', usage };
-        } else if (event.type === 'asked') {
-          const price = ports.metering.costs.priceOf(event.model);
-          const { modelId } = event.model;
-          const contextTokens = used.begin(event.model);
-          yield { type: 'request', modelId, contextTokens, price, earlier: sumOf(earlier, event.attempted) };
-        } else {
-          const { providerId, modelId } = event.model;
-          yield {
-            type: 'finished',
-            tokensIn: event.usage.tokensIn + (earlier?.tokensIn ?? 0),
-            tokensOut: event.usage.tokensOut + (earlier?.tokensOut ?? 0),
-            contextTokens: event.contextTokens,
-            costUsdE8: event.costUsdE8 + (earlier?.costUsdE8 ?? 0n),
-            providerId,
-            modelId,
-          };
-        }
+      for await (const event of meteredStream(ports.metering, chain, request, {
+        account,
+        signal,
+        reportsUsage: true,
+      })) {
+        ({ usage } = event);
+        yield { text: event.type === 'text' ? event.text : '', usage: sumOf(earlier, usage) };
       }
       return;
     } catch (error) {
       // Sent again with its newer half, because the history only grows: no later message would be answered either.
       const isTooLong = error instanceof ModelError && error.kind === 'tooLong' && error.beforeFirstChunk;
       if (!isTooLong || (messages.length === 1 && !passages?.length)) throw turnError(error);
-      earlier = sumOf(earlier, spent);
-      if (messages.length > 1) messages = newerHalf(messages);
-      else {
+      earlier = { ...sumOf(earlier, usage), contextTokens: 0 };
+      if (messages.length > 1) {
+        messages = newerHalf(messages);
+        yield { text: '', usage: earlier };
+      } else {
         passages = [];
-        yield { type: 'passages', passages };
+        yield { text: '', usage: earlier, passages };
       }
     }
   }

@@ -1,7 +1,7 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
-import { type CallOptions, meteredStream } from './metered-chain.ts';
+import { meteredStream } from './metered-chain.ts';
 import type { ModelMessage } from './models/model.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import type { Ports } from './ports.ts';
@@ -43,18 +43,15 @@ export async function standaloneQuestion(
   const { tenantId, requestId } = caller;
   const account = { tenantId, requestId, callId: `${callId}.question`, operation: 'session', agentId, sessionId };
   const timeLimit = AbortSignal.timeout(ports.passages.questionTimeoutMs);
+  const options = { account, signal: AbortSignal.any([signal, timeLimit]) };
   let usage: TurnUsage | undefined;
-  const options: CallOptions = {
-    account,
-    signal: AbortSignal.any([signal, timeLimit]),
-    onSpent({ tokensIn, tokensOut, costUsdE8 }) {
-      usage = { tokensIn, tokensOut, costUsdE8 };
-    },
-  };
   let text = '';
   try {
     const events = meteredStream(ports.metering, chain, { ...request, maxOutputTokens: mostTokens }, options);
-    for await (const event of events) if (event.type === 'text') text += event.text;
+    for await (const event of events) {
+      usage = event.usage;
+      if (event.type === 'text') text += event.text;
+    }
     return { text: usable(text) ?? message, usage };
   } catch (error) {
     signal.throwIfAborted();

@@ -4,7 +4,7 @@ import { graphEnum, parseInput, text, withoutNulls } from '@parley/kernel/input'
 import { z } from 'zod';
 import { accountOf } from './direct-call.ts';
 import type { LlmProviderType, TestLlmProviderInput, TestLlmProviderResultDto } from './generated/schema.ts';
-import { meteredStream } from './metered-chain.ts';
+import { meteredGenerate } from './metered-chain.ts';
 import { unpriced } from './model-override.ts';
 import { ModelError } from './models/model-error.ts';
 import type { Ports } from './ports.ts';
@@ -41,23 +41,16 @@ export async function testLlmProvider(
   const late = (error: string, ms: number) => setTimeout(() => limit.abort(new Error(error)), ms);
   let timer = late('All places at this provider are taken', waitMs);
   let startedAt = performance.now();
+  const onAsked = () => {
+    clearTimeout(timer);
+    timer = late('The model did not answer in time', answerMs);
+    startedAt = performance.now();
+  };
   try {
     const signal = AbortSignal.any([gone, limit.signal]);
-    for await (const { type } of meteredStream(ports.metering, chain, request, { account, signal })) {
-      if (type === 'asked') {
-        clearTimeout(timer);
-        timer = late('The model did not answer in time', answerMs);
-        startedAt = performance.now();
-      }
-      if (type !== 'finish') continue;
-      return {
-        ok: true,
-        providerId,
-        modelId: asked,
-        latencyMs: Math.round(performance.now() - startedAt),
-        error: null,
-      };
-    }
+    await meteredGenerate(ports.metering, chain, request, { account, signal, onAsked });
+    const latencyMs = Math.round(performance.now() - startedAt);
+    return { ok: true, providerId, modelId: asked, latencyMs, error: null };
   } catch (error) {
     if (error instanceof ModelError) return failed(error.message);
     if (gone.aborted || !limit.signal.aborted) throw error;

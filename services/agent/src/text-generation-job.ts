@@ -60,7 +60,7 @@ async function runTextGeneration(
         if (event.type === 'text') chunks.push(event.text);
         if (event.type !== 'finish') continue;
         await chunks.flush();
-        const { providerId, modelId } = event.model;
+        const { providerId, modelId } = event.spent;
         await log.end({ providerId, modelId, error: '' });
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type RequestUsage, Role, type TurnFinished, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import { Role, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
@@ -20,13 +20,12 @@ export async function unitWithModel(
 
 export interface Reply {
   texts: string[];
-  /** The last estimate of the context, and how many texts preceded it. */
-  requested?: { contextTokens: number; textsBefore: number };
-  /** What the request had taken when the agent told last, beyond its estimate. */
-  used?: RequestUsage;
-  /** What calls before the reply's own took, each time in all. */
-  earlier?: TurnUsage[];
-  finished?: TurnFinished;
+  /** What the turn had taken, each time that it was sent. */
+  usages: TurnUsage[];
+  /** The context of the last request that a model was asked before any text. */
+  requested?: { contextTokens: number };
+  /** The last usage of a turn that did not fail. */
+  finished?: TurnUsage | undefined;
   /** The last ones, and how many texts preceded them. */
   cited?: { citations: Citation[]; textsBefore: number };
   error?: unknown;
@@ -36,30 +35,28 @@ export interface Reply {
 export async function runTurn(
   unit: AgentUnit,
   agentId: number,
-  { history = hello, caller = inTenant(1), callId = 'c', signal, onText, onUsed }: TurnOptions = {},
+  { history = hello, caller = inTenant(1), callId = 'c', signal, onText, onUsage }: TurnOptions = {},
 ): Promise<Reply> {
-  const reply: Reply = { texts: [] };
+  const reply: Reply = { texts: [], usages: [] };
   const call = {
     caller,
     expectedErrors: ['notFound', 'invalid'] as ('notFound' | 'invalid')[],
     ...(signal && { signal }),
   };
   try {
-    for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId, history }, call)) {
-      if (event?.$case === 'earlier') (reply.earlier ??= []).push(event.value);
-      if (event?.$case === 'used') {
-        reply.used = event.value;
-        onUsed?.(event.value);
+    for await (const part of unit.rpc.runTurn({ agentId, sessionId: 1, callId, history }, call)) {
+      const { text, usage, citations } = part;
+      const textsBefore = reply.texts.length;
+      if (usage) reply.usages.push(usage);
+      if (usage && usage.contextTokens > 0 && textsBefore === 0 && text === '') {
+        reply.requested = { contextTokens: usage.contextTokens };
       }
-      if (event?.$case === 'contextTokens')
-        reply.requested = { contextTokens: event.value, textsBefore: reply.texts.length };
-      if (event?.$case === 'citations')
-        reply.cited = { citations: event.value.citations, textsBefore: reply.texts.length };
-      if (event?.$case === 'finished') reply.finished = event.value;
-      if (event?.$case !== 'text') continue;
-      reply.texts.push(event.value);
-      onText?.(event.value);
+      if (citations) reply.cited = { citations: citations.citations, textsBefore };
+      if (text !== '') reply.texts.push(text);
+      if (usage) onUsage?.(usage);
+      if (text !== '') onText?.(text);
     }
+    reply.finished = reply.usages.at(-1);
   } catch (error) {
     reply.error = error;
   }
@@ -72,5 +69,5 @@ export interface TurnOptions {
   callId?: string;
   signal?: AbortSignal;
   onText?: (text: string) => void;
-  onUsed?: (usage: RequestUsage) => void;
+  onUsage?: (usage: TurnUsage) => void;
 }

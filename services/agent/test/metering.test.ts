@@ -1,4 +1,4 @@
-import { Role } from '@parley/protos/parley/agent/v1/agent';
+import { Role, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
@@ -65,10 +65,12 @@ test('a turn that is cancelled in the middle is settled for what was asked and s
   const { id } = await createAgent(unit, owner);
   const cancel = new AbortController();
   beforeDelta.release();
-  const { requested } = await runTurn(unit, id, { signal: cancel.signal, onText: () => cancel.abort() });
+  const { usages } = await runTurn(unit, id, { signal: cancel.signal, onText: () => cancel.abort() });
   await eventually('it is settled', () => unit.ledger.settled.length === 1);
   t.like(unit.ledger.settled, [{ estimated: true, served: true }]);
-  t.like(unit.ledger.settled[0]?.call, { tokensIn: requested?.contextTokens, tokensOut: 5 });
+  const { tokensIn, tokensOut, costUsdE8 } = usages.at(-1) ?? {};
+  t.is(tokensOut, 5);
+  t.like(unit.ledger.settled[0]?.call, { tokensIn, tokensOut, costUsdE8 });
   t.is(unit.ledger.open.size, 0);
 });
 
@@ -79,10 +81,13 @@ test('a turn that is cancelled while its model thinks is settled for the thought
   const { id } = await createAgent(unit, owner);
   const cancel = new AbortController();
   beforeDelta.release();
-  const { requested, used } = await runTurn(unit, id, { signal: cancel.signal, onUsed: () => cancel.abort() });
+  const onUsage = ({ tokensOut }: TurnUsage) => tokensOut > 0 && cancel.abort();
+  const { usages } = await runTurn(unit, id, { signal: cancel.signal, onUsage });
   await eventually('it is settled', () => unit.ledger.settled.length === 1);
-  t.deepEqual(used, { contextTokens: requested?.contextTokens ?? 0, thoughtTokens: 100 });
-  t.like(unit.ledger.settled[0]?.call, { tokensIn: used?.contextTokens, tokensOut: used?.thoughtTokens });
+  const { tokensIn = 0, tokensOut, costUsdE8, contextTokens } = usages.at(-1) ?? {};
+  t.true(tokensIn > 0 && contextTokens === tokensIn);
+  t.is(tokensOut, 100);
+  t.like(unit.ledger.settled[0]?.call, { tokensIn, tokensOut, costUsdE8 });
   t.is(unit.ledger.open.size, 0);
 });
 

@@ -5,6 +5,7 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import { JobHandover, LeaseLost } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { noUsage } from '@parley/protos/turn-usage';
 import { commitSessionEnd } from './commit-session-end.ts';
 import { eventStore } from './event-store.ts';
 import { interruptedReply, type PartialReply } from './interrupted-reply.ts';
@@ -122,7 +123,7 @@ export async function interruptTurn(
   db: TenantDb,
   { streamed, ...about }: Pick<TurnEnd, 'session' | 'turn' | 'log'> & { streamed: StreamedReply },
 ) {
-  const partial = { ...streamed, contextTokens: undefined, thoughtTokens: 0 };
+  const partial = { ...streamed, usage: noUsage, isBilled: false };
   await endTurn(ports, db, {
     ...about,
     eventId: undefined,

@@ -3,7 +3,7 @@ import { eventually } from '@parley/testing/eventually';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
-import { citationOf, cited, contextSent, createGate, finished, text, waitForGate } from './scripted-agent.ts';
+import { citationOf, cited, createGate, finished, text, waitForGate } from './scripted-agent.ts';
 import { inTenant, isChunk, isReply, sessionMesh, subscribe } from './session-mesh.ts';
 import { sessionUnit } from './session-unit.ts';
 
@@ -81,16 +81,8 @@ test('a message has null without a search for passages, and an empty list where 
 test('an interrupted reply keeps its passages and counts what was asked before', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* (call) {
-    const perToken = { inputUsdE18: 10n ** 12n, outputUsdE18: 10n ** 12n, modelId: 'asked' };
     yield cited('a.md');
-    yield {
-      event: {
-        $case: 'prices',
-        value: { ...perToken, earlier: { tokensIn: 40, tokensOut: 9, costUsdE8: 700n } },
-      },
-    };
-    yield contextSent(60);
-    yield text('half');
+    yield text('half', { tokensIn: 100, tokensOut: 10, costUsdE8: 6_800n, contextTokens: 60 });
     await waitForGate(createGate(), call);
   };
   const { id } = await app.startSession(owner, start);

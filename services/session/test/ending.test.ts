@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
-import { contextSent, createGate, finished, foreignAgentId, gatedReply, text, waitForGate } from './scripted-agent.ts';
+import { createGate, finished, foreignAgentId, gatedReply, text, used, waitForGate } from './scripted-agent.ts';
 import {
   failureOf,
   inTenant,
@@ -295,7 +295,7 @@ test("waiting for the model does not count against the reply's time limit", asyn
   }
   agent.script = async function* () {
     await mostOfTheLimit();
-    yield contextSent(7);
+    yield used({ tokensIn: 7, contextTokens: 7 });
     await mostOfTheLimit();
     yield text('in time');
     yield finished();
@@ -311,7 +311,7 @@ test('a turn that times out while it waits to ask its model again fails as MODEL
   const never = createGate();
   agent.script = async function* (call) {
     if (agent.calls.length === 1) {
-      yield contextSent(7);
+      yield used({ tokensIn: 7, contextTokens: 7 });
       throw unavailable('This replica is stopping');
     }
     await waitForGate(never, call);

@@ -10,7 +10,9 @@ import {
   type AgentServiceImplementation,
   type RunTurnRequest,
   type RunTurnResponse,
+  type TurnUsage,
 } from '@parley/protos/parley/agent/v1/agent';
+import { noUsage } from '@parley/protos/turn-usage';
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { createGate, type Gate } from '@parley/testing/gate';
 import { stubRpc } from '@parley/testing/stub-rpc';
@@ -38,16 +40,19 @@ export interface ScriptedAgent {
   script: Script;
 }
 
-export const text = (value: string): RunTurnResponse => ({ event: { $case: 'text', value } });
-
-/** What an agent sends when it asks its model. */
-export const contextSent = (contextTokens: number): RunTurnResponse => ({
-  event: { $case: 'contextTokens', value: contextTokens },
+/** @param usage what the turn has taken so far, its text included */
+export const text = (value: string, usage?: Partial<TurnUsage>): RunTurnResponse => ({
+  text: value,
+  ...(usage && { usage: { ...noUsage, ...usage } }),
 });
+
+/** What an agent sends when its usage changes without text, as when it asks its model. */
+export const used = (usage: Partial<TurnUsage>): RunTurnResponse => text('', usage);
 
 /** What an agent with knowledge bases sends before its reply. */
 export const cited = (...documentNames: string[]): RunTurnResponse => ({
-  event: { $case: 'citations', value: { citations: documentNames.map(citationOf) } },
+  text: '',
+  citations: { citations: documentNames.map(citationOf) },
 });
 
 export const citationOf = (documentName: string) => ({
@@ -58,12 +63,9 @@ export const citationOf = (documentName: string) => ({
   preview: `From ${documentName}`,
 });
 
-export const finished = (modelId = 'script'): RunTurnResponse => ({
-  event: {
-    $case: 'finished',
-    value: { tokensIn: 20, tokensOut: 5, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId },
-  },
-});
+/** The usage that a whole reply ends with. */
+export const finished = (modelId = 'script'): RunTurnResponse =>
+  used({ tokensIn: 20, tokensOut: 5, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId });
 
 /** Rejects if the call is cancelled first. */
 export async function waitForGate(gate: Gate, { signal }: TurnCall): Promise<void> {

@@ -8,7 +8,7 @@ import { replicaOf } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
-import { contextSent, createGate, finished, gatedReply, text, waitForGate } from './scripted-agent.ts';
+import { createGate, finished, gatedReply, text, used, waitForGate } from './scripted-agent.ts';
 import {
   failureOf,
   inTenant,
@@ -83,7 +83,7 @@ test('a turn whose process dies is finished by another as attempt 2, and subscri
 test('a call that a stopping agent replica rejects before any text is sent to another replica', async (t) => {
   const { app, agent } = await sessionMesh(t, { env });
   agent.script = async function* () {
-    yield contextSent(7);
+    yield used({ tokensIn: 7, contextTokens: 7 });
     if (agent.calls.length === 1) throw unavailable('This replica is stopping');
     yield text('said whole');
     yield finished();

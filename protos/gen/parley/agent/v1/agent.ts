@@ -96,94 +96,34 @@ export interface RunTurnRequest {
   history: ConversationMessage[];
 }
 
-/** A part of the reply. */
+/** The next part of a turn. The end of the stream is the end of the reply: the usage sent last is then exact. */
 export interface RunTurnResponse {
-  /** What happened. */
-  event?:
-    | //
-    /** Text to append. */
-    { $case: "text"; value: string }
-    | //
-    /** The end; nothing follows. */
-    { $case: "finished"; value: TurnFinished }
-    | //
-    /**
-     * Before any text, as the model is about to be asked: the size of the whole context sent, in tokens, estimated. A
-     * caller that cancels before `finished` has no other figure; until it arrives, no model has been asked. It is sent again where the
-     * model refuses the size and is asked with a shorter conversation.
-     */
-    { $case: "contextTokens"; value: number }
-    | //
-    /** Right before `context_tokens`: the model and its prices, for a caller that cancels before `finished`. */
-    { $case: "prices"; value: TokenPrices }
-    | //
-    /**
-     * Before any text, once passages were searched for: those that the model is given. Replaces what was sent before; not sent where
-     * the agent has no knowledge bases or the search failed.
-     */
-    { $case: "citations"; value: Citations }
-    | //
-    /**
-     * Before any text, as often as a call before the reply's own has ended, and only with more than was sent before: what all of them took,
-     * e.g. that of the question which was made to stand alone, or of a model that was left. For a caller that cancels before `prices`, which
-     * replaces it.
-     */
-    { $case: "earlier"; value: TurnUsage }
-    | //
-    /**
-     * After `context_tokens`, as often as more is known of the request that runs: its prompt has been counted, its model has thought. For a
-     * caller that cancels before `finished`. Not sent where the estimate holds and the model has not thought.
-     */
-    { $case: "used"; value: RequestUsage }
+  /** Text to append; may be empty. */
+  text: string;
+  /** What the turn has taken so far, this text included; absent where nothing more is known of it. */
+  usage?:
+    | TurnUsage
     | undefined;
-}
-
-/** What the model that is asked has taken so far. */
-export interface RequestUsage {
   /**
-   * The size of the whole context sent, in tokens: by the model's tokenizer where there is one, else characters / 4. 0 where that model was
-   * left and none is asked now: what it took is in `earlier`.
+   * The passages that the model is given, before the text of its reply; they replace those sent before. Absent where they have not changed,
+   * the agent has no knowledge bases, or the search failed.
    */
-  contextTokens: number;
-  /** What it has thought beside its text, in tokens, characters / 4. */
-  thoughtTokens: number;
+  citations?: Citations | undefined;
 }
 
-/** What a token of a model costs. */
-export interface TokenPrices {
-  /** An input token, in 1e-18 USD: prices of tokens are far below 1e-8 USD. */
-  inputUsdE18: bigint;
-  /** An output token, in 1e-18 USD. */
-  outputUsdE18: bigint;
-  /** The model. */
-  modelId: string;
-  /** What calls before this one took: the question was made to stand alone, models failed. Absent without any. `finished` includes it. */
-  earlier?: TurnUsage | undefined;
-}
-
-/** What calls of a model took. */
+/** What to store of a turn that ends here: what all its calls have taken so far. Figures of a request that runs are estimates. */
 export interface TurnUsage {
   /** Input tokens. */
   tokensIn: number;
-  /** Output tokens. */
+  /** Output tokens, those that a model thought and nobody saw included. */
   tokensOut: number;
   /** What they cost, in 1e-8 USD. */
   costUsdE8: bigint;
-}
-
-/** How a reply ended. */
-export interface TurnFinished {
-  /** Input tokens: the provider's figure, else characters / 4. */
-  tokensIn: number;
-  /** Output tokens: the provider's figure, else characters / 4. */
-  tokensOut: number;
-  /** The size of the whole context sent, in tokens. */
+  /** The size of the context of the last request, in tokens; 0 while no model is asked, as before the first request and between two. */
   contextTokens: number;
-  /** What the call cost, in 1e-8 USD. */
-  costUsdE8: bigint;
-  /** The provider that answered, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`. */
+  /** The provider that was asked last for the reply, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`; empty before. */
   providerId: string;
-  /** The model that answered. */
+  /** The model that was asked last for the reply; empty before. */
   modelId: string;
 }
 
@@ -779,33 +719,19 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
 };
 
 function createBaseRunTurnResponse(): RunTurnResponse {
-  return { event: undefined };
+  return { text: "", usage: undefined, citations: undefined };
 }
 
 export const RunTurnResponse: MessageFns<RunTurnResponse> = {
   encode(message: RunTurnResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.event?.$case) {
-      case "text":
-        writer.uint32(10).string(message.event.value);
-        break;
-      case "finished":
-        TurnFinished.encode(message.event.value, writer.uint32(18).fork()).join();
-        break;
-      case "contextTokens":
-        writer.uint32(24).int32(message.event.value);
-        break;
-      case "prices":
-        TokenPrices.encode(message.event.value, writer.uint32(34).fork()).join();
-        break;
-      case "citations":
-        Citations.encode(message.event.value, writer.uint32(42).fork()).join();
-        break;
-      case "earlier":
-        TurnUsage.encode(message.event.value, writer.uint32(50).fork()).join();
-        break;
-      case "used":
-        RequestUsage.encode(message.event.value, writer.uint32(58).fork()).join();
-        break;
+    if (message.text !== "") {
+      writer.uint32(10).string(message.text);
+    }
+    if (message.usage !== undefined) {
+      TurnUsage.encode(message.usage, writer.uint32(18).fork()).join();
+    }
+    if (message.citations !== undefined) {
+      Citations.encode(message.citations, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -828,7 +754,7 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
               break;
             }
 
-            message.event = { $case: "text", value: reader.string() };
+            message.text = reader.string();
             continue;
           }
           case 2: {
@@ -836,47 +762,15 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
               break;
             }
 
-            message.event = { $case: "finished", value: TurnFinished.decode(reader, reader.uint32()) };
+            message.usage = TurnUsage.decode(reader, reader.uint32());
             continue;
           }
           case 3: {
-            if (tag !== 24) {
+            if (tag !== 26) {
               break;
             }
 
-            message.event = { $case: "contextTokens", value: reader.int32() };
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.event = { $case: "prices", value: TokenPrices.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.event = { $case: "citations", value: Citations.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.event = { $case: "earlier", value: TurnUsage.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.event = { $case: "used", value: RequestUsage.decode(reader, reader.uint32()) };
+            message.citations = Citations.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -896,226 +790,19 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
   },
   fromPartial(object: DeepPartial<RunTurnResponse>): RunTurnResponse {
     const message = createBaseRunTurnResponse();
-    switch (object.event?.$case) {
-      case "text": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "text", value: object.event.value };
-        }
-        break;
-      }
-      case "finished": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "finished", value: TurnFinished.fromPartial(object.event.value) };
-        }
-        break;
-      }
-      case "contextTokens": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "contextTokens", value: object.event.value };
-        }
-        break;
-      }
-      case "prices": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "prices", value: TokenPrices.fromPartial(object.event.value) };
-        }
-        break;
-      }
-      case "citations": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "citations", value: Citations.fromPartial(object.event.value) };
-        }
-        break;
-      }
-      case "earlier": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "earlier", value: TurnUsage.fromPartial(object.event.value) };
-        }
-        break;
-      }
-      case "used": {
-        if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "used", value: RequestUsage.fromPartial(object.event.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseRequestUsage(): RequestUsage {
-  return { contextTokens: 0, thoughtTokens: 0 };
-}
-
-export const RequestUsage: MessageFns<RequestUsage> = {
-  encode(message: RequestUsage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.contextTokens !== 0) {
-      writer.uint32(8).int32(message.contextTokens);
-    }
-    if (message.thoughtTokens !== 0) {
-      writer.uint32(16).int32(message.thoughtTokens);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RequestUsage {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRequestUsage();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.contextTokens = reader.int32();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.thoughtTokens = reader.int32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<RequestUsage>): RequestUsage {
-    return RequestUsage.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RequestUsage>): RequestUsage {
-    const message = createBaseRequestUsage();
-    message.contextTokens = object.contextTokens ?? 0;
-    message.thoughtTokens = object.thoughtTokens ?? 0;
-    return message;
-  },
-};
-
-function createBaseTokenPrices(): TokenPrices {
-  return { inputUsdE18: 0n, outputUsdE18: 0n, modelId: "", earlier: undefined };
-}
-
-export const TokenPrices: MessageFns<TokenPrices> = {
-  encode(message: TokenPrices, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.inputUsdE18 !== 0n) {
-      if (BigInt.asIntN(64, message.inputUsdE18) !== message.inputUsdE18) {
-        throw new globalThis.Error("value provided for field message.inputUsdE18 of type int64 too large");
-      }
-      writer.uint32(8).int64(message.inputUsdE18);
-    }
-    if (message.outputUsdE18 !== 0n) {
-      if (BigInt.asIntN(64, message.outputUsdE18) !== message.outputUsdE18) {
-        throw new globalThis.Error("value provided for field message.outputUsdE18 of type int64 too large");
-      }
-      writer.uint32(16).int64(message.outputUsdE18);
-    }
-    if (message.modelId !== "") {
-      writer.uint32(26).string(message.modelId);
-    }
-    if (message.earlier !== undefined) {
-      TurnUsage.encode(message.earlier, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): TokenPrices {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTokenPrices();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.inputUsdE18 = reader.int64() as bigint;
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.outputUsdE18 = reader.int64() as bigint;
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.modelId = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.earlier = TurnUsage.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<TokenPrices>): TokenPrices {
-    return TokenPrices.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<TokenPrices>): TokenPrices {
-    const message = createBaseTokenPrices();
-    message.inputUsdE18 = (object.inputUsdE18 !== undefined && object.inputUsdE18 !== null)
-      ? BigInt(object.inputUsdE18)
-      : 0n;
-    message.outputUsdE18 = (object.outputUsdE18 !== undefined && object.outputUsdE18 !== null)
-      ? BigInt(object.outputUsdE18)
-      : 0n;
-    message.modelId = object.modelId ?? "";
-    message.earlier = (object.earlier !== undefined && object.earlier !== null)
-      ? TurnUsage.fromPartial(object.earlier)
+    message.text = object.text ?? "";
+    message.usage = (object.usage !== undefined && object.usage !== null)
+      ? TurnUsage.fromPartial(object.usage)
+      : undefined;
+    message.citations = (object.citations !== undefined && object.citations !== null)
+      ? Citations.fromPartial(object.citations)
       : undefined;
     return message;
   },
 };
 
 function createBaseTurnUsage(): TurnUsage {
-  return { tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
+  return { tokensIn: 0, tokensOut: 0, costUsdE8: 0n, contextTokens: 0, providerId: "", modelId: "" };
 }
 
 export const TurnUsage: MessageFns<TurnUsage> = {
@@ -1131,6 +818,15 @@ export const TurnUsage: MessageFns<TurnUsage> = {
         throw new globalThis.Error("value provided for field message.costUsdE8 of type int64 too large");
       }
       writer.uint32(24).int64(message.costUsdE8);
+    }
+    if (message.contextTokens !== 0) {
+      writer.uint32(32).int32(message.contextTokens);
+    }
+    if (message.providerId !== "") {
+      writer.uint32(42).string(message.providerId);
+    }
+    if (message.modelId !== "") {
+      writer.uint32(50).string(message.modelId);
     }
     return writer;
   },
@@ -1172,103 +868,12 @@ export const TurnUsage: MessageFns<TurnUsage> = {
             message.costUsdE8 = reader.int64() as bigint;
             continue;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<TurnUsage>): TurnUsage {
-    return TurnUsage.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<TurnUsage>): TurnUsage {
-    const message = createBaseTurnUsage();
-    message.tokensIn = object.tokensIn ?? 0;
-    message.tokensOut = object.tokensOut ?? 0;
-    message.costUsdE8 = (object.costUsdE8 !== undefined && object.costUsdE8 !== null) ? BigInt(object.costUsdE8) : 0n;
-    return message;
-  },
-};
-
-function createBaseTurnFinished(): TurnFinished {
-  return { tokensIn: 0, tokensOut: 0, contextTokens: 0, costUsdE8: 0n, providerId: "", modelId: "" };
-}
-
-export const TurnFinished: MessageFns<TurnFinished> = {
-  encode(message: TurnFinished, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.tokensIn !== 0) {
-      writer.uint32(8).int32(message.tokensIn);
-    }
-    if (message.tokensOut !== 0) {
-      writer.uint32(16).int32(message.tokensOut);
-    }
-    if (message.contextTokens !== 0) {
-      writer.uint32(24).int32(message.contextTokens);
-    }
-    if (message.costUsdE8 !== 0n) {
-      if (BigInt.asIntN(64, message.costUsdE8) !== message.costUsdE8) {
-        throw new globalThis.Error("value provided for field message.costUsdE8 of type int64 too large");
-      }
-      writer.uint32(32).int64(message.costUsdE8);
-    }
-    if (message.providerId !== "") {
-      writer.uint32(42).string(message.providerId);
-    }
-    if (message.modelId !== "") {
-      writer.uint32(50).string(message.modelId);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): TurnFinished {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTurnFinished();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.tokensIn = reader.int32();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.tokensOut = reader.int32();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.contextTokens = reader.int32();
-            continue;
-          }
           case 4: {
             if (tag !== 32) {
               break;
             }
 
-            message.costUsdE8 = reader.int64() as bigint;
+            message.contextTokens = reader.int32();
             continue;
           }
           case 5: {
@@ -1299,15 +904,15 @@ export const TurnFinished: MessageFns<TurnFinished> = {
     }
   },
 
-  create(base?: DeepPartial<TurnFinished>): TurnFinished {
-    return TurnFinished.fromPartial(base ?? {});
+  create(base?: DeepPartial<TurnUsage>): TurnUsage {
+    return TurnUsage.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<TurnFinished>): TurnFinished {
-    const message = createBaseTurnFinished();
+  fromPartial(object: DeepPartial<TurnUsage>): TurnUsage {
+    const message = createBaseTurnUsage();
     message.tokensIn = object.tokensIn ?? 0;
     message.tokensOut = object.tokensOut ?? 0;
-    message.contextTokens = object.contextTokens ?? 0;
     message.costUsdE8 = (object.costUsdE8 !== undefined && object.costUsdE8 !== null) ? BigInt(object.costUsdE8) : 0n;
+    message.contextTokens = object.contextTokens ?? 0;
     message.providerId = object.providerId ?? "";
     message.modelId = object.modelId ?? "";
     return message;
@@ -1779,7 +1384,7 @@ export const AgentServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Answers the last message of a conversation. Streams text as the model gives it and ends with one `finished`.
+     * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
      * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
      * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
      * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
@@ -1823,7 +1428,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
   getAgent(request: GetAgentRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetAgentResponse>>;
   /**
-   * Answers the last message of a conversation. Streams text as the model gives it and ends with one `finished`.
+   * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
@@ -1851,7 +1456,7 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
   /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
   getAgent(request: DeepPartial<GetAgentRequest>, options?: CallOptions & CallOptionsExt): Promise<GetAgentResponse>;
   /**
-   * Answers the last message of a conversation. Streams text as the model gives it and ends with one `finished`.
+   * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
