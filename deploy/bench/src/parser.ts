@@ -6,6 +6,7 @@ import { parse } from 'csv-parse/sync';
 import exceljs from 'exceljs';
 import { convertToHtml } from 'mammoth';
 import { extractText, getDocumentProxy } from 'unpdf';
+import { bombFigures } from './bombs.ts';
 import { type Figure, figure, median, medianOf, oneByOne, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
@@ -28,7 +29,7 @@ interface Case {
   bare?: () => Promise<unknown>;
 }
 
-/** Documents read in a process of their own, limited and as Markdown, beside the library alone. */
+/** Documents read in a process of their own, limited and as Markdown, beside the library alone; and others beside bad files. */
 export async function parserFigures(options: BenchOptions): Promise<Figure[]> {
   const cases = await casesOf(options);
   const figures: Figure[] = [];
@@ -40,7 +41,7 @@ export async function parserFigures(options: BenchOptions): Promise<Figure[]> {
       await reader.stop();
     }
   }
-  return figures;
+  return [...figures, ...(await bombFigures(options))];
 }
 
 async function caseFigures(
