@@ -1,4 +1,3 @@
-import { forbidden } from '@parley/kernel/errors';
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
 import { emptyAnswer } from '@parley/rpc/empty-answer';
 import type { MeshContext } from '@parley/rpc/server';
@@ -76,10 +75,6 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
     renewIdempotencyKey: (claim) => emptyAnswer(renewIdempotencyKey(ports, claim)),
 
     endIdempotencyKey: (request) => emptyAnswer(endIdempotencyKey(ports, request)),
-
-    // Whoever has the mesh's key is no operator.
-    rotateSigningKey: () =>
-      Promise.reject(forbidden('Only operators rotate keys: scripts/admin rotate-key', 'OPERATOR_ONLY')),
   };
 }
 

@@ -74,7 +74,7 @@ export function signInStore({ knex }: SharedDb) {
       return rows;
     },
 
-    /** Whether the user has ever signed in from this IPv4 address or IPv6 /64. Older rows may contain an IPv6 zone. */
+    /** Whether the user has ever signed in from this IPv4 address or IPv6 /64. */
     async hasSignedInFrom(userId: number, ip: string): Promise<boolean> {
       const address = plainAddress(ip);
       if (address === undefined) return false;
@@ -82,7 +82,7 @@ export function signInStore({ knex }: SharedDb) {
         `network(set_masklen(${address}::inet, CASE family(${address}::inet) WHEN 6 THEN 64 ELSE 32 END))`;
       const { rows } = await knex.raw(
         `SELECT EXISTS (SELECT FROM sign_ins s
-           WHERE s.user_id = :userId AND s.ip IS NOT NULL AND ${network("split_part(s.ip, '%', 1)")} = ${network(':address')}) AS found`,
+           WHERE s.user_id = :userId AND s.ip IS NOT NULL AND ${network('s.ip')} = ${network(':address')}) AS found`,
         { userId, address },
       );
       return rows[0].found;

@@ -303,16 +303,6 @@ export interface EndIdempotencyKeyRequest {
 export interface EndIdempotencyKeyResponse {
 }
 
-/** Asks for a new signing key. */
-export interface RotateSigningKeyRequest {
-}
-
-/** The new signing key. */
-export interface RotateSigningKeyResponse {
-  /** Its name in the key set and in the header of tokens. */
-  kid: string;
-}
-
 function createBaseGetJwksRequest(): GetJwksRequest {
   return {};
 }
@@ -2679,104 +2669,6 @@ export const EndIdempotencyKeyResponse: MessageFns<EndIdempotencyKeyResponse> = 
   },
 };
 
-function createBaseRotateSigningKeyRequest(): RotateSigningKeyRequest {
-  return {};
-}
-
-export const RotateSigningKeyRequest: MessageFns<RotateSigningKeyRequest> = {
-  encode(_: RotateSigningKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RotateSigningKeyRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRotateSigningKeyRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<RotateSigningKeyRequest>): RotateSigningKeyRequest {
-    return RotateSigningKeyRequest.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<RotateSigningKeyRequest>): RotateSigningKeyRequest {
-    const message = createBaseRotateSigningKeyRequest();
-    return message;
-  },
-};
-
-function createBaseRotateSigningKeyResponse(): RotateSigningKeyResponse {
-  return { kid: "" };
-}
-
-export const RotateSigningKeyResponse: MessageFns<RotateSigningKeyResponse> = {
-  encode(message: RotateSigningKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.kid !== "") {
-      writer.uint32(10).string(message.kid);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RotateSigningKeyResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRotateSigningKeyResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.kid = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<RotateSigningKeyResponse>): RotateSigningKeyResponse {
-    return RotateSigningKeyResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RotateSigningKeyResponse>): RotateSigningKeyResponse {
-    const message = createBaseRotateSigningKeyResponse();
-    message.kid = object.kid ?? "";
-    return message;
-  },
-};
-
 /** What the mesh asks of identity: who is this, and what are the facts of a tenant. */
 export type IdentityServiceDefinition = typeof IdentityServiceDefinition;
 export const IdentityServiceDefinition = {
@@ -2931,19 +2823,6 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /**
-     * Deprecated: always PERMISSION_DENIED (reason OPERATOR_ONLY). AdminService.RotateAccessTokenKey rotates keys.
-     *
-     * @deprecated
-     */
-    rotateSigningKey: {
-      name: "RotateSigningKey",
-      requestType: RotateSigningKeyRequest as typeof RotateSigningKeyRequest,
-      requestStream: false,
-      responseType: RotateSigningKeyResponse as typeof RotateSigningKeyResponse,
-      responseStream: false,
-      options: {},
-    },
   },
 } as const;
 
@@ -3034,15 +2913,6 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     request: EndIdempotencyKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<EndIdempotencyKeyResponse>>;
-  /**
-   * Deprecated: always PERMISSION_DENIED (reason OPERATOR_ONLY). AdminService.RotateAccessTokenKey rotates keys.
-   *
-   * @deprecated
-   */
-  rotateSigningKey(
-    request: RotateSigningKeyRequest,
-    context: CallContext & CallContextExt,
-  ): Promise<DeepPartial<RotateSigningKeyResponse>>;
 }
 
 export interface IdentityServiceClient<CallOptionsExt = {}> {
@@ -3132,15 +3002,6 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<EndIdempotencyKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<EndIdempotencyKeyResponse>;
-  /**
-   * Deprecated: always PERMISSION_DENIED (reason OPERATOR_ONLY). AdminService.RotateAccessTokenKey rotates keys.
-   *
-   * @deprecated
-   */
-  rotateSigningKey(
-    request: DeepPartial<RotateSigningKeyRequest>,
-    options?: CallOptions & CallOptionsExt,
-  ): Promise<RotateSigningKeyResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
