@@ -6,11 +6,9 @@ import { adminCommands, wordsOf } from '@parley/commands/admin/commands';
 import { readMethods, readOperatorMethods } from '@parley/commands/rpc/methods';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { invalid, notFound } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
 import { AdminServiceDefinition, type AdminServiceImplementation } from '@parley/protos/parley/identity/v1/admin';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
-import { stubRpc } from '@parley/testing/stub-rpc';
+import type { MeshContext } from '@parley/rpc/server';
+import { serveStub } from '@parley/testing/serve-stub';
 import test, { type ExecutionContext } from 'ava';
 import { type Typing as TypedLine, typed as typedLine } from './testing/typed.ts';
 
@@ -34,24 +32,7 @@ function typed(words: string, { json = false, filters = {}, as = 'ada', ...rest 
 
 /** An identity of real wire that answers operators by `handlers`. */
 async function identityServer(t: ExecutionContext, handlers: Partial<AdminServiceImplementation<MeshContext>>) {
-  let address = '';
-  const server = rpcServer({
-    unit: 'identity',
-    port: 0,
-    callers: createCallers(operatorKey),
-    log: createLogger('identity', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('identity'),
-    services: (grpc) =>
-      grpc.add(
-        AdminServiceDefinition,
-        stubRpc<AdminServiceImplementation<MeshContext>>(AdminServiceDefinition, handlers),
-      ),
-    onListening: (bound) => {
-      address = bound;
-    },
-  });
-  await server.start();
-  t.teardown(() => server.stop());
+  const { address } = await serveStub(t, AdminServiceDefinition, handlers, { callers: createCallers(operatorKey) });
   return { address, env: { OPERATOR_KEY: operatorKey.toString('base64'), IDENTITY_RPC_URL: address } };
 }
 

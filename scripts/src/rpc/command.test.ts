@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import type { Environment } from '@parley/kernel/config';
 import { DomainError, invalid } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
-import { stubRpc } from '@parley/testing/stub-rpc';
+import type { MeshContext } from '@parley/rpc/server';
+import { serveStub } from '@parley/testing/serve-stub';
 import { units } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { rpcCommand, type Typed } from './command.ts';
@@ -55,27 +53,8 @@ async function typed(
 
 /** A `session` unit of real wire that answers by `handlers`. */
 async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServiceImplementation<MeshContext>>) {
-  let address = '';
-  const server = rpcServer({
-    unit: 'session',
-    port: 0,
-    callers: createCallers(meshKey),
-    log: createLogger('session', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('session'),
-    services: (grpc) =>
-      grpc.add(
-        SessionServiceDefinition,
-        stubRpc<SessionServiceImplementation<MeshContext>>(SessionServiceDefinition, {
-          getTranscript: async () => ({ messages: [] }),
-          ...handlers,
-        }),
-      ),
-    onListening: (bound) => {
-      address = bound;
-    },
-  });
-  await server.start();
-  t.teardown(() => server.stop());
+  const used = { getTranscript: async () => ({ messages: [] }), ...handlers };
+  const { address } = await serveStub(t, SessionServiceDefinition, used, { callers: createCallers(meshKey) });
   return { address, env: { MESH_KEY: meshKey.toString('base64'), SESSION_RPC_URL: address } };
 }
 

@@ -1,18 +1,14 @@
 import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import { badRequest, notFound, unavailable } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
 import {
   IdentityServiceDefinition,
-  type IdentityServiceImplementation,
   type MeterSpendRequest,
   type ReserveSpendRequest,
   type SpendChange,
   type SpendSettlement,
 } from '@parley/protos/parley/identity/v1/identity';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
-import { stubRpc } from '@parley/testing/stub-rpc';
+import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
 /** Identity, as far as agent asks it: tenants without overrides, and a ledger in memory for all of them together. */
@@ -79,38 +75,32 @@ export async function startLedger(
       return false;
     }
   }
-  const identity = stubRpc<IdentityServiceImplementation<MeshContext>>(IdentityServiceDefinition, {
-    getTenant: answers(({ tenantId }: { tenantId: number }) => ({
-      tenantId,
-      plan: 'DEV',
-      suspended: false,
-      deleted: false,
-      llmProviderOverride: '',
-      llmModelOverride: '',
-    })),
-    reserveSpend: answers(reserve),
-    settleSpend: answers(settle),
-    meterSpend: answers(({ changes }: MeterSpendRequest) => ({
-      left: changes.flatMap((change, place) => (isMade(change) ? [] : [place])),
-      leaseMs: 30_000,
-    })),
-    beginSpend: answers(({ callId }: { callId: string }) => {
-      if (!ledger.open.has(callId)) throw notFound('Reservation', callId);
-      ledger.begun.add(callId);
-      return {};
-    }),
-    renewSpend: answers(() => ({})),
-  });
-  const server = rpcServer({
-    unit: 'identity',
-    port: 0,
-    callers,
-    log: createLogger('identity', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('identity'),
-    onListening: (address) => addresses.announce('identity', 'rpc', address),
-    services: (services) => services.add(IdentityServiceDefinition, identity),
-  });
-  await server.start();
-  t.teardown(() => server.stop());
+  await serveStub(
+    t,
+    IdentityServiceDefinition,
+    {
+      getTenant: answers(({ tenantId }: { tenantId: number }) => ({
+        tenantId,
+        plan: 'DEV',
+        suspended: false,
+        deleted: false,
+        llmProviderOverride: '',
+        llmModelOverride: '',
+      })),
+      reserveSpend: answers(reserve),
+      settleSpend: answers(settle),
+      meterSpend: answers(({ changes }: MeterSpendRequest) => ({
+        left: changes.flatMap((change, place) => (isMade(change) ? [] : [place])),
+        leaseMs: 30_000,
+      })),
+      beginSpend: answers(({ callId }: { callId: string }) => {
+        if (!ledger.open.has(callId)) throw notFound('Reservation', callId);
+        ledger.begun.add(callId);
+        return {};
+      }),
+      renewSpend: answers(() => ({})),
+    },
+    { callers, addresses },
+  );
   return ledger;
 }

@@ -1,18 +1,14 @@
 import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import { notFound } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
 import {
   type CheckKnowledgeBasesRequest,
   type EmbeddingUsage,
   KnowledgeServiceDefinition,
-  type KnowledgeServiceImplementation,
   Passage,
   type RetrieveRequest,
 } from '@parley/protos/parley/knowledge/v1/knowledge';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
-import { stubRpc } from '@parley/testing/stub-rpc';
+import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
 /** Knowledge, as far as agent asks it: tenant 1 has the bases 1 to 9. */
@@ -46,31 +42,24 @@ export async function scriptedKnowledge(
     asked: [],
     checked: [],
   };
-  const knowledge = stubRpc<KnowledgeServiceImplementation<MeshContext>>(KnowledgeServiceDefinition, {
-    async checkKnowledgeBases({ knowledgeBaseIds }: CheckKnowledgeBasesRequest, { caller }) {
-      self.checked.push(knowledgeBaseIds);
-      const isThere = (id: number) => caller.tenantId === 1 && id >= 1 && id <= 9 && !self.deleted.has(id);
-      const absent = knowledgeBaseIds.find((id) => !isThere(id));
-      if (absent !== undefined) throw notFound('Knowledge base', absent);
-      return {};
+  await serveStub(
+    t,
+    KnowledgeServiceDefinition,
+    {
+      async checkKnowledgeBases({ knowledgeBaseIds }: CheckKnowledgeBasesRequest, { caller }) {
+        self.checked.push(knowledgeBaseIds);
+        const isThere = (id: number) => caller.tenantId === 1 && id >= 1 && id <= 9 && !self.deleted.has(id);
+        const absent = knowledgeBaseIds.find((id) => !isThere(id));
+        if (absent !== undefined) throw notFound('Knowledge base', absent);
+        return {};
+      },
+      async retrieve(request: RetrieveRequest, { signal }) {
+        self.asked.push(request);
+        const passages = self.searchFails ? [] : await self.find(request, signal);
+        return { passages, usage: self.usage, searchFailed: self.searchFails };
+      },
     },
-    async retrieve(request: RetrieveRequest, { signal }) {
-      self.asked.push(request);
-      const passages = self.searchFails ? [] : await self.find(request, signal);
-      return { passages, usage: self.usage, searchFailed: self.searchFails };
-    },
-  });
-  const server = rpcServer({
-    unit: 'knowledge',
-    port: 0,
-    callers,
-    log: createLogger('knowledge', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('knowledge'),
-    drainTimeoutMs: 200,
-    onListening: (address) => addresses.announce('knowledge', 'rpc', address),
-    services: (services) => services.add(KnowledgeServiceDefinition, knowledge),
-  });
-  await server.start();
-  t.teardown(() => server.stop());
+    { callers, addresses },
+  );
   return self;
 }

@@ -4,8 +4,6 @@ import { inProcessEventBus } from '@parley/events/in-process-event-bus';
 import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
-import type { Part } from '@parley/kernel/unit';
 import { announcer } from '@parley/live/key-value/announcements';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import type { Database } from '@parley/postgres/database/types';
@@ -16,8 +14,8 @@ import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/ide
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { RpcClient } from '@parley/rpc/client';
-import { rpcServer } from '@parley/rpc/server';
 import { eventually } from '@parley/testing/eventually';
+import { type ServedStub, serveStub } from '@parley/testing/serve-stub';
 import { startService } from '@parley/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
@@ -62,30 +60,12 @@ export async function evaluationMesh(
   const addresses = createAddresses({});
   const script = stubServices();
   const keyValue = memoryKeyValue();
-  const servers = {
-    agent: stubServer('agent', 0),
-    session: stubServer('session', 0),
-    identity: stubServer('identity', 0),
+  const on = { callers, addresses };
+  const stubs: Record<StubName, ServedStub> = {
+    agent: await serveStub(t, AgentServiceDefinition, script.agentRpc, on),
+    session: await serveStub(t, SessionServiceDefinition, script.sessionRpc, on),
+    identity: await serveStub(t, IdentityServiceDefinition, script.identityRpc, on),
   };
-  await Promise.all(Object.values(servers).map((server) => server.start()));
-  t.teardown(() => Promise.all(Object.values(servers).map((server) => server.stop())));
-
-  function stubServer(unit: StubName, port: number): Part {
-    return rpcServer({
-      unit,
-      port,
-      callers,
-      log: createLogger(unit),
-      metrics: createMetrics(unit),
-      drainTimeoutMs: 200,
-      services: (server) => {
-        if (unit === 'agent') server.add(AgentServiceDefinition, script.agentRpc);
-        else if (unit === 'session') server.add(SessionServiceDefinition, script.sessionRpc);
-        else server.add(IdentityServiceDefinition, script.identityRpc);
-      },
-      onListening: (address) => addresses.announce(unit, 'rpc', address),
-    });
-  }
 
   /** That of the newest replica. */
   let rpc: RpcClient<EvaluationServiceDefinition>;
@@ -125,12 +105,8 @@ export async function evaluationMesh(
     find,
     evaluationOf: (sessionId) => eventually('the evaluation is there', () => find(sessionId), { timeoutMs: 30_000 }),
     async stopService(name) {
-      const port = Number(addresses.of(name, 'rpc').split(':')[1]);
-      await servers[name].stop();
-      return async () => {
-        servers[name] = stubServer(name, port);
-        await servers[name].start();
-      };
+      await stubs[name].stop();
+      return stubs[name].restart;
     },
     async counts() {
       const [{ evaluations = 0 } = {}] = (

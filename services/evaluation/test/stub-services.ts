@@ -1,24 +1,14 @@
 import { DomainError, notFound } from '@parley/kernel/errors';
 import {
   Agent,
-  AgentServiceDefinition,
   type AgentServiceImplementation,
   DescribeModelResponse,
   type GenerateRequest,
   GenerateResponse,
 } from '@parley/protos/parley/agent/v1/agent';
-import {
-  type GetTenantResponse,
-  IdentityServiceDefinition,
-  type IdentityServiceImplementation,
-} from '@parley/protos/parley/identity/v1/identity';
-import {
-  Message,
-  SessionServiceDefinition,
-  type SessionServiceImplementation,
-} from '@parley/protos/parley/session/v1/session';
+import { type GetTenantResponse, type IdentityServiceImplementation } from '@parley/protos/parley/identity/v1/identity';
+import { Message, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import type { MeshContext } from '@parley/rpc/server';
-import { stubRpc } from '@parley/testing/stub-rpc';
 
 export const interviewer = Agent.fromPartial({
   id: 5,
@@ -87,9 +77,9 @@ export function failing(...[kind, message, details]: ConstructorParameters<typeo
 
 /** Stubs of the services that evaluation calls. */
 export interface StubServices {
-  agentRpc: AgentServiceImplementation<MeshContext>;
-  sessionRpc: SessionServiceImplementation<MeshContext>;
-  identityRpc: IdentityServiceImplementation<MeshContext>;
+  agentRpc: Partial<AgentServiceImplementation<MeshContext>>;
+  sessionRpc: Partial<SessionServiceImplementation<MeshContext>>;
+  identityRpc: Partial<IdentityServiceImplementation<MeshContext>>;
   /** By id; others are active. */
   tenants: Map<number, Partial<GetTenantResponse>>;
   tenantsAsked: number;
@@ -121,7 +111,7 @@ export function stubServices(): StubServices {
       modelId: 'judge-1',
     }),
     tenantsAsked: 0,
-    agentRpc: stubRpc(AgentServiceDefinition, {
+    agentRpc: {
       async getAgent({ agentId }, { caller }) {
         const agent = caller.tenantId === 1 ? script.agents.get(agentId) : undefined;
         if (!agent) throw notFound('Agent', agentId);
@@ -133,8 +123,8 @@ export function stubServices(): StubServices {
         const answer = script.answers[Math.min(script.asked.length, script.answers.length) - 1];
         return answer ? answer(request, context) : Promise.reject(new Error('the test gives no answer'));
       },
-    }),
-    sessionRpc: stubRpc(SessionServiceDefinition, {
+    },
+    sessionRpc: {
       async *streamTranscript({ sessionId }, { caller }) {
         const messages = caller.tenantId === 1 ? script.transcripts.get(sessionId) : undefined;
         if (!messages) throw notFound('Session', sessionId);
@@ -143,14 +133,14 @@ export function stubServices(): StubServices {
           yield { lines: part.map(({ role, text, turnIndex, createdAt }) => ({ role, text, turnIndex, createdAt })) };
         }
       },
-    }),
-    identityRpc: stubRpc(IdentityServiceDefinition, {
+    },
+    identityRpc: {
       async getTenant({ tenantId }, { caller }) {
         script.tenantsAsked += 1;
         if (caller.tenantId !== tenantId) throw notFound('Tenant', tenantId);
         return { tenantId, plan: 'DEV', suspended: false, deleted: false, ...script.tenants.get(tenantId) };
       },
-    }),
+    },
   };
   return script;
 }

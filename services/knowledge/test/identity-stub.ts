@@ -1,16 +1,12 @@
 import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
 import {
   IdentityServiceDefinition,
-  type IdentityServiceImplementation,
   type ReserveSpendRequest,
   type SpendSettlement,
 } from '@parley/protos/parley/identity/v1/identity';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
-import { stubRpc } from '@parley/testing/stub-rpc';
+import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
 export interface StubLedger {
@@ -25,37 +21,31 @@ export async function startLedger(
   { callers, addresses }: { callers: Callers; addresses: Addresses },
 ): Promise<StubLedger> {
   const ledger: StubLedger = { atCap: false, reserved: [], settled: [] };
-  const identity = stubRpc<IdentityServiceImplementation<MeshContext>>(IdentityServiceDefinition, {
-    async reserveSpend(request: ReserveSpendRequest) {
-      if (ledger.atCap) throw badRequest('Monthly LLM spend cap reached: $1.00', 'SPEND_CAP_REACHED');
-      ledger.reserved.push(request);
-      return { leaseMs: 30_000 };
+  await serveStub(
+    t,
+    IdentityServiceDefinition,
+    {
+      async reserveSpend(request: ReserveSpendRequest) {
+        if (ledger.atCap) throw badRequest('Monthly LLM spend cap reached: $1.00', 'SPEND_CAP_REACHED');
+        ledger.reserved.push(request);
+        return { leaseMs: 30_000 };
+      },
+      getTenant: async ({ tenantId }: { tenantId: number }) => ({
+        tenantId,
+        plan: 'DEV',
+        suspended: false,
+        deleted: false,
+        llmProviderOverride: '',
+        llmModelOverride: '',
+        quotas: { knowledgeBases: 10, chunks: 100_000, storageMb: 100 },
+      }),
+      renewSpend: async () => ({}),
+      async settleSpend({ settlements }: { settlements: SpendSettlement[] }) {
+        ledger.settled.push(...settlements);
+        return {};
+      },
     },
-    getTenant: async ({ tenantId }: { tenantId: number }) => ({
-      tenantId,
-      plan: 'DEV',
-      suspended: false,
-      deleted: false,
-      llmProviderOverride: '',
-      llmModelOverride: '',
-      quotas: { knowledgeBases: 10, chunks: 100_000, storageMb: 100 },
-    }),
-    renewSpend: async () => ({}),
-    async settleSpend({ settlements }: { settlements: SpendSettlement[] }) {
-      ledger.settled.push(...settlements);
-      return {};
-    },
-  });
-  const server = rpcServer({
-    unit: 'identity',
-    port: 0,
-    callers,
-    log: createLogger('identity', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('identity'),
-    onListening: (address) => addresses.announce('identity', 'rpc', address),
-    services: (services) => services.add(IdentityServiceDefinition, identity),
-  });
-  await server.start();
-  t.teardown(() => server.stop());
+    { callers, addresses },
+  );
   return ledger;
 }

@@ -2,19 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
 import {
   IdentityServiceDefinition,
-  type IdentityServiceImplementation,
   type SpendSettlement,
   type TenantQuotas,
 } from '@parley/protos/parley/identity/v1/identity';
 import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { connectStorage } from '@parley/testing/object-stores';
+import { serveStub } from '@parley/testing/serve-stub';
 import { type RunningService, startService } from '@parley/testing/service-harness';
-import { stubRpc } from '@parley/testing/stub-rpc';
 import type { ExecutionContext } from 'ava';
 import { knowledge } from '../src/service.ts';
 
@@ -44,25 +40,19 @@ export async function knowledgeUnit(t: ExecutionContext, env: Record<string, str
     if (identity.isDown) throw unavailable('identity is down');
     return work();
   };
-  const served = stubRpc<IdentityServiceImplementation<MeshContext>>(IdentityServiceDefinition, {
-    getTenant: async ({ tenantId }) =>
-      answer(() => ({ tenantId, plan: 'DEV', suspended: false, deleted: false, quotas: { ...identity.quotas } })),
-    reserveSpend: async () => answer(() => ({ leaseMs: 30_000 })),
-    beginSpend: async () => answer(() => ({})),
-    renewSpend: async () => answer(() => ({})),
-    settleSpend: async ({ settlements }) => answer(() => ({ settled: identity.settled.push(...settlements) })),
-  });
-  const server = rpcServer({
-    unit: 'identity',
-    port: 0,
-    callers,
-    log: createLogger('identity', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('identity'),
-    onListening: (address) => addresses.announce('identity', 'rpc', address),
-    services: (services) => services.add(IdentityServiceDefinition, served),
-  });
-  await server.start();
-  t.teardown(() => server.stop());
+  await serveStub(
+    t,
+    IdentityServiceDefinition,
+    {
+      getTenant: async ({ tenantId }) =>
+        answer(() => ({ tenantId, plan: 'DEV', suspended: false, deleted: false, quotas: { ...identity.quotas } })),
+      reserveSpend: async () => answer(() => ({ leaseMs: 30_000 })),
+      beginSpend: async () => answer(() => ({})),
+      renewSpend: async () => answer(() => ({})),
+      settleSpend: async ({ settlements }) => answer(() => ({ settled: identity.settled.push(...settlements) })),
+    },
+    { callers, addresses },
+  );
   const storage = await connectStorage();
   t.teardown(() => storage.close());
   const dependencies = { callers, addresses, objectStore: storage.store };

@@ -4,20 +4,13 @@ import { inProcessEventBus } from '@parley/events/in-process-event-bus';
 import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
 import { type DomainError, notFound } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
-import type { Part } from '@parley/kernel/unit';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
-import {
-  KnowledgeServiceDefinition,
-  type KnowledgeServiceImplementation,
-} from '@parley/protos/parley/knowledge/v1/knowledge';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { eventually } from '@parley/testing/eventually';
 import { storageOf } from '@parley/testing/object-stores';
+import { serveStub } from '@parley/testing/serve-stub';
 import { startService } from '@parley/testing/service-harness';
-import { stubRpc } from '@parley/testing/stub-rpc';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { type FileType, fileTypes } from '../src/file-types.ts';
@@ -58,49 +51,39 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     return document;
   }
 
-  const rpc = stubRpc<KnowledgeServiceImplementation<MeshContext>>(KnowledgeServiceDefinition, {
-    async beginDocument({ documentId }, { caller }) {
-      const { objectKey, objectEtag, mimeType, sizeBytes } = own(documentId, caller.tenantId);
-      own(documentId, caller.tenantId).begun += 1;
-      if (failures.begin) throw failures.begin;
-      return { objectKey, objectEtag, mimeType, sizeBytes, fileName: 'a file' };
+  const served = await serveStub(
+    t,
+    KnowledgeServiceDefinition,
+    {
+      async beginDocument({ documentId }, { caller }) {
+        const { objectKey, objectEtag, mimeType, sizeBytes } = own(documentId, caller.tenantId);
+        own(documentId, caller.tenantId).begun += 1;
+        if (failures.begin) throw failures.begin;
+        return { objectKey, objectEtag, mimeType, sizeBytes, fileName: 'a file' };
+      },
+      async completeDocument(parts, { caller }) {
+        let document: StubDocument | undefined;
+        let text = '';
+        const pageStarts: number[] = [];
+        let largestPartBytes = 0;
+        for await (const part of parts) {
+          document ??= own(part.documentId, caller.tenantId);
+          text += part.text;
+          pageStarts.push(...part.pageStarts);
+          largestPartBytes = Math.max(largestPartBytes, Buffer.byteLength(part.text));
+        }
+        if (failures.complete) throw failures.complete;
+        if (document) Object.assign(document, { text, pageStarts, largestPartBytes });
+        return {};
+      },
+      async failDocument({ documentId, reason }, { caller }) {
+        if (failures.fail) throw failures.fail;
+        Object.assign(own(documentId, caller.tenantId), { reason });
+        return {};
+      },
     },
-    async completeDocument(parts, { caller }) {
-      let document: StubDocument | undefined;
-      let text = '';
-      const pageStarts: number[] = [];
-      let largestPartBytes = 0;
-      for await (const part of parts) {
-        document ??= own(part.documentId, caller.tenantId);
-        text += part.text;
-        pageStarts.push(...part.pageStarts);
-        largestPartBytes = Math.max(largestPartBytes, Buffer.byteLength(part.text));
-      }
-      if (failures.complete) throw failures.complete;
-      if (document) Object.assign(document, { text, pageStarts, largestPartBytes });
-      return {};
-    },
-    async failDocument({ documentId, reason }, { caller }) {
-      if (failures.fail) throw failures.fail;
-      Object.assign(own(documentId, caller.tenantId), { reason });
-      return {};
-    },
-  });
-
-  const serverOn = (port: number): Part =>
-    rpcServer({
-      unit: 'knowledge',
-      port,
-      callers,
-      log: createLogger('knowledge', { LOG_LEVEL: 'fatal' }),
-      metrics: createMetrics('knowledge'),
-      drainTimeoutMs: 200,
-      services: (server) => server.add(KnowledgeServiceDefinition, rpc),
-      onListening: (address) => addresses.announce('knowledge', 'rpc', address),
-    });
-  let server = serverOn(0);
-  await server.start();
-  t.teardown(() => server.stop());
+    { callers, addresses },
+  );
 
   /** Another process of parser. `store`: in place of the mesh's. */
   async function replica(objectStore: ObjectStore = store) {
@@ -172,12 +155,8 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     },
     /** The result starts it again on the same address. */
     async stopKnowledge() {
-      const port = Number(addresses.of('knowledge', 'rpc').split(':')[1]);
-      await server.stop();
-      return async () => {
-        server = serverOn(port);
-        await server.start();
-      };
+      await served.stop();
+      return served.restart;
     },
   };
 }

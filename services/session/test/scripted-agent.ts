@@ -2,20 +2,16 @@ import { once } from 'node:events';
 import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import { notFound } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
 import {
   Agent,
   AgentServiceDefinition,
-  type AgentServiceImplementation,
   type RunTurnRequest,
   type RunTurnResponse,
   type TurnUsage,
 } from '@parley/protos/parley/agent/v1/agent';
 import { noUsage } from '@parley/protos/turn-usage';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { createGate, type Gate } from '@parley/testing/gate';
-import { stubRpc } from '@parley/testing/stub-rpc';
+import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
 /** One call of RunTurn. */
@@ -105,39 +101,29 @@ export async function scriptedAgent(
       yield finished();
     },
   };
-  const server = rpcServer({
-    unit: 'agent',
-    port: 0,
-    callers,
-    log: createLogger('agent', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('agent'),
-    drainTimeoutMs: 200,
-    onListening: (address) => addresses.announce('agent', 'rpc', address),
-    services: (services) =>
-      services.add(
-        AgentServiceDefinition,
-        stubRpc<AgentServiceImplementation<MeshContext>>(AgentServiceDefinition, {
-          async getAgent({ agentId }, { caller }) {
-            const owner = agentId === foreignAgentId ? 2 : 1;
-            const agent = caller.tenantId === owner ? self.agents.get(agentId) : undefined;
-            if (!agent) throw notFound('Agent', agentId);
-            return { agent };
-          },
-          async *runTurn(request, { signal }) {
-            const call: TurnCall = { request, asked: request.history.at(-1)?.text ?? '', signal, end: undefined };
-            self.calls.push(call);
-            try {
-              yield* self.script(call);
-              call.end = 'finished';
-            } finally {
-              call.end ??= signal.aborted ? 'cancelled' : 'failed';
-            }
-          },
-        }),
-      ),
-  });
-  await server.start();
-  t.teardown(() => server.stop());
+  await serveStub(
+    t,
+    AgentServiceDefinition,
+    {
+      async getAgent({ agentId }, { caller }) {
+        const owner = agentId === foreignAgentId ? 2 : 1;
+        const agent = caller.tenantId === owner ? self.agents.get(agentId) : undefined;
+        if (!agent) throw notFound('Agent', agentId);
+        return { agent };
+      },
+      async *runTurn(request, { signal }) {
+        const call: TurnCall = { request, asked: request.history.at(-1)?.text ?? '', signal, end: undefined };
+        self.calls.push(call);
+        try {
+          yield* self.script(call);
+          call.end = 'finished';
+        } finally {
+          call.end ??= signal.aborted ? 'cancelled' : 'failed';
+        }
+      },
+    },
+    { callers, addresses },
+  );
   return self;
 }
 

@@ -1,18 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
-import {
-  EvaluationServiceDefinition,
-  type EvaluationServiceImplementation,
-} from '@parley/protos/parley/evaluation/v1/evaluation';
+import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import { rpcClient } from '@parley/rpc/client';
 import { follow } from '@parley/rpc/follow';
-import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { serveStub } from '@parley/testing/serve-stub';
 import { startService } from '@parley/testing/service-harness';
-import { stubRpc } from '@parley/testing/stub-rpc';
 import type { ExecutionContext } from 'ava';
 import { session } from '../src/service.ts';
 import { scriptedAgent } from './scripted-agent.ts';
@@ -27,41 +21,32 @@ async function startUnit(t: ExecutionContext) {
   const agent = await scriptedAgent(t, callers, addresses);
   /** The stub's evaluation: the size of its transcript, and the limits that were asked for. */
   const evaluations = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
-  const evaluation = rpcServer({
-    unit: 'evaluation',
-    port: 0,
-    callers,
-    log: createLogger('evaluation', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('evaluation'),
-    onListening: (address) => addresses.announce('evaluation', 'rpc', address),
-    services: (server) =>
-      server.add(
-        EvaluationServiceDefinition,
-        stubRpc<EvaluationServiceImplementation<MeshContext>>(EvaluationServiceDefinition, {
-          getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
-            evaluations.asked.push(maxTranscriptBytes);
-            return {
-              evaluation: {
-                id: 7,
-                sessionId,
-                score: 80,
-                summary: 'Well done',
-                strengths: ['clear'],
-                weaknesses: [],
-                recommendation: 'GOOD',
-                transcriptJson: (maxTranscriptBytes ?? 0n) < evaluations.transcriptBytes ? '' : '[{"role":"USER"}]',
-                generatedAt: new Date(0),
-                createdAt: new Date(0),
-                updatedAt: new Date(0),
-                transcriptBytes: evaluations.transcriptBytes,
-              },
-            };
+  await serveStub(
+    t,
+    EvaluationServiceDefinition,
+    {
+      getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
+        evaluations.asked.push(maxTranscriptBytes);
+        return {
+          evaluation: {
+            id: 7,
+            sessionId,
+            score: 80,
+            summary: 'Well done',
+            strengths: ['clear'],
+            weaknesses: [],
+            recommendation: 'GOOD',
+            transcriptJson: (maxTranscriptBytes ?? 0n) < evaluations.transcriptBytes ? '' : '[{"role":"USER"}]',
+            generatedAt: new Date(0),
+            createdAt: new Date(0),
+            updatedAt: new Date(0),
+            transcriptBytes: evaluations.transcriptBytes,
           },
-        }),
-      ),
-  });
-  await evaluation.start();
-  t.teardown(() => evaluation.stop());
+        };
+      },
+    },
+    { callers, addresses },
+  );
 
   const running = await startService(t, session, {
     env: { SESSION_STOP_GRACE_MS: '100' },

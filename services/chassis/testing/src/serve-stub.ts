@@ -1,0 +1,67 @@
+import type { Addresses } from '@parley/kernel/addresses';
+import type { Callers } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import type { ExecutionContext } from 'ava';
+import type { ServiceImplementation, TsProtoServiceDefinition } from 'nice-grpc';
+import { stubRpc } from './stub-rpc.ts';
+
+/** What a test gives to the units that call the stub. */
+export interface StubMesh {
+  callers: Callers;
+  /** Where the stub's address is announced, under its unit's name. */
+  addresses?: Addresses | undefined;
+}
+
+export interface ServedStub {
+  readonly address: string;
+  /** Ends it, as in an outage of its unit. */
+  stop(): Promise<void>;
+  /** Serves again at the address that it had. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Serves a gRPC service of another unit over loopback, with the methods that the test uses (`stubRpc`), until the test's teardown.
+ * The unit is the one that the definition's name says: `identity` for `parley.identity.v1.IdentityService`.
+ */
+export async function serveStub<Definition extends TsProtoServiceDefinition>(
+  t: Pick<ExecutionContext, 'teardown'>,
+  definition: Definition,
+  used: Partial<ServiceImplementation<Definition, MeshContext>>,
+  { callers, addresses }: StubMesh,
+): Promise<ServedStub> {
+  const [, unit = ''] = definition.fullName.split('.');
+  const implementation = stubRpc<object>(definition, used) as ServiceImplementation<Definition, MeshContext>;
+  let address = '';
+
+  const serverOn = (port: number) =>
+    rpcServer({
+      unit,
+      port,
+      callers,
+      log: createLogger(unit, { LOG_LEVEL: 'silent' }),
+      metrics: createMetrics(unit),
+      drainTimeoutMs: 200,
+      services: (server) => server.add(definition, implementation),
+      onListening(bound) {
+        address = bound;
+        addresses?.announce(unit, 'rpc', bound);
+      },
+    });
+  let server = serverOn(0);
+  await server.start();
+  t.teardown(() => server.stop());
+
+  return {
+    get address() {
+      return address;
+    },
+    stop: () => server.stop(),
+    async restart() {
+      server = serverOn(Number(address.split(':').at(-1)));
+      await server.start();
+    },
+  };
+}
