@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoff } from '@parley/kernel/backoff';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError, isDomainError } from '@parley/kernel/errors';
 import { Role, type RunTurnRequest, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
@@ -10,7 +11,7 @@ import type { TurnRun } from './turn-job.ts';
 import type { PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;
-const connectPauseMs = 200;
+const pauseAfter = backoff({ firstMs: 200, maxMs: 2_000 });
 
 /** What changed in a reply. `usage` includes calls of the agent that were lost; null `citations`: no passages. */
 export interface ReplyChange {
@@ -47,7 +48,7 @@ export async function* askAgent(
     }
     lost = { ...sumOf(lost, usage ?? noUsage), contextTokens: 0 };
     yield { text: '', usage: lost, citations: null };
-    await delay(connectPauseMs * 2 ** (attempt - 1), undefined, { signal });
+    await delay(pauseAfter(attempt), undefined, { signal });
   }
 }
 

@@ -1,3 +1,4 @@
+import { backoff } from '@parley/kernel/backoff';
 import type { Logger } from '@parley/kernel/log';
 import { sleep } from '@parley/kernel/timers';
 import { isBrokenCircuitError } from 'cockatiel';
@@ -61,8 +62,8 @@ interface Begun {
   seconds(): number;
 }
 
-const firstRetryMs = 200;
 const longestRetryMs = 2_000;
+const pauseAfter = backoff({ firstMs: 200, maxMs: longestRetryMs });
 
 /**
  * Asks the candidates in order. One is left for the next where it fails in a way that may pass (`ModelError.retryable`), which is
@@ -119,7 +120,7 @@ export function providerChain(
           if (isLastHere) break;
         }
         held.dispose();
-        await sleep(pauseOf(failure, attempt), call.signal);
+        await sleep(failure.retryAfterMs ?? pauseAfter(attempt + 1), call.signal);
       }
       const next = ready[index + 1];
       if (!next) break;
@@ -162,10 +163,6 @@ export function providerChain(
 /** What has taken the whole time of a first token is not tried again at the same place. */
 function isWorthRetry({ kind, retryAfterMs = 0 }: ModelError): boolean {
   return kind !== 'timedOut' && retryAfterMs <= longestRetryMs;
-}
-
-function pauseOf({ retryAfterMs }: ModelError, attempt: number): number {
-  return retryAfterMs ?? Math.min(firstRetryMs * 2 ** attempt, longestRetryMs);
 }
 
 function stopwatch(): () => number {
