@@ -30,6 +30,6 @@ export const commandSettings = {
     'PARLEY_UPGRADE_FROM',
     text.optional(),
     'The commit, e.g. the tag of a release, that the fault test of upgrades begins with and goes back to.',
-    { without: 'the release before; until then the state before the last migration' },
+    { without: 'the release before; until then the state before the last migration, or the last cut of the protos' },
   ),
 };

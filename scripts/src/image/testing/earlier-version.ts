@@ -12,14 +12,15 @@ import { root } from '../../root.ts';
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
 /**
- * The state before migrations were last added, so that the code of then meets the schema of now, or a later one: the oldest that the
- * protos of now do not break, because until the first release they may.
+ * The state before migrations were last added, so that the code of then meets the schema of now, or the oldest later one that the
+ * protos of now do not break: until the first release they may. Right after they did, that is the last commit, which is then replaced
+ * by itself. @throws Error where the history is not available
  */
-function beforeReleases(): string | undefined {
-  const before = previousState(root, 'scripts/src/rolling/migrations.json').commit;
-  if (!before) return undefined;
+function beforeReleases(): string {
+  const { commit: before } = previousState(root, 'scripts/src/rolling/migrations.json', true);
+  if (!before) return 'HEAD';
   const later = git('log', '--reverse', '--format=%H', `${before}..HEAD`, '--', 'protos/*.proto').split('\n');
-  return [before, ...later].find((commit) => commit && isHeld(commit));
+  return [before, ...later].find((commit) => commit && isHeld(commit)) ?? 'HEAD';
 }
 
 function isHeld(commit: string): boolean {
@@ -34,16 +35,10 @@ function isHeld(commit: string): boolean {
 /**
  * The files of the version that an upgrade begins with, deleted after the test: of the commit that `PARLEY_UPGRADE_FROM` names, else
  * of the release before this commit, else of the oldest unreleased state that upgrades (`beforeReleases`).
- * @throws Error where that is the version that is here
  */
 export function earlierVersion(t: ExecutionContext): { commit: string; folder: string } {
   const { upgradeFrom } = readSettings(process.env, commandSettings);
   const commit = upgradeFrom ?? lastRelease(root, 'HEAD^') ?? beforeReleases();
-  if (!commit || git('diff', '--name-only', commit, '--', 'services', 'gateway') === '') {
-    throw new Error(
-      'There is no earlier version to upgrade from. Name a commit by PARLEY_UPGRADE_FROM, or fetch more of the history',
-    );
-  }
   const folder = mkdtempSync(join(tmpdir(), 'parley-earlier-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   execFileSync('tar', ['-x', '-C', folder], {
