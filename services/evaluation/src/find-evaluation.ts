@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { type Evaluation, evaluationStore } from './evaluation-store.ts';
 import type { Ports } from './ports.ts';
 
@@ -7,9 +7,11 @@ const transcriptBytesLimit = 60_000_000;
 
 export function findEvaluation(
   ports: Ports,
-  caller: TenantCaller,
-  sessionId: number,
-  maxTranscriptBytes = transcriptBytesLimit,
+  { caller }: TenantRequest,
+  {
+    sessionId,
+    maxTranscriptBytes = transcriptBytesLimit,
+  }: { sessionId: number; maxTranscriptBytes?: number | undefined },
 ): Promise<Evaluation | undefined> {
   const most = Math.max(0, Math.min(maxTranscriptBytes, transcriptBytesLimit));
   return ports.database.transact(caller.tenantId, (db) => evaluationStore(db).findOf(sessionId, most));

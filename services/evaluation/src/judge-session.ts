@@ -1,4 +1,4 @@
-import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { serviceRequest } from '@parley/kernel/caller-request';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import { findTenant } from '@parley/service/tenant-facts';
@@ -44,29 +44,31 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
 async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { sessionId, agentId } = data;
-  const caller = serviceCaller('evaluation', tenantId, `judge-${sessionId}`) as TenantCaller;
+  const request = serviceRequest('evaluation', tenantId, `judge-${sessionId}`, signal);
   if (await ports.database.transact(tenantId, (db) => evaluationStore(db).exists(sessionId))) return;
 
-  const tenant = await findTenant(ports.identity, caller, signal);
+  const tenant = await findTenant(ports.identity, request.caller, signal);
   if (!tenant) return; // nobody could read it
   if (tenant.suspended) return run.retryLater(data, suspendedRetryMs);
 
   const [{ agent }, model] = await Promise.all([
-    ports.agent.getAgent({ agentId }, { caller, signal }),
-    ports.agent.describeModel({ agentId }, { caller, signal }),
+    ports.agent.getAgent({ agentId }, request),
+    ports.agent.describeModel({ agentId }, request),
   ]);
   if (!agent) throw new Error('The agent service answered without an agent');
-  const session = { sessionId, caller, signal };
   const sampleCharacters = Math.min(maxSampleCharacters, Math.max(minSampleCharacters, 8 * model.contextTokens));
-  const { transcript, sample, hasUserMessage } = await readConversation(ports, session, sampleCharacters);
+  const { transcript, sample, hasUserMessage } = await readConversation(ports, request, {
+    sessionId,
+    sampleCharacters,
+  });
   const labels = labelsOf(agent);
   const outcome: ModelOutcome = hasUserMessage
-    ? await judgeWithModel(ports, { ...session, agent, model, labels, sample, attempt: run.attempt })
+    ? await judgeWithModel(ports, request, { sessionId, agent, model, labels, sample, attempt: run.attempt })
     : { reason: 'noUserMessage' };
   const judgement =
     'judgement' in outcome
       ? outcome.judgement
-      : judgeOffline(await countStats(ports, session, agent.subject), labels, outcome.reason);
+      : judgeOffline(await countStats(ports, request, { sessionId, subject: agent.subject }), labels, outcome.reason);
 
   await ports.database.transact(tenantId, async (db) => {
     await evaluationStore(db).insertOnce({

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { type DomainError, isDomainError } from '@parley/kernel/errors';
 import type { Agent, DescribeModelResponse, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
 import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
@@ -17,22 +17,24 @@ const maxAnswers = 3;
 /** Attempts of the job before an unavailable agent service counts as no model. */
 const maxUnavailableAttempts = 3;
 
-export interface JudgementRequest {
+export interface JudgementInput {
   agent: Agent;
   model: DescribeModelResponse;
   labels: string[];
   sample: Sample;
   sessionId: number;
-  caller: TenantCaller;
-  signal: AbortSignal;
   attempt: number;
 }
 
 export type ModelOutcome = { judgement: Judgement; modelId: string } | { reason: OfflineReason };
 
 /** @throws DomainError `unavailable` to retry the job later. */
-export async function judgeWithModel(ports: Ports, request: JudgementRequest): Promise<ModelOutcome> {
-  const { labels, caller, signal, sessionId, attempt, agent, model } = request;
+export async function judgeWithModel(
+  ports: Ports,
+  request: TenantRequest,
+  input: JudgementInput,
+): Promise<ModelOutcome> {
+  const { labels, sessionId, attempt, agent, model } = input;
   if (model.offline) return { reason: 'noModel' };
   const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
   const maxOutputTokens = outputTokens(model);
@@ -45,12 +47,12 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
     const about = { agentId: agent.id, sessionId, operation: 'evaluation', callId };
     return ports.agent.generate(
       { ...about, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs },
-      { caller, signal, timeoutMs: ports.judgeTimeoutMs, expectedErrors: ['invalid'] },
+      { ...request, timeoutMs: ports.judgeTimeoutMs, expectedErrors: ['invalid'] },
     );
   };
 
   try {
-    for await (const prompt of promptsFor(ports, request, jsonSchemaJson)) {
+    for await (const prompt of promptsFor(ports, request, input, jsonSchemaJson)) {
       try {
         return await judgePrompt(prompt);
       } catch (error) {
@@ -81,8 +83,12 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
 }
 
 /** By the usual token bound, then by the strict one, then by fractions of that, until a prompt is not too long. */
-async function* promptsFor(ports: Ports, request: JudgementRequest, otherText: string): AsyncGenerator<FittedPrompt> {
-  const { agent, model, labels, sample, sessionId, caller, signal } = request;
+async function* promptsFor(
+  ports: Ports,
+  { caller, signal }: TenantRequest,
+  { agent, model, labels, sample, sessionId }: JudgementInput,
+  otherText: string,
+): AsyncGenerator<FittedPrompt> {
   const maxTokens = model.contextTokens - outputTokens(model);
   const onTemplateFailed = (problem: string) =>
     ports.log.warn({ problem, agentId: agent.id, sessionId }, 'evaluation template failed; using default instructions');

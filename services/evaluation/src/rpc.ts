@@ -1,4 +1,4 @@
-import { inTenant } from '@parley/kernel/caller';
+import { tenantRequest } from '@parley/kernel/caller-request';
 import type { EvaluationServiceImplementation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import type { MeshContext } from '@parley/rpc/server';
 import { findEvaluation } from './find-evaluation.ts';
@@ -6,9 +6,9 @@ import type { Ports } from './ports.ts';
 
 export function evaluationRpc(ports: Ports): EvaluationServiceImplementation<MeshContext> {
   return {
-    getEvaluation: async ({ sessionId, maxTranscriptBytes }, { caller }) => {
-      const most = maxTranscriptBytes === undefined ? undefined : Number(maxTranscriptBytes);
-      const found = await findEvaluation(ports, inTenant(caller), sessionId, most);
+    getEvaluation: async ({ sessionId, maxTranscriptBytes: most }, call) => {
+      const maxTranscriptBytes = most === undefined ? undefined : Number(most);
+      const found = await findEvaluation(ports, tenantRequest(call), { sessionId, maxTranscriptBytes });
       return { evaluation: found && { ...found, transcriptBytes: BigInt(found.transcriptBytes) } };
     },
   };

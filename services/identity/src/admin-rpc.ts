@@ -1,3 +1,4 @@
+import { type CallerRequest, callerRequest } from '@parley/kernel/caller-request';
 import type {
   AdminServiceImplementation,
   AdminTenant,
@@ -26,24 +27,26 @@ import type { Ports } from './ports.ts';
 import { rotateSigningKey } from './rotate-signing-key.ts';
 import type { ListedSigningKey } from './signing-key-store.ts';
 
-type UseCase<Request, Row> = (ports: Ports, caller: MeshContext['caller'], request: Request) => Promise<Row>;
+type UseCase<Input, Row> = (ports: Ports, request: CallerRequest, input: Input) => Promise<Row>;
 
 export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> {
   const ofTenant =
-    <Request>(change: UseCase<Request, ListedTenant>) =>
-    async (request: Request, { caller }: MeshContext) => ({ tenant: tenantOf(await change(ports, caller, request)) });
+    <Input>(change: UseCase<Input, ListedTenant>) =>
+    async (input: Input, call: CallerRequest) => ({
+      tenant: tenantOf(await change(ports, callerRequest(call), input)),
+    });
   const ofUser =
-    <Request>(change: UseCase<Request, ListedUser>) =>
-    async (request: Request, { caller }: MeshContext) => ({ user: userOf(await change(ports, caller, request)) });
+    <Input>(change: UseCase<Input, ListedUser>) =>
+    async (input: Input, call: CallerRequest) => ({ user: userOf(await change(ports, callerRequest(call), input)) });
 
   return {
-    async listTenants(request, { caller }) {
-      const { rows, next } = await listTenants(ports, caller, request);
+    async listTenants(input, call) {
+      const { rows, next } = await listTenants(ports, callerRequest(call), input);
       return { tenants: rows.map(tenantOf), nextAfter: next };
     },
 
-    async listUsers(request, { caller }) {
-      const { rows, next } = await listUsers(ports, caller, request);
+    async listUsers(input, call) {
+      const { rows, next } = await listUsers(ports, callerRequest(call), input);
       return { users: rows.map(userOf), nextAfter: next };
     },
 
@@ -57,14 +60,14 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
     removeTwoFactor: ofUser(removeTwoFactor),
     revokeSignIns: ofUser(revokeSignIns),
 
-    issueInvitation: async (request, { caller }) => ({ sentTo: await invite(ports, caller, request) }),
+    issueInvitation: async (input, call) => ({ sentTo: await invite(ports, callerRequest(call), input) }),
 
-    listTenantSecrets: async (request, { caller }) => ({ secrets: await listTenantSecrets(ports, caller, request) }),
-    putTenantSecret: (request, { caller }) => emptyAnswer(putTenantSecret(ports, caller, request)),
-    removeTenantSecret: (request, { caller }) => emptyAnswer(removeTenantSecret(ports, caller, request)),
+    listTenantSecrets: async (input, call) => ({ secrets: await listTenantSecrets(ports, callerRequest(call), input) }),
+    putTenantSecret: (input, call) => emptyAnswer(putTenantSecret(ports, callerRequest(call), input)),
+    removeTenantSecret: (input, call) => emptyAnswer(removeTenantSecret(ports, callerRequest(call), input)),
 
-    async getTenantUsage(request, { caller }) {
-      const { capUsd, months, counts } = await tenantUsage(ports, caller, request);
+    async getTenantUsage(input, call) {
+      const { capUsd, months, counts } = await tenantUsage(ports, callerRequest(call), input);
       return {
         monthlyCapUsdE8: capUsd === undefined ? undefined : usdE8(capUsd.toFixed(2)),
         months: months.map(({ month, spentUsd, reservedUsd }) => ({
@@ -76,11 +79,11 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
       };
     },
 
-    listSigningKeys: async (_, { caller }) => ({ keys: (await listSigningKeys(ports, caller)).map(keyOf) }),
-    rotateAccessTokenKey: async (_, { caller }) => ({ key: keyOf(await rotateSigningKey(ports, caller)) }),
+    listSigningKeys: async (_, call) => ({ keys: (await listSigningKeys(ports, callerRequest(call))).map(keyOf) }),
+    rotateAccessTokenKey: async (_, call) => ({ key: keyOf(await rotateSigningKey(ports, callerRequest(call))) }),
 
-    async listAudit(request, { caller }) {
-      const { rows, next } = await listAudit(ports, caller, request);
+    async listAudit(input, call) {
+      const { rows, next } = await listAudit(ports, callerRequest(call), input);
       const entries = rows.map(({ facts, tenantId, userId, ...entry }) => ({
         ...entry,
         tenantId: tenantId ?? undefined,

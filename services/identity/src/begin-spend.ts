@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import type { BeginSpendRequest } from '@parley/protos/parley/identity/v1/identity';
@@ -9,8 +9,12 @@ import { callId } from './spend-call.ts';
 const begun = z.object({ callId });
 
 /** @throws `notFound`: its lease has ended, so that the provider must not be asked. */
-export async function beginSpend({ ledger }: Ports, caller: Caller, request: BeginSpendRequest): Promise<void> {
-  const { tenantId } = inTenant(caller);
-  const given = parseInput(begun, request, '');
+export async function beginSpend(
+  { ledger }: Ports,
+  { caller }: TenantRequest,
+  input: BeginSpendRequest,
+): Promise<void> {
+  const { tenantId } = caller;
+  const given = parseInput(begun, input, '');
   if (!(await ledger.begin(tenantId, given.callId))) throw notFound('Reservation', given.callId);
 }

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest, invalid } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
@@ -17,17 +17,11 @@ const binding = z.object({ secret: anyText(), code: anyText() });
  * Binds a secret that was offered to this user. This sign-in has shown a code; the others are limited until they do.
  * @throws `invalid`: `TWO_FACTOR_BOUND`, a secret that was not offered, a wrong code; as `withLockedSignIn`, `requireRecent`
  */
-export async function bindTwoFactor(
-  ports: Ports,
-  caller: Caller,
-  input: BindTwoFactorInput,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const person = signedIn(caller);
-  const { userId, signInId } = person;
+export async function bindTwoFactor(ports: Ports, request: CallerRequest, input: BindTwoFactorInput): Promise<boolean> {
+  const { userId, signInId } = signedIn(request.caller);
   const { secret, code } = parseInput(binding, input);
 
-  const isRight = await withLockedSignIn(ports, { caller: person, signal }, async (db, signIn) => {
+  const isRight = await withLockedSignIn(ports, request, async (db, signIn) => {
     requireRecent(signIn, ports.settings);
     const store = twoFactorStore(db);
     if (await store.findSecret(userId)) throw badRequest('A second factor is bound already', 'TWO_FACTOR_BOUND');

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { unauthenticated } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
@@ -14,15 +14,9 @@ import { userStore } from './user-store.ts';
 
 const passwordChange = z.object({ newPassword });
 
-export async function changePassword(
-  ports: Ports,
-  caller: Caller,
-  input: PasswordInput,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const person = signedIn(caller);
-  const { userId, signInId } = person;
-  const requester = requesterOf(caller, signal);
+export async function changePassword(ports: Ports, request: CallerRequest, input: PasswordInput): Promise<boolean> {
+  const { userId, signInId } = signedIn(request.caller);
+  const requester = requesterOf(request);
   using _admission = await ports.passwords.admit(requester);
   const user = await ports.database.transactShared(async (db) => {
     const signIn = await signInStore(db).findLive(signInId, userId);
@@ -37,7 +31,7 @@ export async function changePassword(
 
   const passwordHash = await ports.passwords.hash(newPassword, requester);
   // Checked again, because the sign-in may have been revoked while the password was hashed.
-  await withLockedSignIn(ports, { caller: person, signal }, async (db, signIn) => {
+  await withLockedSignIn(ports, request, async (db, signIn) => {
     requireRecent(signIn, ports.settings);
     await userStore(db).update(userId, { passwordHash });
     await signInStore(db).revokeOthers(userId, signInId);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest, forbidden, invalid } from '@parley/kernel/errors';
 import { idempotencyKeyProblem, keyInProgress } from '@parley/kernel/idempotency';
 import { noTenant } from '@parley/postgres/database/identifiers';
@@ -11,7 +12,7 @@ import type { Ports } from './ports.ts';
 /** @throws DomainError `invalid`, `IDEMPOTENCY_KEY_REUSED`: it belongs to another request; `conflict`: another claim has a lease */
 export async function claimIdempotencyKey(
   { database, keys, box, settings }: Ports,
-  caller: Caller,
+  { caller }: CallerRequest,
   { key, requestSha256, claimId, inAnyTenant }: ClaimIdempotencyKeyRequest,
 ) {
   const problem = idempotencyKeyProblem(key);

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest } from '@parley/kernel/errors';
 import { parseInput, withoutNulls } from '@parley/kernel/input';
 import type { IdentitySettings } from './config.ts';
@@ -13,19 +13,13 @@ import { checkPlanChange, newTenant } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /** Becomes the current tenant. @throws `invalid`: `TENANT_LIMIT`; `forbidden`: `PLAN_CHANGE_BY_OPERATOR`; as `withLockedSignIn` */
-export async function createTenant(
-  ports: Ports,
-  caller: Caller,
-  input: CreateTenantInput,
-  signal?: AbortSignal,
-): Promise<Tenant> {
-  const person = signedIn(caller);
-  const { userId, signInId } = person;
+export async function createTenant(ports: Ports, request: CallerRequest, input: CreateTenantInput): Promise<Tenant> {
+  const { userId, signInId } = signedIn(request.caller);
   const given = { ...tenantDefaults, ...parseInput(newTenant(ports.settings), withoutNulls(input)) };
   checkPlanChange(ports.settings, tenantDefaults.plan, given.plan);
 
   // The locked user row keeps concurrent calls from exceeding the limits.
-  const tenant = await withLockedSignIn(ports, { caller: person, signal }, async (db) => {
+  const tenant = await withLockedSignIn(ports, request, async (db) => {
     checkTenantLimits(ports.settings, await tenantStore(db).countByUser(userId));
     const created = await provisionTenant(db, given, userId);
     await signInStore(db).setTenant(signInId, created.id);

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { outbox } from '@parley/postgres/outbox/outbox';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
@@ -10,13 +10,13 @@ import { tellOwner } from './messages/tell-owner.ts';
 import { tenantSecretStore } from './operators/tenant-secret-store.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
-import { signedInToTenant } from './signed-in.ts';
+import { signedIn } from './signed-in.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /** The event ends what other services run for it. @throws `forbidden`: `OWNER_ONLY`, `REAUTHENTICATE`; as `withLockedTenant` */
-export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortSignal): Promise<boolean> {
-  const user = signedInToTenant(caller);
-  await withLockedTenant(ports, user, signal, async (db, locked) => {
+export async function deleteTenant(ports: Ports, request: TenantRequest): Promise<boolean> {
+  const { tenantId, userId } = signedIn(request.caller);
+  await withLockedTenant(ports, request, async (db, locked) => {
     requireOwner(locked);
     requireRecent(locked.signIn, ports.settings);
     const { id } = locked.tenant;
@@ -27,7 +27,7 @@ export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortS
     await signInStore(db).leaveTenant(id);
     await idempotencyStore(db).removeOfTenant(id);
     await idempotencyUsageStore(db).removeOfTenant(id);
-    await tellOwner(ports, db, user.userId, 'TENANT_DELETED');
+    await tellOwner(ports, db, userId, 'TENANT_DELETED');
     await outbox(db).append({
       topic: 'tenant-deleted',
       type: 'tenant.deleted.v1',
@@ -36,6 +36,6 @@ export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortS
       data: TenantDeleted.encode({ tenantId: id, deletedAt }).finish(),
     });
   });
-  await ports.announce({ $case: 'tenantId', value: user.tenantId });
+  await ports.announce({ $case: 'tenantId', value: tenantId });
   return true;
 }

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { parseInput } from '@parley/kernel/input';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { z } from 'zod';
@@ -19,11 +19,10 @@ const passwordReset = z.object({ newPassword, token: presentedToken });
 /** Sets a new password by a code or link, and revokes all sign-ins of the user. A second factor stays. */
 export async function forgotPasswordWithOtp(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   input: PasswordWithOtpInput,
-  signal?: AbortSignal,
 ): Promise<boolean> {
-  const requester = requesterOf(caller, signal);
+  const requester = requesterOf(request);
   using _admission = await ports.passwords.admit(requester);
   const { newPassword, token } = parseInput(passwordReset, input);
   // Before the token is looked at, so that it takes as long for every token.
@@ -42,7 +41,7 @@ export async function forgotPasswordWithOtp(
     await tellOwner(ports, db, user.id, 'PASSWORD_CHANGED');
     return user.id;
   };
-  const use = { purposes: ['RESET_PASSWORD' as const], spends: true, signal };
+  const use = { purposes: ['RESET_PASSWORD' as const], spends: true, signal: request.signal };
   const userId = await withSecuredToken(ports, token, use, reset);
   await ports.announce({ $case: 'userId', value: userId });
   return true;

@@ -1,3 +1,4 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import { type FoundContact, findContact } from './contact.ts';
@@ -12,7 +13,7 @@ const codeRequest = z
   .refine(...namesOneContact);
 
 /** Sends a code. The id is answered in any case, so that no answer tells who is registered. */
-export async function generateOtp(ports: Ports, input: GenerateOtpInput, signal?: AbortSignal): Promise<number> {
+export async function generateOtp(ports: Ports, { signal }: CallerRequest, input: GenerateOtpInput): Promise<number> {
   const { purpose, ...name } = parseInput(codeRequest, input);
   const contact = await findContact(ports, name);
   return ports.database.transactShared(

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { unauthenticated } from '@parley/kernel/errors';
 import type { TwoFactorInfo } from './generated/schema.ts';
 import { withLockedSignIn } from './locked-sign-in.ts';
@@ -10,11 +10,10 @@ import { twoFactorStore } from './two-factor-store.ts';
 import { userStore } from './user-store.ts';
 
 /** Offers a secret that the user may bind within 10 minutes. It changes nothing of a secret that is bound. */
-export async function generateTwoFactor(ports: Ports, caller: Caller, signal?: AbortSignal): Promise<TwoFactorInfo> {
-  const person = signedIn(caller);
-  const { userId } = person;
+export async function generateTwoFactor(ports: Ports, request: CallerRequest): Promise<TwoFactorInfo> {
+  const { userId } = signedIn(request.caller);
   const secret = newSecret();
-  const user = await withLockedSignIn(ports, { caller: person, signal }, async (db) => {
+  const user = await withLockedSignIn(ports, request, async (db) => {
     await twoFactorStore(db).offer(userId, ports.box.seal(secret, offerPlace(userId)));
     return userStore(db).find(userId);
   });

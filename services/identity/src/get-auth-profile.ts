@@ -1,11 +1,11 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import type { Ports } from './ports.ts';
 import { idNoSealingContext } from './register.ts';
 import { signedIn } from './signed-in.ts';
 import type { User } from './user.ts';
 import { userStore } from './user-store.ts';
 
-export async function getAuthProfile({ database, box }: Ports, caller: Caller): Promise<User | null> {
+export async function getAuthProfile({ database, box }: Ports, { caller }: CallerRequest): Promise<User | null> {
   const { userId } = signedIn(caller);
   const stored = await database.transactShared((db) => userStore(db).find(userId));
   if (!stored) return null;

@@ -1,10 +1,10 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { AvatarConfig } from './avatar-config.ts';
 import { avatarConfigStore } from './avatar-config-store.ts';
 import type { Ports } from './ports.ts';
-import { signedInToTenant } from './signed-in.ts';
+import { signedIn } from './signed-in.ts';
 
-export async function getAvatarConfig({ database }: Ports, caller: Caller): Promise<AvatarConfig> {
-  const { tenantId } = signedInToTenant(caller);
+export async function getAvatarConfig({ database }: Ports, { caller }: TenantRequest): Promise<AvatarConfig> {
+  const { tenantId } = signedIn(caller);
   return database.transact(tenantId, (db) => avatarConfigStore(db).get());
 }

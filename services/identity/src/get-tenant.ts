@@ -1,11 +1,11 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
 import type { Ports } from './ports.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /** Finds deleted ones too. For any caller but the mesh itself, a tenant other than its own is `notFound`. */
-export async function getTenant({ database }: Ports, caller: Caller, tenantId: number): Promise<Tenant> {
+export async function getTenant({ database }: Ports, { caller }: CallerRequest, tenantId: number): Promise<Tenant> {
   const meshItself = caller.kind === 'service' && caller.tenantId === null;
   const tenant =
     meshItself || caller.tenantId === tenantId

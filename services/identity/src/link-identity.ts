@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { isUniqueViolation } from '@parley/kernel/database-errors';
 import { badRequest, conflict } from '@parley/kernel/errors';
 import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
@@ -11,7 +11,7 @@ import { newPassword, refuseEmail } from './password-rules.ts';
 import { requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { servedProvider } from './served-provider.ts';
-import { signedIn, type UserCaller } from './signed-in.ts';
+import { signedIn } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
 const anyToken = z.object({ provider: graphEnum<AuthProvider>(), providerToken: anyText() });
@@ -25,35 +25,30 @@ const passwordToken = z.object({ providerToken: newPassword });
  */
 export async function linkIdentity(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   input: MutationLinkIdentityArgs,
-  signal?: AbortSignal,
 ): Promise<boolean> {
-  const person = signedIn(caller);
+  signedIn(request.caller);
   const { provider, providerToken } = parseInput(anyToken, input, '');
   const link = { PASSWORD: linkPassword, IDP_ONE: linkIdpOne }[servedProvider(provider)];
-  await link(ports, person, providerToken, signal);
+  await link(ports, request, providerToken);
   return true;
 }
 
-async function linkIdpOne(
-  ports: Ports,
-  caller: UserCaller,
-  providerToken: string,
-  signal?: AbortSignal,
-): Promise<void> {
+async function linkIdpOne(ports: Ports, request: CallerRequest, providerToken: string): Promise<void> {
+  const { userId } = signedIn(request.caller);
   parseInput(ticketToken, { providerToken }, '');
   // A caller who may not link does not spend the ticket.
-  await withLockedAccount(ports, caller, signal, async () => undefined);
-  const identity = await exchangeTicket(ports, caller, providerToken, signal);
+  await withLockedAccount(ports, request, async () => undefined);
+  const identity = await exchangeTicket(ports, request, providerToken);
   if (!identity) throw badRequest('Invalid or expired ticket');
   const { subject } = identity;
   try {
-    await withLockedAccount(ports, caller, signal, async (db, { idpOneSubject }) => {
+    await withLockedAccount(ports, request, async (db, { idpOneSubject }) => {
       if (idpOneSubject === subject) return;
       if (idpOneSubject !== null) throw conflict('Your account is linked to another identity of this provider');
-      await userStore(db).update(caller.userId, { idpOneSubject: subject });
-      await tellOwner(ports, db, caller.userId, 'IDENTITY_LINKED');
+      await userStore(db).update(userId, { idpOneSubject: subject });
+      await tellOwner(ports, db, userId, 'IDENTITY_LINKED');
     });
   } catch (error) {
     if (isUniqueViolation(error, 'users_idp_one_subject_live'))
@@ -62,22 +57,18 @@ async function linkIdpOne(
   }
 }
 
-async function linkPassword(
-  ports: Ports,
-  caller: UserCaller,
-  providerToken: string,
-  signal?: AbortSignal,
-): Promise<void> {
-  const requester = requesterOf(caller, signal);
+async function linkPassword(ports: Ports, request: CallerRequest, providerToken: string): Promise<void> {
+  const { userId } = signedIn(request.caller);
+  const requester = requesterOf(request);
   using _admission = await ports.passwords.admit(requester);
-  const { hasPassword, email } = await withLockedAccount(ports, caller, signal, async (_, account) => account);
+  const { hasPassword, email } = await withLockedAccount(ports, request, async (_, account) => account);
   if (hasPassword) return;
   parseInput(passwordToken, { providerToken }, '');
   refuseEmail(providerToken, email, 'providerToken');
   const passwordHash = await ports.passwords.hash(providerToken, requester);
-  await withLockedAccount(ports, caller, signal, async (db, account) => {
+  await withLockedAccount(ports, request, async (db, account) => {
     if (account.hasPassword) return;
-    await userStore(db).update(caller.userId, { passwordHash });
-    await tellOwner(ports, db, caller.userId, 'IDENTITY_LINKED');
+    await userStore(db).update(userId, { passwordHash });
+    await tellOwner(ports, db, userId, 'IDENTITY_LINKED');
   });
 }

@@ -1,20 +1,20 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { unauthenticated } from '@parley/kernel/errors';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { accountStore, type SignInMethods } from './account-store.ts';
 import { requireRecent, withLockedSignIn } from './locked-sign-in.ts';
 import type { Ports } from './ports.ts';
-import type { UserCaller } from './signed-in.ts';
+import { signedIn } from './signed-in.ts';
 
 /** As `withLockedSignIn`, with the caller's own ways to sign in, for a sign-in that is recent. @throws `REAUTHENTICATE` */
 export function withLockedAccount<T>(
   ports: Ports,
-  caller: UserCaller,
-  signal: AbortSignal | undefined,
+  request: CallerRequest,
   work: (db: SharedDb, account: SignInMethods) => Promise<T>,
 ): Promise<T> {
-  return withLockedSignIn(ports, { caller, signal }, async (db, signIn) => {
+  return withLockedSignIn(ports, request, async (db, signIn) => {
     requireRecent(signIn, ports.settings);
-    const account = await accountStore(db).lock(caller.userId);
+    const account = await accountStore(db).lock(signedIn(request.caller).userId);
     if (!account) throw unauthenticated();
     return work(db, account);
   });

@@ -1,14 +1,14 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { forbidden, unauthenticated } from '@parley/kernel/errors';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
 import type { Ports } from './ports.ts';
 import { type LiveSignIn, signInStore } from './sign-in-store.ts';
-import { type UserCaller, userSuspended } from './signed-in.ts';
+import { signedIn, userSuspended } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
 interface LockOptions {
-  caller: UserCaller;
-  signal: AbortSignal | undefined;
+  /** A tenant whose row `work` locks. */
   tenantId?: number;
   /** Whether `work` is open to a sign-in without its second factor or proof of email. Default false. */
   whileLimited?: boolean;
@@ -17,15 +17,16 @@ interface LockOptions {
 /**
  * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension
  * lock the same row: they have committed before, or wait. User rows are locked before tenant rows, to prevent deadlocks.
- * @throws DomainError `unauthenticated` when the sign-in was revoked or the user deleted; `forbidden` with `USER_SUSPENDED`, or
+ * @throws DomainError `unauthenticated` when the caller is no user, the sign-in was revoked or the user deleted; `forbidden` with `USER_SUSPENDED`, or
  * the reason why the sign-in is limited.
  */
 export async function withLockedSignIn<T>(
   { database }: Ports,
-  { caller, signal, tenantId, whileLimited = false }: LockOptions,
+  { caller, signal }: CallerRequest,
   work: (db: SharedDb, signIn: LiveSignIn) => Promise<T>,
+  { tenantId, whileLimited = false }: LockOptions = {},
 ): Promise<T> {
-  const { userId, signInId } = caller;
+  const { userId, signInId } = signedIn(caller);
   const locked = async (db: SharedDb) => {
     const status = await userStore(db).lock(userId);
     if (status === undefined) throw unauthenticated();

@@ -1,10 +1,11 @@
-import { inNoTenant, type TenantCaller } from '@parley/kernel/caller';
+import { inNoTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { conflict, type DomainError, forbidden } from '@parley/kernel/errors';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { withLockedSignIn } from './locked-sign-in.ts';
 import type { Ports } from './ports.ts';
 import type { LiveSignIn } from './sign-in-store.ts';
-import type { UserCaller } from './signed-in.ts';
+import { signedIn } from './signed-in.ts';
 import type { MembershipRole, Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
@@ -17,17 +18,17 @@ export interface LockedTenant {
 /** As `withLockedSignIn`, then locks the tenant. @throws `NO_TENANT`: deleted, or no member; `conflict`: sign-in has switched */
 export async function withLockedTenant<T>(
   ports: Ports,
-  caller: UserCaller & TenantCaller,
-  signal: AbortSignal | undefined,
+  request: TenantRequest,
   work: (db: SharedDb, locked: LockedTenant) => Promise<T>,
 ): Promise<T> {
-  const { tenantId, userId } = caller;
-  return withLockedSignIn(ports, { caller, signal, tenantId }, async (db, signIn) => {
+  const { tenantId, userId } = signedIn(request.caller);
+  const lockTenant = async (db: SharedDb, signIn: LiveSignIn) => {
     const locked = await tenantStore(db).lockForMember(tenantId, userId);
     if (!locked) throw inNoTenant();
     if (signIn.tenantId !== tenantId) throw conflict('This sign-in has turned to another tenant; try again');
     return work(db, { ...locked, signIn });
-  });
+  };
+  return withLockedSignIn(ports, request, lockTenant, { tenantId });
 }
 
 export function requireActive({ tenant }: LockedTenant): void {

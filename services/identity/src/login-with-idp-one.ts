@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { isUniqueViolation } from '@parley/kernel/database-errors';
 import { conflict, unauthenticated } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
@@ -23,16 +23,15 @@ const maxAttempts = 10;
  */
 export async function loginWithIdpOne(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   input: MutationLoginWithIdpOneArgs,
-  signal?: AbortSignal,
 ): Promise<AccessToken> {
   const { ticket } = parseInput(ticketOnly, input, '');
-  const person = await exchangeTicket(ports, caller, ticket, signal);
+  const person = await exchangeTicket(ports, request, ticket);
   if (!person) throw unauthenticated('Invalid or expired ticket');
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await signIn(ports, caller, person, signal);
+      return await signIn(ports, request, person);
     } catch (error) {
       const isChanged = error instanceof ResolutionChanged || isUniqueViolation(error);
       if (!isChanged || attempt === maxAttempts) throw error;
@@ -40,13 +39,13 @@ export async function loginWithIdpOne(
   }
 }
 
-async function signIn(ports: Ports, caller: Caller, person: ProviderPerson, signal: AbortSignal | undefined) {
+async function signIn(ports: Ports, request: CallerRequest, person: ProviderPerson) {
   const { email, emailVerified, subject } = person;
   const verifiedEmail = emailVerified ? email : null;
   const userId = await ports.database.transactShared((db) => accountStore(db).find(subject, verifiedEmail));
-  if (userId === undefined) return issueTokens(ports, await openIdpOneAccount(ports, caller, person, signal));
+  if (userId === undefined) return issueTokens(ports, await openIdpOneAccount(ports, request, person));
 
-  const signedIn = await signInToAccount(ports, caller, { userId, subject, verifiedEmail }, signal);
+  const signedIn = await signInToAccount(ports, request, { userId, subject, verifiedEmail });
   if (!signedIn) throw conflict('The account with this email is linked to another identity of this provider');
   return issueTokens(ports, signedIn);
 }

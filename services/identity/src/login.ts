@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { unauthenticated } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import { codePoints } from '@parley/kernel/input-checks';
@@ -25,15 +25,11 @@ const credentials = z
   .refine(...namesOneContact);
 
 /** @throws `unauthenticated`; only with the correct password `USER_SUSPENDED`; `invalid`, `tooManyRequests`, `unavailable` */
-export async function login(
-  ports: Ports,
-  caller: Caller,
-  input: SignInInput,
-  signal?: AbortSignal,
-): Promise<AccessToken> {
+export async function login(ports: Ports, request: CallerRequest, input: SignInInput): Promise<AccessToken> {
+  const { caller, signal } = request;
   parseInput(credentials, input);
 
-  const requester = requesterOf(caller, signal);
+  const requester = requesterOf(request);
   using _admission = await ports.passwords.admit(requester);
   const found = await ports.database.transactShared((db) => findAccount(userStore(db), input));
   const subject = subjectOf(found, input);

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { forbidden, invalid, isDomainError } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import type { MeterSpendRequest, SpendChange } from '@parley/protos/parley/identity/v1/identity';
@@ -13,7 +13,7 @@ const tenant = z.object({ tenantId: z.int32().positive() });
 /** Changes of many tenants in one step. @returns the places of those that were not made: alone, each gets its reason */
 export async function meterSpend(
   { ledger, log }: Pick<Ports, 'ledger' | 'log'>,
-  caller: Caller,
+  { caller }: CallerRequest,
   { changes }: MeterSpendRequest,
 ): Promise<number[]> {
   if (caller.kind !== 'service' || caller.tenantId !== null) throw forbidden('Only units meter calls of many tenants');

@@ -1,11 +1,11 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import type { Ports } from './ports.ts';
 import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /** Oldest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE` */
-export async function myTenants({ database }: Pick<Ports, 'database'>, caller: Caller): Promise<Tenant[]> {
+export async function myTenants({ database }: Pick<Ports, 'database'>, { caller }: CallerRequest): Promise<Tenant[]> {
   const { userId } = signedIn(caller);
   return database.transactShared((db) => tenantStore(db).listLiveForMember(userId));
 }

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { beginSignIn } from './begin-sign-in.ts';
 import type { ProviderPerson } from './idp-one/provider-person.ts';
@@ -15,9 +15,8 @@ import { userStore } from './user-store.ts';
  */
 export function openIdpOneAccount(
   ports: Ports,
-  caller: Caller,
+  { caller, signal }: CallerRequest,
   { subject, email, emailVerified, fullname, company }: ProviderPerson,
-  signal: AbortSignal | undefined,
 ) {
   const work = async (db: SharedDb) => {
     const users = userStore(db);

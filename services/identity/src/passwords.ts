@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { clientNetwork } from '@parley/kernel/client-network';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
@@ -16,7 +16,7 @@ export interface Requester {
 
 export type Passwords = ReturnType<typeof createPasswords>;
 
-export function requesterOf({ ip, userId, signInId }: Caller, signal?: AbortSignal): Requester {
+export function requesterOf({ caller: { ip, userId, signInId }, signal }: CallerRequest): Requester {
   return { address: clientNetwork(ip ?? ''), user: userId, signIn: signInId, signal };
 }
 

@@ -1,3 +1,4 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { unauthenticated } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import type { SharedDb } from '@parley/postgres/database/types';
@@ -24,8 +25,8 @@ type Outcome =
 /** A token that is used twice may have leaked, so after a short grace period its sign-in is revoked. */
 export async function refreshSignIn(
   ports: Ports,
+  { signal }: CallerRequest,
   input: RefreshAccessTokenInput,
-  signal?: AbortSignal,
 ): Promise<AccessToken> {
   const { refreshToken: given } = parseInput(refresh, input);
   const { refreshTokenTtlS: ttlS } = ports.settings;

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { isUniqueViolation } from '@parley/kernel/database-errors';
 import { conflict, type DomainError, invalid } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
@@ -7,7 +7,12 @@ import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import type { IdentitySettings } from './config.ts';
 import { contactIndex } from './contact.ts';
-import type { RegisterInput, TokenPurpose, ValidateSecuredTokenInput } from './generated/schema.ts';
+import type {
+  MutationRegisterArgs,
+  RegisterInput,
+  TokenPurpose,
+  ValidateSecuredTokenInput,
+} from './generated/schema.ts';
 import type { Contact } from './messages/message.ts';
 import { type Requester, requesterOf } from './passwords.ts';
 import { readPhone } from './phone-number.ts';
@@ -29,20 +34,19 @@ const tokenPurposes = {
 /** Unique indexes decide between concurrent registrations with the same email, phone or identity document. */
 export async function register(
   ports: Ports,
-  caller: Caller,
-  input: RegisterInput,
-  token: ValidateSecuredTokenInput | null,
-  signal?: AbortSignal,
+  request: CallerRequest,
+  { input, token }: MutationRegisterArgs,
 ): Promise<AccessToken> {
   const person = parseInput(registration, input);
-  const given = token && withNumberOf(person, input, parseInput(presentedToken, token, 'token'));
+  const given = token ? withNumberOf(person, input, parseInput(presentedToken, token, 'token')) : null;
   if (given === null && ports.settings.registration !== 'open') throw invalidToken();
 
-  const requester = requesterOf(caller, signal);
+  const requester = requesterOf(request);
   using _admission = await ports.passwords.admit(requester);
   const user = await newUserOf(ports, person, requester);
-  const store = (db: SharedDb, used?: AttemptedToken) => storeUser(ports, db, { caller, person, user, used });
-  const use = await tokenUseOf(ports, person, signal);
+  const store = (db: SharedDb, used?: AttemptedToken) =>
+    storeUser(ports, db, { caller: request.caller, person, user, used });
+  const use = await tokenUseOf(ports, person, request.signal);
   for (let attempt = 1; ; attempt += 1) {
     try {
       const signIn = given
@@ -83,7 +87,7 @@ function withNumberOf({ phone }: Registration, { phoneCode }: RegisterInput, tok
 }
 
 /** The token is to have been sent to the email or the phone number that registers. */
-async function tokenUseOf({ keys, settings }: Ports, { email, phone }: Registration, signal?: AbortSignal) {
+async function tokenUseOf({ keys, settings }: Ports, { email, phone }: Registration, signal: AbortSignal) {
   const contacts: Contact[] = [{ email }, { phone: phone.e164 }];
   return {
     purposes: tokenPurposes[settings.registration],
@@ -94,7 +98,7 @@ async function tokenUseOf({ keys, settings }: Ports, { email, phone }: Registrat
 }
 
 interface Newcomer {
-  caller: Caller;
+  caller: CallerRequest['caller'];
   person: Registration;
   user: UserWithoutCode;
   used: AttemptedToken | undefined;

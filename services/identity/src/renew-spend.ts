@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseInput } from '@parley/kernel/input';
 import type { RenewSpendRequest } from '@parley/protos/parley/identity/v1/identity';
 import { z } from 'zod';
@@ -7,8 +7,12 @@ import { callId } from './spend-call.ts';
 
 const renewed = z.object({ callIds: z.array(callId).max(1_000) });
 
-export async function renewSpend({ ledger }: Ports, caller: Caller, request: RenewSpendRequest): Promise<void> {
-  const { tenantId } = inTenant(caller);
-  const { callIds } = parseInput(renewed, request, '');
+export async function renewSpend(
+  { ledger }: Ports,
+  { caller }: TenantRequest,
+  input: RenewSpendRequest,
+): Promise<void> {
+  const { tenantId } = caller;
+  const { callIds } = parseInput(renewed, input, '');
   if (callIds.length > 0) await ledger.renew(tenantId, callIds);
 }

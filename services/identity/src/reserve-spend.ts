@@ -1,14 +1,18 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { badRequest, DomainError, notFound } from '@parley/kernel/errors';
 import type { ReserveSpendRequest } from '@parley/protos/parley/identity/v1/identity';
 import type { Ports } from './ports.ts';
 import { meteredCall } from './spend-call.ts';
 
 /** Also for a suspended tenant, whose turns go on. @throws `invalid`, `SPEND_CAP_REACHED`; `unavailable`, `PLATFORM_CEILING_REACHED` */
-export async function reserveSpend({ ledger }: Ports, caller: Caller, request: ReserveSpendRequest): Promise<void> {
-  const { tenantId } = inTenant(caller);
-  const call = meteredCall(request.call);
-  const admission = await ledger.reserve(tenantId, { ...call, begins: request.begins });
+export async function reserveSpend(
+  { ledger }: Ports,
+  { caller }: TenantRequest,
+  input: ReserveSpendRequest,
+): Promise<void> {
+  const { tenantId } = caller;
+  const call = meteredCall(input.call);
+  const admission = await ledger.reserve(tenantId, { ...call, begins: input.begins });
   if (!admission) throw notFound('Tenant', tenantId);
   const { refusedBy, capUsd, spentUsd } = admission;
   if (refusedBy === 'cap') {

@@ -1,3 +1,4 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import { findContact } from './contact.ts';
@@ -11,8 +12,8 @@ const linkRequest = z.object({ email: anyText().nullish(), purpose: graphEnum<To
 /** Mails a link for a new password. Always true, so that the answer does not tell who is registered. */
 export async function resetUserPasswordWithUrl(
   ports: Ports,
+  { signal }: CallerRequest,
   input: ResetPasswordEmailInput,
-  signal?: AbortSignal,
 ): Promise<boolean> {
   const { email, purpose } = parseInput(linkRequest, input);
   if (email == null || purpose !== 'RESET_PASSWORD') return true;

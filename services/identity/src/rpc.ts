@@ -1,3 +1,4 @@
+import { callerRequest, tenantRequest } from '@parley/kernel/caller-request';
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
 import { emptyAnswer } from '@parley/rpc/empty-answer';
 import type { MeshContext } from '@parley/rpc/server';
@@ -34,8 +35,8 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
       return { keys: found.map(({ keySha256, ...owner }) => ({ keySha256, owner })) };
     },
 
-    async getTenant({ tenantId }, { caller }) {
-      const tenant = await getTenant(ports, caller, tenantId);
+    async getTenant({ tenantId }, call) {
+      const tenant = await getTenant(ports, callerRequest(call), tenantId);
       const { knowledgeBases, chunks, storageMb } = ports.settings.planLimits[tenant.plan];
       return {
         tenantId: tenant.id,
@@ -52,23 +53,23 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
       };
     },
 
-    async reserveSpend(request, { caller }) {
-      await reserveSpend(ports, caller, request);
+    async reserveSpend(input, call) {
+      await reserveSpend(ports, tenantRequest(call), input);
       return { leaseMs: ports.settings.spendLeaseMs };
     },
 
-    beginSpend: (request, { caller }) => emptyAnswer(beginSpend(ports, caller, request)),
+    beginSpend: (input, call) => emptyAnswer(beginSpend(ports, tenantRequest(call), input)),
 
-    renewSpend: (request, { caller }) => emptyAnswer(renewSpend(ports, caller, request)),
+    renewSpend: (input, call) => emptyAnswer(renewSpend(ports, tenantRequest(call), input)),
 
-    settleSpend: (request, { caller }) => emptyAnswer(settleSpend(ports, caller, request)),
+    settleSpend: (input, call) => emptyAnswer(settleSpend(ports, tenantRequest(call), input)),
 
-    async meterSpend(request, { caller }) {
-      return { left: await meterSpend(ports, caller, request), leaseMs: ports.settings.spendLeaseMs };
+    async meterSpend(input, call) {
+      return { left: await meterSpend(ports, callerRequest(call), input), leaseMs: ports.settings.spendLeaseMs };
     },
 
-    async claimIdempotencyKey(request, { caller }) {
-      const claimed = await claimIdempotencyKey(ports, caller, request);
+    async claimIdempotencyKey(input, call) {
+      const claimed = await claimIdempotencyKey(ports, callerRequest(call), input);
       return { ...claimed, leaseMs: ports.settings.idempotencyLeaseMs };
     },
 

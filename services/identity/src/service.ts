@@ -10,7 +10,6 @@ import { separateRpc } from '@parley/service/service-definition';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { adminRpc } from './admin-rpc.ts';
 import { identityDeclaration } from './declaration.ts';
-import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import { identityKeys } from './identity-keys.ts';
 import { createIdpOne } from './idp-one/idp-one.ts';
@@ -73,8 +72,5 @@ export const identity = service(identityDeclaration, {
   graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
-    context:
-      (ports: Ports) =>
-      (request): Context => ({ ...request, ports }),
   }),
 });

@@ -1,23 +1,22 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { MutationSetPrimaryBillingAccountArgs } from './generated/schema.ts';
 import { requireOwner, withLockedTenant } from './locked-tenant.ts';
 import type { Ports } from './ports.ts';
-import { signedInToTenant } from './signed-in.ts';
+import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /** IDP_ONE raises the cap only where the operator has confirmed it; PLATFORM brings back the plan's, from the next call of a model on. */
 export async function setPrimaryBillingAccount(
   ports: Ports,
-  caller: Caller,
+  request: TenantRequest,
   { billingAccount }: MutationSetPrimaryBillingAccountArgs,
-  signal?: AbortSignal,
 ): Promise<Tenant> {
-  const user = signedInToTenant(caller);
-  const tenant = await withLockedTenant(ports, user, signal, (db, locked) => {
+  const { tenantId } = signedIn(request.caller);
+  const tenant = await withLockedTenant(ports, request, (db, locked) => {
     requireOwner(locked);
-    return tenantStore(db).update(user.tenantId, { primaryBillingAccount: billingAccount });
+    return tenantStore(db).update(tenantId, { primaryBillingAccount: billingAccount });
   });
-  await ports.announce({ $case: 'tenantId', value: user.tenantId });
+  await ports.announce({ $case: 'tenantId', value: tenantId });
   return tenant;
 }

@@ -1,10 +1,14 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { SettleSpendRequest } from '@parley/protos/parley/identity/v1/identity';
 import type { Ports } from './ports.ts';
 import { settlementsOf } from './spend-call.ts';
 
-export async function settleSpend({ ledger }: Ports, caller: Caller, request: SettleSpendRequest): Promise<void> {
-  const { tenantId } = inTenant(caller);
-  const settlements = settlementsOf(request.settlements);
+export async function settleSpend(
+  { ledger }: Ports,
+  { caller }: TenantRequest,
+  input: SettleSpendRequest,
+): Promise<void> {
+  const { tenantId } = caller;
+  const settlements = settlementsOf(input.settlements);
   if (settlements.length > 0) await ledger.settle(tenantId, settlements);
 }

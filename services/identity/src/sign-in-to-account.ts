@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { accountStore, type SignInMethods } from './account-store.ts';
 import { apiKeyStore } from './api-key-store.ts';
@@ -23,9 +23,8 @@ export class ResolutionChanged extends Error {
  */
 export async function signInToAccount(
   ports: Ports,
-  caller: Caller,
+  { caller, signal }: CallerRequest,
   { userId, subject, verifiedEmail }: { userId: number; subject: string; verifiedEmail: string | null },
-  signal: AbortSignal | undefined,
 ) {
   const work = async (db: SharedDb) => {
     const account = await accountStore(db).lock(userId);

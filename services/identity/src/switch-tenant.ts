@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
 import type { MutationSwitchTenantArgs } from './generated/schema.ts';
 import { withLockedSignIn } from './locked-sign-in.ts';
@@ -16,13 +16,11 @@ import { userStore } from './user-store.ts';
  */
 export async function switchTenant(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   { id }: MutationSwitchTenantArgs,
-  signal?: AbortSignal,
 ): Promise<Tenant> {
-  const person = signedIn(caller);
-  const { userId, signInId } = person;
-  const tenant = await withLockedSignIn(ports, { caller: person, signal }, async (db) => {
+  const { userId, signInId } = signedIn(request.caller);
+  const tenant = await withLockedSignIn(ports, request, async (db) => {
     const found = await tenantStore(db).findLiveForMember(id, userId);
     if (!found) throw notFound('Tenant', id);
     await signInStore(db).setTenant(signInId, id);

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { anyText, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { UnbindTwoFactorInput } from './generated/schema.ts';
@@ -13,15 +13,13 @@ const unbinding = z.object({ code: anyText() });
 /** @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; as `withLockedSignIn`, `requireRecent` */
 export async function unbindTwoFactor(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   input: UnbindTwoFactorInput,
-  signal?: AbortSignal,
 ): Promise<boolean> {
-  const person = signedIn(caller);
-  const { userId } = person;
+  const { userId } = signedIn(request.caller);
   const { code } = parseInput(unbinding, input);
 
-  const isRight = await withLockedSignIn(ports, { caller: person, signal }, async (db, signIn) => {
+  const isRight = await withLockedSignIn(ports, request, async (db, signIn) => {
     requireRecent(signIn, ports.settings);
     const secret = await getBoundSecret(ports.box, db, userId);
     if (!(await consumeCode(ports, db, { userId, secret, code }))) return false;

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest } from '@parley/kernel/errors';
 import type { MutationUnlinkIdentityArgs } from './generated/schema.ts';
 import { withLockedAccount } from './locked-account.ts';
@@ -14,14 +14,12 @@ import { userStore } from './user-store.ts';
  */
 export async function unlinkIdentity(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   { provider }: MutationUnlinkIdentityArgs,
-  signal?: AbortSignal,
 ): Promise<boolean> {
-  const person = signedIn(caller);
+  const { userId } = signedIn(request.caller);
   const method = servedProvider(provider);
-  const { userId } = person;
-  await withLockedAccount(ports, person, signal, async (db, account) => {
+  await withLockedAccount(ports, request, async (db, account) => {
     const { hasPassword, hasContact, emailProofRequired } = account;
     const hasIdpOne = account.idpOneSubject !== null;
     if (!(method === 'PASSWORD' ? hasPassword : hasIdpOne)) return;

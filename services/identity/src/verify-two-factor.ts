@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { anyText, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { MutationVerifyTwoFactorArgs } from './generated/schema.ts';
@@ -16,20 +16,23 @@ const verification = z.object({ code: anyText() });
  */
 export async function verifyTwoFactor(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   input: MutationVerifyTwoFactorArgs,
-  signal?: AbortSignal,
 ): Promise<boolean> {
-  const person = signedIn(caller);
-  const { userId, signInId } = person;
+  const { userId, signInId } = signedIn(request.caller);
   const { code } = parseInput(verification, input, '');
 
-  const isRight = await withLockedSignIn(ports, { caller: person, signal, whileLimited: true }, async (db) => {
-    const secret = await getBoundSecret(ports.box, db, userId);
-    if (!(await consumeCode(ports, db, { userId, secret, code }))) return false;
-    await signInStore(db).endLimit({ id: signInId }, 'TWO_FACTOR_REQUIRED');
-    return true;
-  });
+  const isRight = await withLockedSignIn(
+    ports,
+    request,
+    async (db) => {
+      const secret = await getBoundSecret(ports.box, db, userId);
+      if (!(await consumeCode(ports, db, { userId, secret, code }))) return false;
+      await signInStore(db).endLimit({ id: signInId }, 'TWO_FACTOR_REQUIRED');
+      return true;
+    },
+    { whileLimited: true },
+  );
   if (!isRight) throw wrongCode();
   await ports.announce({ $case: 'signInId', value: signInId });
   return true;

@@ -13,17 +13,17 @@ async function codesAndFlows({ app, messages }: IdentityApp) {
   const newcomer = newRegistration();
   const issue = async (email: string, purpose: TokenPurpose) => ({
     contact: email,
-    id: await app.generateOtp({ email, purpose }),
+    id: await app.generateOtp(anonymous, { email, purpose }),
     code: await codeSentTo({ messages }, { email }),
   });
   return {
     input,
     codes: { reset: await issue(input.email, 'RESET_PASSWORD'), signUp: await issue(newcomer.email, 'SIGN_UP') },
     flows: {
-      validate: (on: App, _: string, token: Presented) => on.validateSecuredToken(token),
+      validate: (on: App, _: string, token: Presented) => on.validateSecuredToken(anonymous, token),
       reset: (on: App, ip: string, token: Presented) =>
         on.forgotPasswordWithOtp({ ...anonymous, ip }, { newPassword, token }),
-      signUp: (on: App, ip: string, token: Presented) => on.register({ ...anonymous, ip }, newcomer, token),
+      signUp: (on: App, ip: string, token: Presented) => on.register({ ...anonymous, ip }, { input: newcomer, token }),
     },
   };
 }
@@ -78,15 +78,15 @@ test('whatever is presented for a code counts as an attempt, but not the token o
   const { codes } = await codesAndFlows(identity);
   const { id, code } = codes.reset;
   for (const token of ['', 'x'.repeat(100_000), `${code}0`, code.slice(1), '<script>']) {
-    t.like(await t.throwsAsync(app.validateSecuredToken({ id, token })), refusedToken);
+    t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { id, token })), refusedToken);
   }
-  t.like(await t.throwsAsync(app.validateSecuredToken({ id, token: code })), refusedToken);
+  t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { id, token: code })), refusedToken);
   const { id: signUpId, code: signUpCode } = codes.signUp;
   for (let n = 0; n < 9; n += 1) {
     const token = `pst_${'A'.repeat(43)}`;
-    t.like(await t.throwsAsync(app.validateSecuredToken({ id: signUpId, token })), refusedToken);
+    t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { id: signUpId, token })), refusedToken);
   }
-  t.true(await app.validateSecuredToken({ id: signUpId, token: signUpCode }));
+  t.true(await app.validateSecuredToken(anonymous, { id: signUpId, token: signUpCode }));
 });
 
 test('states: a code is consumed by the flow of its purpose: of parallel uses of a right one, one succeeds', async (t) => {
@@ -109,11 +109,14 @@ test('of parallel registrations with one code that was sent to their phone one s
   const identity = await identityApp(t);
   const other = await identity.replica();
   const { phoneNumber } = newRegistration();
-  const id = await identity.app.generateOtp({ phoneNumber: `+44${phoneNumber}`, purpose: 'SIGN_UP' });
+  const id = await identity.app.generateOtp(anonymous, { phoneNumber: `+44${phoneNumber}`, purpose: 'SIGN_UP' });
   const token = await codeSentTo(identity, { phone: `+44${phoneNumber}` });
   const outcomes = await Promise.allSettled(
     Array.from({ length: 8 }, (_, n) =>
-      (n % 2 ? identity.app : other).register(anonymous, newRegistration({ phoneNumber }), { token, id }),
+      (n % 2 ? identity.app : other).register(anonymous, {
+        input: newRegistration({ phoneNumber }),
+        token: { token, id },
+      }),
     ),
   );
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -130,9 +133,9 @@ test('guesses at codes that nobody was sent are answered and locked like others'
     { email: input.email, purpose: 'INVITATION' as const },
   ];
   for (const request of nobody) {
-    const id = await app.generateOtp(request);
+    const id = await app.generateOtp(anonymous, request);
     for (let n = 0; n < 7; n += 1) {
-      t.like(await t.throwsAsync(app.validateSecuredToken({ id, token: wrongCode('0', n) })), refusedToken);
+      t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { id, token: wrongCode('0', n) })), refusedToken);
     }
   }
   t.deepEqual(
@@ -149,11 +152,11 @@ test('no code fits what nobody was sent', async (t) => {
     if (purpose === 'one-time-code') hashed.push(JSON.parse(data));
     return hmac(purpose, data);
   };
-  const id = await app.generateOtp({ email: 'nobody@example.test', purpose: 'SIGN_IN' });
+  const id = await app.generateOtp(anonymous, { email: 'nobody@example.test', purpose: 'SIGN_IN' });
   const [[hashedId, token] = [0, '']] = hashed;
   t.is(hashedId, id);
   t.regex(token, /^\d{6}$/u);
-  t.like(await t.throwsAsync(app.validateSecuredToken({ id, token })), refusedToken);
+  t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { id, token })), refusedToken);
 });
 
 test('an attempt at a code that is not there commits a write, as a counted one does, so that it takes as long', async (t) => {

@@ -3,6 +3,7 @@ import { answerBudget } from '@parley/kernel/answer-budget';
 import type { Caller } from '@parley/kernel/caller';
 import { graphAnswer } from '@parley/subgraph/graph-answer';
 import { graphContext } from '@parley/subgraph/subgraph';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
 import type { Requester } from '../src/passwords.ts';
@@ -31,7 +32,7 @@ test('a sign-in may hash two passwords at once; more are refused before any work
   t.is(transactions, 2);
   const others = [
     app.login({ ...anonymous, ip: '192.0.2.2' }, { email: input.email, password }),
-    app.register({ ...anonymous, ip: '192.0.2.3' }, newRegistration(), null),
+    app.register({ ...anonymous, ip: '192.0.2.3' }, { input: newRegistration() }),
     app.changePassword(caller, { newPassword: 'another long password' }),
   ];
   const outcomes = await Promise.allSettled(flood);
@@ -94,8 +95,8 @@ test('an aborted request hashes no password and changes nothing', async (t) => {
   const { caller, input } = await signUp(app);
   const signal = AbortSignal.abort();
   const given = { newPassword: 'another long password' };
-  t.like(await t.throwsAsync(app.changePassword(caller, given, signal)), { kind: 'unavailable' });
-  t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password: 'wrong' }, signal)), {
+  t.like(await t.throwsAsync(app.changePassword(requestOf(caller, { signal }), given)), { kind: 'unavailable' });
+  t.like(await t.throwsAsync(app.login(requestOf(anonymous, { signal }), { email: input.email, password: 'wrong' })), {
     kind: 'unavailable',
   });
   await t.notThrowsAsync(app.login(anonymous, { email: input.email, password }));

@@ -5,7 +5,7 @@ import test from 'ava';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { identityKeys } from '../src/identity-keys.ts';
 import { identitySchema } from '../src/identity-schema.ts';
-import { identityApp, mesh, secretsKey, signUp } from './support/identity-app.ts';
+import { anonymous, identityApp, mesh, secretsKey, signUp } from './support/identity-app.ts';
 import { operator, operatorsApp } from './support/operators.ts';
 
 const kidOf = async (jwks: JSONWebKeySet, token: string) =>
@@ -50,7 +50,7 @@ test('after a rotation old tokens verify until they expire, and the new key sign
     during.keys.map(({ kid }) => kid),
     [fresh, old?.kid],
   );
-  t.is(await kidOf(during, (await app.refreshSignIn(tokens)).accessToken), old?.kid); // caches may not have the new key yet
+  t.is(await kidOf(during, (await app.refreshSignIn(anonymous, tokens)).accessToken), old?.kid); // caches may not have the new key yet
 
   advance(21 * 60_000); // longer than all caches of the key set together
   t.is(await kidOf(during, (await signUp(await replica())).tokens.accessToken), old?.kid);

@@ -1,4 +1,5 @@
 import type { TransactOptions } from '@parley/postgres/database/types';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { apiKeySha256 } from '../src/api-key.ts';
 import { codeSentTo, messagesTo, refusedToken } from './support/codes.ts';
@@ -191,7 +192,7 @@ test('auto-linking ends what an account had whose email nobody has proved', asyn
   t.is((await app.resolveSignIn(owner.signInId)).limitedReason, null);
   for (const { signInId } of [caller, other])
     t.like(await t.throwsAsync(app.resolveSignIn(signInId)), { kind: 'notFound' });
-  t.like(await t.throwsAsync(app.refreshSignIn(tokens)), { kind: 'unauthenticated' });
+  t.like(await t.throwsAsync(app.refreshSignIn(anonymous, tokens)), { kind: 'unauthenticated' });
   t.like(await t.throwsAsync(app.resolveApiKey(apiKeySha256(key))), { kind: 'notFound' });
   t.like(await userRow(caller.userId), { twoFactorSecretSealed: null, emailProofRequired: true });
   t.deepEqual(announced, [
@@ -205,13 +206,13 @@ test('after auto-linking, the phone of whoever registered an email without provi
   const { app, entered, userRow } = identity;
   const { caller, input } = await signUp(app);
   const phone = `${input.phoneCode}${input.phoneNumber}`;
-  const before = await app.generateOtp({ phoneNumber: phone, purpose: 'RESET_PASSWORD' });
+  const before = await app.generateOtp(anonymous, { phoneNumber: phone, purpose: 'RESET_PASSWORD' });
   const token = await codeSentTo(identity, { phone });
   const owner = await entered(newPerson({ email: input.email }));
   const reset = { newPassword: 'another long password', token: { token, id: before } };
   t.like(await t.throwsAsync(app.forgotPasswordWithOtp(anonymous, reset)), refusedToken);
   const after = await messagesTo(identity, { phone });
-  await app.generateOtp({ phoneNumber: phone, purpose: 'RESET_PASSWORD' });
+  await app.generateOtp(anonymous, { phoneNumber: phone, purpose: 'RESET_PASSWORD' });
   t.is((await messagesTo(identity, { phone })).length, after.length);
   t.like(await userRow(caller.userId), { phoneE164: null, phoneNumber: null, phoneNational: null, email: input.email });
   await t.notThrowsAsync(app.resolveSignIn(owner.signInId));
@@ -247,7 +248,7 @@ test('auto-linking leaves an account alone whose email was proved, and its secon
   const linked = await entered(person);
   t.is((await app.resolveSignIn(linked.signInId)).limitedReason, 'TWO_FACTOR_REQUIRED');
   t.is((await app.resolveSignIn((await entered(person)).signInId)).limitedReason, 'TWO_FACTOR_REQUIRED');
-  await t.notThrowsAsync(app.refreshSignIn(tokens));
+  await t.notThrowsAsync(app.refreshSignIn(anonymous, tokens));
   await t.notThrowsAsync(app.resolveApiKey(apiKeySha256(key)));
   t.like(await userRow(caller.userId), { emailProofRequired: false });
   t.deepEqual(announced, []);
@@ -306,6 +307,6 @@ test('signing in is queued by the account or the company, with the abort signal'
     newPerson({ company: acme }),
     newPerson({ subject: 'nobody yet' }),
   ])
-    await app.loginWithIdpOne(anonymous, { ticket: provider.ticketFor(person) }, signal);
+    await app.loginWithIdpOne(requestOf(anonymous, { signal }), { ticket: provider.ticketFor(person) });
   t.deepEqual(turns, [{ user: caller.userId }, { row: 'company acme' }, { row: 'subject nobody yet' }]);
 });

@@ -94,7 +94,7 @@ async function registeredMeanwhile(t: Parameters<typeof idpOneApp>[0], emailVeri
     async transactShared(work, how) {
       if (how?.turn?.row !== undefined && !isDone) {
         isDone = true;
-        await app.register(anonymous, input, null);
+        await app.register(anonymous, { input });
       }
       return transactShared(work, how);
     },

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { createIdpOne } from '../src/idp-one/idp-one.ts';
 import { ticketExchange } from '../src/idp-one/ticket-exchange.ts';
@@ -264,7 +265,7 @@ test('a caller who leaves ends the exchange', async (t) => {
   provider.failNext('hang');
   const leaving = new AbortController();
   const ticket = provider.ticketFor(newPerson());
-  const login = t.throwsAsync(app.loginWithIdpOne(anonymous, { ticket }, leaving.signal));
+  const login = t.throwsAsync(app.loginWithIdpOne(requestOf(anonymous, { signal: leaving.signal }), { ticket }));
   await eventually('it is asked', () => provider.exchanges.length === 1);
   leaving.abort();
   t.like(await login, { kind: 'unavailable' });

@@ -10,15 +10,15 @@ test('whom an operator invites registers under invite, by email or phone, and th
   const { app, admin, audit } = given;
   const [first, second] = [newRegistration(), newRegistration()];
   const phone = `+44${second.phoneNumber}`;
-  t.like(await t.throwsAsync(app.register(anonymous, first, null)), refusedToken);
+  t.like(await t.throwsAsync(app.register(anonymous, { input: first })), refusedToken);
 
   t.is(await admin.invite(ada, { contact: ` ${first.email.toUpperCase()} ` }), first.email);
   const replaced = { token: await tokenSentTo(given, { email: first.email }) };
   await admin.invite(ada, { contact: first.email });
   t.is(await admin.invite(ada, { contact: `+44 ${second.phoneNumber}` }), phone);
-  t.like(await t.throwsAsync(app.register(anonymous, first, replaced)), refusedToken);
-  await app.register(anonymous, first, { token: await tokenSentTo(given, { email: first.email }) });
-  await app.register(anonymous, second, { token: await tokenSentTo(given, { phone }) });
+  t.like(await t.throwsAsync(app.register(anonymous, { input: first, token: replaced })), refusedToken);
+  await app.register(anonymous, { input: first, token: { token: await tokenSentTo(given, { email: first.email }) } });
+  await app.register(anonymous, { input: second, token: { token: await tokenSentTo(given, { phone }) } });
 
   const entries = await audit();
   t.deepEqual(
@@ -36,7 +36,7 @@ test('an invitation goes to no user, and to nothing that is no contact', async (
   const given = await operatorsApp(t);
   const { app, admin, audit } = given;
   const input = newRegistration();
-  await app.register(anonymous, input, null);
+  await app.register(anonymous, { input });
   for (const contact of [input.email, `+44${input.phoneNumber}`]) {
     t.like(await t.throwsAsync(admin.invite(ada, { contact })), { kind: 'conflict' }, contact);
   }

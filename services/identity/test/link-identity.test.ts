@@ -40,7 +40,7 @@ test('rule 6: linking leaves sign-ins, the API key and the password of the accou
   const { app, linkIdpOne, userRow } = await setUp(t);
   const { caller, input, tokens } = await signUp(app);
   await linkIdpOne(caller, newPerson({ email: input.email }));
-  await t.notThrowsAsync(app.refreshSignIn(tokens));
+  await t.notThrowsAsync(app.refreshSignIn(anonymous, tokens));
   const again = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   t.is((await app.resolveSignIn(again.signInId)).limitedReason, null);
   t.false((await userRow(caller.userId)).emailProofRequired);

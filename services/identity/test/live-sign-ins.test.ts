@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { TransactOptions } from '@parley/postgres/database/types';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
 import type { UserCaller } from '../src/signed-in.ts';
@@ -23,27 +24,29 @@ const refused = { kind: 'unauthenticated', message: 'Not signed in' };
 type Mutations = Record<string, (app: App, caller: UserCaller, signal?: AbortSignal) => Promise<unknown>>;
 
 const ofTenant: Mutations = {
-  updateTenant: (app, caller, signal) => app.updateTenant(caller, { name: 'By a thief' }, signal),
-  generateApiKey: (app, caller, signal) => app.generateApiKey(caller, signal),
-  upsertAvatarConfig: (app, caller, signal) => app.upsertAvatarConfig(caller, { speakingRate: 3 }, signal),
+  updateTenant: (app, caller, signal) => app.updateTenant(requestOf(caller, { signal }), { name: 'By a thief' }),
+  generateApiKey: (app, caller, signal) => app.generateApiKey(requestOf(caller, { signal })),
+  upsertAvatarConfig: (app, caller, signal) =>
+    app.upsertAvatarConfig(requestOf(caller, { signal }), { speakingRate: 3 }),
   setPrimaryBillingAccount: (app, caller, signal) =>
-    app.setPrimaryBillingAccount(caller, { billingAccount: 'IDP_ONE' }, signal),
-  deleteTenant: (app, caller, signal) => app.deleteTenant(caller, signal),
+    app.setPrimaryBillingAccount(requestOf(caller, { signal }), { billingAccount: 'IDP_ONE' }),
+  deleteTenant: (app, caller, signal) => app.deleteTenant(requestOf(caller, { signal })),
 };
 
 /** Every mutation that accepts an access token. */
 const mutations: Mutations = {
   linkIdentity: (app, caller, signal) =>
-    app.linkIdentity(caller, { provider: 'PASSWORD', providerToken: newPassword }, signal),
-  unlinkIdentity: (app, caller, signal) => app.unlinkIdentity(caller, { provider: 'IDP_ONE' }, signal),
-  changePassword: (app, caller, signal) => app.changePassword(caller, { newPassword }, signal),
-  createTenant: (app, caller, signal) => app.createTenant(caller, { name: 'By a thief' }, signal),
-  switchTenant: (app, caller, signal) => app.switchTenant(caller, { id: caller.tenantId ?? 0 }, signal),
-  generateTwoFactor: (app, caller, signal) => app.generateTwoFactor(caller, signal),
+    app.linkIdentity(requestOf(caller, { signal }), { provider: 'PASSWORD', providerToken: newPassword }),
+  unlinkIdentity: (app, caller, signal) => app.unlinkIdentity(requestOf(caller, { signal }), { provider: 'IDP_ONE' }),
+  changePassword: (app, caller, signal) => app.changePassword(requestOf(caller, { signal }), { newPassword }),
+  createTenant: (app, caller, signal) => app.createTenant(requestOf(caller, { signal }), { name: 'By a thief' }),
+  switchTenant: (app, caller, signal) => app.switchTenant(requestOf(caller, { signal }), { id: caller.tenantId ?? 0 }),
+  generateTwoFactor: (app, caller, signal) => app.generateTwoFactor(requestOf(caller, { signal })),
   // Those with a code are refused, once they have locked the row.
-  bindTwoFactor: (app, caller, signal) => app.bindTwoFactor(caller, { secret: 'guessed', code: '000000' }, signal),
-  verifyTwoFactor: (app, caller, signal) => app.verifyTwoFactor(caller, { code: '000000' }, signal),
-  unbindTwoFactor: (app, caller, signal) => app.unbindTwoFactor(caller, { code: '000000' }, signal),
+  bindTwoFactor: (app, caller, signal) =>
+    app.bindTwoFactor(requestOf(caller, { signal }), { secret: 'guessed', code: '000000' }),
+  verifyTwoFactor: (app, caller, signal) => app.verifyTwoFactor(requestOf(caller, { signal }), { code: '000000' }),
+  unbindTwoFactor: (app, caller, signal) => app.unbindTwoFactor(requestOf(caller, { signal }), { code: '000000' }),
   ...ofTenant,
 };
 
@@ -231,8 +234,8 @@ test('every operation that locks a user or tenant row is queued by it, with its 
   };
   const { signal } = new AbortController();
   const attempts: typeof mutations = {
-    login: () => app.login(anonymous, { email: input.email, password }, signal),
-    refreshToken: () => app.refreshSignIn(tokens, signal),
+    login: () => app.login(requestOf(anonymous, { signal }), { email: input.email, password }),
+    refreshToken: () => app.refreshSignIn(requestOf(anonymous, { signal }), tokens),
     ...mutations,
   };
   for (const [name, call] of Object.entries(attempts)) {
@@ -249,7 +252,9 @@ test('an aborted mutation leaves the queue of its user and changes nothing', asy
   const gate = createGate();
   const first = database.transactShared(gate.pass, { turn: { user: caller.userId } });
   const controller = new AbortController();
-  const refusal = t.throwsAsync(app.updateTenant(caller, { name: 'Too late' }, controller.signal));
+  const refusal = t.throwsAsync(
+    app.updateTenant(requestOf(caller, { signal: controller.signal }), { name: 'Too late' }),
+  );
   controller.abort();
   gate.open();
   t.like(await refusal, { kind: 'unavailable', message: 'The caller has gone' });

@@ -78,7 +78,7 @@ test('suspension is revealed only with the correct password', async (t) => {
     kind: 'forbidden',
     reason: 'USER_SUSPENDED',
   });
-  t.like(await t.throwsAsync(app.refreshSignIn(tokens)), { kind: 'forbidden', reason: 'USER_SUSPENDED' });
+  t.like(await t.throwsAsync(app.refreshSignIn(anonymous, tokens)), { kind: 'forbidden', reason: 'USER_SUSPENDED' });
   t.true((await app.resolveSignIn(caller.signInId)).userSuspended);
 });
 
@@ -119,7 +119,7 @@ test('a deleted user cannot sign in, refresh or be resolved', async (t) => {
   );
 
   t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password })), { kind: 'unauthenticated' });
-  t.like(await t.throwsAsync(app.refreshSignIn(tokens)), { kind: 'unauthenticated' });
+  t.like(await t.throwsAsync(app.refreshSignIn(anonymous, tokens)), { kind: 'unauthenticated' });
   t.like(await t.throwsAsync(app.resolveSignIn(caller.signInId)), { kind: 'notFound' });
   t.is(await app.getAuthProfile(caller), null);
 });
@@ -134,8 +134,8 @@ test('changePassword revokes all other sign-ins, keeps this one, and announces i
 
   t.deepEqual(announced.at(-1), { $case: 'userId', value: caller.userId });
   t.like(await t.throwsAsync(app.resolveSignIn(otherId)), { kind: 'notFound' });
-  t.like(await t.throwsAsync(app.refreshSignIn(other)), { kind: 'unauthenticated' });
-  await t.notThrowsAsync(app.refreshSignIn(tokens));
+  t.like(await t.throwsAsync(app.refreshSignIn(anonymous, other)), { kind: 'unauthenticated' });
+  await t.notThrowsAsync(app.refreshSignIn(anonymous, tokens));
   t.is((await app.resolveSignIn(caller.signInId)).userId, caller.userId);
   t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password })), { kind: 'unauthenticated' });
   await t.notThrowsAsync(app.login(anonymous, { email: input.email, password: 'another long password' }));
@@ -150,6 +150,6 @@ test('changePassword refuses the same passwords as register, and then changes no
       fields: [{ path: 'input.newPassword' }],
     });
   }
-  await t.notThrowsAsync(app.refreshSignIn(tokens));
+  await t.notThrowsAsync(app.refreshSignIn(anonymous, tokens));
   await t.notThrowsAsync(app.login(anonymous, { email: input.email, password }));
 });

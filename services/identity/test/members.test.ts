@@ -1,6 +1,7 @@
 import { answerBudget } from '@parley/kernel/answer-budget';
 import { answerDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { myTenants } from '../src/my-tenants.ts';
 import type { UserCaller } from '../src/signed-in.ts';
@@ -76,7 +77,7 @@ test('myTenants counts in the budget of its answer', async (t) => {
   await app.createTenant(caller, { name: 'Second' });
   const within = (bytes: number) => {
     const fields = { times: () => 1, objectBytes: 100 };
-    return myTenants({ database: answerDatabase(ports.database, answerBudget(bytes), fields) }, caller);
+    return myTenants({ database: answerDatabase(ports.database, answerBudget(bytes), fields) }, requestOf(caller));
   };
   t.is((await within(200)).length, 2);
   t.like(await t.throwsAsync(within(199)), { kind: 'invalid', reason: 'ANSWER_TOO_LARGE' });

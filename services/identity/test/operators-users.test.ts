@@ -20,7 +20,7 @@ test('the suspension of a user revokes all sign-ins, and lifting it lets them si
     t.like(await t.throwsAsync(app.resolveSignIn(signInId)), { kind: 'notFound' });
   }
   await t.notThrowsAsync(app.resolveSignIn(other.caller.signInId));
-  t.like(await t.throwsAsync(app.refreshSignIn(tokens)), { kind: 'unauthenticated' });
+  t.like(await t.throwsAsync(app.refreshSignIn(anonymous, tokens)), { kind: 'unauthenticated' });
   t.like(await t.throwsAsync(app.login(anonymous, { email, password })), { reason: 'USER_SUSPENDED' });
   const wrong = { email, password: 'wrong horse battery' };
   t.like(await t.throwsAsync(app.login(anonymous, wrong)), { kind: 'unauthenticated' });
@@ -51,7 +51,7 @@ test('revoked sign-ins are dead, and the user may sign in again', async (t) => {
   t.like(await admin.revokeSignIns(ada, { userId: caller.userId }), { status: 'ACTIVE', signIns: 0 });
   t.deepEqual(announced.at(-1), { $case: 'userId', value: caller.userId });
   t.like(await t.throwsAsync(app.resolveSignIn(caller.signInId)), { kind: 'notFound' });
-  t.like(await t.throwsAsync(app.refreshSignIn(tokens)), { kind: 'unauthenticated' });
+  t.like(await t.throwsAsync(app.refreshSignIn(anonymous, tokens)), { kind: 'unauthenticated' });
   await t.notThrowsAsync(app.login(anonymous, { email: input.email, password }));
 });
 

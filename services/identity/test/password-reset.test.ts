@@ -15,13 +15,16 @@ interface Account {
 /** A code for a new password, as the user has received it. */
 async function resetCode(identity: IdentityApp, { email, phoneNumber }: Account, channel: Channel = 'EMAIL') {
   const phone = `+44${phoneNumber}`;
-  const id = await identity.app.generateOtp({ ...(channel === 'EMAIL' ? { email } : { phoneNumber: phone }), purpose });
+  const id = await identity.app.generateOtp(anonymous, {
+    ...(channel === 'EMAIL' ? { email } : { phoneNumber: phone }),
+    purpose,
+  });
   return { id, token: await codeSentTo(identity, channel === 'EMAIL' ? { email } : { phone }) };
 }
 
 /** The token of a link for a new password, as the user has received it. */
 async function linkToken(identity: IdentityApp, { email }: Account) {
-  await identity.app.resetUserPasswordWithUrl({ email, purpose });
+  await identity.app.resetUserPasswordWithUrl(anonymous, { email, purpose });
   return { token: await tokenSentTo(identity, { email }) };
 }
 
@@ -53,7 +56,7 @@ for (const by of ['code', 'link'] as const) {
 
     t.deepEqual(announced.at(-1), { $case: 'userId', value: caller.userId });
     for (const ended of [tokens, elsewhere]) {
-      t.like(await t.throwsAsync(app.refreshSignIn(ended)), { kind: 'unauthenticated' });
+      t.like(await t.throwsAsync(app.refreshSignIn(anonymous, ended)), { kind: 'unauthenticated' });
     }
     t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password })), { kind: 'unauthenticated' });
     const { signInId } = await callerOf(app, await app.login(anonymous, { email: input.email, password: newPassword }));
@@ -70,7 +73,7 @@ test('a link begins with RESET_URL, is good for an hour, and its message names p
   const identity = await identityApp(t, { resetUrl });
   const { app, advance } = identity;
   const { input } = await signUp(app);
-  t.true(await app.resetUserPasswordWithUrl({ email: ` ${input.email.toUpperCase()}`, purpose }));
+  t.true(await app.resetUserPasswordWithUrl(anonymous, { email: ` ${input.email.toUpperCase()}`, purpose }));
   const [message] = await messagesTo(identity, { email: input.email });
   const token = await tokenSentTo(identity, { email: input.email });
   t.is(message?.subject, 'Parley: your link to set a new password');
@@ -78,12 +81,12 @@ test('a link begins with RESET_URL, is good for an hour, and its message names p
   t.true(message?.html.includes(`href="https://app.example/account?step=password&#38;token=${token}"`));
 
   advance(59 * 60_000);
-  t.true(await app.validateSecuredToken({ token }));
-  t.true(await app.validateSecuredToken({ token, contact: input.email }));
+  t.true(await app.validateSecuredToken(anonymous, { token }));
+  t.true(await app.validateSecuredToken(anonymous, { token, contact: input.email }));
   const impossible = { contact: 'other@example.test' };
-  t.like(await t.throwsAsync(app.validateSecuredToken({ token, ...impossible })), refusedToken);
-  t.like(await t.throwsAsync(app.validateSecuredToken({ token, id: 7 })), refusedToken);
-  t.like(await t.throwsAsync(app.validateSecuredToken({ token: `${token}A` })), refusedToken);
+  t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { token, ...impossible })), refusedToken);
+  t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { token, id: 7 })), refusedToken);
+  t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { token: `${token}A` })), refusedToken);
   advance(2 * 60_000);
   t.like(await t.throwsAsync(app.forgotPasswordWithOtp(anonymous, { newPassword, token: { token } })), refusedToken);
 });
@@ -91,7 +94,7 @@ test('a link begins with RESET_URL, is good for an hour, and its message names p
 test('without RESET_URL a link begins with the public URL', async (t) => {
   const identity = await identityApp(t, { publicUrl: 'https://parley.test' });
   const { input } = await signUp(identity.app);
-  await identity.app.resetUserPasswordWithUrl({ email: input.email, purpose });
+  await identity.app.resetUserPasswordWithUrl(anonymous, { email: input.email, purpose });
   const [message] = await messagesTo(identity, { email: input.email });
   t.regex(message?.text ?? '', /\nhttps:\/\/parley\.test\/reset-password\?token=pst_/u);
 });
@@ -106,10 +109,10 @@ test('rule 10, errors: forgotPasswordWithOTP rejects a code of any other purpose
     { email: 'newcomer@example.test', purpose: 'SIGN_UP' },
   ] as const;
   for (const asked of codes) {
-    const id = await app.generateOtp(asked);
+    const id = await app.generateOtp(anonymous, asked);
     const token = { id, token: await codeSentTo(identity, { email: asked.email }) };
     t.like(await t.throwsAsync(app.forgotPasswordWithOtp(anonymous, { newPassword, token })), refusedToken);
-    t.true(await app.validateSecuredToken(token));
+    t.true(await app.validateSecuredToken(anonymous, token));
   }
   await t.notThrowsAsync(app.login(anonymous, { email, password }));
 });
@@ -119,12 +122,12 @@ test('rule 9: resetUserPasswordWithUrl is always true, also without email, and m
   const { app } = identity;
   const { email } = (await signUp(app)).input;
   for (const other of ['SIGN_IN', 'SIGN_UP', 'INVITATION', 'UPDATE_PROFILE'] as const) {
-    t.true(await app.resetUserPasswordWithUrl({ email, purpose: other }));
+    t.true(await app.resetUserPasswordWithUrl(anonymous, { email, purpose: other }));
   }
   for (const nobody of ['nobody@example.test', 'no address', '', null, undefined]) {
-    t.true(await app.resetUserPasswordWithUrl({ email: nobody, purpose }));
+    t.true(await app.resetUserPasswordWithUrl(anonymous, { email: nobody, purpose }));
   }
-  t.true(await app.resetUserPasswordWithUrl({ purpose }));
+  t.true(await app.resetUserPasswordWithUrl(anonymous, { purpose }));
   t.deepEqual(await identity.messages(), []);
 });
 
@@ -134,13 +137,14 @@ test('a new link replaces the older one, and ten a day are sent to an email', as
   const { input } = await signUp(app);
   const first = await linkToken(identity, input);
   const code = await resetCode(identity, input);
-  for (let n = 0; n < 12; n += 1) t.true(await app.resetUserPasswordWithUrl({ email: input.email, purpose }));
+  for (let n = 0; n < 12; n += 1)
+    t.true(await app.resetUserPasswordWithUrl(anonymous, { email: input.email, purpose }));
   const links = (await messagesTo(identity, { email: input.email })).filter(({ text }) => text.includes('pst_'));
   t.is(links.length, 10);
   const last = await tokenSentTo(identity, { email: input.email });
-  t.like(await t.throwsAsync(app.validateSecuredToken(first)), refusedToken);
-  t.true(await app.validateSecuredToken({ token: last }));
-  t.true(await app.validateSecuredToken(code), 'a code is not replaced by a link');
+  t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, first)), refusedToken);
+  t.true(await app.validateSecuredToken(anonymous, { token: last }));
+  t.true(await app.validateSecuredToken(anonymous, code), 'a code is not replaced by a link');
   advance(24 * 60 * 60_000);
   t.not((await linkToken(identity, input)).token, last);
 });
@@ -166,7 +170,7 @@ test('what was sent to the email proves it, and ends EMAIL_PROOF_REQUIRED; what 
   for (const make of [resetCode, linkToken]) {
     await change(identity, caller.userId, { ...limited, email_proved_at: null });
     const token = await make(identity, input);
-    t.true(await app.validateSecuredToken(token));
+    t.true(await app.validateSecuredToken(anonymous, token));
     t.is((await storedUser(identity, caller.userId)).emailProvedAt, null, 'it was not used yet');
     await app.forgotPasswordWithOtp(anonymous, { newPassword, token });
     const { emailProvedAt, emailProofRequired } = await storedUser(identity, caller.userId);
@@ -195,14 +199,14 @@ test('a new password ends all other codes and links for one', async (t) => {
   const { app } = identity;
   const { input } = await signUp(app);
   const others = [await resetCode(identity, input, 'PHONE'), await linkToken(identity, input)];
-  await app.generateOtp({ email: input.email, purpose: 'SIGN_IN' });
+  await app.generateOtp(anonymous, { email: input.email, purpose: 'SIGN_IN' });
   const signIn = { token: await codeSentTo(identity, { email: input.email }), contact: input.email };
   const token = await resetCode(identity, input);
   await app.forgotPasswordWithOtp(anonymous, { newPassword, token });
   for (const other of others) {
     t.like(await t.throwsAsync(app.forgotPasswordWithOtp(anonymous, { newPassword, token: other })), refusedToken);
   }
-  t.true(await app.validateSecuredToken(signIn));
+  t.true(await app.validateSecuredToken(anonymous, signIn));
 });
 
 test('a password that is refused uses up nothing', async (t) => {
@@ -216,7 +220,7 @@ test('a password that is refused uses up nothing', async (t) => {
       fields: [{ path: 'input.newPassword' }],
     });
   }
-  await t.notThrowsAsync(app.refreshSignIn(tokens));
+  await t.notThrowsAsync(app.refreshSignIn(anonymous, tokens));
   t.true(await app.forgotPasswordWithOtp(anonymous, { newPassword, token }));
 });
 
@@ -258,6 +262,6 @@ test('a code is used up with its effect or not at all', async (t) => {
   await t.throwsAsync(app.forgotPasswordWithOtp(anonymous, { newPassword, token }), { message: 'interrupted' });
   ports.box.seal = seal;
   await t.notThrowsAsync(app.login(anonymous, { email: input.email, password }));
-  await t.notThrowsAsync(app.refreshSignIn(tokens));
+  await t.notThrowsAsync(app.refreshSignIn(anonymous, tokens));
   t.true(await app.forgotPasswordWithOtp(anonymous, { newPassword, token }));
 });

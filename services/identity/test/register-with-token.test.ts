@@ -6,13 +6,13 @@ import { codeSentTo, messagesTo, refusedToken, storedTokens, tokenSentTo, wrongC
 import { anonymous, callerOf, type IdentityApp, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 
 async function signUpCode(identity: IdentityApp, { email }: { email: string }) {
-  const id = await identity.app.generateOtp({ email, purpose: 'SIGN_UP' });
+  const id = await identity.app.generateOtp(anonymous, { email, purpose: 'SIGN_UP' });
   return { id, token: await codeSentTo(identity, { email }) };
 }
 
 async function signUpSms(identity: IdentityApp, { phoneNumber }: RegisterInput) {
   const phone = `+44${phoneNumber}`;
-  const id = await identity.app.generateOtp({ phoneNumber: phone, purpose: 'SIGN_UP' });
+  const id = await identity.app.generateOtp(anonymous, { phoneNumber: phone, purpose: 'SIGN_UP' });
   return { id, token: await codeSentTo(identity, { phone }) };
 }
 
@@ -33,7 +33,7 @@ test('under otp, register takes a SIGN_UP code once that was sent to its email o
   const { app } = identity;
   const [first, second, third] = [newRegistration(), newRegistration(), newRegistration()];
   const code = await signUpCode(identity, first);
-  const register = (input: RegisterInput, token: { token: string } | null) => app.register(anonymous, input, token);
+  const register = (input: RegisterInput, token: { token: string } | null) => app.register(anonymous, { input, token });
 
   t.like(await t.throwsAsync(register(first, null)), refusedToken);
   t.like(await t.throwsAsync(register(first, await invitation(identity, { email: first.email }))), refusedToken);
@@ -66,7 +66,7 @@ test('the contact of a code may be the number in any spelling that registers', a
     const input = newRegistration();
     const { token } = await signUpSms(identity, input);
     const contact = spelled(input.phoneNumber);
-    await t.notThrowsAsync(identity.app.register(anonymous, input, { token, contact }), contact);
+    await t.notThrowsAsync(identity.app.register(anonymous, { input, token: { token, contact } }), contact);
   }
 });
 
@@ -74,7 +74,7 @@ test('under invite, register takes an invitation of the operator once, for the i
   const identity = await identityApp(t, { registration: 'invite' });
   const { app, advance } = identity;
   const [first, second] = [newRegistration(), newRegistration()];
-  const register = (input: RegisterInput, token: { token: string } | null) => app.register(anonymous, input, token);
+  const register = (input: RegisterInput, token: { token: string } | null) => app.register(anonymous, { input, token });
   const replaced = await invitation(identity, { email: first.email });
   const invited = await invitation(identity, { email: first.email });
   const [message] = await messagesTo(identity, { email: first.email });
@@ -101,7 +101,7 @@ test('the operator may invite a contact as often as need be', async (t) => {
   for (let n = 0; n < 12; n += 1) await invitation(identity, { email: input.email });
   const last = await invitation(identity, { email: input.email });
   t.is((await messagesTo(identity, { email: input.email })).length, 13);
-  await t.notThrowsAsync(identity.app.register(anonymous, input, last));
+  await t.notThrowsAsync(identity.app.register(anonymous, { input, token: last }));
 });
 
 test('in open mode register needs no token, and checks and uses up one that is given', async (t) => {
@@ -109,13 +109,19 @@ test('in open mode register needs no token, and checks and uses up one that is g
   const { app } = identity;
   const input = newRegistration();
   const code = await signUpCode(identity, input);
-  t.like(await t.throwsAsync(app.register(anonymous, input, { ...code, token: wrongCode(code.token) })), refusedToken);
-  t.like(await t.throwsAsync(app.register(anonymous, input, { token: code.token })), refusedToken);
-  await t.notThrowsAsync(app.register(anonymous, input, code));
-  t.like(await t.throwsAsync(app.validateSecuredToken(code)), refusedToken);
+  t.like(
+    await t.throwsAsync(app.register(anonymous, { input, token: { ...code, token: wrongCode(code.token) } })),
+    refusedToken,
+  );
+  t.like(await t.throwsAsync(app.register(anonymous, { input, token: { token: code.token } })), refusedToken);
+  await t.notThrowsAsync(app.register(anonymous, { input, token: code }));
+  t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, code)), refusedToken);
   const invited = newRegistration();
   await t.notThrowsAsync(
-    app.register(anonymous, invited, await invitation(identity, { phone: `+44${invited.phoneNumber}` })),
+    app.register(anonymous, {
+      input: invited,
+      token: await invitation(identity, { phone: `+44${invited.phoneNumber}` }),
+    }),
   );
 });
 
@@ -124,10 +130,10 @@ test('an invitation that a stranger asks for does not stand before the code of a
   const { app } = identity;
   const input = newRegistration();
   const { token } = await signUpCode(identity, input);
-  await app.generateOtp({ email: input.email, purpose: 'INVITATION' });
+  await app.generateOtp(anonymous, { email: input.email, purpose: 'INVITATION' });
   const given = { token, contact: input.email };
-  t.true(await app.validateSecuredToken(given));
-  await t.notThrowsAsync(app.register(anonymous, input, given));
+  t.true(await app.validateSecuredToken(anonymous, given));
+  await t.notThrowsAsync(app.register(anonymous, { input, token: given }));
 });
 
 test('the contact of a code may be the national number as the registration gives it', async (t) => {
@@ -135,11 +141,14 @@ test('the contact of a code may be the national number as the registration gives
   const { app } = identity;
   const input = newRegistration();
   const phone = `${input.phoneCode}${input.phoneNumber}`;
-  const id = await app.generateOtp({ phoneNumber: phone, purpose: 'SIGN_UP' });
+  const id = await app.generateOtp(anonymous, { phoneNumber: phone, purpose: 'SIGN_UP' });
   const token = await codeSentTo(identity, { phone });
   const other = newRegistration();
-  t.like(await t.throwsAsync(app.register(anonymous, other, { id, token, contact: other.phoneNumber })), refusedToken);
-  await t.notThrowsAsync(app.register(anonymous, input, { id, token, contact: ` ${input.phoneNumber} ` }));
+  t.like(
+    await t.throwsAsync(app.register(anonymous, { input: other, token: { id, token, contact: other.phoneNumber } })),
+    refusedToken,
+  );
+  await t.notThrowsAsync(app.register(anonymous, { input, token: { id, token, contact: ` ${input.phoneNumber} ` } }));
 });
 
 test('rule 8, errors: codes of other purposes do not register', async (t) => {
@@ -147,11 +156,11 @@ test('rule 8, errors: codes of other purposes do not register', async (t) => {
   const { app } = identity;
   const { input } = await signUp(app);
   for (const purpose of ['SIGN_IN', 'RESET_PASSWORD', 'UPDATE_PROFILE'] as const) {
-    const id = await app.generateOtp({ email: input.email, purpose });
+    const id = await app.generateOtp(anonymous, { email: input.email, purpose });
     const token = { id, token: await codeSentTo(identity, { email: input.email }) };
     const again = newRegistration({ email: input.email });
-    t.like(await t.throwsAsync(app.register(anonymous, again, token)), refusedToken);
-    t.true(await app.validateSecuredToken(token));
+    t.like(await t.throwsAsync(app.register(anonymous, { input: again, token })), refusedToken);
+    t.true(await app.validateSecuredToken(anonymous, token));
   }
 });
 
@@ -161,7 +170,7 @@ test('a registration that is refused uses up nothing', async (t) => {
   const { input: taken } = await signUp(app);
   const input = newRegistration();
   const code = await signUpCode(identity, input);
-  const register = (overrides: object) => app.register(anonymous, { ...input, ...overrides }, code);
+  const register = (overrides: object) => app.register(anonymous, { input: { ...input, ...overrides }, token: code });
   t.like(await t.throwsAsync(register({ password: 'short' })), { kind: 'invalid' });
   t.like(await t.throwsAsync(register({ referralCode: '22222222' })), { kind: 'invalid' });
   t.like(await t.throwsAsync(register({ phoneNumber: taken.phoneNumber })), { kind: 'conflict' });
@@ -172,18 +181,23 @@ test('a code or invitation that was sent to the email proves it; one that was se
   const identity = await identityApp(t);
   const { app } = identity;
   const [none, mailed, sms, invited] = [newRegistration(), newRegistration(), newRegistration(), newRegistration()];
-  t.is(await emailProvedAt(identity, app.register(anonymous, none, null)), null);
-  t.is(await emailProvedAt(identity, app.register(anonymous, sms, await signUpSms(identity, sms))), null);
+  t.is(await emailProvedAt(identity, app.register(anonymous, { input: none })), null);
+  t.is(
+    await emailProvedAt(identity, app.register(anonymous, { input: sms, token: await signUpSms(identity, sms) })),
+    null,
+  );
   for (const [input, token] of [
     [mailed, await signUpCode(identity, mailed)],
     [invited, await invitation(identity, { email: invited.email })],
   ] as const) {
-    t.true((await emailProvedAt(identity, app.register(anonymous, input, token))) instanceof Date);
+    t.true((await emailProvedAt(identity, app.register(anonymous, { input, token }))) instanceof Date);
   }
 });
 
 test('a token of text that cannot be stored is refused with its path', async (t) => {
   const { app } = await identityApp(t);
-  const error = await t.throwsAsync(app.register(anonymous, newRegistration(), { token: 'a\0b', contact: '\ud800' }));
+  const error = await t.throwsAsync(
+    app.register(anonymous, { input: newRegistration(), token: { token: 'a\0b', contact: '\ud800' } }),
+  );
   t.like(error, { kind: 'invalid', fields: [{ path: 'token.token' }, { path: 'token.contact' }] });
 });

@@ -6,7 +6,7 @@ import { anonymous, callerOf, identityApp, newRegistration, signUp } from './sup
 test('rule 1, states: register signs in at once, and myTenant is the workspace made for the account, with avatar defaults', async (t) => {
   const { app } = await identityApp(t);
   const input = newRegistration({ fullname: 'Ada Lovelace' });
-  const tokens = await app.register(anonymous, input, null);
+  const tokens = await app.register(anonymous, { input });
   const caller = await callerOf(app, tokens);
 
   t.like(tokens, { expiresIn: 900, refreshExpiresIn: 2_592_000 });
@@ -112,7 +112,7 @@ test('of concurrent registrations with one email exactly one succeeds; the other
   const other = await replica();
   const outcomes = await Promise.allSettled(
     Array.from({ length: 8 }, (_, index) =>
-      (index % 2 ? app : other).register(anonymous, newRegistration({ email: 'one@example.test' }), null),
+      (index % 2 ? app : other).register(anonymous, { input: newRegistration({ email: 'one@example.test' }) }),
     ),
   );
 
@@ -137,7 +137,8 @@ test('email, phone and identity document are unique among live users after norma
     idNo: 'X1',
     idType: 'PASSPORT',
   });
-  const taken = async (overrides: object) => t.throwsAsync(app.register(anonymous, newRegistration(overrides), null));
+  const taken = async (overrides: object) =>
+    t.throwsAsync(app.register(anonymous, { input: newRegistration(overrides) }));
 
   t.like(await taken({ email: ' A@EXAMPLE.test' }), { kind: 'conflict', fields: [{ path: 'input.email' }] });
   t.like(await taken({ phoneCode: '44', phoneNumber: '07911 123 456' }), {
@@ -161,9 +162,8 @@ test('email, phone and identity document are unique among live users after norma
 test('an invalid registration names every bad field and stores nothing', async (t) => {
   const { app, database } = await identityApp(t);
   const error = await t.throwsAsync<DomainError>(
-    app.register(
-      anonymous,
-      {
+    app.register(anonymous, {
+      input: {
         email: 'nobody',
         password: 'short',
         fullname: ' ',
@@ -172,8 +172,7 @@ test('an invalid registration names every bad field and stores nothing', async (
         idNo: '',
         fcmToken: 'a\0',
       },
-      null,
-    ),
+    }),
     { instanceOf: DomainError },
   );
 
@@ -199,7 +198,7 @@ test('a password must have 8 to 128 characters and be neither the email nor comm
   ];
   for (const password of refused) {
     const error = await t.throwsAsync(
-      app.register(anonymous, newRegistration({ email: 'P@example.test', password }), null),
+      app.register(anonymous, { input: newRegistration({ email: 'P@example.test', password }) }),
       undefined,
       password,
     );
@@ -217,19 +216,19 @@ test('a referral code is resolved to its user, and an unknown one is refused', a
 
   const [row] = await database.transactShared(({ knex }) => knex('users').where({ id: referred.caller.userId }));
   t.is(row.referrerId, caller.userId);
-  const error = await t.throwsAsync(app.register(anonymous, newRegistration({ referralCode: '22222222' }), null));
+  const error = await t.throwsAsync(app.register(anonymous, { input: newRegistration({ referralCode: '22222222' }) }));
   t.like(error, { kind: 'invalid', fields: [{ path: 'input.referralCode' }] });
 });
 
 test('without open registration register is refused, and any code is invalid', async (t) => {
   const open = await identityApp(t);
-  t.like(await t.throwsAsync(open.app.register(anonymous, newRegistration(), { token: '123456' })), {
+  t.like(await t.throwsAsync(open.app.register(anonymous, { input: newRegistration(), token: { token: '123456' } })), {
     kind: 'invalid',
     message: 'The code or link is not valid',
   });
   for (const registration of ['otp', 'invite'] as const) {
     const { app } = await identityApp(t, { registration });
-    t.like(await t.throwsAsync(app.register(anonymous, newRegistration(), null)), { kind: 'invalid' });
+    t.like(await t.throwsAsync(app.register(anonymous, { input: newRegistration() })), { kind: 'invalid' });
     t.deepEqual(await app.isRegisterable({ email: 'new@example.test' }), { registerable: false, reasons: ['CLOSED'] });
   }
 });
@@ -293,7 +292,7 @@ for (const field of [
     const { app } = await identityApp(t);
     for (const value of naughty) {
       const person = newRegistration({ [field]: value });
-      const [outcome] = await Promise.allSettled([app.register(anonymous, person, null)]);
+      const [outcome] = await Promise.allSettled([app.register(anonymous, { input: person })]);
       if (outcome.status === 'rejected') {
         t.is(outcome.reason.kind, 'invalid', `${JSON.stringify(value)}: ${outcome.reason}`);
       } else if (field === 'fullname') {

@@ -194,7 +194,7 @@ test('a limited sign-in is refreshed, and as limited then', async (t) => {
   const { app } = identity;
   const { input } = await signUpWithTwoFactor(identity);
   const tokens = await app.login(anonymous, { email: input.email, password });
-  const { signInId } = await callerOf(app, await app.refreshSignIn(tokens));
+  const { signInId } = await callerOf(app, await app.refreshSignIn(anonymous, tokens));
   t.is((await app.resolveSignIn(signInId)).limitedReason, 'TWO_FACTOR_REQUIRED');
 });
 

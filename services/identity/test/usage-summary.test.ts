@@ -1,4 +1,5 @@
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { apiUsageBreakdown } from '../src/api-usage-summary.ts';
 import { signUp } from './support/identity-app.ts';
@@ -13,7 +14,7 @@ test('apiUsageSummary: the cost is that of this month, the breakdown that of all
   const { caller } = await signUp(app);
   const breakdown = async () => {
     const database = wholeRowsDatabase(ports.database);
-    const found = await apiUsageBreakdown({ ...ports, database }, caller);
+    const found = await apiUsageBreakdown({ ...ports, database }, requestOf(caller));
     return found.map(({ model, operation, count }) => [model, operation, count]);
   };
   t.deepEqual(await app.apiUsageSummary(caller), { spentUsd: 0, capUsd: 10 });
@@ -46,7 +47,7 @@ test('the summary reads totals, and no calls', async (t) => {
   await app.settleSpend(agentOf(caller.tenantId), { settlements: [settlement('a')] });
   await database.transactShared(({ knex }) => knex.raw('SET LOCAL ROLE NONE; DROP TABLE usage_calls'));
   t.deepEqual(await app.apiUsageSummary(caller), { spentUsd: 0.01, capUsd: 10 });
-  t.is((await apiUsageBreakdown({ ...ports, database: wholeRowsDatabase(database) }, caller)).length, 1);
+  t.is((await apiUsageBreakdown({ ...ports, database: wholeRowsDatabase(database) }, requestOf(caller))).length, 1);
 });
 
 test('apiUsageSummary: the cap shown is the one enforced', async (t) => {

@@ -1,5 +1,5 @@
 import { backoff } from '@parley/kernel/backoff';
-import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { serviceCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import { isShapeless } from '@parley/kernel/input-checks';
 import { readObject } from '@parley/objects/object-store';
@@ -138,6 +138,6 @@ async function failExhausted({ knowledge, metrics }: Ports, failed: TenantJob<Pa
 }
 
 function callOf({ tenantId, data }: TenantJob<ParseDocumentJob>) {
-  const caller = serviceCaller('parser', tenantId, `parse-${data.documentId}`) as TenantCaller;
+  const caller = serviceCaller('parser', tenantId, `parse-${data.documentId}`);
   return { caller, expectedErrors: ['notFound' as const] };
 }

@@ -1,6 +1,6 @@
 import { type Caller, inTenant, serviceCaller, type TenantCaller } from './caller.ts';
 
-/** What a use case is asked with, as `(ports, request, input)`. The context of a gRPC handler is one. */
+/** Who asks a use case: `(ports, request, input)`. Edges make it: of gRPC `callerRequest(call)`, of GraphQL the context. */
 export interface CallerRequest<C extends Caller = Caller> {
   caller: C;
   /** Aborts when whoever asked has left. */
@@ -12,9 +12,14 @@ export interface CallerRequest<C extends Caller = Caller> {
 /** The request of a caller who is in a tenant. Edges make it; a use case that needs a tenant demands it. */
 export type TenantRequest = CallerRequest<TenantCaller>;
 
-/** The same request, for a use case that needs a tenant. @throws DomainError as `inTenant` */
-export function tenantRequest<Given extends CallerRequest>(request: Given): Given & TenantRequest {
-  return { ...request, caller: inTenant(request.caller) };
+/** The request in what an edge was called with, without the rest of that. */
+export function callerRequest<C extends Caller>({ caller, signal, effectKey }: CallerRequest<C>): CallerRequest<C> {
+  return { caller, signal, effectKey };
+}
+
+/** The same for a use case that needs a tenant. @throws DomainError as `inTenant` */
+export function tenantRequest(call: CallerRequest): TenantRequest {
+  return callerRequest({ ...call, caller: inTenant(call.caller) });
 }
 
 /** A request that a unit makes by itself, in a job or for an event. */

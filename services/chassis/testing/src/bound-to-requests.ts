@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/kernel/caller';
-import type { CallerRequest } from '@parley/kernel/caller-request';
+import { type CallerRequest, type TenantRequest, tenantRequest } from '@parley/kernel/caller-request';
 import { requestOf } from './request-of.ts';
 
 type UseCase = (dependencies: never, ...given: never[]) => unknown;
@@ -27,6 +27,26 @@ export function boundToRequests<UseCases extends Record<string, UseCase>>(
     name,
     (first: never, ...rest: never[]) =>
       useCase(dependencies, (isCaller(first) ? requestOf(first) : first) as never, ...rest),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+type AtEdge<UseCases extends Record<string, UseCase>> = {
+  [Name in keyof UseCases]: UseCases[Name] extends (
+    ports: infer Ports,
+    request: TenantRequest,
+    ...given: infer Given
+  ) => infer Answer
+    ? (ports: Ports, request: CallerRequest, ...given: Given) => Promise<Awaited<Answer>>
+    : never;
+};
+
+/** Use cases that need a tenant, for any caller: as an edge does, they refuse one without with `NO_TENANT`. */
+export function atEdge<UseCases extends Record<string, UseCase>>(useCases: UseCases): AtEdge<UseCases> {
+  const entries = Object.entries(useCases).map(([name, useCase]) => [
+    name,
+    async (ports: never, request: CallerRequest, ...given: never[]) =>
+      useCase(ports, tenantRequest(request) as never, ...given),
   ]);
   return Object.fromEntries(entries);
 }

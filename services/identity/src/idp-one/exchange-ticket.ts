@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest } from '@parley/kernel/errors';
 import { text } from '@parley/kernel/input';
 import { requesterOf } from '../passwords.ts';
@@ -18,13 +18,12 @@ export const ticketText = text(4_096);
  */
 export async function exchangeTicket(
   { idpOne, database }: Ports,
-  caller: Caller,
+  request: CallerRequest,
   ticket: string,
-  gone?: AbortSignal,
 ): Promise<ProviderPerson | undefined> {
   if (!idpOne) throw badRequest('Nobody can sign in with this identity provider here', 'IDP_ONE_NOT_CONFIGURED');
-  const deadline = idpOne.deadline(gone);
-  using _turn = await idpOne.turn(requesterOf(caller), deadline);
+  const deadline = idpOne.deadline(request.signal);
+  using _turn = await idpOne.turn(requesterOf(request), deadline);
   const sha256 = createHash('sha256').update(ticket).digest();
   if (!(await database.transactShared((db) => seenTicketStore(db).add(sha256)))) return undefined;
   try {

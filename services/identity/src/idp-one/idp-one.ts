@@ -17,8 +17,7 @@ export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Lo
   return {
     exchange: ticketExchange(settings, log),
     /** Ends when an exchange that begins now has taken too long, or its caller has left. */
-    deadline: (gone: AbortSignal | undefined): AbortSignal =>
-      AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(gone ? [gone] : [])]),
+    deadline: (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
     /** Resolves when the requester may ask; dispose of the result afterwards. @throws DomainError as `FairQueue` */
     async turn({ address, user }: Requester, deadline: AbortSignal): Promise<Disposable> {
       const waited = async () => turns.enter({ address, user }, () => deadline);

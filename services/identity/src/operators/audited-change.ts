@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { Ports } from '../ports.ts';
@@ -28,7 +28,7 @@ const auditedOfUser = ['status', 'twoFactor', 'signIns'] as const satisfies (key
  */
 export async function changeTenant(
   { database, announce }: Ports,
-  caller: Caller,
+  { caller }: CallerRequest,
   { action, tenantId, userId }: { action: string; tenantId: number; userId?: number },
   work: (db: SharedDb) => Promise<Facts | undefined>,
 ): Promise<ListedTenant> {
@@ -49,7 +49,7 @@ export async function changeTenant(
 
 export async function changeUser(
   { database, announce }: Ports,
-  caller: Caller,
+  { caller }: CallerRequest,
   { action, userId }: { action: string; userId: number },
   work: (db: SharedDb, before: ListedUser) => Promise<void>,
 ): Promise<ListedUser> {

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { conflict, invalid } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import type { IssueInvitationRequest } from '@parley/protos/parley/identity/v1/admin';
@@ -14,9 +14,9 @@ import { operatorOf } from './operator.ts';
 const invitation = z.object({ contact: anyText(320) });
 
 /** @returns the contact as it is stored. @throws DomainError `invalid`; `conflict` where a user has it */
-export async function invite(ports: Ports, caller: Caller, request: IssueInvitationRequest): Promise<string> {
+export async function invite(ports: Ports, { caller }: CallerRequest, input: IssueInvitationRequest): Promise<string> {
   const operator = operatorOf(caller);
-  const contact = contactOf(parseInput(invitation, request, '').contact);
+  const contact = contactOf(parseInput(invitation, input, '').contact);
   await ports.database.transactShared(async (db) => {
     const users = userStore(db);
     const account =

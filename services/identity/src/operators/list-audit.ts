@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { parseInput } from '@parley/kernel/input';
 import type { ListAuditRequest } from '@parley/protos/parley/identity/v1/admin';
 import { z } from 'zod';
@@ -11,11 +11,11 @@ const auditFilter = z.object({ tenant: id, user: id, first, before: place });
 
 export async function listAudit(
   { database }: Ports,
-  caller: Caller,
-  request: ListAuditRequest,
+  { caller }: CallerRequest,
+  input: ListAuditRequest,
 ): Promise<Paged<AuditEntry>> {
   operatorOf(caller);
-  const { tenant: tenantId, user: userId, first, before } = parseInput(auditFilter, request, '');
+  const { tenant: tenantId, user: userId, first, before } = parseInput(auditFilter, input, '');
   const listing = { tenantId, userId, before, limit: first + 1 };
   return paged(await database.transactShared((db) => auditStore(db).list(listing)), first);
 }

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { invalid } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import type { ListTenantsRequest, ListUsersRequest } from '@parley/protos/parley/identity/v1/admin';
@@ -15,22 +15,22 @@ const userFilter = z.object({ id, email: anyText(320), phone: anyText(100), tena
 
 export async function listTenants(
   { database }: Ports,
-  caller: Caller,
-  request: ListTenantsRequest,
+  { caller }: CallerRequest,
+  input: ListTenantsRequest,
 ): Promise<Paged<ListedTenant>> {
   operatorOf(caller);
-  const { owner, first, ...filter } = parseInput(tenantFilter, request, '');
+  const { owner, first, ...filter } = parseInput(tenantFilter, input, '');
   const listing = { ...filter, ownerEmail: normalEmail(owner), limit: first + 1 };
   return paged(await database.transactShared((db) => directoryStore(db).listTenants(listing)), first);
 }
 
 export async function listUsers(
   { database }: Ports,
-  caller: Caller,
-  request: ListUsersRequest,
+  { caller }: CallerRequest,
+  input: ListUsersRequest,
 ): Promise<Paged<ListedUser>> {
   operatorOf(caller);
-  const { first, ...filter } = parseInput(userFilter, request, '');
+  const { first, ...filter } = parseInput(userFilter, input, '');
   const phone = filter.phone.trim() === '' ? null : readPhoneQuery(filter.phone);
   if (phone === undefined) throw invalid({ path: 'phone', message: 'is no phone number' });
   const listing = { ...filter, email: normalEmail(filter.email), phone, limit: first + 1 };

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest, invalid } from '@parley/kernel/errors';
 import type {
   PassOwnershipRequest,
@@ -15,28 +15,32 @@ import { type TenantChanges, tenantStore } from '../tenant-store.ts';
 import { changeTenant } from './audited-change.ts';
 import { directoryStore, type ListedTenant } from './directory-store.ts';
 
-type Change<Request> = (ports: Ports, caller: Caller, request: Request) => Promise<ListedTenant>;
+type Change<Input> = (ports: Ports, request: CallerRequest, input: Input) => Promise<ListedTenant>;
 
-function update(ports: Ports, caller: Caller, action: string, tenantId: number, changes: TenantChanges) {
-  return changeTenant(ports, caller, { action, tenantId }, async (db) => {
+function update(ports: Ports, request: CallerRequest, action: string, tenantId: number, changes: TenantChanges) {
+  return changeTenant(ports, request, { action, tenantId }, async (db) => {
     await tenantStore(db).update(tenantId, changes);
     return undefined;
   });
 }
 
 /** The owner's own switch stays as it is. */
-export const setTenantSuspension: Change<SetTenantSuspensionRequest> = (ports, caller, { tenantId, suspended }) =>
-  update(ports, caller, suspended ? 'suspend-tenant' : 'restore-tenant', tenantId, { suspendedByOperator: suspended });
+export const setTenantSuspension: Change<SetTenantSuspensionRequest> = (ports, request, { tenantId, suspended }) =>
+  update(ports, request, suspended ? 'suspend-tenant' : 'restore-tenant', tenantId, { suspendedByOperator: suspended });
 
-export const setPlan: Change<SetPlanRequest> = async (ports, caller, { tenantId, plan }) => {
+export const setPlan: Change<SetPlanRequest> = async (ports, request, { tenantId, plan }) => {
   if (!isTenantPlan(plan)) throw invalid({ path: 'plan', message: 'must be DEV, PRO or ENTERPRISE' });
-  return update(ports, caller, 'set-plan', tenantId, { plan });
+  return update(ports, request, 'set-plan', tenantId, { plan });
 };
 
-export const setMonthlyCap: Change<SetMonthlyCapRequest> = async (ports, caller, { tenantId, monthlyCapUsdE8: e8 }) => {
+export const setMonthlyCap: Change<SetMonthlyCapRequest> = async (
+  ports,
+  request,
+  { tenantId, monthlyCapUsdE8: e8 },
+) => {
   const usd = e8 === undefined ? null : Number(e8) / 1e8;
   if (usd !== null && !isUsd(usd)) throw invalid({ path: 'monthlyCapUsdE8', message: notUsd });
-  return update(ports, caller, usd === null ? 'clear-cap' : 'set-cap', tenantId, { monthlyLlmCapUsd: usd });
+  return update(ports, request, usd === null ? 'clear-cap' : 'set-cap', tenantId, { monthlyLlmCapUsd: usd });
 };
 
 const quotas = new Map<string, 'ownKnowledgeBases' | 'ownChunks' | 'ownStorageMb'>([
@@ -45,21 +49,21 @@ const quotas = new Map<string, 'ownKnowledgeBases' | 'ownChunks' | 'ownStorageMb
   ['storage-mb', 'ownStorageMb'],
 ]);
 
-export const setQuota: Change<SetQuotaRequest> = async (ports, caller, { tenantId, quota, amount = null }) => {
+export const setQuota: Change<SetQuotaRequest> = async (ports, request, { tenantId, quota, amount = null }) => {
   const column = quotas.get(quota);
   if (!column) throw invalid({ path: 'quota', message: `must be one of ${[...quotas.keys()].join(', ')}` });
   if (amount !== null && amount < 1) throw invalid({ path: 'amount', message: 'must be above 0' });
-  return update(ports, caller, amount === null ? 'clear-quota' : 'set-quota', tenantId, { [column]: amount });
+  return update(ports, request, amount === null ? 'clear-quota' : 'set-quota', tenantId, { [column]: amount });
 };
 
-export const setIdpOneBilling: Change<SetIdpOneBillingRequest> = (ports, caller, { tenantId, confirmed }) =>
-  update(ports, caller, confirmed ? 'confirm-billing' : 'withdraw-billing', tenantId, {
+export const setIdpOneBilling: Change<SetIdpOneBillingRequest> = (ports, request, { tenantId, confirmed }) =>
+  update(ports, request, confirmed ? 'confirm-billing' : 'withdraw-billing', tenantId, {
     idpOneBillingConfirmed: confirmed,
   });
 
 /** The owner before becomes a member. @throws DomainError `notFound`; `invalid`: `NOT_A_MEMBER`, `USER_SUSPENDED` */
-export const passOwnership: Change<PassOwnershipRequest> = (ports, caller, { tenantId, userId }) =>
-  changeTenant(ports, caller, { action: 'pass-ownership', tenantId, userId }, async (db) => {
+export const passOwnership: Change<PassOwnershipRequest> = (ports, request, { tenantId, userId }) =>
+  changeTenant(ports, request, { action: 'pass-ownership', tenantId, userId }, async (db) => {
     const { status, ownerOf, memberOf } = await directoryStore(db).getUser(userId);
     if (![...ownerOf, ...memberOf].includes(tenantId)) {
       throw badRequest(`User ${userId} is not a member of tenant ${tenantId}`, 'NOT_A_MEMBER');

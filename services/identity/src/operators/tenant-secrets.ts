@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
 import { parseInput, rule, text } from '@parley/kernel/input';
 import type { PutTenantSecretRequest, RemoveTenantSecretRequest } from '@parley/protos/parley/identity/v1/admin';
@@ -21,7 +21,7 @@ const secret = z.object({
 /** By name, without their values. */
 export async function listTenantSecrets(
   { database }: Ports,
-  caller: Caller,
+  { caller }: CallerRequest,
   { tenantId }: { tenantId: number },
 ): Promise<ListedSecret[]> {
   operatorOf(caller);
@@ -32,11 +32,15 @@ export async function listTenantSecrets(
 }
 
 /** Encrypted for its tenant and name. @throws DomainError `invalid`, `notFound` */
-export async function putTenantSecret(ports: Ports, caller: Caller, request: PutTenantSecretRequest): Promise<void> {
-  operatorOf(caller);
-  const { tenantId, name, value } = parseInput(secret, request, '');
+export async function putTenantSecret(
+  ports: Ports,
+  request: CallerRequest,
+  input: PutTenantSecretRequest,
+): Promise<void> {
+  operatorOf(request.caller);
+  const { tenantId, name, value } = parseInput(secret, input, '');
   const sealed = ports.box.seal(value, secretSealingContext(tenantId, name));
-  await changeTenant(ports, caller, { action: 'set-secret', tenantId }, (db) =>
+  await changeTenant(ports, request, { action: 'set-secret', tenantId }, (db) =>
     db.asTenant(tenantId, async (own) => {
       const replaced = await tenantSecretStore(own).has(name);
       await tenantSecretStore(own).put(name, sealed);
@@ -48,10 +52,10 @@ export async function putTenantSecret(ports: Ports, caller: Caller, request: Put
 /** @throws DomainError `notFound` */
 export async function removeTenantSecret(
   ports: Ports,
-  caller: Caller,
+  request: CallerRequest,
   { tenantId, name }: RemoveTenantSecretRequest,
 ): Promise<void> {
-  await changeTenant(ports, caller, { action: 'remove-secret', tenantId }, (db) =>
+  await changeTenant(ports, request, { action: 'remove-secret', tenantId }, (db) =>
     db.asTenant(tenantId, async (own) => {
       if (!(isName(name) && (await tenantSecretStore(own).remove(name)))) throw notFound('Secret', name);
       return { name };

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Ports } from '../ports.ts';
 import { type UsageCount, type UsageMonth, usageStore } from '../usage-store.ts';
@@ -15,7 +15,7 @@ export interface TenantUsage {
 /** @throws DomainError `notFound` */
 export async function tenantUsage(
   { database, settings }: Ports,
-  caller: Caller,
+  { caller }: CallerRequest,
   { tenantId }: { tenantId: number },
 ): Promise<TenantUsage> {
   operatorOf(caller);

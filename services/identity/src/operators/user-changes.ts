@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
 import type {
   RemoveTwoFactorRequest,
   RevokeSignInsRequest,
@@ -12,21 +12,21 @@ import { userStore } from '../user-store.ts';
 import { changeUser } from './audited-change.ts';
 import type { ListedUser } from './directory-store.ts';
 
-type Change<Request> = (ports: Ports, caller: Caller, request: Request) => Promise<ListedUser>;
+type Change<Input> = (ports: Ports, request: CallerRequest, input: Input) => Promise<ListedUser>;
 
 /** Revokes all sign-ins too; after it is lifted, the user signs in anew. */
-export const setUserSuspension: Change<SetUserSuspensionRequest> = (ports, caller, { userId, suspended }) =>
-  changeUser(ports, caller, { action: suspended ? 'suspend-user' : 'restore-user', userId }, async (db) => {
+export const setUserSuspension: Change<SetUserSuspensionRequest> = (ports, request, { userId, suspended }) =>
+  changeUser(ports, request, { action: suspended ? 'suspend-user' : 'restore-user', userId }, async (db) => {
     await userStore(db).update(userId, { status: suspended ? 'SUSPENDED' : 'ACTIVE' });
     if (suspended) await signInStore(db).revoke({ userId });
   });
 
-export const revokeSignIns: Change<RevokeSignInsRequest> = (ports, caller, { userId }) =>
-  changeUser(ports, caller, { action: 'revoke-sign-ins', userId }, (db) => signInStore(db).revoke({ userId }));
+export const revokeSignIns: Change<RevokeSignInsRequest> = (ports, request, { userId }) =>
+  changeUser(ports, request, { action: 'revoke-sign-ins', userId }, (db) => signInStore(db).revoke({ userId }));
 
 /** Sign-ins that waited for a code are complete then. */
-export const removeTwoFactor: Change<RemoveTwoFactorRequest> = (ports, caller, { userId }) =>
-  changeUser(ports, caller, { action: 'remove-two-factor', userId }, async (db, { twoFactor }) => {
+export const removeTwoFactor: Change<RemoveTwoFactorRequest> = (ports, request, { userId }) =>
+  changeUser(ports, request, { action: 'remove-two-factor', userId }, async (db, { twoFactor }) => {
     if (!twoFactor) return;
     await unbindTwoFactor(db, userId);
     await tellOwner(ports, db, userId, 'TWO_FACTOR_UNBOUND');

@@ -7,7 +7,7 @@ import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
-import { type Bound, bound } from '@parley/testing/bound';
+import { atEdge, type BoundToRequests, boundToRequests } from '@parley/testing/bound-to-requests';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { decodeJwt } from 'jose';
@@ -90,13 +90,7 @@ export const useCases = {
   myTenant,
   myTenants,
   switchTenant,
-  setPrimaryBillingAccount,
   createTenant,
-  updateTenant,
-  deleteTenant,
-  generateApiKey,
-  getAvatarConfig,
-  upsertAvatarConfig,
   getJwks,
   resolveSignIn,
   resolveSignIns,
@@ -104,22 +98,30 @@ export const useCases = {
   resolveApiKeys,
   getTenant,
   rotateSigningKey,
-  reserveSpend,
-  beginSpend,
-  renewSpend,
-  settleSpend,
   meterSpend,
   settleLapsedSpend,
   claimIdempotencyKey,
   renewIdempotencyKey,
   endIdempotencyKey,
   sweepIdempotencyKeys,
-  apiUsageSummary,
-  apiUsageBreakdown,
+  ...atEdge({
+    setPrimaryBillingAccount,
+    updateTenant,
+    deleteTenant,
+    generateApiKey,
+    getAvatarConfig,
+    upsertAvatarConfig,
+    reserveSpend,
+    beginSpend,
+    renewSpend,
+    settleSpend,
+    apiUsageSummary,
+    apiUsageBreakdown,
+  }),
 };
 
 /** The use cases, bound to their dependencies. */
-export type App = Bound<typeof useCases>;
+export type App = BoundToRequests<typeof useCases>;
 
 export const secretsKey = randomBytes(32);
 export const anonymous: Caller = { kind: 'anonymous', tenantId: null, ip: '192.0.2.1', requestId: 'test' };
@@ -177,7 +179,7 @@ export async function identityApp(
   const ports = portsOn(database);
   await ports.keys.start();
   return {
-    app: bound(useCases, ports),
+    app: boundToRequests(useCases, ports),
     ports,
     database,
     announced,
@@ -188,7 +190,7 @@ export async function identityApp(
     async replica() {
       const other = portsOn(await replicaOf(t, database, identitySchema, { clockOffsetMs }));
       await other.keys.start();
-      return bound(useCases, other);
+      return boundToRequests(useCases, other);
     },
   };
 }
@@ -225,7 +227,7 @@ export function newRegistration(overrides: Partial<RegisterInput> = {}): Registe
 /** Registers a user and returns the caller that the gateway would send. */
 export async function signUp(app: App, overrides: Partial<RegisterInput> = {}) {
   const input = newRegistration(overrides);
-  const tokens = await app.register(anonymous, input, null);
+  const tokens = await app.register(anonymous, { input });
   const caller = await callerOf(app, tokens);
   if (caller.tenantId === null) throw new Error('a registered user has a tenant');
   return { input, tokens, caller: { ...caller, tenantId: caller.tenantId } };

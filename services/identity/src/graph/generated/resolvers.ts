@@ -1,9 +1,10 @@
 // Written by scripts/generate from schema.graphql.
 
 import type * as Types from '../../generated/schema.ts';
+import type { Ports } from '../../ports.ts';
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { ApiUsageSummaryDto } from '../mappers.ts';
-import type { Context } from '../context.ts';
+import type { PortsContext } from '@parley/subgraph/subgraph';
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
 
@@ -160,14 +161,14 @@ export interface JsonObjectScalarConfig extends GraphQLScalarTypeConfig<Resolver
   name: 'JSONObject';
 }
 
-export type AccessTokenResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AccessToken'] = ResolversParentTypes['AccessToken']> = {
+export type AccessTokenResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['AccessToken'] = ResolversParentTypes['AccessToken']> = {
   accessToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   expiresIn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   refreshToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   refreshExpiresIn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 };
 
-export type UserResolvers<ContextType = Context, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = {
+export type UserResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = {
   id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   email?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   fullname?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -183,12 +184,12 @@ export type UserResolvers<ContextType = Context, ParentType extends ResolversPar
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
-export type TwoFactorInfoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TwoFactorInfo'] = ResolversParentTypes['TwoFactorInfo']> = {
+export type TwoFactorInfoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['TwoFactorInfo'] = ResolversParentTypes['TwoFactorInfo']> = {
   secret?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   output?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type TenantDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TenantDto'] = ResolversParentTypes['TenantDto']> = {
+export type TenantDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['TenantDto'] = ResolversParentTypes['TenantDto']> = {
   id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   plan?: Resolver<ResolversTypes['TenantPlanEnum'], ParentType, ContextType>;
@@ -202,24 +203,24 @@ export type TenantDtoResolvers<ContextType = Context, ParentType extends Resolve
   deletedAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
 };
 
-export type GenerateApiKeyResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['GenerateApiKeyResult'] = ResolversParentTypes['GenerateApiKeyResult']> = {
+export type GenerateApiKeyResultResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['GenerateApiKeyResult'] = ResolversParentTypes['GenerateApiKeyResult']> = {
   key?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   warning?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
-export type ApiUsageSummaryDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApiUsageSummaryDto'] = ResolversParentTypes['ApiUsageSummaryDto']> = {
+export type ApiUsageSummaryDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['ApiUsageSummaryDto'] = ResolversParentTypes['ApiUsageSummaryDto']> = {
   costThisMonthUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   monthlySpendCapUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   breakdown?: Resolver<Array<ResolversTypes['ApiUsageBreakdownItemDto']>, ParentType, ContextType>;
 };
 
-export type ApiUsageBreakdownItemDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApiUsageBreakdownItemDto'] = ResolversParentTypes['ApiUsageBreakdownItemDto']> = {
+export type ApiUsageBreakdownItemDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['ApiUsageBreakdownItemDto'] = ResolversParentTypes['ApiUsageBreakdownItemDto']> = {
   model?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   operation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   count?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 
-export type AvatarConfigDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AvatarConfigDto'] = ResolversParentTypes['AvatarConfigDto']> = {
+export type AvatarConfigDtoResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['AvatarConfigDto'] = ResolversParentTypes['AvatarConfigDto']> = {
   id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   gender?: Resolver<ResolversTypes['AvatarGender'], ParentType, ContextType>;
   glbModel?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -231,7 +232,7 @@ export type AvatarConfigDtoResolvers<ContextType = Context, ParentType extends R
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
-export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+export type QueryResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   isRegisterable?: Resolver<ResolversTypes['JSONObject'], ParentType, ContextType, RequireFields<Types.QueryIsRegisterableArgs, 'email'>>;
   getAuthProfile?: Resolver<Types.Maybe<ResolversTypes['User']>, ParentType, ContextType>;
   myTenant?: Resolver<Types.Maybe<ResolversTypes['TenantDto']>, ParentType, ContextType>;
@@ -240,7 +241,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   avatarConfig?: Resolver<ResolversTypes['AvatarConfigDto'], ParentType, ContextType>;
 };
 
-export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+export type MutationResolvers<ContextType = PortsContext<Ports>, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   login?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationLoginArgs, 'input'>>;
   refreshToken?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRefreshTokenArgs, 'input'>>;
   register?: Resolver<ResolversTypes['AccessToken'], ParentType, ContextType, RequireFields<Types.MutationRegisterArgs, 'input'>>;
@@ -265,7 +266,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   upsertAvatarConfig?: Resolver<ResolversTypes['AvatarConfigDto'], ParentType, ContextType, RequireFields<Types.MutationUpsertAvatarConfigArgs, 'input'>>;
 };
 
-export type PartialResolvers<ContextType = Context> = {
+export type PartialResolvers<ContextType = PortsContext<Ports>> = {
   DateTime?: GraphQLScalarType;
   JSON?: GraphQLScalarType;
   JSONObject?: GraphQLScalarType;
