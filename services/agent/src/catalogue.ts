@@ -1,3 +1,4 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { AgentConfigOptionsDto, RecommendedTtsVoiceDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
@@ -32,7 +33,8 @@ const catalogue: Omit<AgentConfigOptionsDto, keyof DocumentationUrls> = {
   ],
 };
 
-export function configOptions({ documentation }: Ports): AgentConfigOptionsDto {
+/** The same for every tenant. */
+export function configOptions({ documentation }: Ports, _request: TenantRequest): AgentConfigOptionsDto {
   return { ...catalogue, ...documentation };
 }
 

@@ -1,10 +1,10 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Ports } from './ports.ts';
 
 /** @throws DomainError `notFound`: one is absent, deleted or another tenant's; `unavailable` */
 export async function checkKnowledgeBases(
   { knowledge }: Pick<Ports, 'knowledge'>,
-  caller: TenantCaller,
+  { caller }: TenantRequest,
   knowledgeBaseIds: number[],
 ): Promise<void> {
   if (knowledgeBaseIds.length === 0) return;

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseInput, withoutNulls } from '@parley/kernel/input';
 import type { Agent } from './agent.ts';
 import { agentDefaults, checkAvatarBackend, checkSyncUrl, newAgent } from './agent-input.ts';
@@ -8,11 +8,11 @@ import type { CreateAgentInput } from './generated/schema.ts';
 import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
 
-export async function createAgent(ports: Ports, caller: TenantCaller, input: CreateAgentInput): Promise<Agent> {
+export async function createAgent(ports: Ports, request: TenantRequest, input: CreateAgentInput): Promise<Agent> {
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
   checkAvatarBackend(fields);
   checkSyncUrl(ports, fields);
   checkModelOverride(ports, fields);
-  await checkKnowledgeBases(ports, caller, fields.knowledgeBaseIds ?? []);
-  return ports.database.transact(caller.tenantId, (db) => agentStore(db).insert(fields));
+  await checkKnowledgeBases(ports, request, fields.knowledgeBaseIds ?? []);
+  return ports.database.transact(request.caller.tenantId, (db) => agentStore(db).insert(fields));
 }

@@ -1,10 +1,10 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { DescribeModelResponse } from '@parley/protos/parley/agent/v1/agent';
 import type { Ports } from './ports.ts';
 
 export async function describeModel(
   ports: Ports,
-  caller: TenantCaller,
+  { caller }: TenantRequest,
   agentId: number,
 ): Promise<DescribeModelResponse> {
   const { first } = await ports.chooseModel(await ports.readAgent(caller.tenantId, agentId), caller);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
 import { keyInProgress } from '@parley/kernel/idempotency';
 import { accountOf, type DirectCall } from './direct-call.ts';
@@ -7,23 +8,23 @@ import { keptGenerationStore } from './kept-generation-store.ts';
 import { meteredGenerate, type ServedAnswer } from './metered-chain.ts';
 import type { Ports } from './ports.ts';
 
-interface OnceOptions {
+interface KeyedRequest extends TenantRequest {
   effectKey: string;
+}
+
+interface NamedCall extends DirectCall {
   /** What the ledger calls it. */
   operation: string;
-  /** Ends the call while no model has been asked. */
-  gone: AbortSignal;
 }
 
 /**
- * One metered call for all that have the key: its answer is stored, encrypted, before it is settled, and answers the others. Once a model
- * is asked, a call goes on when its client leaves. @throws DomainError `conflict` while another process makes it
+ * One metered call for all that have the effect key: its answer is stored, encrypted, before it is settled, and answers the others.
+ * Once a model is asked, a call goes on when its client leaves. @throws DomainError `conflict` while another process makes it
  */
 export async function generateOnce(
   ports: Ports,
-  caller: TenantCaller,
-  { chain, request }: DirectCall,
-  { effectKey: key, operation, gone }: OnceOptions,
+  { caller, signal, effectKey: key }: KeyedRequest,
+  { chain, request, operation }: NamedCall,
 ): Promise<ServedAnswer> {
   const { database, metering, generationLeaseMs: leaseMs, log } = ports;
   const inStore = <T>(work: (store: ReturnType<typeof keptGenerationStore>) => Promise<T>) =>
@@ -50,9 +51,9 @@ export async function generateOnce(
     );
   const abort = new AbortController();
   const leave = () => abort.abort(unavailable('The client has left'));
-  const goOn = () => gone.removeEventListener('abort', leave);
-  gone.addEventListener('abort', leave);
-  if (gone.aborted) leave();
+  const goOn = () => signal.removeEventListener('abort', leave);
+  signal.addEventListener('abort', leave);
+  if (signal.aborted) leave();
   try {
     const options = { account, signal: abort.signal, onAsked: goOn, beforeSettled: keep };
     return await meteredGenerate(metering, chain, request, options);

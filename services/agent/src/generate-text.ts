@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
 import { accountOf, type DirectCall, directCall, directError, imageBytes } from './direct-call.ts';
 import { generateOnce } from './generate-once.ts';
@@ -9,20 +9,19 @@ import type { Ports } from './ports.ts';
 
 const operation = 'generateText'; // names generateText: what the ledger calls it
 
-/** @param effectKey all calls with it get the answer of one */
+/** All calls with one effect key get the answer of one. */
 export async function generateText(
   ports: Ports,
-  caller: TenantCaller,
+  request: TenantRequest,
   input: GenerateTextInput,
-  gone: AbortSignal,
-  effectKey?: string,
 ): Promise<GenerateTextResultDto> {
   const call = directCall(ports, input);
-  using _images = ports.images.hold(caller.tenantId, imageBytes(call.request));
+  using _images = ports.images.hold(request.caller.tenantId, imageBytes(call.request));
+  const { effectKey } = request;
   const answer =
     effectKey === undefined
-      ? generateFor(ports, caller, call, gone)
-      : generateOnce(ports, caller, call, { effectKey, operation, gone });
+      ? generateFor(ports, request, call)
+      : generateOnce(ports, { ...request, effectKey }, { ...call, operation });
   const { text, spent } = await answer.catch((error: unknown) => {
     throw directError(error, call);
   });
@@ -32,9 +31,8 @@ export async function generateText(
 
 async function generateFor(
   { metering }: Ports,
-  caller: TenantCaller,
+  { caller, signal }: TenantRequest,
   { chain, request }: DirectCall,
-  signal: AbortSignal,
 ): Promise<ServedAnswer> {
   const account = accountOf(caller, operation, randomUUID());
   try {

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { DomainError, invalid } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { GenerateRequest, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
@@ -11,9 +11,8 @@ import type { Ports } from './ports.ts';
 /** One completion for background work. `MODEL_BUSY` means that no slot was free in time and the model was not called. */
 export async function generate(
   ports: Ports,
-  caller: TenantCaller,
+  { caller, signal }: TenantRequest,
   generation: GenerateRequest,
-  signal: AbortSignal,
 ): Promise<GenerateResponse> {
   const { agentId, sessionId, operation, callId, system, prompt, jsonSchemaJson } = generation;
   const { maxOutputTokens, maxWaitMs } = generation;

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
@@ -27,27 +27,27 @@ export interface Retrieved {
  */
 export async function* retrievePassages(
   ports: Ports,
-  caller: TenantCaller,
+  request: TenantRequest,
   { agent, chain, turn }: { agent: Agent; chain: ProviderChain; turn: Turn },
-  signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, Retrieved> {
   const { knowledgeBaseIds } = agent;
   if (!knowledgeBaseIds) return { passages: undefined, usage: noUsage };
   const { agentId, sessionId, callId } = turn;
-  const question = await standaloneQuestion(ports, caller, chain, turn, signal);
+  const question = await standaloneQuestion(ports, request, { chain, turn });
   const { text: query, usage: { tokensIn, tokensOut, costUsdE8 } = noUsage } = question;
   const usage = { ...noUsage, tokensIn, tokensOut, costUsdE8 };
   if (question.usage) yield { text: '', usage };
   const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
   const timeLimitMs = Math.ceil(timeoutMs * shareOfTime);
-  const request = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId, timeLimitMs };
+  const { caller, signal } = request;
+  const search = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId, timeLimitMs };
   try {
     const {
       passages,
       usage: embedding,
       searchFailed,
     } = await ports.knowledge.retrieve(
-      { ...request, mode: RetrievalMode.RETRIEVAL_MODE_HYBRID },
+      { ...search, mode: RetrievalMode.RETRIEVAL_MODE_HYBRID },
       { caller, signal, timeoutMs, expectedErrors: ['invalid'] },
     );
     const all = embedding ? sumOf(usage, embedding) : usage;

@@ -1,4 +1,4 @@
-import { inTenant } from '@parley/kernel/caller';
+import { tenantRequest } from '@parley/kernel/caller-request';
 import { invalid } from '@parley/kernel/errors';
 import { withoutNulls } from '@parley/kernel/input';
 import {
@@ -20,20 +20,20 @@ import { runTurn } from './run-turn.ts';
 
 export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> {
   return {
-    getAgent: async ({ agentId }, { caller }) => ({
-      agent: toMessage(await getAgent(ports, inTenant(caller), agentId)),
+    getAgent: async ({ agentId }, call) => ({
+      agent: toMessage(await getAgent(ports, tenantRequest(call), agentId)),
     }),
 
-    async *runTurn({ history, ...which }, { caller, signal }) {
+    async *runTurn({ history, ...which }, call) {
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
-      for await (const { text, usage, passages } of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
+      for await (const { text, usage, passages } of coalesceText(runTurn(ports, tenantRequest(call), turn))) {
         yield { text, usage, citations: passages && { citations: passages.map(toCitation) } };
       }
     },
 
-    describeModel: ({ agentId }, { caller }) => describeModel(ports, inTenant(caller), agentId),
+    describeModel: ({ agentId }, call) => describeModel(ports, tenantRequest(call), agentId),
 
-    generate: (request, { caller, signal }) => generate(ports, inTenant(caller), request, signal),
+    generate: (generation, call) => generate(ports, tenantRequest(call), generation),
   };
 }
 

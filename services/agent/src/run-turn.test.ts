@@ -1,5 +1,5 @@
-import { inTenant } from '@parley/kernel/caller';
 import { readPrices } from '@parley/metering/prices';
+import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { callCosts } from './call-cost.ts';
 import { ModelError } from './models/model-error.ts';
@@ -58,9 +58,9 @@ async function turnOf(
     callId: 'c',
     history: [...history, { role: 'user' as const, text: 'last' }],
   };
-  const caller = inTenant({ kind: 'user', tenantId: 1, userId: 1, requestId: 'test' });
+  const request = requestOf({ kind: 'user', tenantId: 1, userId: 1, requestId: 'test' } as const);
   const events: TurnEvent[] = [];
-  for await (const event of runTurn(ports, caller, turn, new AbortController().signal)) {
+  for await (const event of runTurn(ports, request, turn)) {
     events.push(event);
     if (events.length === 2) counted.resolve();
   }

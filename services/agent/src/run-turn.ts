@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
@@ -29,27 +29,23 @@ export interface TurnEvent {
 }
 
 /** Deleted and inactive agents answer too, because running sessions continue. Errors are those of `turnError`. */
-export async function* runTurn(
-  ports: Ports,
-  caller: TenantCaller,
-  turn: Turn,
-  signal: AbortSignal,
-): AsyncGenerator<TurnEvent> {
+export async function* runTurn(ports: Ports, request: TenantRequest, turn: Turn): AsyncGenerator<TurnEvent> {
   const { agentId, sessionId, callId, history } = turn;
+  const { caller, signal } = request;
   if (history.at(-1)?.role !== 'user')
     throw invalid({ path: 'history', message: 'must end with the message to answer' });
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const chain = await ports.chooseModel(agent, caller);
   const { tenantId, requestId } = caller;
-  let { passages, usage: earlier } = yield* retrievePassages(ports, caller, { agent, chain, turn }, signal);
+  let { passages, usage: earlier } = yield* retrievePassages(ports, request, { agent, chain, turn });
   if (passages) yield { text: '', passages };
   let messages = history;
   for (let part = 1; ; part += 1) {
-    const request = { system: systemPrompt(agent), messages, passages: (passages ?? []).map(toModelPassage) };
+    const modelRequest = { system: systemPrompt(agent), messages, passages: (passages ?? []).map(toModelPassage) };
     const account = { tenantId, requestId, callId: `${callId}.${part}`, operation: 'session', agentId, sessionId };
     let usage = noUsage;
     try {
-      for await (const event of meteredStream(ports.metering, chain, request, {
+      for await (const event of meteredStream(ports.metering, chain, modelRequest, {
         account,
         signal,
         reportsUsage: true,

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { meteredStream } from './metered-chain.ts';
@@ -29,11 +29,10 @@ const mostCharacters = 1_000;
  */
 export async function standaloneQuestion(
   ports: Pick<Ports, 'metering' | 'passages' | 'log'>,
-  caller: TenantCaller,
-  chain: ProviderChain,
-  { agentId, sessionId, callId, history }: Turn,
-  signal: AbortSignal,
+  { caller, signal }: TenantRequest,
+  { chain, turn }: { chain: ProviderChain; turn: Turn },
 ): Promise<Question> {
+  const { agentId, sessionId, callId, history } = turn;
   const message = history.at(-1)?.text ?? '';
   const before = history.slice(0, -1).filter(({ text }) => text.trim() !== '');
   if (before.length === 0 || !dependsOnConversation(message)) return { text: message };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
-import { committedKeys } from '@parley/postgres/committed-keys';
+import { committedUnder, onceUnder } from '@parley/postgres/committed-keys';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { accountOf, directCall, imageBytes } from './direct-call.ts';
@@ -11,28 +11,28 @@ import { type TextGenerationJob, textGenerationKind } from './text-generation-jo
 import { textGenerationStore } from './text-generation-store.ts';
 
 /**
- * Admits the call at the cap before it answers; the job then asks the model. @param effectKey answers the generation that was started
- * under it, if any
+ * Admits the call at the cap before it answers; the job then asks the model. Answers the generation that was started under the effect
+ * key, if any.
  */
 export async function startTextGeneration(
   ports: Ports,
-  caller: TenantCaller,
+  request: TenantRequest,
   input: GenerateTextInput,
-  effectKey?: string,
 ): Promise<{ requestId: string }> {
   const { database, metering, admittedGenerations } = ports;
-  const { chain, request } = directCall(ports, input);
+  const { caller } = request;
+  const { chain, request: modelRequest } = directCall(ports, input);
   // Before the cap, which may have been reached by the time of a retry.
-  const started = effectKey && (await database.read(caller.tenantId, (db) => committedKeys(db).find(effectKey)));
-  if (started) return { requestId: started };
+  const started = await committedUnder(database, request);
+  if (started !== undefined) return { requestId: started };
   const requestId = randomUUID();
   const account = accountOf(caller, 'startTextGeneration', requestId); // names startTextGeneration: what the ledger calls it
   using held = new DisposableStack();
   held.use(ports.generations.hold(caller.tenantId, 1));
-  held.use(ports.images.hold(caller.tenantId, imageBytes(request)));
+  held.use(ports.images.hold(caller.tenantId, imageBytes(modelRequest)));
   const reserved = metering.meter.open(account);
-  await reserved.reserve(metering.costs.upperEstimate(chain, request), false);
-  const admitted = { chain, request, account, reserved, held: held.move() };
+  await reserved.reserve(metering.costs.upperEstimate(chain, modelRequest), false);
+  const admitted = { chain, request: modelRequest, account, reserved, held: held.move() };
   admittedGenerations.set(requestId, admitted);
 
   async function start(db: TenantDb): Promise<string> {
@@ -51,9 +51,7 @@ export async function startTextGeneration(
   }
 
   try {
-    const committed = await database.transact(caller.tenantId, async (db) =>
-      effectKey === undefined ? start(db) : (await committedKeys(db).once(effectKey, () => start(db))).result,
-    );
+    const committed = await database.transact(caller.tenantId, (db) => onceUnder(db, request, () => start(db)));
     if (committed !== requestId) giveBack();
     return { requestId: committed };
   } catch (error) {

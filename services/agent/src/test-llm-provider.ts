@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { graphEnum, parseInput, text, withoutNulls } from '@parley/kernel/input';
 import { z } from 'zod';
 import { accountOf } from './direct-call.ts';
@@ -11,7 +11,7 @@ import type { Ports } from './ports.ts';
 
 const testInput = z.object({ provider: graphEnum<LlmProviderType>(), modelId: text(255).optional() });
 
-const request = {
+const modelRequest = {
   system: '',
   messages: [{ role: 'user' as const, text: 'Answer with the word OK.' }],
   maxOutputTokens: 16,
@@ -22,9 +22,8 @@ const answerMs = 18_000;
 
 export async function testLlmProvider(
   ports: Ports,
-  caller: TenantCaller,
+  { caller, signal }: TenantRequest,
   input: TestLlmProviderInput,
-  gone: AbortSignal,
 ): Promise<TestLlmProviderResultDto> {
   const { provider, modelId } = parseInput(testInput, withoutNulls(input));
   const choice = { provider, model: modelId };
@@ -47,13 +46,13 @@ export async function testLlmProvider(
     startedAt = performance.now();
   };
   try {
-    const signal = AbortSignal.any([gone, limit.signal]);
-    await meteredGenerate(ports.metering, chain, request, { account, signal, onAsked });
+    const options = { account, signal: AbortSignal.any([signal, limit.signal]), onAsked };
+    await meteredGenerate(ports.metering, chain, modelRequest, options);
     const latencyMs = Math.round(performance.now() - startedAt);
     return { ok: true, providerId, modelId: asked, latencyMs, error: null };
   } catch (error) {
     if (error instanceof ModelError) return failed(error.message);
-    if (gone.aborted || !limit.signal.aborted) throw error;
+    if (signal.aborted || !limit.signal.aborted) throw error;
   } finally {
     clearTimeout(timer);
   }

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isForeignKeyViolation } from '@parley/kernel/database-errors';
 import { notFound } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
+import { requireId } from '@parley/kernel/row-id';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Agent, AgentFields, Changes } from './agent.ts';
 import { agentChanges, checkAvatarBackend, checkSyncUrl } from './agent-input.ts';
@@ -18,15 +20,15 @@ import { workflowStore } from './workflow-store.ts';
 /** Logs the actual changes in the same transaction; an update without changes writes nothing. */
 export async function updateAgent(
   ports: Ports,
-  caller: TenantCaller,
-  id: number,
-  input: UpdateAgentInput,
-  signal?: AbortSignal,
+  request: TenantRequest,
+  { id: agentId, input }: { id: string | number; input: UpdateAgentInput },
 ): Promise<Agent> {
+  const { caller, signal } = request;
+  const id = requireId('Agent', agentId);
   const given = parseInput(agentChanges, input);
   checkSyncUrl(ports, given);
   checkModelOverride(ports, given);
-  if (given.knowledgeBaseIds) await checkAdded(ports, caller, id, given.knowledgeBaseIds);
+  if (given.knowledgeBaseIds) await checkAdded(ports, request, id, given.knowledgeBaseIds);
   try {
     return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
       turn: agentQueueKey(caller, id),
@@ -40,13 +42,13 @@ export async function updateAgent(
 }
 
 /** A base that the agent has already may be deleted since. */
-async function checkAdded(ports: Ports, caller: TenantCaller, id: number, ids: number[]): Promise<void> {
-  const agent = await ports.database.read(caller.tenantId, (db) => agentStore(db).findLive(id));
+async function checkAdded(ports: Ports, request: TenantRequest, id: number, ids: number[]): Promise<void> {
+  const agent = await ports.database.read(request.caller.tenantId, (db) => agentStore(db).findLive(id));
   if (!agent) throw notFound('Agent', id);
   const before = agent.knowledgeBaseIds ?? [];
   await checkKnowledgeBases(
     ports,
-    caller,
+    request,
     ids.filter((each) => !before.includes(each)),
   );
 }

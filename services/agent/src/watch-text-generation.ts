@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { forbidden } from '@parley/kernel/errors';
 import type { SubscriptionCall } from '@parley/live/subscriptions/subscription-rpc';
 import { TextGenerationLogEntry } from '@parley/protos/parley/agent/v1/event_log';
@@ -16,11 +16,10 @@ export interface TextGenerationEvent {
 /** From now on, or after the last event of a reader that was admitted before, until it leaves. @throws DomainError `forbidden` for a request of nobody, of others, or too old */
 export async function* watchTextGeneration(
   { database, eventLog }: Ports,
-  caller: Caller,
-  requestId: string,
-  { signal, follows, afterEventId }: Omit<SubscriptionCall, 'caller'>,
+  { caller, signal }: TenantRequest,
+  { requestId, follows, afterEventId }: { requestId: string } & Pick<SubscriptionCall, 'follows' | 'afterEventId'>,
 ): AsyncGenerator<TextGenerationEvent> {
-  const { tenantId } = inTenant(caller);
+  const { tenantId } = caller;
   const isValid =
     afterEventId !== undefined || (await database.read(tenantId, (db) => textGenerationStore(db).isValid(requestId)));
   if (!isValid) throw forbidden('This text generation is not yours, or older than ten minutes');

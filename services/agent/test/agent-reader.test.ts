@@ -43,7 +43,7 @@ test('a read sees what was committed before it was requested', async (t) => {
   const early = read(1, id);
   await Promise.resolve();
   gate.release(2);
-  await app.updateAgent(owner, id, { name: 'Grace' });
+  await app.updateAgent(owner, { id, input: { name: 'Grace' } });
   t.is((await read(1, id)).name, 'Grace');
   t.is((await early).id, id);
 });

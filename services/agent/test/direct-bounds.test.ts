@@ -5,6 +5,7 @@ import { createCallers } from '@parley/kernel/caller';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import { startModelServer } from '@parley/testing/model-server';
+import { requestOf } from '@parley/testing/request-of';
 import { startService } from '@parley/testing/service-harness';
 import test, { type ExecutionContext } from 'ava';
 import { imageBytes } from '../src/direct-call.ts';
@@ -45,13 +46,13 @@ async function directUnit(t: ExecutionContext, env: Record<string, string> = {})
 
 test('every call without a session waits for the slots of its kind, while a turn of its tenant begins', async (t) => {
   const { ports, server, waiting } = await directUnit(t, { SESSION_TURNS_AT_ONCE: '4' });
-  const caller = keyOf(1);
+  const request = requestOf(keyOf(1));
   const model = ports.models.chain().first;
   const calls: Record<string, () => Promise<unknown>> = {
-    generateText: () => generateText(ports, caller, { prompt: 'Hi' }, signal),
-    'generateText with a key': () => generateText(ports, caller, { prompt: 'Hi' }, signal, 'key'),
-    startTextGeneration: () => startTextGeneration(ports, caller, { prompt: 'Hi' }),
-    testLlmProvider: () => testLlmProvider(ports, caller, { provider: 'CLOUD_HOSTED_MODELS' }, signal),
+    generateText: () => generateText(ports, request, { prompt: 'Hi' }),
+    'generateText with a key': () => generateText(ports, { ...request, effectKey: 'key' }, { prompt: 'Hi' }),
+    startTextGeneration: () => startTextGeneration(ports, request, { prompt: 'Hi' }),
+    testLlmProvider: () => testLlmProvider(ports, request, { provider: 'CLOUD_HOSTED_MODELS' }),
   };
   for (const [n, [name, call]] of Object.entries(calls).entries()) {
     const held = await model.acquireSlot(1, signal, { isDirect: true }); // a quarter of all
@@ -76,10 +77,11 @@ test("the images of a tenant's calls are bounded by their bytes while they are u
     using _held = ports.images.hold(1, amount);
   };
   const calls: Record<string, (tenantId: number, input: { images?: string[] }) => Promise<unknown>> = {
-    generateText: (tenantId, input) => generateText(ports, keyOf(tenantId), { prompt: 'Hi', ...input }, signal),
+    generateText: (tenantId, input) => generateText(ports, requestOf(keyOf(tenantId)), { prompt: 'Hi', ...input }),
     'generateText with a key': (tenantId, input) =>
-      generateText(ports, keyOf(tenantId), { prompt: 'Hi', ...input }, signal, JSON.stringify(input)),
-    startTextGeneration: (tenantId, input) => startTextGeneration(ports, keyOf(tenantId), { prompt: 'Hi', ...input }),
+      generateText(ports, requestOf(keyOf(tenantId), { effectKey: JSON.stringify(input) }), { prompt: 'Hi', ...input }),
+    startTextGeneration: (tenantId, input) =>
+      startTextGeneration(ports, requestOf(keyOf(tenantId)), { prompt: 'Hi', ...input }),
   };
   for (const [name, call] of Object.entries(calls)) {
     const asked = server.requests.length;

@@ -27,7 +27,7 @@ test('of ten concurrent deletions exactly one succeeds', async (t) => {
 test('a deleted agent stays readable for the mesh and other subgraphs, and so does its audit log', async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
-  await app.updateAgent(owner, id, { name: 'Grace' });
+  await app.updateAgent(owner, { id, input: { name: 'Grace' } });
   await app.deleteAgent(owner, id);
 
   t.like(await app.getAgent(owner, id), { id, name: 'Grace' });
@@ -40,7 +40,7 @@ test("another tenant's agents are not found in any operation", async (t) => {
   const { app } = await agentApp(t);
   const stranger = inTenant(2);
   const { id } = await app.createAgent(owner, ada);
-  await app.updateAgent(owner, id, { name: 'Grace' });
+  await app.updateAgent(owner, { id, input: { name: 'Grace' } });
   const notFound = { message: `Agent ${id} not found` };
 
   t.is(await app.findAgent(stranger, id), undefined);
@@ -67,7 +67,7 @@ test('agents are listed by id, optionally in pages, and bad bounds are refused',
   const { app } = await agentApp(t);
   const ids: number[] = [];
   for (let made = 0; made < 5; made += 1) ids.push((await app.createAgent(owner, ada)).id);
-  await app.updateAgent(owner, ids[0] ?? 0, { name: 'Touched last' });
+  await app.updateAgent(owner, { id: ids[0] ?? 0, input: { name: 'Touched last' } });
   const listed = async (page: { first?: number; after?: number }) =>
     (await app.listAgents(owner, page)).map(({ id }) => id);
 
@@ -86,7 +86,7 @@ test('agents are listed by id, optionally in pages, and bad bounds are refused',
 
 test('the configuration options have models, voices and links', async (t) => {
   const { app } = await agentApp(t);
-  const { avatarModels, recommendedTtsVoices, ...urls } = app.configOptions();
+  const { avatarModels, recommendedTtsVoices, ...urls } = app.configOptions(inTenant(1));
 
   t.is(avatarModels.find(({ gender }) => gender === 'FEMALE')?.filename, 'aria.glb');
   t.true(recommendedTtsVoices.some(({ languageCode }) => languageCode === 'en-US'));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from '@parley/postgres/database/types';
+import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
 import type { Model } from '../src/models/model.ts';
 import type { ChosenModel } from '../src/models/models.ts';
@@ -42,9 +43,8 @@ function probeOf(t: ExecutionContext) {
   };
   const ports = offlinePorts({} as Database);
   const models = { ...ports.models, alone: () => chain, isUnpriced: () => false };
-  const { signal } = new AbortController();
   let result: object | undefined;
-  testLlmProvider({ ...ports, models }, inTenant(1), { provider: 'CLOUD_HOSTED_MODELS' }, signal).then(
+  testLlmProvider({ ...ports, models }, requestOf(inTenant(1)), { provider: 'CLOUD_HOSTED_MODELS' }).then(
     (given) => (result = given),
     (error: unknown) => (result = { thrown: error }),
   );

@@ -2,6 +2,7 @@ import { isDomainError } from '@parley/kernel/errors';
 import type { Database } from '@parley/postgres/database/types';
 import { bound } from '@parley/testing/bound';
 import { createGate } from '@parley/testing/gate';
+import { requestOf } from '@parley/testing/request-of';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { agentSchema } from '../src/agent-schema.ts';
@@ -21,7 +22,7 @@ function workflowOf(database: Database, tenantId: number): Promise<number> {
 test('an update changes the given fields and keeps the others', async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(owner, everyFieldInput());
-  const after = await app.updateAgent(owner, id, { name: 'Grace', status: 'INACTIVE', subject: undefined });
+  const after = await app.updateAgent(owner, { id, input: { name: 'Grace', status: 'INACTIVE', subject: undefined } });
 
   t.like(after, { ...everyFieldInput(), name: 'Grace', status: 'INACTIVE' });
   t.deepEqual(await app.findAgent(owner, id), after);
@@ -32,7 +33,7 @@ test('a URL for evaluations that the outbound guard would refuse changes nothing
   const { id } = await app.createAgent(owner, everyFieldInput());
   const before = await app.findAgent(owner, id);
   const error = await t.throwsAsync(
-    app.updateAgent(owner, id, { name: 'X', externalSyncUrl: 'http://169.254.169.254/' }),
+    app.updateAgent(owner, { id, input: { name: 'X', externalSyncUrl: 'http://169.254.169.254/' } }),
   );
   t.like(error, { kind: 'invalid', fields: [{ path: 'input.externalSyncUrl' }] });
   t.deepEqual(await app.findAgent(owner, id), before);
@@ -63,9 +64,10 @@ const nullable = [
 test('null clears each nullable field', async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, everyFieldInput());
-  await app.updateAgent(owner, id, { workflowId: await workflowOf(database, 1) });
-  for (const field of nullable) t.is((await app.updateAgent(owner, id, { [field]: null }))[field], null, field);
-  await app.updateAgent(owner, id, { avatarBackend: 'CLIENT_3D', avatarBackendConfig: null });
+  await app.updateAgent(owner, { id, input: { workflowId: await workflowOf(database, 1) } });
+  for (const field of nullable)
+    t.is((await app.updateAgent(owner, { id, input: { [field]: null } }))[field], null, field);
+  await app.updateAgent(owner, { id, input: { avatarBackend: 'CLIENT_3D', avatarBackendConfig: null } });
 
   t.like(await app.findAgent(owner, id), { subject: null, llmProviderOverride: null, avatarBackendConfig: null });
 });
@@ -83,7 +85,7 @@ test('null is refused for required fields', async (t) => {
     vadThreshold: null,
     avatarBackend: null,
   };
-  const error = await t.throwsAsync(app.updateAgent(owner, id, needed));
+  const error = await t.throwsAsync(app.updateAgent(owner, { id, input: needed }));
   t.deepEqual(
     isDomainError(error, 'invalid') && error.fields.map(({ path }) => path),
     Object.keys(needed).map((field) => `input.${field}`),
@@ -93,8 +95,11 @@ test('null is refused for required fields', async (t) => {
 test('the audit log has the user and the actual changes only', async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(owner, everyFieldInput());
-  await app.updateAgent(owner, id, { name: 'Ada', speakingRate: 2, externalSyncSchemaConfig: { score: '$.points' } });
-  await app.updateAgent({ ...owner, userId: 99, displayName: 'Alan' }, id, { subject: null });
+  await app.updateAgent(owner, {
+    id,
+    input: { name: 'Ada', speakingRate: 2, externalSyncSchemaConfig: { score: '$.points' } },
+  });
+  await app.updateAgent({ ...owner, userId: 99, displayName: 'Alan' }, { id, input: { subject: null } });
 
   const logs = await app.listAuditLogs(owner, id);
   t.like(logs, {
@@ -132,8 +137,8 @@ test('an update without changes writes nothing', async (t) => {
     score: '$.score',
   });
 
-  t.deepEqual(await app.updateAgent(owner, before.id, same), before);
-  t.deepEqual(await app.updateAgent(owner, before.id, {}), before);
+  t.deepEqual(await app.updateAgent(owner, { id: before.id, input: same }), before);
+  t.deepEqual(await app.updateAgent(owner, { id: before.id, input: {} }), before);
   t.deepEqual(await app.listAuditLogs(owner, before.id), []);
 });
 
@@ -145,7 +150,7 @@ test('a refused update changes and logs nothing', async (t) => {
     { name: 'New', workflowId: 5 },
     { externalSyncSecretRef: 'a' },
   ]) {
-    const error = await t.throwsAsync(app.updateAgent(owner, before.id, input));
+    const error = await t.throwsAsync(app.updateAgent(owner, { id: before.id, input }));
     t.true(isDomainError(error, 'workflowId' in input ? 'notFound' : 'invalid'));
   }
   t.deepEqual(await app.findAgent(owner, before.id), before);
@@ -157,15 +162,16 @@ test('the avatar backend is checked against the configuration as it would be aft
   const config = { vendorAvatarId: 'v', vendorAvatarModel: 'm' };
   const { id } = await app.createAgent(owner, ada);
   const refused = (input: UpdateAgentInput) =>
-    t.throwsAsync(app.updateAgent(owner, id, input), { message: /avatarBackendConfig is required/ });
+    t.throwsAsync(app.updateAgent(owner, { id, input }), { message: /avatarBackendConfig is required/ });
 
   await refused({ avatarBackend: 'HOSTED_API' });
-  await app.updateAgent(owner, id, { avatarBackendConfig: config });
-  t.is((await app.updateAgent(owner, id, { avatarBackend: 'HOSTED_API' })).avatarBackend, 'HOSTED_API');
+  await app.updateAgent(owner, { id, input: { avatarBackendConfig: config } });
+  t.is((await app.updateAgent(owner, { id, input: { avatarBackend: 'HOSTED_API' } })).avatarBackend, 'HOSTED_API');
   await refused({ avatarBackendConfig: null });
   t.deepEqual((await app.findAgent(owner, id))?.avatarBackendConfig, config);
   t.is(
-    (await app.updateAgent(owner, id, { avatarBackend: 'CLIENT_3D', avatarBackendConfig: null })).avatarBackend,
+    (await app.updateAgent(owner, { id, input: { avatarBackend: 'CLIENT_3D', avatarBackendConfig: null } }))
+      .avatarBackend,
     'CLIENT_3D',
   );
 });
@@ -176,13 +182,13 @@ test("a workflow of the tenant can be attached and detached; another tenant's is
   const own = await workflowOf(database, 1);
   const foreign = await workflowOf(database, 2);
 
-  t.is((await app.updateAgent(owner, id, { workflowId: own })).workflowId, own);
+  t.is((await app.updateAgent(owner, { id, input: { workflowId: own } })).workflowId, own);
   for (const workflowId of [foreign, 0, -1, 2_147_483_647]) {
-    const error = await t.throwsAsync(app.updateAgent(owner, id, { workflowId }));
+    const error = await t.throwsAsync(app.updateAgent(owner, { id, input: { workflowId } }));
     t.like(error, { kind: 'notFound', message: `Workflow ${workflowId} not found` });
   }
   t.is((await app.findAgent(owner, id))?.workflowId, own);
-  t.is((await app.updateAgent(owner, id, { workflowId: null })).workflowId, null);
+  t.is((await app.updateAgent(owner, { id, input: { workflowId: null } })).workflowId, null);
 });
 
 test('a foreign key refuses a workflow of another tenant', async (t) => {
@@ -201,8 +207,8 @@ test('concurrent updates all take effect, and each is logged against the previou
   const second = bound(useCases, offlinePorts(replica));
   const { id } = await app.createAgent(owner, ada);
   await Promise.all([
-    ...['a', 'b', 'c', 'd', 'e'].map((name) => app.updateAgent(owner, id, { name })),
-    ...['v', 'w', 'x', 'y', 'z'].map((subject) => second.updateAgent(owner, id, { subject })),
+    ...['a', 'b', 'c', 'd', 'e'].map((name) => app.updateAgent(owner, { id, input: { name } })),
+    ...['v', 'w', 'x', 'y', 'z'].map((subject) => second.updateAgent(owner, { id, input: { subject } })),
   ]);
 
   const agent = await app.getAgent(owner, id);
@@ -230,9 +236,9 @@ test("an unknown, deleted or another tenant's agent cannot be updated", async (t
   await app.deleteAgent(owner, deleted.id);
 
   const notFound = (agentId: number) => ({ message: `Agent ${agentId} not found` });
-  await t.throwsAsync(app.updateAgent(inTenant(2), id, { name: 'Mine' }), notFound(id));
-  await t.throwsAsync(app.updateAgent(owner, deleted.id, { name: 'New' }), notFound(deleted.id));
-  await t.throwsAsync(app.updateAgent(owner, 999, { name: 'New' }), notFound(999));
+  await t.throwsAsync(app.updateAgent(inTenant(2), { id, input: { name: 'Mine' } }), notFound(id));
+  await t.throwsAsync(app.updateAgent(owner, { id: deleted.id, input: { name: 'New' } }), notFound(deleted.id));
+  await t.throwsAsync(app.updateAgent(owner, { id: 999, input: { name: 'New' } }), notFound(999));
   t.is((await app.findAgent(owner, id))?.name, 'Ada');
 });
 
@@ -243,10 +249,14 @@ test('changes of one agent are queued until their callers abort, apart from thos
   const first = database.transact(1, gate.pass, { turn: { row: `agent 1 ${id}` } });
   const controller = new AbortController();
   const refusals = [
-    t.throwsAsync(app.updateAgent(owner, id, { name: 'Too late' }, controller.signal)),
-    t.throwsAsync(app.deleteAgent(owner, id, controller.signal)),
+    t.throwsAsync(
+      app.updateAgent(requestOf(owner, { signal: controller.signal }), { id, input: { name: 'Too late' } }),
+    ),
+    t.throwsAsync(app.deleteAgent(requestOf(owner, { signal: controller.signal }), id)),
   ];
-  const foreign = t.throwsAsync(app.updateAgent(inTenant(2), id, { name: 'Mine' }, controller.signal));
+  const foreign = t.throwsAsync(
+    app.updateAgent(requestOf(inTenant(2), { signal: controller.signal }), { id, input: { name: 'Mine' } }),
+  );
   controller.abort();
   gate.open();
   for (const refused of refusals) t.like(await refused, { kind: 'unavailable', message: 'The caller has gone' });

@@ -6,7 +6,7 @@ import { outbound } from '@parley/outbound/outbound';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
-import { type BoundToRequests, boundToRequests } from '@parley/testing/bound-to-requests';
+import { type Bound, bound } from '@parley/testing/bound';
 import { connectStorage } from '@parley/testing/object-stores';
 import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
@@ -67,7 +67,7 @@ export interface ScriptedEmbedder extends Embedder {
   readonly embedded: string[];
 }
 
-export interface KnowledgeApp extends BoundToRequests<typeof useCases> {
+export interface KnowledgeApp extends Bound<typeof useCases> {
   ports: Ports;
   database: Database;
   embedder: ScriptedEmbedder;
@@ -142,7 +142,7 @@ export async function knowledgeApp(
     t.teardown(() => running.stop());
   }
 
-  const calls = boundToRequests(useCases, ports);
+  const calls = bound(useCases, ports);
   const me = inTenant(1);
   const mine = <T>(work: Parameters<typeof database.transact<T>>[1]) => database.transact(1, work);
   return {

@@ -25,7 +25,7 @@ export interface CloseSession {
   /** Called with the session's row locked; if it returns true, the session stays open. */
   keepOpenIf?: (db: TenantDb) => Promise<boolean>;
   /** The caller's. Aborted while the call is queued for the session's row, nothing is closed. */
-  gone?: AbortSignal | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -36,7 +36,7 @@ export interface CloseSession {
  */
 export async function closeSession(
   ports: Ports,
-  { tenantId, sessionId, status, keepOpenIf, gone }: CloseSession,
+  { tenantId, sessionId, status, keepOpenIf, signal }: CloseSession,
 ): Promise<Session> {
   const close = async (db: TenantDb) => {
     const found = await sessionStore(db).lock(sessionId);
@@ -50,7 +50,7 @@ export async function closeSession(
     return { session: found, isEnding: true };
   };
   const turn = lockQueueOf({ tenantId, sessionId });
-  const { session, isEnding } = await ports.database.transact(tenantId, close, { turn, signal: gone });
+  const { session, isEnding } = await ports.database.transact(tenantId, close, { turn, signal });
   if (!isEnding) return session;
   return (await waitForEnd(ports, session)) ?? (await forceEnd(ports, session, status));
 }

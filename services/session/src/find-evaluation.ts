@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import type { Ports } from './ports.ts';
 import { findSession } from './read-sessions.ts';
@@ -9,15 +9,14 @@ const evaluationTimeoutMs = 15_000;
 /** Undefined until it is stored. The transcript is empty if it exceeds `maxTranscriptBytes`; with 0 it is not read. */
 export async function findEvaluation(
   ports: Ports,
-  caller: Caller,
-  sessionId: number,
-  maxTranscriptBytes: number,
+  request: TenantRequest,
+  { sessionId, maxTranscriptBytes }: { sessionId: number; maxTranscriptBytes: number },
 ): Promise<Evaluation | undefined> {
-  const session = await findSession(ports, caller, sessionId);
+  const session = await findSession(ports, request, sessionId);
   if (!session || session.status === 'ACTIVE') return undefined;
   const { evaluation } = await ports.evaluation.getEvaluation(
     { sessionId: session.id, maxTranscriptBytes: BigInt(maxTranscriptBytes) },
-    { caller, timeoutMs: evaluationTimeoutMs },
+    { caller: request.caller, timeoutMs: evaluationTimeoutMs },
   );
   return evaluation;
 }

@@ -1,18 +1,19 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { requireId } from '@parley/kernel/row-id';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import type { Ports } from './ports.ts';
+import { requireOwnSession } from './require-own-session.ts';
 import { assertActive } from './session.ts';
-import { callerOfSession } from './session-id.ts';
 import { lockQueueOf } from './session-lock-queue.ts';
 import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
 /** The replica of the reply stores its text so far. True once per reply. @throws DomainError `notFound`, `forbidden`, `invalid` */
-export async function interruptSession(ports: Ports, caller: Caller, id: string, gone?: AbortSignal): Promise<boolean> {
-  const { tenantId } = callerOfSession(caller, id);
+export async function interruptSession(ports: Ports, { caller, signal }: TenantRequest, id: string): Promise<boolean> {
+  const { tenantId } = caller;
+  requireOwnSession(caller, id);
   const sessionId = requireId('Session', id);
 
   const interrupt = async (db: TenantDb) => {
@@ -22,5 +23,5 @@ export async function interruptSession(ports: Ports, caller: Caller, id: string,
     // The reply may be complete when the cancellation arrives: its transaction reads this mark.
     return begun && (await turnStore(db).markFirstInterrupted(sessionId));
   };
-  return ports.database.transact(tenantId, interrupt, { turn: lockQueueOf({ tenantId, sessionId }), signal: gone });
+  return ports.database.transact(tenantId, interrupt, { turn: lockQueueOf({ tenantId, sessionId }), signal });
 }

@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { optionalNumber, page, pageArguments, parseInput } from '@parley/kernel/input';
 import { parseId, requireId } from '@parley/kernel/row-id';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
@@ -17,16 +17,24 @@ export interface Transcript {
 }
 
 /** Undefined if it is absent or another tenant's. */
-export async function findSession(ports: Ports, caller: Caller, id: string | number): Promise<Session | undefined> {
-  const { tenantId } = inTenant(caller);
+export async function findSession(
+  ports: Ports,
+  { caller }: TenantRequest,
+  id: string | number,
+): Promise<Session | undefined> {
+  const { tenantId } = caller;
   const sessionId = parseId(id);
   if (sessionId === undefined) return undefined;
   return ports.database.transact(tenantId, (db) => sessionStore(db).find(sessionId));
 }
 
 /** Newest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
-export async function listSessions(ports: Ports, caller: Caller, query: QuerySessionsArgs): Promise<Session[]> {
-  const { tenantId } = inTenant(caller);
+export async function listSessions(
+  ports: Ports,
+  { caller }: TenantRequest,
+  query: QuerySessionsArgs,
+): Promise<Session[]> {
+  const { tenantId } = caller;
   const filter = parseInput(sessionsPage, query, '');
   const { agentId, after } = filter;
   if (agentId !== undefined && parseId(agentId) === undefined) return [];
@@ -34,19 +42,18 @@ export async function listSessions(ports: Ports, caller: Caller, query: QuerySes
   return ports.database.transact(tenantId, (db) => sessionStore(db).list(filter));
 }
 
-export async function countSessions(ports: Ports, caller: Caller): Promise<number> {
-  const { tenantId } = inTenant(caller);
+export async function countSessions(ports: Ports, { caller }: TenantRequest): Promise<number> {
+  const { tenantId } = caller;
   return ports.database.transact(tenantId, (db) => sessionStore(db).count());
 }
 
 /** The messages of each session, oldest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
 export async function listMessages(
   ports: Ports,
-  caller: Caller,
-  sessionIds: readonly number[],
-  query: SessionDtoMessagesArgs,
+  { caller }: TenantRequest,
+  { sessionIds, page: query }: { sessionIds: readonly number[]; page: SessionDtoMessagesArgs },
 ): Promise<Message[][]> {
-  const { tenantId } = inTenant(caller);
+  const { tenantId } = caller;
   const bounds = parseInput(page, query, '');
   const found = await ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], bounds));
   return sessionIds.map((id) => found.get(id) ?? []);
@@ -57,11 +64,10 @@ const transcriptPartBytes = 1_000_000;
 /** Oldest first. Each part is read in its own transaction, because an ended session does not change. @throws `notFound` */
 export async function* streamTranscript(
   ports: Pick<Ports, 'database'>,
-  caller: Caller,
-  id: number,
-  partBytes = transcriptPartBytes,
+  { caller }: TenantRequest,
+  { sessionId: id, partBytes = transcriptPartBytes }: { sessionId: number; partBytes?: number },
 ): AsyncGenerator<TranscriptLine[]> {
-  const { tenantId } = inTenant(caller);
+  const { tenantId } = caller;
   const sessionId = requireId('Session', id);
   await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
   for (let last: TranscriptLine | undefined; ; ) {
@@ -79,8 +85,8 @@ export async function* streamTranscript(
 const maxTranscriptBytes = 60_000_000;
 
 /** A session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */
-export async function getTranscript(ports: Ports, caller: Caller, id: number): Promise<Transcript> {
-  const { tenantId } = inTenant(caller);
+export async function getTranscript(ports: Ports, { caller }: TenantRequest, id: number): Promise<Transcript> {
+  const { tenantId } = caller;
   const sessionId = requireId('Session', id);
   return wholeRowsDatabase(ports.database, maxTranscriptBytes).transact(tenantId, async (db) => {
     const session = await sessionStore(db).get(sessionId);

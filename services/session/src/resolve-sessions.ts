@@ -1,4 +1,4 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { badRequest } from '@parley/kernel/errors';
 import { parseId } from '@parley/kernel/row-id';
 import type { Ports } from './ports.ts';
@@ -10,10 +10,10 @@ const maxIds = 1_000;
 /** The statuses of these sessions; those absent or of other tenants are left out. @throws DomainError `invalid` above `maxIds` */
 export async function resolveSessions(
   { database }: Ports,
-  caller: Caller,
+  { caller }: TenantRequest,
   given: readonly number[],
 ): Promise<{ id: number; status: SessionStatus }[]> {
-  const { tenantId } = inTenant(caller);
+  const { tenantId } = caller;
   if (given.length > maxIds) throw badRequest(`Ask for at most ${maxIds} sessions at once`);
   const ids = given.filter((id) => parseId(id) !== undefined);
   return ids.length === 0 ? [] : database.transact(tenantId, (db) => sessionStore(db).listStatuses(ids));

@@ -1,8 +1,8 @@
-import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { DomainError } from '@parley/kernel/errors';
 import { anyText, parseInput, text } from '@parley/kernel/input';
 import { requireId } from '@parley/kernel/row-id';
-import { committedKeys } from '@parley/postgres/committed-keys';
+import { onceUnder } from '@parley/postgres/committed-keys';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { z } from 'zod';
@@ -22,17 +22,11 @@ const newMessage = z.object({
 });
 
 /**
- * The reply arrives on `sessionEvents`. @param effectKey answers the session where a message was accepted under it
+ * The reply arrives on `sessionEvents`. A message that was accepted under the effect key is not accepted again.
  * @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests`
  */
-export async function sendMessage(
-  ports: Ports,
-  caller: Caller,
-  input: SendMessageInput,
-  gone?: AbortSignal,
-  effectKey?: string,
-): Promise<Session> {
-  const { tenantId, requestId } = inTenant(caller);
+export async function sendMessage(ports: Ports, request: TenantRequest, input: SendMessageInput): Promise<Session> {
+  const { tenantId, requestId } = request.caller;
   const given = parseInput(newMessage, input);
   const sessionId = requireId('Session', given.sessionId);
 
@@ -65,9 +59,16 @@ export async function sendMessage(
     return accepted;
   };
   const work = async (db: TenantDb): Promise<Session> => {
-    if (effectKey === undefined) return (await accept(db)).session;
-    await committedKeys(db).once(effectKey, async () => String((await accept(db)).turnId));
-    return sessionStore(db).get(sessionId);
+    let session: Session | undefined;
+    await onceUnder(db, request, async () => {
+      const accepted = await accept(db);
+      session = accepted.session;
+      return String(accepted.turnId);
+    });
+    return session ?? sessionStore(db).get(sessionId);
   };
-  return ports.database.transact(tenantId, work, { turn: lockQueueOf({ tenantId, sessionId }), signal: gone });
+  return ports.database.transact(tenantId, work, {
+    turn: lockQueueOf({ tenantId, sessionId }),
+    signal: request.signal,
+  });
 }

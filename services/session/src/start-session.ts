@@ -1,9 +1,10 @@
-import { type Caller, inNoTenant, inTenant } from '@parley/kernel/caller';
+import { inNoTenant } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { badRequest, isDomainError, notFound } from '@parley/kernel/errors';
 import { anyText, parseInput, rule } from '@parley/kernel/input';
 import { storageProblem } from '@parley/kernel/input-checks';
 import { parseId } from '@parley/kernel/row-id';
-import { committedKeys } from '@parley/postgres/committed-keys';
+import { committedUnder, onceUnder } from '@parley/postgres/committed-keys';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { tenantTombstones } from '@parley/postgres/tenant-tombstones';
@@ -31,25 +32,20 @@ const newSession = z.object({
 const maxMetadataBytes = 64 * 1024;
 
 /**
- * An agent without a workflow greets first. @param effectKey answers the session that was started under it, if any
+ * An agent without a workflow greets first. Answers the session that was started under the effect key, if any.
  * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: just deleted
  */
-export async function startSession(
-  ports: Ports,
-  caller: Caller,
-  input: StartSessionInput,
-  effectKey?: string,
-): Promise<Session> {
+export async function startSession(ports: Ports, request: TenantRequest, input: StartSessionInput): Promise<Session> {
   const { database } = ports;
-  const { tenantId } = inTenant(caller);
+  const { tenantId } = request.caller;
   const given = parseInput(newSession, input);
   // Before the agent is asked, which may be gone by the time of a retry.
-  const started = effectKey && (await database.read(tenantId, (db) => committedKeys(db).find(effectKey)));
-  if (started) return database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));
-  const agent = await getActiveAgent(ports, caller, given.agentId);
+  const started = await committedUnder(database, request);
+  if (started !== undefined) return database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));
+  const agent = await getActiveAgent(ports, request, given.agentId);
   const greeting = agent.workflowId === undefined ? agent.openingGreeting : '';
 
-  async function start(db: TenantDb): Promise<Session> {
+  async function start(db: TenantDb): Promise<string> {
     await tenantTombstones(db).lockShared();
     const created = await sessionStore(db).insert({ ...given, metadata: given.metadata ?? null });
     if (!created) throw inNoTenant();
@@ -71,13 +67,12 @@ export async function startSession(
     const delayMs = Math.min(ports.settings.idleMs, ports.settings.maxAgeMs, maxDelayMs);
     await jobs(db).append({ kind: expiryKind, key: String(created.id), data: { sessionId: created.id }, delayMs });
     db.afterCommit(() => void log.publish(events));
-    return sessionStore(db).get(created.id);
+    return String(created.id);
   }
 
   return database.transact(tenantId, async (db) => {
-    if (effectKey === undefined) return start(db);
-    const { result } = await committedKeys(db).once(effectKey, async () => String((await start(db)).id));
-    return sessionStore(db).get(Number(result));
+    const id = await onceUnder(db, request, () => start(db));
+    return sessionStore(db).get(Number(id));
   });
 }
 
@@ -88,7 +83,7 @@ function metadataProblem(metadata: unknown): string | undefined {
   return bytes > maxMetadataBytes ? 'must be at most 64 KB of JSON' : undefined;
 }
 
-async function getActiveAgent(ports: Ports, caller: Caller, agentId: number): Promise<Agent> {
+async function getActiveAgent(ports: Ports, { caller }: TenantRequest, agentId: number): Promise<Agent> {
   const notThere = () => notFound('Agent', agentId);
   if (parseId(agentId) === undefined) throw notThere();
   const { agent } = await ports.agent

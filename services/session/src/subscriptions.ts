@@ -1,3 +1,4 @@
+import { tenantRequest } from '@parley/kernel/caller-request';
 import { finishEvent, type SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Ports } from './ports.ts';
@@ -5,9 +6,10 @@ import { watchSession } from './watch-session.ts';
 
 export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionField> {
   return {
-    async *sessionEvents({ sessionId, after }, { caller, follows, signal }) {
-      const request = { sessionId: String(sessionId), after: typeof after === 'string' ? after : undefined, follows };
-      for await (const event of watchSession(ports, caller, request, signal)) {
+    async *sessionEvents({ sessionId, after: given }, call) {
+      const after = typeof given === 'string' ? given : undefined;
+      const watch = { sessionId: String(sessionId), after, follows: call.follows };
+      for await (const event of watchSession(ports, tenantRequest(call), watch)) {
         const finished = finishEvent(event, eventPayload);
         if (finished) yield finished;
       }

@@ -1,10 +1,10 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
 import { requireId } from '@parley/kernel/row-id';
 import { eventPageSize, startAfter, watchEvents } from '@parley/live/subscriptions/watch-events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { eventStore } from './event-store.ts';
 import type { Ports } from './ports.ts';
-import { callerOfSession } from './session-id.ts';
+import { requireOwnSession } from './require-own-session.ts';
 import { sessionEventType, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 
@@ -19,11 +19,11 @@ export interface WatchSession {
 /** Each once and in order, from the event log or else the database. @throws DomainError `notFound`, `forbidden`, `invalid` */
 export async function* watchSession(
   { database, eventLog, log }: Ports,
-  caller: Caller,
+  { caller, signal }: TenantRequest,
   { sessionId: given, after, follows }: WatchSession,
-  signal: AbortSignal,
 ): AsyncGenerator<SessionEvent> {
-  const { tenantId } = callerOfSession(caller, given);
+  const { tenantId } = caller;
+  requireOwnSession(caller, given);
   const start = startAfter(after);
   const sessionId = requireId('Session', given);
 

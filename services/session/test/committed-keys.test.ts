@@ -1,10 +1,12 @@
 import type { Caller } from '@parley/kernel/caller';
+import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
 import { createGate, gatedReply } from './scripted-agent.ts';
 import { inTenant, isReply, isStatus, sessionMesh, subscribe } from './session-mesh.ts';
 import { sessionUnit } from './session-unit.ts';
 
 const ada = inTenant(1);
+const under = (effectKey: string | undefined) => requestOf(ada, { effectKey });
 const start = { agentId: 2, clientExternalId: 'visitor' };
 
 async function keyedMesh(t: ExecutionContext, env: Record<string, string> = {}) {
@@ -21,19 +23,19 @@ async function keyedMesh(t: ExecutionContext, env: Record<string, string> = {}) 
 test('a session is started once under a key, whatever became of its agent', async (t) => {
   const { app, agent, replica, count, messagesOf } = await keyedMesh(t);
   const other = await replica();
-  const first = await app.startSession(ada, start, 'a');
+  const first = await app.startSession(under('a'), start);
   agent.agents.delete(2);
-  const again = await other.app.startSession(ada, start, 'a');
+  const again = await other.app.startSession(under('a'), start);
   t.deepEqual(again, first);
   t.is(await count('sessions'), 1); // names sessions: the table
   t.deepEqual(await messagesOf(first.id), ['Hello there'], 'greeted once');
-  t.like(await t.throwsAsync(app.startSession(ada, start, 'b')), { kind: 'notFound' });
+  t.like(await t.throwsAsync(app.startSession(under('b'), start)), { kind: 'notFound' });
 
   const events = subscribe(t, app, first.id, { after: '0' });
   await app.endSession(ada, String(first.id));
   await events.until('the end', isStatus, 2);
   t.is(events.events.filter(isReply).length, 1);
-  t.is((await app.startSession(ada, start, 'a')).status, 'ENDED', 'as it is now');
+  t.is((await app.startSession(under('a'), start)).status, 'ENDED', 'as it is now');
 });
 
 test('a message is accepted once under a key, also after the session has ended', async (t) => {
@@ -42,14 +44,14 @@ test('a message is accepted once under a key, also after the session has ended',
   const { id } = await app.startSession(ada, { ...start, agentId: 1 });
   const message = { sessionId: id, text: 'Hello', clientTurnId: 'mine' };
   const events = subscribe(t, app, id, { after: '0' });
-  t.is((await app.sendMessage(ada, message, undefined, 'a')).id, id);
+  t.is((await app.sendMessage(under('a'), message)).id, id);
   await events.until('the reply', isReply);
-  t.is((await other.app.sendMessage(ada, message, undefined, 'a')).id, id);
+  t.is((await other.app.sendMessage(under('a'), message)).id, id);
   await app.endSession(ada, String(id));
-  t.like(await app.sendMessage(ada, message, undefined, 'a'), { id, status: 'ENDED' });
+  t.like(await app.sendMessage(under('a'), message), { id, status: 'ENDED' });
   t.deepEqual(await messagesOf(id), ['Hello', 'Re: Hello']);
   t.is(await count('turns'), 1);
-  t.like(await t.throwsAsync(app.sendMessage(ada, message, undefined, 'b')), { kind: 'invalid' });
+  t.like(await t.throwsAsync(app.sendMessage(under('b'), message)), { kind: 'invalid' });
 });
 
 test('clientTurnId is no key', async (t) => {
@@ -63,12 +65,12 @@ test('of parallel calls with one key over two replicas one takes effect', async 
   const { app, replica, count } = await keyedMesh(t);
   const other = await replica();
   const apps = Array.from({ length: 10 }, (_, n) => (n % 2 ? app : other.app));
-  const sessions = await Promise.all(apps.map((each) => each.startSession(ada, start, 'a')));
+  const sessions = await Promise.all(apps.map((each) => each.startSession(under('a'), start)));
   t.is(new Set(sessions.map(({ id }) => id)).size, 1);
   t.is(await count('sessions'), 1); // names sessions: the table
   const [{ id } = t.fail()] = sessions;
   const send = { sessionId: id, text: 'Hello' };
-  await Promise.all(apps.map((each) => each.sendMessage(ada, send, undefined, 'b')));
+  await Promise.all(apps.map((each) => each.sendMessage(under('b'), send)));
   t.is(await count('turns'), 1);
 });
 
@@ -77,7 +79,7 @@ test('what is refused commits no key', async (t) => {
   const gate = createGate();
   agent.script = gatedReply(gate, 'Slowly');
   const { id } = await app.startSession(ada, { ...start, agentId: 1 });
-  const send = (text: string, key?: string) => app.sendMessage(ada, { sessionId: id, text }, undefined, key);
+  const send = (text: string, key?: string) => app.sendMessage(under(key), { sessionId: id, text });
   await send('One');
   await send('Two');
   t.like(await t.throwsAsync(send('Three', 'a')), { kind: 'tooManyRequests' });

@@ -26,7 +26,7 @@ test('a reply is streamed in chunks that join to the stored message', async (t) 
 
   t.deepEqual(reply, { text: 'Re: How are you?', interrupted: false, turnIndex: 0, clientTurnId: 'mine', rowIndex: 1 });
   t.is(joinedChunks(subscriber.events, 0), 'Re: How are you?');
-  const [messages] = await app.listMessages(inTenant(1), [session.id], {});
+  const [messages] = await app.listMessages(inTenant(1), { sessionIds: [session.id], page: {} });
   t.like(messages, [
     { role: 'USER', text: 'How are you?', turnIndex: 0, tokensIn: 0, tokensOut: 0, costUsd: 0, modelId: null },
     {
@@ -57,7 +57,7 @@ test('a reply names the model that served it, live and when it is replayed from 
   };
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'of an agent service that names none' });
   await subscriber.until('the second reply', isReply, 2);
-  const [messages] = await app.listMessages(inTenant(1), [id], {});
+  const [messages] = await app.listMessages(inTenant(1), { sessionIds: [id], page: {} });
   t.deepEqual(
     messages?.map(({ modelId }) => modelId),
     [null, 'script', null, null],
@@ -73,7 +73,7 @@ test('ten messages sent at once are answered one after another, in order', async
   );
   await subscriber.until('ten replies', isReply, 10);
 
-  const [messages = []] = await app.listMessages(inTenant(1), [id], {});
+  const [messages = []] = await app.listMessages(inTenant(1), { sessionIds: [id], page: {} });
   t.deepEqual(
     messages.map(({ turnIndex }) => turnIndex),
     Array.from({ length: 20 }, (_, n) => n),
@@ -104,7 +104,7 @@ test('event ids increase, and every turn ends once', async (t) => {
   t.deepEqual(ids, ids.toSorted(compareEventIds));
   t.is(new Set(ids).size, ids.length);
   const answered = subscriber.events.filter(isTurnEnd).map((event) => replyOf(event).turnIndex);
-  const [messages = []] = await app.listMessages(inTenant(1), [id], {});
+  const [messages = []] = await app.listMessages(inTenant(1), { sessionIds: [id], page: {} });
   t.deepEqual(answered, [0, ...messages.filter(({ role }) => role === 'USER').map(({ turnIndex }) => turnIndex)]);
 });
 
@@ -122,7 +122,7 @@ test('a session starts with the greeting of its agent, unless the agent has a wo
   });
 
   const silent = await app.startSession(inTenant(1), { ...start, agentId: 5 });
-  const [[said] = [], other] = await app.listMessages(inTenant(1), [greeted.id, silent.id], {});
+  const [[said] = [], other] = await app.listMessages(inTenant(1), { sessionIds: [greeted.id, silent.id], page: {} });
   t.like(said, { role: 'MODEL', text: 'Hello there', turnIndex: 0, costUsd: 0, tokensOut: 0, modelId: null });
   t.deepEqual(other, []);
 });

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/kernel/caller';
+import type { TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import { compareEventIds } from '@parley/live/event-log/event-id';
 import type { Entry, EventLog } from '@parley/live/event-log/event-log';
@@ -6,6 +6,7 @@ import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { eventually } from '@parley/testing/eventually';
+import { requestOf } from '@parley/testing/request-of';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
@@ -49,14 +50,20 @@ test('a subscription reports when it is live, and one already cancelled reads no
   const { id } = await app.startSession(inTenant(1), start);
   const controller = new AbortController();
   const live = Promise.withResolvers<void>();
-  const events = app.watchSession(inTenant(1), { sessionId: id, follows: live.resolve }, controller.signal);
+  const events = app.watchSession(requestOf(inTenant(1), { signal: controller.signal }), {
+    sessionId: id,
+    follows: live.resolve,
+  });
   const first = events.next();
   await live.promise;
   await app.endSession(inTenant(1), String(id));
   const { value } = await first;
   t.true(value && isStatus(value));
   controller.abort();
-  const unknown = app.watchSession(inTenant(1), { sessionId: id + 1, follows: () => t.fail() }, controller.signal);
+  const unknown = app.watchSession(requestOf(inTenant(1), { signal: controller.signal }), {
+    sessionId: id + 1,
+    follows: () => t.fail(),
+  });
   t.deepEqual(await unknown.next(), { done: true, value: undefined });
 });
 
@@ -173,7 +180,7 @@ test('events stored during an outage of the event log are delivered afterwards, 
   log.fail();
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
   await eventually('the second reply is stored', async () => {
-    const [messages = []] = await app.listMessages(inTenant(1), [id], {});
+    const [messages = []] = await app.listMessages(inTenant(1), { sessionIds: [id], page: {} });
     return messages.some(({ text }) => text === 'Re: two');
   });
   t.is(live.events.filter(isReply).length, 1, 'not published during the outage');
@@ -210,7 +217,7 @@ for (const by of ['its own process', 'another process'] as const) {
     if (by === 'another process') await ownDatabase.close(); // the first replica can store nothing from now on
     t.true(await second.app.interruptSession(inTenant(1), String(id)));
     await eventually('the reply is stored', async () => {
-      const [messages = []] = await second.app.listMessages(inTenant(1), [id], {});
+      const [messages = []] = await second.app.listMessages(inTenant(1), { sessionIds: [id], page: {} });
       return messages.length === 2;
     });
     log.recover();
@@ -308,8 +315,10 @@ test("an invalid `after` is refused, another tenant's session is not found, anot
   t.like(await t.throwsAsync(subscribe(t, app, id, { caller: token }).done), { kind: 'forbidden' });
   t.like(await t.throwsAsync(subscribe(t, app, id + 1000, { caller: token }).done), { kind: 'forbidden' });
   for (const sessionId of ['abc', '0', '-1', '99999999999', '1.5', '', ' 1', '1e3', '٣', '01', '+1', `0${id}`]) {
-    const seenBy = async (caller: Caller) => {
-      for await (const _ of app.watchSession(caller, { sessionId }, new AbortController().signal));
+    const seenBy = async (caller: TenantCaller) => {
+      for await (const _ of app.watchSession(caller, {
+        sessionId,
+      }));
     };
     const message = `Session ${sessionId} not found`;
     t.like(await t.throwsAsync(seenBy(inTenant(1))), { kind: 'notFound', message }, 'no row can have such an id');

@@ -3,7 +3,7 @@ import type { Envelope } from '@parley/events/envelope';
 import type { EventBus } from '@parley/events/event-bus';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
 import { createAddresses } from '@parley/kernel/addresses';
-import { type Caller, createCallers } from '@parley/kernel/caller';
+import { createCallers, type TenantCaller } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
 import type { Unit } from '@parley/kernel/unit';
 import type { EventLog } from '@parley/live/event-log/event-log';
@@ -15,6 +15,7 @@ import type { Database } from '@parley/postgres/database/types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { type Bound, bound } from '@parley/testing/bound';
 import { eventually } from '@parley/testing/eventually';
+import { requestOf } from '@parley/testing/request-of';
 import { startService } from '@parley/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
@@ -133,7 +134,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
   return { ...(await replica()), database, agent, published, eventBus, keyValue, replica };
 }
 
-export function inTenant(tenantId: number): Caller {
+export function inTenant(tenantId: number): TenantCaller {
   return { kind: 'user', tenantId, userId: 1, requestId: 'test' };
 }
 
@@ -151,13 +152,13 @@ export function subscribe(
   t: ExecutionContext,
   app: App,
   sessionId: number,
-  options: { after?: string; caller?: Caller } = {},
+  options: { after?: string; caller?: TenantCaller } = {},
 ): Subscriber {
   const controller = new AbortController();
   const events: SessionEvent[] = [];
   const { caller = inTenant(1), after } = options;
   const done = (async () => {
-    for await (const event of app.watchSession(caller, { sessionId, after }, controller.signal)) events.push(event);
+    for await (const event of app.watchSession(requestOf(caller, controller), { sessionId, after })) events.push(event);
   })();
   done.catch(() => undefined);
   t.teardown(() => controller.abort());

@@ -1,4 +1,5 @@
 import type { Database } from '@parley/postgres/database/types';
+import { requestOf } from '@parley/testing/request-of';
 import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { streamTranscript } from '../src/read-sessions.ts';
@@ -27,7 +28,7 @@ test('a transcript of any length is streamed in parts that join to the whole', a
     const id = await insertEndedSession(database, lengths);
     const parts: number[][] = [];
     const indexes: number[] = [];
-    for await (const lines of streamTranscript({ database }, inTenant(1), id, partBytes)) {
+    for await (const lines of streamTranscript({ database }, requestOf(inTenant(1)), { sessionId: id, partBytes })) {
       parts.push(lines.map(({ text }) => text.length));
       indexes.push(...lines.map(({ turnIndex }) => turnIndex));
     }
@@ -68,7 +69,7 @@ test('transcripts of another tenant and of absent sessions are not found', async
     [inTenant(1), id + 1],
     [inTenant(1), -1],
   ] as const) {
-    const reading = streamTranscript({ database }, caller, sessionId);
+    const reading = streamTranscript({ database }, requestOf(caller), { sessionId });
     t.like(await t.throwsAsync(reading.next()), { kind: 'notFound', message: `Session ${sessionId} not found` });
   }
 });

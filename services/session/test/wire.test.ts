@@ -32,6 +32,23 @@ interface Answer {
 const startSession = `mutation ($input: StartSessionInput!) { startSession(input: $input) { id status clientExternalId metadata } }`;
 const sendMessage = `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id status } }`;
 
+test('a user without a tenant is refused with NO_TENANT', async (t) => {
+  const { query } = await startUnit(t);
+  for (const operation of [
+    'mutation { startSession(input: { agentId: 1, clientExternalId: "me" }) { id } }',
+    'mutation { sendMessage(input: { sessionId: 1, text: "Hi" }) { id } }',
+    'mutation { endSession(sessionId: 1) { id } }',
+    'mutation { interruptSession(sessionId: 1) }',
+    '{ session(id: 1) { id } }',
+    '{ sessions { id } }',
+    '{ sessionCount }',
+    '{ evaluation(sessionId: 1) { score } }',
+  ]) {
+    const { errors } = await query(operation, {}, { ...user, tenantId: null });
+    t.like(errors?.[0]?.extensions, { code: 'FORBIDDEN', reason: 'NO_TENANT' }, operation);
+  }
+});
+
 test('a conversation works over GraphQL and gRPC from start to evaluation', async (t) => {
   const { query, client, events, ops } = await startUnit(t);
   const input = { agentId: 2, clientExternalId: 'me', metadata: { a: [1] } };

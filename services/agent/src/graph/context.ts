@@ -1,5 +1,4 @@
 import type { FieldInfo } from '@parley/graph/selected-fields';
-import { inTenant } from '@parley/kernel/caller';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import type { ListedAgent } from '../agent.ts';
 import type { Ports } from '../ports.ts';
@@ -13,8 +12,8 @@ export interface Context extends GraphContext {
 
 export function contextFor(ports: Ports): (request: GraphContext) => Context {
   return (request) => {
-    const { answer, caller } = request;
-    const agentOf = answer.batched((info, ids) => agentsByIds(answer.reading(ports, info), inTenant(caller), ids));
+    const { answer, tenantRequest } = request;
+    const agentOf = answer.batched((info, ids) => agentsByIds(answer.reading(ports, info), tenantRequest(info), ids));
     return { ...request, ports, agentOf };
   };
 }

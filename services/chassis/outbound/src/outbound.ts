@@ -115,12 +115,12 @@ export function outbound({ resolve = dnsResolver(), log, ...rules }: OutboundOpt
     async fetch(text, request) {
       const problem = policy.problemOf(text);
       if (problem) throw refusedUrl(problem);
-      const { timeoutMs, signal: gone } = request;
-      gone?.throwIfAborted();
+      const { timeoutMs, signal } = request;
+      signal?.throwIfAborted();
       const abort = new AbortController();
       const timer = setTimeout(() => abort.abort(tooSlow(timeoutMs)), timeoutMs);
-      const leave = () => abort.abort(gone?.reason);
-      gone?.addEventListener('abort', leave);
+      const leave = () => abort.abort(signal?.reason);
+      signal?.addEventListener('abort', leave);
       try {
         return await follow(text, request, abort.signal);
       } catch (error) {
@@ -128,7 +128,7 @@ export function outbound({ resolve = dnsResolver(), log, ...rules }: OutboundOpt
         throw error;
       } finally {
         clearTimeout(timer);
-        gone?.removeEventListener('abort', leave);
+        signal?.removeEventListener('abort', leave);
       }
     },
   };

@@ -34,8 +34,6 @@ export interface GraphContext {
   request(info: FieldPlace): CallerRequest;
   /** The same for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` */
   tenantRequest(info: FieldPlace): TenantRequest;
-  /** @deprecated */
-  gone: AbortSignal;
 }
 
 /** The context of a service that adds nothing but what its use cases depend on. */
@@ -195,7 +193,7 @@ function send(response: ServerResponse, status: number, body: string | Buffer): 
 /** @param signal aborts when the client leaves */
 export function graphContext(caller: Caller, signal: AbortSignal, answer: GraphAnswer): GraphContext {
   const request = (info: FieldPlace) => ({ caller, signal, effectKey: effectKeyOf(caller, info) });
-  return { caller, answer, request, tenantRequest: (info) => tenantRequest(request(info)), gone: signal };
+  return { caller, answer, request, tenantRequest: (info) => tenantRequest(request(info)) };
 }
 
 /** Aborts when the client leaves before the response is finished. */

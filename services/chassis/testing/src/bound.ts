@@ -1,20 +1,56 @@
+import type { Caller } from '@parley/kernel/caller';
+import { type CallerRequest, type TenantRequest, tenantRequest } from '@parley/kernel/caller-request';
+import { requestOf } from './request-of.ts';
+
 type UseCase = (dependencies: never, ...given: never[]) => unknown;
 
-/** Use cases without their first argument. */
+/** Use cases without their first argument, and with a caller alone where they take a request. */
 export type Bound<UseCases extends Record<string, UseCase>> = {
   [Name in keyof UseCases]: UseCases[Name] extends (dependencies: never, ...given: infer Given) => infer Answer
-    ? (...given: Given) => Answer
+    ? (...given: WithCaller<Given>) => Answer
     : never;
 };
 
-/** Binds use cases to their dependencies, for tests that call many of them. */
+type WithCaller<Given extends unknown[]> = Given extends [infer Request extends CallerRequest, ...infer Rest]
+  ? [asker: Request | Request['caller'], ...Rest]
+  : Given;
+
+/**
+ * Binds use cases to their dependencies, for tests that call many of them. A caller is given to them as a request without an effect key,
+ * whose client never leaves.
+ */
 export function bound<UseCases extends Record<string, UseCase>>(
   useCases: UseCases,
   dependencies: Parameters<UseCases[keyof UseCases]>[0],
 ): Bound<UseCases> {
   const entries = Object.entries(useCases).map(([name, useCase]) => [
     name,
-    (...given: never[]) => useCase(dependencies, ...given),
+    (first: never, ...rest: never[]) =>
+      useCase(dependencies, (isCaller(first) ? requestOf(first) : first) as never, ...rest),
   ]);
   return Object.fromEntries(entries);
+}
+
+type AtEdge<UseCases extends Record<string, UseCase>> = {
+  [Name in keyof UseCases]: UseCases[Name] extends (
+    ports: infer Ports,
+    request: TenantRequest,
+    ...given: infer Given
+  ) => infer Answer
+    ? (ports: Ports, request: CallerRequest, ...given: Given) => Promise<Awaited<Answer>>
+    : never;
+};
+
+/** Use cases that need a tenant, for any caller: as an edge does, they refuse one without with `NO_TENANT`. */
+export function atEdge<UseCases extends Record<string, UseCase>>(useCases: UseCases): AtEdge<UseCases> {
+  const entries = Object.entries(useCases).map(([name, useCase]) => [
+    name,
+    async (ports: never, request: CallerRequest, ...given: never[]) =>
+      useCase(ports, tenantRequest(request) as never, ...given),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function isCaller(given: unknown): given is Caller {
+  return typeof given === 'object' && given !== null && 'kind' in given && 'requestId' in given;
 }

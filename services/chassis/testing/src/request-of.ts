@@ -4,7 +4,10 @@ import type { CallerRequest } from '@parley/kernel/caller-request';
 /** The request of a caller for a use case. Without a signal its client never leaves. */
 export function requestOf<C extends Caller>(
   caller: C,
-  { signal = new AbortController().signal, effectKey }: { signal?: AbortSignal | undefined; effectKey?: string } = {},
+  {
+    signal = new AbortController().signal,
+    effectKey,
+  }: { signal?: AbortSignal | undefined; effectKey?: string | undefined } = {},
 ): CallerRequest<C> {
   return { caller, signal, effectKey };
 }

@@ -7,7 +7,7 @@ import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
-import { atEdge, type BoundToRequests, boundToRequests } from '@parley/testing/bound-to-requests';
+import { atEdge, type Bound, bound } from '@parley/testing/bound';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { decodeJwt } from 'jose';
@@ -121,7 +121,7 @@ export const useCases = {
 };
 
 /** The use cases, bound to their dependencies. */
-export type App = BoundToRequests<typeof useCases>;
+export type App = Bound<typeof useCases>;
 
 export const secretsKey = randomBytes(32);
 export const anonymous: Caller = { kind: 'anonymous', tenantId: null, ip: '192.0.2.1', requestId: 'test' };
@@ -179,7 +179,7 @@ export async function identityApp(
   const ports = portsOn(database);
   await ports.keys.start();
   return {
-    app: boundToRequests(useCases, ports),
+    app: bound(useCases, ports),
     ports,
     database,
     announced,
@@ -190,7 +190,7 @@ export async function identityApp(
     async replica() {
       const other = portsOn(await replicaOf(t, database, identitySchema, { clockOffsetMs }));
       await other.keys.start();
-      return boundToRequests(useCases, other);
+      return bound(useCases, other);
     },
   };
 }

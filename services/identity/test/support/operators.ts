@@ -8,7 +8,7 @@ import {
   type ListUsersRequest,
 } from '@parley/protos/parley/identity/v1/admin';
 import { rpcClient } from '@parley/rpc/client';
-import { boundToRequests } from '@parley/testing/bound-to-requests';
+import { bound } from '@parley/testing/bound';
 import { startService } from '@parley/testing/service-harness';
 import { replicaOf } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
@@ -92,13 +92,13 @@ export const ofAudit = (request: Partial<ListAuditRequest> = {}): ListAuditReque
 /** The use cases of people and of operators, on the same schema. */
 export async function operatorsApp(t: ExecutionContext, settings: Partial<IdentitySettings> = {}) {
   const given = await identityApp(t, settings);
-  const admin = boundToRequests(operatorCases, given.ports);
+  const admin = bound(operatorCases, given.ports);
   return {
     ...given,
     admin,
     /** The use cases of operators on a second replica. */
     async elsewhere() {
-      return boundToRequests(operatorCases, {
+      return bound(operatorCases, {
         ...given.ports,
         database: await replicaOf(t, given.database, identitySchema),
       });

@@ -12,9 +12,9 @@ export interface Context extends GraphContext {
 
 export function contextFor(ports: Ports): (request: GraphContext) => Context {
   return (request) => {
-    const { answer, caller } = request;
+    const { answer, tenantRequest } = request;
     const messagesOf = answer.batched((info, ids, page: SessionDtoMessagesArgs) =>
-      listMessages(answer.reading(ports, info), caller, ids, page),
+      listMessages(answer.reading(ports, info), tenantRequest(info), { sessionIds: ids, page }),
     );
     return { ...request, ports, messagesOf };
   };

@@ -1,4 +1,3 @@
-import { effectKeyOf } from '@parley/graph/effect-key';
 import { selectedFields } from '@parley/graph/selected-fields';
 import { endSession } from '../end-session.ts';
 import { findEvaluation } from '../find-evaluation.ts';
@@ -10,27 +9,27 @@ import type { Resolvers } from './generated/resolvers.ts';
 
 export const resolvers: Resolvers = {
   Query: {
-    session: (_, { id }, { ports, caller }) => findSession(ports, caller, id),
-    sessions: (_, query, { ports, answer, caller }, info) => listSessions(answer.reading(ports, info), caller, query),
-    sessionCount: (_, __, { ports, caller }) => countSessions(ports, caller),
+    session: (_, { id }, { ports, tenantRequest }, info) => findSession(ports, tenantRequest(info), id),
+    sessions: (_, query, { ports, answer, tenantRequest }, info) =>
+      listSessions(answer.reading(ports, info), tenantRequest(info), query),
+    sessionCount: (_, __, { ports, tenantRequest }, info) => countSessions(ports, tenantRequest(info)),
     // A transcript counts against the answer budget as lists do.
-    evaluation: (_, { sessionId }, { ports, caller, answer }, info) =>
+    evaluation: (_, { sessionId }, { ports, answer, tenantRequest }, info) =>
       answer.budget.runExclusive(async (room) => {
         const times = selectedFields(info).times('transcript');
-        const most = times === 0 ? 0 : Math.max(1, Math.floor(room.bytesLeft / times));
-        const evaluation = await findEvaluation(ports, caller, sessionId, most);
+        const maxTranscriptBytes = times === 0 ? 0 : Math.max(1, Math.floor(room.bytesLeft / times));
+        const evaluation = await findEvaluation(ports, tenantRequest(info), { sessionId, maxTranscriptBytes });
         if (evaluation && times > 0) room.charge(times * Number(evaluation.transcriptBytes));
         return evaluation;
       }),
   },
 
   Mutation: {
-    startSession: (_, { input }, { ports, caller }, info) =>
-      startSession(ports, caller, input, effectKeyOf(caller, info)),
-    sendMessage: (_, { input }, { ports, caller, gone }, info) =>
-      sendMessage(ports, caller, input, gone, effectKeyOf(caller, info)),
-    endSession: (_, { sessionId }, { ports, caller, gone }) => endSession(ports, caller, sessionId, gone),
-    interruptSession: (_, { sessionId }, { ports, caller, gone }) => interruptSession(ports, caller, sessionId, gone),
+    startSession: (_, { input }, { ports, tenantRequest }, info) => startSession(ports, tenantRequest(info), input),
+    sendMessage: (_, { input }, { ports, tenantRequest }, info) => sendMessage(ports, tenantRequest(info), input),
+    endSession: (_, { sessionId }, { ports, tenantRequest }, info) => endSession(ports, tenantRequest(info), sessionId),
+    interruptSession: (_, { sessionId }, { ports, tenantRequest }, info) =>
+      interruptSession(ports, tenantRequest(info), sessionId),
   },
 
   SessionDto: {
