@@ -11,10 +11,9 @@ const begun = z.object({ callId });
 /** @throws `notFound`: its lease has ended, so that the provider must not be asked. */
 export async function beginSpend(
   { ledger }: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   input: BeginSpendRequest,
 ): Promise<void> {
-  const { tenantId } = caller;
   const given = parseInput(begun, input, '');
   if (!(await ledger.begin(tenantId, given.callId))) throw notFound('Reservation', given.callId);
 }

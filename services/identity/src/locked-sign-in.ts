@@ -17,8 +17,8 @@ interface LockOptions {
 /**
  * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension
  * lock the same row: they have committed before, or wait. User rows are locked before tenant rows, to prevent deadlocks.
- * @throws DomainError `unauthenticated` when the caller is no user, the sign-in was revoked or the user deleted; `forbidden` with `USER_SUSPENDED`, or
- * the reason why the sign-in is limited.
+ * @throws DomainError `unauthenticated` when the caller is no user, the sign-in was revoked or the user deleted; `forbidden` with
+ * `USER_SUSPENDED`, or the reason why the sign-in is limited.
  */
 export async function withLockedSignIn<T>(
   { database }: Ports,

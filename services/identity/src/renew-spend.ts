@@ -9,10 +9,9 @@ const renewed = z.object({ callIds: z.array(callId).max(1_000) });
 
 export async function renewSpend(
   { ledger }: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   input: RenewSpendRequest,
 ): Promise<void> {
-  const { tenantId } = caller;
   const { callIds } = parseInput(renewed, input, '');
   if (callIds.length > 0) await ledger.renew(tenantId, callIds);
 }

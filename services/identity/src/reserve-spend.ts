@@ -7,10 +7,9 @@ import { meteredCall } from './spend-call.ts';
 /** Also for a suspended tenant, whose turns go on. @throws `invalid`, `SPEND_CAP_REACHED`; `unavailable`, `PLATFORM_CEILING_REACHED` */
 export async function reserveSpend(
   { ledger }: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   input: ReserveSpendRequest,
 ): Promise<void> {
-  const { tenantId } = caller;
   const call = meteredCall(input.call);
   const admission = await ledger.reserve(tenantId, { ...call, begins: input.begins });
   if (!admission) throw notFound('Tenant', tenantId);

@@ -5,10 +5,9 @@ import { settlementsOf } from './spend-call.ts';
 
 export async function settleSpend(
   { ledger }: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   input: SettleSpendRequest,
 ): Promise<void> {
-  const { tenantId } = caller;
   const settlements = settlementsOf(input.settlements);
   if (settlements.length > 0) await ledger.settle(tenantId, settlements);
 }

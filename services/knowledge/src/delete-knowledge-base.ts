@@ -6,10 +6,9 @@ import { usageStore, usageTurn } from './usage-store.ts';
 /** Its documents stay stored, and count, until they are deleted themselves. */
 export async function deleteKnowledgeBase(
   { database }: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   id: number,
 ): Promise<boolean> {
-  const { tenantId } = caller;
   await database.transact(
     tenantId,
     async (db) => {

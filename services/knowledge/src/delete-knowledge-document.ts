@@ -9,10 +9,9 @@ import { usageStore, usageTurn } from './usage-store.ts';
 /** Also in a deleted base. Releases what the document counted; a sweep deletes its chunks, a job its uploaded file. */
 export async function deleteKnowledgeDocument(
   { database }: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   id: number,
 ): Promise<boolean> {
-  const { tenantId } = caller;
   await database.transact(
     tenantId,
     async (db) => {

@@ -19,10 +19,9 @@ export interface Transcript {
 /** Undefined if it is absent or another tenant's. */
 export async function findSession(
   ports: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   id: string | number,
 ): Promise<Session | undefined> {
-  const { tenantId } = caller;
   const sessionId = parseId(id);
   if (sessionId === undefined) return undefined;
   return ports.database.transact(tenantId, (db) => sessionStore(db).find(sessionId));
@@ -31,10 +30,9 @@ export async function findSession(
 /** Newest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
 export async function listSessions(
   ports: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   query: QuerySessionsArgs,
 ): Promise<Session[]> {
-  const { tenantId } = caller;
   const filter = parseInput(sessionsPage, query, '');
   const { agentId, after } = filter;
   if (agentId !== undefined && parseId(agentId) === undefined) return [];
@@ -42,18 +40,16 @@ export async function listSessions(
   return ports.database.transact(tenantId, (db) => sessionStore(db).list(filter));
 }
 
-export async function countSessions(ports: Ports, { caller }: TenantRequest): Promise<number> {
-  const { tenantId } = caller;
+export async function countSessions(ports: Ports, { caller: { tenantId } }: TenantRequest): Promise<number> {
   return ports.database.transact(tenantId, (db) => sessionStore(db).count());
 }
 
 /** The messages of each session, oldest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
 export async function listMessages(
   ports: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   { sessionIds, page: query }: { sessionIds: readonly number[]; page: SessionDtoMessagesArgs },
 ): Promise<Message[][]> {
-  const { tenantId } = caller;
   const bounds = parseInput(page, query, '');
   const found = await ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], bounds));
   return sessionIds.map((id) => found.get(id) ?? []);
@@ -64,10 +60,9 @@ const transcriptPartBytes = 1_000_000;
 /** Oldest first. Each part is read in its own transaction, because an ended session does not change. @throws `notFound` */
 export async function* streamTranscript(
   ports: Pick<Ports, 'database'>,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   { sessionId: id, partBytes = transcriptPartBytes }: { sessionId: number; partBytes?: number },
 ): AsyncGenerator<TranscriptLine[]> {
-  const { tenantId } = caller;
   const sessionId = requireId('Session', id);
   await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
   for (let last: TranscriptLine | undefined; ; ) {
@@ -85,8 +80,11 @@ export async function* streamTranscript(
 const maxTranscriptBytes = 60_000_000;
 
 /** A session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */
-export async function getTranscript(ports: Ports, { caller }: TenantRequest, id: number): Promise<Transcript> {
-  const { tenantId } = caller;
+export async function getTranscript(
+  ports: Ports,
+  { caller: { tenantId } }: TenantRequest,
+  id: number,
+): Promise<Transcript> {
   const sessionId = requireId('Session', id);
   return wholeRowsDatabase(ports.database, maxTranscriptBytes).transact(tenantId, async (db) => {
     const session = await sessionStore(db).get(sessionId);

@@ -10,10 +10,9 @@ const maxIds = 1_000;
 /** The statuses of these sessions; those absent or of other tenants are left out. @throws DomainError `invalid` above `maxIds` */
 export async function resolveSessions(
   { database }: Ports,
-  { caller }: TenantRequest,
+  { caller: { tenantId } }: TenantRequest,
   given: readonly number[],
 ): Promise<{ id: number; status: SessionStatus }[]> {
-  const { tenantId } = caller;
   if (given.length > maxIds) throw badRequest(`Ask for at most ${maxIds} sessions at once`);
   const ids = given.filter((id) => parseId(id) !== undefined);
   return ids.length === 0 ? [] : database.transact(tenantId, (db) => sessionStore(db).listStatuses(ids));

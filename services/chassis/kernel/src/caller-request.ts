@@ -1,6 +1,9 @@
 import { type Caller, inTenant, serviceCaller, type TenantCaller } from './caller.ts';
 
-/** Who asks a use case: `(ports, request, input)`. Edges make it: of gRPC `callerRequest(call)`, of GraphQL the context. */
+/**
+ * Who asks a use case, which takes `(ports, request, input)`. Edges make it: those of gRPC by `callerRequest(call)`, those of GraphQL by
+ * their context. A use case that needs neither caller nor signal takes none: `(ports, input)`.
+ */
 export interface CallerRequest<C extends Caller = Caller> {
   caller: C;
   /** Aborts when whoever asked has left. */
