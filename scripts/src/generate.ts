@@ -8,13 +8,14 @@ import { composeServices } from './generate/compose-services.ts';
 import { grafanaDashboards } from './generate/dashboards.ts';
 import { drift } from './generate/drift.ts';
 import { graphqlTypes } from './generate/graphql-types.ts';
+import { dependenciesOnUnits, withUnitLinks } from './generate/listed-units.ts';
 import { settingsTables } from './generate/settings-tables.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
-services/*/src/schema.graphql; the tables of settings; what the chart knows of units;
-its dashboards; and the services of Docker Compose.
+services/*/src/schema.graphql; the tables of settings; what README.md, deploy/units/package.json
+and the chart have of each unit; its dashboards; and the services of Docker Compose.
 
   scripts/generate [--check]
 
@@ -26,7 +27,8 @@ const protos = join(root, 'protos');
 const { check } = readOptions(usage, { check: { type: 'boolean' } });
 const texts = [
   ...(await graphqlTypes(root)),
-  ...settingsTables(root),
+  ...settingsTables(root).map(({ path, text }) => ({ path, text: withUnitLinks(text, units) })),
+  ...dependenciesOnUnits(root, units),
   ...chartUnits(root),
   ...composeServices(root, units),
   ...grafanaDashboards(),

@@ -30,10 +30,17 @@ test('every root field has to be resolved, with the context of the service', asy
 });
 
 test('resolvers of a service without a context of its own get its ports', async (t) => {
-  const { resolvers } = await typesOf(sdl);
+  const { resolvers } = await typesOf(sdl, { hasPorts: true });
   t.regex(resolvers, /import type \{ Ports \} from '\.\.\/\.\.\/ports\.ts'/);
   t.regex(resolvers, /import type \{ PortsContext \} from '@parley\/subgraph\/subgraph'/);
   t.regex(resolvers, /<ContextType = PortsContext<Ports>/);
+});
+
+test('resolvers of a service without ports get what every subgraph has', async (t) => {
+  const { resolvers } = await typesOf(sdl);
+  t.regex(resolvers, /import type \{ GraphContext \} from '@parley\/subgraph\/subgraph'/);
+  t.regex(resolvers, /<ContextType = GraphContext,/);
+  t.notRegex(resolvers, /Ports/);
 });
 
 test('an argument that is null by default may be null', async (t) => {

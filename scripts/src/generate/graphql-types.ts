@@ -32,7 +32,9 @@ export async function graphqlTypes(root: string) {
       const mappersFile = join(root, folder, 'graph/mappers.ts');
       const mappers = existsSync(mappersFile) ? readFileSync(mappersFile, 'utf8') : '';
       const hasContext = existsSync(join(root, folder, 'graph/context.ts'));
-      const { types, resolvers } = await typesOf(readFileSync(join(root, path), 'utf8'), { mappers, hasContext });
+      const hasPorts = existsSync(join(root, folder, 'ports.ts'));
+      const sdl = readFileSync(join(root, path), 'utf8');
+      const { types, resolvers } = await typesOf(sdl, { mappers, hasContext, hasPorts });
       return [
         { path: `${folder}/generated/schema.ts`, text: types },
         { path: `${folder}/graph/generated/resolvers.ts`, text: resolvers },
@@ -43,14 +45,14 @@ export async function graphqlTypes(root: string) {
 }
 
 /**
- * The types of one schema, for use cases, and those of its resolvers, with `Context` of `graph/context.ts` or else `PortsContext`. For a
- * type of the schema that `graph/mappers.ts` exports under its name, resolvers get that type, otherwise the one of the schema.
+ * The types of one schema, for use cases, and those of its resolvers, with `Context` of `graph/context.ts`, or else `PortsContext` of `ports.ts`, or
+ * else `GraphContext`. For a type of the schema that `graph/mappers.ts` exports under its name, resolvers get that type, otherwise the one of the schema.
  * @param sdl the SDL of the subgraph without `shared.graphql`.
  * @param mappers the text of `graph/mappers.ts`, where there is one.
  */
 export async function typesOf(
   sdl: string,
-  { mappers = '', hasContext = false }: { mappers?: string; hasContext?: boolean } = {},
+  { mappers = '', hasContext = false, hasPorts = false } = {},
 ): Promise<{ types: string; resolvers: string }> {
   const document = asResolved(parse(withSharedSdl(sdl)));
   const objects = document.definitions.flatMap((each) =>
@@ -60,7 +62,9 @@ export async function typesOf(
   const types = await generate(document, 'typescript', {});
   const resolvers = await generate(document, 'typescript-resolvers', {
     allResolversTypeName: 'PartialResolvers',
-    contextType: hasContext ? '../context.ts#Context' : '@parley/subgraph/subgraph#PortsContext<Ports>',
+    contextType: hasContext
+      ? '../context.ts#Context'
+      : `@parley/subgraph/subgraph#${hasPorts ? 'PortsContext<Ports>' : 'GraphContext'}`,
     makeResolverTypeCallable: true,
     mappers: Object.fromEntries(mapped.map((name) => [name, `../mappers.ts#${name}`])),
     namespacedImportName: 'Types',
@@ -68,7 +72,7 @@ export async function typesOf(
   const roots = objects.filter((name) => name === 'Query' || name === 'Mutation');
   const imports = [
     `import type * as Types from '../../generated/schema.ts';`,
-    ...(hasContext ? [] : [`import type { Ports } from '../../ports.ts';`]),
+    ...(hasContext || !hasPorts ? [] : [`import type { Ports } from '../../ports.ts';`]),
   ];
   return {
     types: header + types,

@@ -31,6 +31,7 @@ export type ServiceDefinition<
   Rpc extends CompatServiceDefinition,
   Payloads,
 > = Pick<ServiceCode<Declaration, Deps>, 'dependencies' | 'parts'> &
+  (NoDependencies extends Deps ? unknown : { dependencies: unknown }) &
   Where<Declares<Declaration, { schema: SchemaDeclaration }>, Pick<ServiceCode<Declaration, Deps>, 'jobs'>> &
   Where<Declares<Declaration, { keepsFiles: true }>, Pick<Required<ServiceCode<Declaration, Deps>>, 'files'>> &
   Where<Serves<Declaration, 'rpc'>, Pick<Required<ServiceCode<Declaration, Deps, Rpc>>, 'rpc'>> &
@@ -45,14 +46,17 @@ export type ServiceDefinition<
           };
       });
 
+/** What use cases have that depend on nothing. */
+export type NoDependencies = object;
+
 /** All that the code of a service may have. */
 export interface ServiceCode<
   Declaration extends ServiceDeclaration,
   Deps,
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
 > {
-  /** Makes the dependencies of its use cases. Opens nothing. */
-  dependencies(provided: ServiceProvided<Declaration>): Deps;
+  /** Makes the dependencies of its use cases; left out where they have none. Opens nothing. */
+  dependencies?(provided: ServiceProvided<Declaration>): Deps;
   /** Its own parts: started after clients and database, before relay, jobs, consumer and servers; stopped in reverse. */
   parts?(deps: Deps, provided: ServiceProvided<Declaration>): UnitPart[];
   /** Its background jobs. Appending a job of a kind that is not here throws. */

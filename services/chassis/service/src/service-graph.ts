@@ -6,6 +6,6 @@ import type { SubscriptionField } from '@parley/live/subscriptions/subscription-
 export interface ServiceGraph<Deps> {
   /** Its fields of Subscription, by name. */
   subscriptions?(deps: Deps): Record<string, SubscriptionField>;
-  /** Makes its GraphQL server. @param served the names of the subscriptions that the service serves. */
-  server(deps: Deps, served: string[], options: GraphServerOptions): Part;
+  /** Makes its GraphQL server. A property, so that the compiler compares `Deps` strictly. @param served the names of the subscriptions that the service serves. */
+  server: (deps: Deps, served: string[], options: GraphServerOptions) => Part;
 }

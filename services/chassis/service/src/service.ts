@@ -19,7 +19,7 @@ import type { CompatServiceDefinition } from 'nice-grpc';
 import { databasePart } from './database-part.ts';
 import { type ServiceDeclaration, usesEvents } from './declaration.ts';
 import { observeDatabase } from './observe-database.ts';
-import type { ServiceCode, ServiceDefinition, ServiceProvided } from './service-definition.ts';
+import type { NoDependencies, ServiceCode, ServiceDefinition, ServiceProvided } from './service-definition.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
 
@@ -44,7 +44,7 @@ export interface Service<
  */
 export function service<
   const Declaration extends ServiceDeclaration,
-  Deps,
+  Deps = NoDependencies,
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
   Payloads = unknown,
 >(
@@ -71,7 +71,7 @@ export function service<Deps>(
       const database = schema && provided.database(schema);
       for (const { name: topic, types } of publishes) database?.registry.topics.set(topic, types);
       const given: Given = Object.assign({ ...provided }, { database });
-      return { deps: definition.dependencies(given), given, database };
+      return { deps: definition.dependencies?.(given) ?? ({} as Deps), given, database };
     },
     parts: ({ deps, given, database }, provided) => [
       ...(database ? [databasePart(database, provided)] : []),

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import type { Envelope } from '@parley/events/envelope';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
+import { listSettings } from '@parley/kernel/settings';
 import { portSettings } from '@parley/kernel/shared-settings';
 import { absentObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
@@ -24,6 +25,7 @@ import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import { rpcClient } from '@parley/rpc/client';
 import type { MeshContext } from '@parley/rpc/server';
+import type { GraphContext, PortsContext } from '@parley/subgraph/subgraph';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -91,6 +93,47 @@ test('a declaration reads its settings as they are unless it says how', (t) => {
   t.is(read({ BARE_OPS_PORT: '81' }).opsPort satisfies number, 81);
   const own = declareService({ name: 'bare', serves: [], settings, readConfig: () => ({ opsPort: 82, more: 'a' }) });
   t.is(own.readConfig({}).more satisfies string, 'a');
+});
+
+test('a declaration without settings has those of its ports', (t) => {
+  const bare = declareService({ name: 'bare', serves: ['graph'] });
+  t.deepEqual(
+    listSettings(bare.settings).map(({ name }) => name),
+    ['BARE_GRAPH_PORT', 'BARE_OPS_PORT'],
+  );
+  const config: { graphPort: number; opsPort: number } = bare.readConfig({ BARE_GRAPH_PORT: '83' });
+  t.deepEqual(config, { graphPort: 83, opsPort: 0 });
+  // @ts-expect-error: it serves no gRPC
+  t.is(config.rpcPort ?? bare.readConfig({}).rpcPort, undefined);
+});
+
+test('a service whose use cases depend on nothing defines no dependencies', async (t) => {
+  const schema = temporaryFile(t, 'schema.graphql', 'type Query { welcome: String! @access(by: []) }');
+  const resolvers = { Query: { welcome: (_: never, _args: never, { caller }: GraphContext) => caller.kind } };
+  const declaration = declareService({ name: 'bare', serves: ['graph'] });
+  const bare = service(declaration, { graph: subgraphOf({ schema, resolvers }) });
+  const { graph, unit } = await startService(t, bare);
+  const caller = { kind: 'anonymous', tenantId: null, requestId: 'test' } as const;
+  t.deepEqual((await graph(caller, '{ welcome }')).data, { welcome: 'anonymous' });
+  t.deepEqual(unit.deps, {});
+
+  type Ports = { motd: string };
+  const withPorts = { Query: { welcome: (_: never, _args: never, { ports }: PortsContext<Ports>) => ports.motd } };
+  const serving = { ...declaration, serves: ['rpc'] as const };
+  const needing = ({ motd }: Ports) => job({ kind: motd, concurrency: 1, perTenantLimit: 1, handler: async () => {} });
+  const compiled = () => [
+    // @ts-expect-error: its resolvers need ports
+    service(declaration, { graph: subgraphOf({ schema, resolvers: withPorts }) }),
+    // @ts-expect-error: these are not the ports that they need
+    service(declaration, { dependencies: nothing, graph: subgraphOf({ schema, resolvers: withPorts }) }),
+    service(declaration, { dependencies: () => ({ motd: '' }), graph: subgraphOf({ schema, resolvers: withPorts }) }),
+    service(serving, { rpc }),
+    // @ts-expect-error: its gRPC needs ports
+    service(serving, { rpc: { ...rpc, implementation: (_ports: Ports) => rpc.implementation() } }),
+    // @ts-expect-error: its jobs do
+    service({ ...serving, schema: notesSchema }, { rpc, jobs: [needing] }),
+  ];
+  t.is(typeof compiled, 'function');
 });
 
 test('a service whose tables take a tenant end is refused without one', (t) => {

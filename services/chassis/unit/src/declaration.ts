@@ -1,7 +1,7 @@
 import type { Endpoint } from '@parley/kernel/addresses';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { listSettings, type Settings, type ValuesOf } from '@parley/kernel/settings';
-import { portName } from '@parley/kernel/shared-settings';
+import { portName, portSettings } from '@parley/kernel/shared-settings';
 import type { MeshService } from '@parley/protos/mesh-services';
 
 /** The values that `defineUnit` and `service` need of a unit's settings. */
@@ -36,19 +36,20 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
 export type ConfigOf<Declaration extends UnitDeclaration> = ReturnType<Declaration['readConfig']>;
 
 /** A declaration before defaults are added. */
-export type WithoutDefaults<Declaration extends UnitDeclaration> = Omit<Declaration, 'readConfig'> &
-  Partial<Pick<Declaration, 'readConfig'>>;
+export type WithoutDefaults<Declaration extends UnitDeclaration> = Omit<Declaration, 'settings' | 'readConfig'> &
+  Partial<Pick<Declaration, 'settings' | 'readConfig'>>;
 
-/** A declaration with its defaults: `readConfig` reads `settings` as they are. */
-export type Declared<Given> = Given & {
+/** A declaration with its defaults: `settings` are those of its ports, and `readConfig` reads them as they are. */
+export type Declared<Given extends WithoutDefaults<UnitDeclaration>> = Given & {
+  settings: SettingsOf<Given>;
   readConfig(
     env: Environment,
-  ): Given extends { readConfig(env: Environment): infer Config }
-    ? Config
-    : Given extends { settings: infer Declarations }
-      ? ValuesOf<Declarations>
-      : never;
+  ): Given extends { readConfig(env: Environment): infer Config } ? Config : ValuesOf<SettingsOf<Given>>;
 };
+
+type SettingsOf<Given extends WithoutDefaults<UnitDeclaration>> = Given extends { settings: infer Own extends Settings }
+  ? Own
+  : ReturnType<typeof portSettings<Exclude<Given['serves'][number], 'public'> | 'ops'>>;
 
 /** Refuses keys that are not of `Declaration`, such as a misspelt one. */
 export type OnlyKeysOf<Declaration, Given> = { [Key in Exclude<keyof Given, keyof Declaration>]: never };
@@ -57,17 +58,17 @@ export type OnlyKeysOf<Declaration, Given> = { [Key in Exclude<keyof Given, keyo
 export function declareUnit<const Given extends WithoutDefaults<UnitDeclaration>>(
   given: Given & OnlyKeysOf<UnitDeclaration, Given>,
 ): Declared<Given> {
-  return withDefaults(given);
+  return withDefaults<Given>(given);
 }
 
 /** What `declareUnit` does, for declarations that have more keys. */
 export function withDefaults<Given extends WithoutDefaults<UnitDeclaration>>(given: Given): Declared<Given> {
-  const { name, serves, settings } = given;
+  const { name } = given;
+  const serves = given.serves.filter((endpoint) => endpoint !== 'public');
+  const settings = given.settings ?? portSettings(name, [...serves, 'ops']);
   const names = listSettings(settings).map((each) => each.name);
-  const unset = serves
-    .filter((endpoint) => endpoint !== 'public')
-    .find((endpoint) => !names.includes(portName(name, endpoint)));
+  const unset = serves.find((endpoint) => !names.includes(portName(name, endpoint)));
   if (unset) throw new Error(`${name} serves ${unset} and has no setting ${portName(name, unset)} (portSettings)`);
   const readConfig = given.readConfig ?? ((env: Environment) => readSettings(env, settings));
-  return { ...given, readConfig } as Declared<Given>;
+  return { ...given, settings, readConfig } as Declared<Given>;
 }

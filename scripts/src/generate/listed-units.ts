@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ListedUnit } from '@parley/units';
+
+type Listed = Pick<ListedUnit, 'name' | 'folder'>;
+
+const place = /(?<=<!-- units -->\n).*?(?=<!-- end of units -->)/su;
+
+/** A page with links to the READMEs of all units between its markers; callers come before the units they call. */
+export function withUnitLinks(page: string, units: readonly Listed[]): string {
+  const links = units.map(({ name, folder }) => `[${name}](${folder}/README.md)`).toReversed();
+  return page.replace(place, `\n${links.join(' ·\n')}\n\n`);
+}
+
+/** The `package.json` of the list of units, which depends on every unit that it lists. */
+export function dependenciesOnUnits(root: string, units: readonly Listed[]) {
+  const path = 'deploy/units/package.json';
+  const manifest = JSON.parse(readFileSync(join(root, path), 'utf8'));
+  const missing = units.map(({ name }) => [`@parley/${name}`, '*']);
+  const all: [string, string][] = Object.entries({ ...Object.fromEntries(missing), ...manifest.dependencies });
+  const dependencies = Object.fromEntries(all.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  return [{ path, text: `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n` }];
+}
