@@ -45,9 +45,20 @@ test('each rule that differs from the contract is named, with both sides', (t) =
 test('an operation that is not served, or served before the contract says so, is named', (t) => {
   t.deepEqual(differences(contract, new Map()).length, 3);
   t.deepEqual(compared({}, 'later: Int @access(by: [JWT]) @longBody other: Int @access(by: [])'), [
-    'Mutation.later is served, and gateway/contract.json does not say so',
-    'Mutation.other is served, and gateway/contract.json does not say so',
+    'Mutation.later is served, and gateway/contract.json does not say so: if the contract has it so, add "served": true to its entry',
+    'Mutation.other is served, and gateway/contract.json does not say so: if the contract has it so, add "Mutation.other": {"served":true,"by":[]}',
   ]);
+});
+
+test('the entry that is to be added says what the directives say', (t) => {
+  const fields = { query: '@access(by: [JWT])', long: '@access(by: [], whileSuspended: false) @longBody' };
+  const rules = readFieldRules(`type Query { query: Int ${fields.query} long: Int ${fields.long} }`);
+  const entries = differences(new Map(), rules).map((line) => JSON.parse(`{${line.replace(/.*?, add /u, '')}}`));
+  t.deepEqual(entries, [
+    { 'Query.query': { served: true, by: ['JWT'] } },
+    { 'Query.long': { served: true, by: [], longBody: true, whileSuspended: false } },
+  ]);
+  t.deepEqual(differences(new Map(entries.flatMap((entry) => Object.entries(entry))), rules), []);
 });
 
 test('what is written down here is held against the contract’s document', (t) => {

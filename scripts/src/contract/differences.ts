@@ -10,10 +10,21 @@ export function differences(contract: ReadonlyMap<string, ContractRule>, rules: 
     ...missing.map(([name]) => `${name} is not served`),
     ...[...rules].flatMap(([name, rule]) => {
       const wanted = contract.get(name);
-      if (!wanted?.served) return [`${name} is served, and gateway/contract.json does not say so`];
+      if (!wanted?.served) {
+        const added = wanted ? '"served": true to its entry' : entryOf(name, rule);
+        return [
+          `${name} is served, and gateway/contract.json does not say so: if the contract has it so, add ${added}`,
+        ];
+      }
       return differing(name, comparable({ whileSuspended: name.startsWith('Query.'), ...wanted }), comparable(rule));
     }),
   ];
+}
+
+/** What `gateway/contract.json` would have of an operation with these directives. */
+function entryOf(name: string, { whileSuspended = false, ...rule }: FieldRule): string {
+  const entry = { served: true, ...rule, ...(whileSuspended !== name.startsWith('Query.') && { whileSuspended }) };
+  return `${JSON.stringify(name)}: ${JSON.stringify(entry)}`;
 }
 
 /** An operation in the document of the contract. */

@@ -1,22 +1,29 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { checkOperationNames } from './check.ts';
 
-const names = { operations: ['Mutation.enter', 'Mutation.leave', 'Query.room', 'Query.rooms'], alsoOther: ['room'] };
+const operations = new Map([
+  ['Mutation.enter', 'room'],
+  ['Mutation.leave', 'door'],
+  ['Query.room', 'room'],
+  ['Query.rooms', undefined],
+]);
+const names = { operations, services: ['room', 'door'] };
 
 /** What the check says of a file of this text. */
-function check(t: ExecutionContext, text: string): string[] {
+function check(t: ExecutionContext, text: string, file = 'file.ts'): string[] {
   const root = mkdtempSync(join(tmpdir(), 'parley-operation-names-'));
   t.teardown(() => rmSync(root, { recursive: true }));
-  writeFileSync(join(root, 'file.ts'), text);
-  return checkOperationNames(root, ['file.ts'], names);
+  mkdirSync(dirname(join(root, file)), { recursive: true });
+  writeFileSync(join(root, file), text);
+  return checkOperationNames(root, [file], names);
 }
 
 /** The names that are found in a file of this text. */
 function found(t: ExecutionContext, text: string): string[] {
-  return check(t, text).map((line) => line.replace(/^file\.ts:\d+ names '(.*)';.*/u, '$1'));
+  return check(t, text).map((line) => line.replace(/^file\.ts:\d+ names '(.*?)'.*/u, '$1'));
 }
 
 const refused: [what: string, text: string, name: string][] = [
@@ -72,11 +79,25 @@ test('a comment with a reason allows the operation that it names, and no other',
   t.is(found(t, text.replace(' the log line says it.', '')).length, 2, 'without a reason');
 });
 
-test('each name is found with its first line', (t) => {
+test('each name is found with its lines and what to do', (t) => {
   const text =
     "// Où\n\nif (name === 'enter') stop();\nconst rules = {\n  leave: 1,\n};\nexport const is = /^enter$/;\n";
-  const place = (line: string) => line.replace(/;.*/u, '');
+  const advice = (name: string) =>
+    `let the schema say what the operation needs; where it means something else, add // names ${name}: <what>`;
   for (let times = 0; times < 2; times += 1) {
-    t.deepEqual(check(t, text).map(place), ["file.ts:3 names 'enter'", "file.ts:4 names 'leave'"]);
+    t.deepEqual(check(t, text), [
+      `file.ts:3 names 'enter' (also in line 7); ${advice('enter')}`,
+      `file.ts:4 names 'leave'; ${advice('leave')}`,
+    ]);
   }
+});
+
+test('a service does not know the operations of others, so their names are words like any', (t) => {
+  const text = "const listed = ['enter', 'leave', 'rooms'];\nrules.get('Mutation.leave');";
+  const [ofRoom, ofDoor, ofGateway] = ['services/room/src/a.ts', 'services/door/test/a.ts', 'gateway/src/a.ts'].map(
+    (file) => check(t, text, file).map((line) => line.replace(/.* names '(.*?)'.*/u, '$1')),
+  );
+  t.deepEqual(ofRoom, ['enter', 'rooms', 'Mutation.leave']);
+  t.deepEqual(ofDoor, ['leave', 'rooms', 'Mutation.leave']);
+  t.deepEqual(ofGateway, ['enter', 'leave', 'rooms', 'Mutation.leave']);
 });

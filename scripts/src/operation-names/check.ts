@@ -4,39 +4,59 @@ import { parseSync } from '@swc/core';
 
 /** The names that the check looks for. */
 export interface OperationNames {
-  /** Root fields by type and field: `Mutation.login`. */
-  operations: Iterable<string>;
-  /** Operations whose name also means something else, e.g. the unit `agent`. For these only `Query.agent` counts. */
-  alsoOther: Iterable<string>;
+  /** Root fields by type and field, such as `Mutation.login`, with the service that serves each; undefined where none does. */
+  operations: ReadonlyMap<string, string | undefined>;
+  /** The names of all services. Of an operation that is called like a service only `Query.agent` counts, with its type. */
+  services: readonly string[];
 }
 
 /**
  * Finds source files with special cases for an operation: its name as a whole text, a text or an anchored regular expression of
  * nothing but names, a variable with an object whose keys are all names; also with the path of an argument behind it. Such rules belong on the field in the schema. Documents, functions
- * by name (resolvers), tables, types and what is read or expected of a response do not count.
+ * by name (resolvers), tables, types and what is read or expected of a response do not count. In the folder of a service the operations
+ * of other services count only with their type, because it does not know those.
  * A comment `names <operation>: <why>` in the file allows that operation there.
- * @returns one line for each file and name, with the first line that has it.
+ * @returns one line for each file and name, with the lines that have it.
  */
-export function checkOperationNames(root: string, files: string[], { operations, alsoOther }: OperationNames) {
-  const other = new Set(alsoOther);
-  const full = new Set(operations);
-  const bare = new Set([...full].map((name) => name.slice(name.indexOf('.') + 1)).filter((name) => !other.has(name)));
-  const mention = new RegExp(`\\b(${[...bare, ...full].map((name) => name.replace('.', '\\.')).join('|')})\\b`, 'u');
+export function checkOperationNames(root: string, files: string[], { operations, services }: OperationNames) {
+  const other = new Set(services);
+  const mention = new RegExp(`\\b(${[...operations.keys()].map(bareName).join('|')})\\b`, 'u');
 
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     if (!mention.test(text)) return []; // most files, which are not parsed
-    const found = new Map<string, number>();
+    const bare = new Set([...operations.keys()].filter(isKnownTo(file)).map(bareName));
+    const found = new Map<string, Set<number>>();
     visit(parseSync(text, { syntax: 'typescript' }), (words, at, onlyFull) => {
-      if (!words.every((word) => bare.has(word) || full.has(word) || other.has(word))) return;
+      if (!words.every((word) => bare.has(word) || operations.has(word) || other.has(word))) return;
       for (const word of words) {
-        if (full.has(word) || (bare.has(word) && !onlyFull)) found.set(word, Math.min(at, found.get(word) ?? at));
+        if (operations.has(word) || (bare.has(word) && !onlyFull))
+          found.set(word, (found.get(word) ?? new Set()).add(lineAt(text, at)));
       }
     });
     return [...found]
       .filter(([name]) => !new RegExp(`//.*\\bnames \`?${name}\`?: \\S`, 'u').test(text))
-      .map(([name, at]) => `${file}:${lineAt(text, at)} names '${name}'; let the schema say what the operation needs`);
+      .map(([name, lines]) => messageOf(file, name, lines));
   });
+
+  /** Whether a file may mean an operation by its name alone. */
+  function isKnownTo(file: string) {
+    const [folder, service = ''] = file.split('/');
+    const isOfService = folder === 'services' && other.has(service);
+    return (name: string): boolean =>
+      !other.has(bareName(name)) && (!isOfService || [service, undefined].includes(operations.get(name)));
+  }
+}
+
+function bareName(operation: string): string {
+  return operation.slice(operation.indexOf('.') + 1);
+}
+
+function messageOf(file: string, name: string, lines: Set<number>): string {
+  const [first, ...more] = [...lines].toSorted((one, other) => one - other);
+  const alsoIn = more.length > 0 ? ` (also in line ${more.join(', ')})` : '';
+  const remedy = `let the schema say what the operation needs; where it means something else, add // names ${name}: <what>`;
+  return `${file}:${first} names '${name}'${alsoIn}; ${remedy}`;
 }
 
 /** The path in `login input.email`. */

@@ -106,7 +106,6 @@ test('a settlement counts once, repeated or at once, in one request or several',
   await assertBalanced(t, database, id);
 });
 
-// names generateText: what the ledger calls it
 test('a call without a reservation is recorded, and only served calls count', async (t) => {
   const { database, tenant } = await ledgerApp(t);
   const { id, settle, ledger } = await tenant();
