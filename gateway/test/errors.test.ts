@@ -35,7 +35,6 @@ test('a refusal of a subgraph reaches the client unchanged, with HTTP status 200
     thrown = error;
     const answer = await ask('mutation { deleteAgent(id: 9) }', { token });
     t.is(answer.status, 200, error.message);
-    // names deleteAgent: the path of an error is the requested field.
     t.deepEqual(answer.errors, [{ message: error.message, path: ['deleteAgent'], extensions }]);
   }
   thrown = notFound('Agent', 9);

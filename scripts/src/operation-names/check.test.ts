@@ -46,6 +46,7 @@ const refused: [what: string, text: string, name: string][] = [
   ['a constant', "const special = 'enter';", 'enter'],
   ['an argument', "const rule = ruleFor('enter');", 'enter'],
   ['a value', "start({ special: 'enter' });", 'enter'],
+  ['a path that is none of an answer', "start({ path: 'enter' });", 'enter'],
   ['alternatives of a regular expression', 'const is = /^(enter|leave)$/u.test(name);', 'enter'],
   ['a whole name', 'const is = /^enter\\b/u.test(name);', 'enter'],
   ['an operation that a unit is called like', "rules.get('Query.room');", 'Query.room'],
@@ -64,6 +65,7 @@ const allowed: Record<string, string> = {
   'what is read of an answer': "const { id } = answer.data?.['enter'];",
   'a function for each operation': 'const calls = { enter: (ada) => ada.enter(), async leave() {} };',
   'what is expected of an answer': 't.deepEqual(answer.data, { enter: { id: 1 }, leave: true });',
+  'the path of an error': "t.like(error, { path: ['enter'] }); t.like(error, { path: ['rooms', 0, 'id'] });",
   'a type': "type Entered = Answer<'enter'>; let one: Pick<Mutations, 'enter' | 'leave'>;",
   'a text that has it': 't.regex(log, /enter/u); t.regex(log, /operation="enter"|"leave"/u);',
   'a table of that name': "knex('rooms').where({ id }); db.knex<Room>('rooms'); const rooms = table('rooms', {});",
@@ -86,7 +88,7 @@ test('each name is found with its lines and what to do', (t) => {
     `let the schema say what the operation needs; where it means something else, add // names ${name}: <what>`;
   for (let times = 0; times < 2; times += 1) {
     t.deepEqual(check(t, text), [
-      `file.ts:3 names 'enter' (also in line 7); ${advice('enter')}`,
+      `file.ts:3 names 'enter' (lines 3, 7); ${advice('enter')}`,
       `file.ts:4 names 'leave'; ${advice('leave')}`,
     ]);
   }

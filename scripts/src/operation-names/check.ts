@@ -13,7 +13,7 @@ export interface OperationNames {
 /**
  * Finds source files with special cases for an operation: its name as a whole text, a text or an anchored regular expression of
  * nothing but names, a variable with an object whose keys are all names; also with the path of an argument behind it. Such rules belong on the field in the schema. Documents, functions
- * by name (resolvers), tables, types and what is read or expected of a response do not count. In the folder of a service the operations
+ * by name (resolvers), tables, types and what is read or expected of a response, paths of errors included, do not count. In the folder of a service the operations
  * of other services count only with their type, because it does not know those.
  * A comment `names <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name, with the lines that have it.
@@ -53,10 +53,10 @@ function bareName(operation: string): string {
 }
 
 function messageOf(file: string, name: string, lines: Set<number>): string {
-  const [first, ...more] = [...lines].toSorted((one, other) => one - other);
-  const alsoIn = more.length > 0 ? ` (also in line ${more.join(', ')})` : '';
+  const sorted = [...lines].toSorted((one, other) => one - other);
+  const allLines = sorted.length > 1 ? ` (lines ${sorted.join(', ')})` : '';
   const remedy = `let the schema say what the operation needs; where it means something else, add // names ${name}: <what>`;
-  return `${file}:${first} names '${name}'${alsoIn}; ${remedy}`;
+  return `${file}:${sorted[0]} names '${name}'${allLines}; ${remedy}`;
 }
 
 /** The path in `login input.email`. */
@@ -76,7 +76,7 @@ interface Node {
 type Find = (words: string[], at: number, onlyFull?: boolean) => void;
 
 function visit(node: unknown, find: Find, onlyFull = false): void {
-  if (!isNode(node)) return;
+  if (!isNode(node) || isPathOfError(node)) return;
   find(
     (textOf(node) ?? '')
       .replace(argumentPath, '')
@@ -95,6 +95,17 @@ function visit(node: unknown, find: Find, onlyFull = false): void {
 function isOther({ type, callee }: Node, key: string): boolean {
   const isTable = type === 'CallExpression' && key === 'arguments' && ['knex', 'table'].includes(calledName(callee));
   return key === 'key' || type === 'Computed' || type === 'TsLiteralType' || isTable;
+}
+
+/** The `path` of an error in a response, such as `{ path: ['login'] }`. */
+function isPathOfError({ type, key, value }: Node): boolean {
+  return (
+    type === 'KeyValueProperty' &&
+    isNode(key) &&
+    key.value === 'path' &&
+    isNode(value) &&
+    value.type === 'ArrayExpression'
+  );
 }
 
 /** The keys of the objects that a variable holds, also within each other. */
