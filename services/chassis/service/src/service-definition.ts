@@ -76,7 +76,7 @@ export interface ServiceCode<
     drainTimeoutMs?: number;
   };
   /** Its GraphQL: `subgraphOf` of `@parley/subgraph`. */
-  graph?: ServiceGraph<NoInfer<Deps>>;
+  graph?: ServiceGraph<Deps>;
 }
 
 /** `Shape` where `Holds`; else its keys are refused. */

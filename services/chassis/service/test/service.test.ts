@@ -127,6 +127,10 @@ test('a service whose use cases depend on nothing defines no dependencies', asyn
     // @ts-expect-error: these are not the ports that they need
     service(declaration, { dependencies: nothing, graph: subgraphOf({ schema, resolvers: withPorts }) }),
     service(declaration, { dependencies: () => ({ motd: '' }), graph: subgraphOf({ schema, resolvers: withPorts }) }),
+    service(declaration, {
+      dependencies: ({ config }): Ports => ({ motd: String(config.graphPort) }),
+      graph: subgraphOf({ schema, resolvers: withPorts }),
+    }),
     service(serving, { rpc }),
     // @ts-expect-error: its gRPC needs ports
     service(serving, { rpc: { ...rpc, implementation: (_ports: Ports) => rpc.implementation() } }),
