@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { DomainError, type FieldProblem } from '@parley/kernel/errors';
+import { isJsonObject } from '@parley/kernel/json';
+import type { ValidateFunction } from 'ajv';
+import { compileSchema, type Dialect, dialectOf, metaSchemas } from './compile-schema.ts';
+import { errorFields } from './error-fields.ts';
+import { measureJson } from './json-size.ts';
+import { patternsOf } from './linear-regexp.ts';
+import { tenantCache } from './tenant-cache.ts';
+import { timeShares } from './time-shares.ts';
+import { withinProcessorTime } from './within-processor-time.ts';
+
+export type JsonSchemas = ReturnType<typeof jsonSchemas>;
+
+export interface SchemaOptions {
+  /**
+   * For schemas that are not the tenant's own, as those of a connector's tools: what the dialect's meta-schema says against them is
+   * ignored, as are patterns that cannot be checked in linear time, and other dialects are read as the nearest one. Default false.
+   */
+  lenient?: boolean;
+  /** Whose share of memory and processor time it takes. Default: nobody's. */
+  tenantId?: number;
+}
+
+export const schemaLimits = { maxBytes: 65_536, maxDepth: 64, maxValues: 8_000 };
+export const argsLimits = { maxBytes: 262_144, maxDepth: 64, maxValues: 50_000 };
+
+/** Of a schema, by whether it is read leniently: what it would refuse is refused by the server, too. */
+const compileMs = { strict: 250, lenient: 40 };
+const checkMs = 50;
+
+/** Of what is compiled, in bytes. */
+const maxMemory = 64 * 2 ** 20;
+/** What ajv generates and V8 makes of it, for a byte of the schema, twice; and a step of its patterns with the states found for it. */
+const memory = { byte: 36, step: 750 };
+
+/** What watched work of one tenant may take: at once, and then in each second. */
+const defaultTime = { burstMs: 2_000, msPerSecond: 50 };
+
+/** Checks of fewer steps than these cannot take long, so they run without a watch. */
+const maxUnwatchedSteps = 50_000;
+
+/** Problems of larger args are not collected, because there may be one for each value and keyword. */
+const maxCollectedSteps = 200_000;
+
+/** A schema that has used up its time is not asked again for so long. */
+const restMs = 60_000;
+
+interface Compiled {
+  first: ValidateFunction;
+  /** Compiled when there are problems to collect; undefined where that takes too long. */
+  all?: ValidateFunction | undefined;
+  compileAll: () => ValidateFunction;
+  compileMs: number;
+  values: number;
+  /** What it takes in memory, `all` included. */
+  bytes: number;
+  /** Whether it may take longer than in proportion to its size and that of the args. */
+  isSlow: boolean;
+  restsUntil: number;
+}
+
+/** What must hold for arguments, as tenants and their tool servers write it: hostile schemas and args cost bounded time and memory. */
+export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tenantTime = defaultTime } = {}) {
+  const leastMemory = Math.floor(maxMemory / maxKept);
+  const kept = tenantCache<Compiled | FieldProblem[]>({ max: maxKept, maxSize: maxMemory });
+  const metaErrors = metaSchemas();
+  const times = timeShares({ ...tenantTime, now });
+
+  function compiled(schema: unknown, { lenient = false, tenantId }: SchemaOptions): Compiled | FieldProblem[] {
+    const { problem, values } = measureJson(schema, schemaLimits);
+    if (problem) return [{ path: '', message: problem }];
+    if (!isJsonObject(schema)) return [{ path: '', message: 'must be a JSON Schema, which is an object' }];
+    const text = JSON.stringify(schema);
+    const key = `${lenient ? 'lenient' : 'strict'}:${createHash('sha256').update(text).digest('base64')}`;
+    const known = kept.get(tenantId, key);
+    if (known) return known;
+    if (!times.has(tenantId)) throw tooSlow();
+    const made = times.take(tenantId, () => compile(schema, text, values, lenient));
+    const bytes = Array.isArray(made) ? 0 : made.bytes;
+    kept.set(tenantId, key, made, Math.max(leastMemory, bytes));
+    return made;
+  }
+
+  function compile(schema: object, text: string, values: number, lenient: boolean): Compiled | FieldProblem[] {
+    const dialect = dialectOf(schema) ?? (lenient ? nearestDialect(schema) : undefined);
+    if (!dialect) return [{ path: '$schema', message: 'must be draft-07 or 2020-12' }];
+    const patterns = patternsOf({ isLenient: lenient });
+    const compiledWith = (all: boolean) => compileSchema(schema, { dialect, all, patterns });
+    const limitMs = compileMs[lenient ? 'lenient' : 'strict'];
+    // Compiles the meta-schema, which is not this schema's time.
+    if (!lenient) metaErrors({}, dialect);
+    try {
+      const first = withinProcessorTime(limitMs, () => {
+        const problems = lenient ? [] : errorFields(metaErrors(schema, dialect), '');
+        return problems.length > 0 ? problems : compiledWith(false);
+      });
+      if (!first) return [{ path: '', message: 'takes too long to compile' }];
+      if (Array.isArray(first)) return first;
+      const bytes = text.length * memory.byte + patterns.steps * memory.step;
+      const isSlow = slowKeywords.test(text);
+      return { first, compileAll: () => compiledWith(true), compileMs: limitMs, values, bytes, isSlow, restsUntil: 0 };
+    } catch (error) {
+      return [{ path: '', message: `cannot be compiled: ${reasonOf(error)}` }];
+    }
+  }
+
+  function check(schema: Compiled, args: object, argsValues: number, tenantId: number | undefined): FieldProblem[] {
+    const steps = schema.values * argsValues;
+    if (schema.isSlow && schema.restsUntil > now()) throw tooSlow();
+    const isQuick = !schema.isSlow && steps <= maxUnwatchedSteps;
+    const run = (validate: ValidateFunction): FieldProblem[] => {
+      const problemsOf = () => (validate(args) ? [] : errorFields(validate.errors ?? [], ''));
+      if (isQuick) return problemsOf();
+      if (!times.has(tenantId)) throw tooSlow();
+      const problems = times.take(tenantId, () => withinProcessorTime(checkMs, problemsOf));
+      if (problems) return problems;
+      schema.restsUntil = now() + restMs;
+      throw tooSlow();
+    };
+    try {
+      const problems = run(schema.first);
+      if (problems.length === 0 || steps > maxCollectedSteps) return problems;
+      const all = collecting(schema, tenantId);
+      return all ? run(all) : problems;
+    } catch (error) {
+      // A stack overflow: references that lead back to themselves without reading on in the args.
+      throw error instanceof RangeError ? tooSlow(error) : error;
+    }
+  }
+
+  /** Undefined where there is no time for it: the first problem has to do. */
+  function collecting(schema: Compiled, tenantId: number | undefined): ValidateFunction | undefined {
+    if ('all' in schema || !times.has(tenantId)) return schema.all;
+    schema.all = times.take(tenantId, () => withinProcessorTime(schema.compileMs, schema.compileAll));
+    return schema.all;
+  }
+
+  return {
+    /**
+     * Why a schema cannot check arguments, by path below `path`; empty where it can.
+     * @throws DomainError `invalid` with `SCHEMA_TOO_SLOW`: the tenant has used up its time
+     */
+    schemaProblems(schema: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
+      const made = compiled(schema, options);
+      return Array.isArray(made) ? below(path, made) : [];
+    },
+
+    /**
+     * What is wrong with arguments, an object, by path below `path`; empty where nothing is. No message has a value of them.
+     * @param schema undefined or null: any object will do
+     * @throws DomainError `invalid` with `SCHEMA_INVALID`: see `schemaProblems`; with `SCHEMA_TOO_SLOW`: it cannot be told in time
+     */
+    argsProblems(schema: unknown, args: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
+      const { problem, values } = measureJson(args, argsLimits);
+      if (problem) return [{ path, message: problem }];
+      if (!isJsonObject(args)) return [{ path, message: 'must be an object' }];
+      if (schema === undefined || schema === null) return [];
+      const made = compiled(schema, options);
+      if (Array.isArray(made)) throw invalidSchema(made);
+      return below(path, check(made, args, values, options.tenantId));
+    },
+
+    /** How many compiled schemas are kept, and what they take in memory. */
+    get kept() {
+      return kept.size;
+    },
+    get keptBytes() {
+      return kept.bytes;
+    },
+  };
+}
+
+function below(path: string, problems: FieldProblem[]): FieldProblem[] {
+  return problems.map((problem) => ({
+    ...problem,
+    path: [path, problem.path].filter((part) => part !== '').join('.'),
+  }));
+}
+
+function invalidSchema(problems: FieldProblem[]): DomainError {
+  const [first] = below('schema', problems);
+  return new DomainError('invalid', `The arguments cannot be checked: ${first?.path} ${first?.message}`, {
+    reason: 'SCHEMA_INVALID',
+  });
+}
+
+function tooSlow(cause?: unknown): DomainError {
+  const message = 'The arguments cannot be checked by their schema within the time for it';
+  return new DomainError('invalid', message, { reason: 'SCHEMA_TOO_SLOW', cause });
+}
+
+/** Drafts before 2019-09 have `items` with several schemas and `definitions`, as draft-07 does. */
+function nearestDialect(schema: object): Dialect {
+  const named: unknown = '$schema' in schema ? schema.$schema : undefined;
+  return typeof named === 'string' && named.includes('draft-0') ? 'draft-07' : '2020-12';
+}
+
+/** Keywords that can take more than a step for each value of schema and args: recursion, patterns, comparisons of all pairs. */
+const slowKeywords = /"(?:\$ref|\$dynamicRef|\$recursiveRef|pattern|patternProperties|uniqueItems|format)":/u;
+
+/** Without quotes from the schema that are longer than a name. */
+function reasonOf(error: unknown): string {
+  if (error instanceof RangeError) return 'it is nested too deeply';
+  const text = error instanceof Error ? error.message : 'it is not valid';
+  return (text.length > 200 ? `${text.slice(0, 200)}…` : text).toWellFormed();
+}

@@ -1,0 +1,47 @@
+export interface JsonLimits {
+  maxBytes: number;
+  maxDepth: number;
+  /** Values, those of arrays and objects included. */
+  maxValues: number;
+}
+
+export interface JsonSize {
+  values: number;
+  /** What is too large; undefined where nothing is. Completes "<path> …". */
+  problem: string | undefined;
+}
+
+/** Measures a JSON value without recursion, so that its depth does no harm, and stops at the first limit that it exceeds. */
+export function measureJson(value: unknown, { maxBytes, maxDepth, maxValues }: JsonLimits): JsonSize {
+  const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  let bytes = 0;
+  let values = 0;
+  const exceeds = (problem: string): JsonSize => ({ values, problem });
+
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    values += 1;
+    bytes += bytesOf(next.value);
+    if (values > maxValues) return exceeds(`must have at most ${maxValues} values`);
+    if (bytes > maxBytes) return exceeds(`must have at most ${maxBytes} bytes as JSON`);
+    if (typeof next.value !== 'object' || next.value === null) continue;
+    if (next.depth >= maxDepth) return exceeds(`must not be nested deeper than ${maxDepth} levels`);
+    const depth = next.depth + 1;
+    const keys = Array.isArray(next.value) ? undefined : Object.keys(next.value);
+    const elements = keys?.length ?? (next.value as unknown[]).length;
+    // Before they are listed, which takes time by itself.
+    if (values + pending.length + elements > maxValues) return exceeds(`must have at most ${maxValues} values`);
+    for (const key of keys ?? []) {
+      bytes += Buffer.byteLength(key) + 3;
+      pending.push({ value: (next.value as Record<string, unknown>)[key], depth });
+    }
+    if (!keys) for (const element of next.value as unknown[]) pending.push({ value: element, depth });
+  }
+  return { values, problem: undefined };
+}
+
+/** About as many as in JSON, where escapes may add some. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value) + 3;
+  if (typeof value === 'object' && value !== null) return 3;
+  return String(value).length + 1;
+}

@@ -1,0 +1,24 @@
+import { withinProcessorTime } from '@parley/json-schema/within-processor-time';
+import test from 'ava';
+
+/** Takes no processor time, as work that a busy machine has stopped. */
+function sleep(ms: number): object {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  return { done: true };
+}
+
+test.serial('work that a busy machine has stopped gets more time', (t) => {
+  t.deepEqual(
+    withinProcessorTime(20, () => sleep(100)),
+    { done: true },
+  );
+});
+
+test.serial('work that gets no more time ends after its time', (t) => {
+  const startedAt = performance.now();
+  t.is(
+    withinProcessorTime(20, () => sleep(300), { patience: 0 }),
+    undefined,
+  );
+  t.true(performance.now() - startedAt < 250);
+});
