@@ -1,40 +1,18 @@
 import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { badRequest } from '@parley/kernel/errors';
 import { listen } from '@parley/kernel/listen';
 import { eventually } from '@parley/testing/eventually';
 import { certificateFor } from '@parley/testing/test-authority';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import type { AnswerHead } from '../src/outbound.ts';
-import { guard, loopback, server } from './guarded.ts';
+import { flood, guard, loopback, rawServer, server } from './guarded.ts';
 
 const allowed = { allowlist: ['127.0.0.1'], dns: loopback };
 const mb = 1_000_000;
-
-/** A server that sends these bytes to whoever connects. */
-async function rawServer(t: ExecutionContext, answer: (socket: Socket) => void): Promise<string> {
-  const tcp = createTcpServer((socket) => {
-    socket.on('error', () => undefined);
-    t.teardown(() => socket.destroy());
-    socket.once('data', () => answer(socket));
-  });
-  tcp.listen(0, '127.0.0.1');
-  await once(tcp, 'listening');
-  t.teardown(() => tcp.close());
-  return `http://127.0.0.1:${(tcp.address() as AddressInfo).port}/`;
-}
-
-/** Writes as fast as it is read, for ever. */
-function flood(socket: Socket, chunk: string | Buffer): void {
-  const more = () => {
-    while (socket.writable && socket.write(chunk));
-  };
-  socket.on('drain', more);
-  more();
-}
 
 test('an endless answer is cut at its size, announced or not, and its connection is closed', async (t) => {
   const { refusal } = await guard(t, allowed);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { DomainError } from '@parley/kernel/errors';
 import { type DnsAnswer, type DnsQuestion, startDnsServer } from '@parley/testing/dns-server';
 import type { ExecutionContext } from 'ava';
@@ -82,3 +82,25 @@ export async function guard(
 }
 
 export const loopback = ({ type }: DnsQuestion): DnsAnswer => (type === 'A' ? { addresses: ['127.0.0.1'] } : {});
+
+/** A server that sends these bytes to whoever connects. */
+export async function rawServer(t: ExecutionContext, answer: (socket: Socket) => void): Promise<string> {
+  const tcp = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    socket.once('data', () => answer(socket));
+  });
+  tcp.listen(0, '127.0.0.1');
+  await once(tcp, 'listening');
+  t.teardown(() => tcp.close());
+  return `http://127.0.0.1:${(tcp.address() as AddressInfo).port}/`;
+}
+
+/** Writes as fast as it is read, for ever. */
+export function flood(socket: Socket, chunk: string | Buffer): void {
+  const more = () => {
+    while (socket.writable && socket.write(chunk));
+  };
+  socket.on('drain', more);
+  more();
+}

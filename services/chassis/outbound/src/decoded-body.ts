@@ -2,16 +2,18 @@ import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { broken, tooLarge } from './outbound-errors.ts';
 
-export const acceptedEncodings = 'gzip, deflate, br';
-
 /** At most `maxBytes` as sent and as inflated. @throws DomainError `invalid`: larger; `unavailable`: another encoding, or broken */
-export async function readBody(body: Readable, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
+export async function* decodedBody(
+  body: Readable,
+  encoding: string | undefined,
+  maxBytes: number,
+): AsyncGenerator<Buffer, void> {
   const sent = bounded(body, maxBytes);
   const [name = 'identity', ...more] = (encoding ?? 'identity').split(',').map((each) => each.trim().toLowerCase());
   if (more.length > 0) throw broken(new Error('encoded more than once'));
-  if (name === 'identity' || name === '') return collect(sent);
+  if (name === 'identity' || name === '') return yield* sent;
   const first = await sent.next();
-  if (first.done) return Buffer.alloc(0);
+  if (first.done) return;
   const inflated = decoderOf(name, first.value);
   if (!inflated) throw broken(new Error('unknown encoding'));
   async function* all() {
@@ -19,7 +21,7 @@ export async function readBody(body: Readable, encoding: string | undefined, max
     yield* sent;
   }
   pipeline(all, inflated, () => undefined); // an error reaches the reader of `inflated`
-  return collect(bounded(inflated, maxBytes));
+  yield* bounded(inflated, maxBytes);
 }
 
 function decoderOf(name: string, { 0: firstByte = 0 }: Buffer): Transform | undefined {
@@ -38,10 +40,4 @@ async function* bounded(chunks: Readable, maxBytes: number): AsyncGenerator<Buff
     yield chunk;
   }
   return undefined;
-}
-
-async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const all: Buffer[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
 }

@@ -1,0 +1,16 @@
+import test from 'ava';
+import { deadline } from './deadline.ts';
+
+/** A timer would keep the process alive, and what it holds in memory. */
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+test.serial('whoever leaves ends the time, also where nobody reads on', (t) => {
+  const before = timers();
+  const left = new AbortController();
+  const reason = new Error('left');
+  const { signal } = deadline({ timeoutMs: 60_000, idleMs: 30_000, signal: left.signal });
+  t.is(timers(), before + 2);
+  left.abort(reason);
+  t.is(signal.reason, reason);
+  t.is(timers(), before);
+});

@@ -1,0 +1,36 @@
+import { tooSlow } from './outbound-errors.ts';
+
+export interface TimeLimits {
+  /** Covers DNS, redirects and the last byte. */
+  timeoutMs: number;
+  /** The longest wait for the head of the answer, and for each piece of its body. Default: only `timeoutMs` ends it. */
+  idleMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Deadline {
+  /** Aborts with the reason of the given signal, or with `REMOTE_TOO_SLOW`. */
+  signal: AbortSignal;
+  /** Begins the idle time anew. */
+  received(): void;
+  end(): void;
+}
+
+/** @throws the reason of a signal that is aborted already */
+export function deadline({ timeoutMs, idleMs = timeoutMs, signal: given }: TimeLimits): Deadline {
+  given?.throwIfAborted();
+  const abort = new AbortController();
+  const whole = setTimeout(() => abort.abort(tooSlow(timeoutMs)), timeoutMs);
+  const idle = idleMs < timeoutMs ? setTimeout(() => abort.abort(tooSlow(idleMs)), idleMs) : undefined;
+  function leave(): void {
+    end();
+    abort.abort(given?.reason);
+  }
+  function end(): void {
+    clearTimeout(whole);
+    clearTimeout(idle);
+    given?.removeEventListener('abort', leave);
+  }
+  given?.addEventListener('abort', leave);
+  return { signal: abort.signal, received: () => void idle?.refresh(), end };
+}

@@ -1,0 +1,86 @@
+import { eventMeter } from './event-meter.ts';
+import type { Outbound, OutboundRequest } from './outbound.ts';
+import { broken } from './outbound-errors.ts';
+
+export interface FetchLimits {
+  timeoutMs: number;
+  /** The longest wait for the head of the answer, and for each piece of its body. Default: only `timeoutMs` ends it. */
+  idleMs?: number;
+  maxBytes: number;
+  /** The size of one event, where the answer is a stream of events (SSE). Default: `maxBytes`. */
+  maxEventBytes?: number;
+}
+
+export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/**
+ * A `fetch` for libraries that take one: what it calls, and for how long, is what `Outbound` allows, and its errors are those of
+ * `Outbound`, also while the body is read. Redirects are refused, and the connection is closed when the body has ended, was
+ * cancelled, or the signal aborts. A request body is a text or bytes.
+ * @param limits of one request
+ */
+export function guardedFetch({ stream }: Pick<Outbound, 'stream'>, limits: FetchLimits): GuardedFetch {
+  return async (url, { method, headers, body, signal } = {}) => {
+    const answer = await stream(String(url), {
+      ...limits,
+      method: (method?.toUpperCase() ?? 'GET') as NonNullable<OutboundRequest['method']>,
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(body == null ? {} : { body: asSent(body) }),
+      signal: signal ?? undefined,
+    });
+    const { status } = answer;
+    const isEmpty = withoutBody.has(status) || method?.toUpperCase() === 'HEAD' || status > mostStatus;
+    if (isEmpty) answer.cancel();
+    if (status > mostStatus) throw broken(new Error('unknown status'));
+    return new Response(isEmpty ? null : webStream(answer, limits), { status, headers: headersOf(answer.headers) });
+  };
+}
+
+const withoutBody = new Set([204, 205, 304]);
+/** A `Response` can have no higher one. */
+const mostStatus = 599;
+
+/** Headers about the body as it was sent, which are wrong about the decoded one. */
+const aboutSentBody = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
+
+function asSent(body: NonNullable<RequestInit['body']>): string | Uint8Array {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
+  throw new TypeError('The body must be a text or bytes');
+}
+
+function headersOf(received: Record<string, string>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(received)) {
+    if (aboutSentBody.has(name)) continue;
+    try {
+      headers.set(name, value);
+    } catch {
+      // A value that `Headers` cannot hold is one that nobody can read.
+    }
+  }
+  return headers;
+}
+
+type Answer = Awaited<ReturnType<Outbound['stream']>>;
+
+function webStream({ headers, body, cancel }: Answer, { maxBytes, maxEventBytes = maxBytes }: FetchLimits) {
+  const isEvents = /^text\/event-stream\b/iu.test(headers['content-type'] ?? '');
+  const check = isEvents ? eventMeter(maxEventBytes) : undefined;
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await body.next();
+          if (done) return controller.close();
+          check?.(value);
+          controller.enqueue(new Uint8Array(value));
+        } catch (error) {
+          cancel();
+          controller.error(error);
+        }
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  );
+}
