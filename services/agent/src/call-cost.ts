@@ -3,8 +3,8 @@ import { type BilledTokens, costUsdE8, type ModelPrice } from '@parley/metering/
 import type { Prices } from '@parley/metering/prices';
 import { usualTokenBound } from '@parley/text/token-bound';
 import type { Model, ModelRequest } from './models/model.ts';
-import { withPassages } from './models/passage-prompt.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
+import { textsOf } from './models/request-texts.ts';
 
 /** What calls cost by the price table. A model without a price costs nothing: only the operator can configure one. */
 export type CallCosts = ReturnType<typeof callCosts>;
@@ -40,7 +40,6 @@ export function callCosts(prices: Prices) {
 const imageTokens = 2_000;
 
 function boundOf(request: ModelRequest): number {
-  const { system, messages, images = [] } = withPassages(request);
-  const texts = [system, ...messages.map(({ text }) => text)];
-  return texts.reduce((sum, text) => sum + usualTokenBound(text), images.length * imageTokens);
+  const { images = [] } = request;
+  return textsOf(request).reduce((sum, text) => sum + usualTokenBound(text), images.length * imageTokens);
 }

@@ -3,7 +3,7 @@ import type { CallAccount, MeteredCall, SpendMeter } from '@parley/metering/spen
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { CallCosts } from './call-cost.ts';
 import { type CallSpent, type CallUsage, callUsage, toTurnUsage } from './call-usage.ts';
-import type { FinishReason, ModelRequest } from './models/model.ts';
+import type { FinishReason, ModelRequest, ToolCallEvent } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ModelMetrics } from './models/model-metrics.ts';
 import type { ChosenModel } from './models/models.ts';
@@ -42,6 +42,7 @@ export interface ServedAnswer extends CallSpent {
 export type MeteredEvent = { usage: TurnUsage } & (
   | { type: 'used' }
   | { type: 'text'; text: string }
+  | ToolCallEvent
   | ({ type: 'finish'; finishReason: FinishReason } & CallSpent)
 );
 
@@ -83,7 +84,8 @@ export async function* meteredStream(
       }
       if (event.type === 'left') usage.left(event.model, event.usage);
       if (event.type === 'text') usage.wrote('text', event.text);
-      yield event.type === 'text' ? { ...event, usage: usage.soFar() } : { type: 'used', usage: usage.soFar() };
+      const isShown = event.type === 'text' || event.type === 'toolCall';
+      yield isShown ? { ...event, usage: usage.soFar() } : { type: 'used', usage: usage.soFar() };
     }
   } catch (error) {
     if (error instanceof ModelError) await call.settle(usage.failed(error.usage), error.usage.tokensOut > 0);

@@ -3,16 +3,20 @@ import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
-import type { Agent } from './agent.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { fittingPassages } from './passages.ts';
 import type { Ports } from './ports.ts';
-import type { Turn, TurnEvent } from './run-turn.ts';
 import { standaloneQuestion } from './standalone-question.ts';
+import type { TurnEvent, TurnScope } from './turn.ts';
 
-const topK = 6;
 /** What of a turn's time knowledge waits for a base, so that the passages of the others come in time. */
 const shareOfTime = 0.8;
+
+export interface Search {
+  knowledgeBaseIds: number[];
+  /** At most so many passages. */
+  topK: number;
+}
 
 export interface Retrieved {
   /** The best first. */
@@ -22,25 +26,24 @@ export interface Retrieved {
 }
 
 /**
- * The passages that a turn is given; undefined where the agent has no knowledge bases, or they cannot be searched in time: the turn
+ * The passages that a turn is given; undefined where there is nothing to search, or the bases cannot be searched in time: the turn
  * continues without. Yields its usage as it grows. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function* retrievePassages(
   ports: Ports,
   request: TenantRequest,
-  { agent, chain, turn }: { agent: Agent; chain: ProviderChain; turn: Turn },
+  { search: wanted, chain, scope }: { search: Search | undefined; chain: ProviderChain; scope: TurnScope },
 ): AsyncGenerator<TurnEvent, Retrieved> {
-  const { knowledgeBaseIds } = agent;
-  if (!knowledgeBaseIds) return { passages: undefined, usage: noUsage };
-  const { agentId, sessionId, callId } = turn;
-  const question = await standaloneQuestion(ports, request, { chain, turn });
+  if (!wanted) return { passages: undefined, usage: noUsage };
+  const { agentId, sessionId } = scope.account;
+  const question = await standaloneQuestion(ports, request, { chain, scope });
   const { text: query, usage: { tokensIn, tokensOut, costUsdE8 } = noUsage } = question;
   const usage = { ...noUsage, tokensIn, tokensOut, costUsdE8 };
   if (question.usage) yield { text: '', usage };
   const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
   const timeLimitMs = Math.ceil(timeoutMs * shareOfTime);
   const { caller, signal } = request;
-  const search = { knowledgeBaseIds, query, topK, callId: `${callId}.retrieve`, agentId, sessionId, timeLimitMs };
+  const search = { ...wanted, query, callId: `${scope.callId}.retrieve`, agentId, sessionId, timeLimitMs };
   try {
     const {
       passages,

@@ -2,11 +2,11 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { meteredStream } from './metered-chain.ts';
-import type { ModelMessage } from './models/model.ts';
+import type { ConversationMessage } from './models/model.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import type { Ports } from './ports.ts';
 import { dependsOnConversation } from './question-dependence.ts';
-import type { Turn } from './run-turn.ts';
+import type { TurnScope } from './turn.ts';
 
 export interface Question {
   text: string;
@@ -29,18 +29,17 @@ const mostCharacters = 1_000;
  */
 export async function standaloneQuestion(
   ports: Pick<Ports, 'metering' | 'passages' | 'log'>,
-  { caller, signal }: TenantRequest,
-  { chain, turn }: { chain: ProviderChain; turn: Turn },
+  { signal }: Pick<TenantRequest, 'signal'>,
+  { chain, scope }: { chain: ProviderChain; scope: TurnScope },
 ): Promise<Question> {
-  const { agentId, sessionId, callId, history } = turn;
+  const { history } = scope;
   const message = history.at(-1)?.text ?? '';
   const before = history.slice(0, -1).filter(({ text }) => text.trim() !== '');
   if (before.length === 0 || !dependsOnConversation(message)) return { text: message };
   if (chain.first.offline) return { text: withMessageBefore(before, message) };
 
   const request = { system, messages: [{ role: 'user' as const, text: transcriptOf(before, message) }] };
-  const { tenantId, requestId } = caller;
-  const account = { tenantId, requestId, callId: `${callId}.question`, operation: 'session', agentId, sessionId };
+  const account = { ...scope.account, callId: `${scope.callId}.question` };
   const timeLimit = AbortSignal.timeout(ports.passages.questionTimeoutMs);
   const options = { account, signal: AbortSignal.any([signal, timeLimit]) };
   let usage: TurnUsage | undefined;
@@ -55,17 +54,19 @@ export async function standaloneQuestion(
   } catch (error) {
     signal.throwIfAborted();
     if (isDomainError(error, 'invalid')) throw error;
+    const { agentId, sessionId } = scope.account;
     ports.log.warn({ err: error, agentId, sessionId }, 'question not made to stand alone; searching for the message');
     return { text: message, usage };
   }
 }
 
-function withMessageBefore(before: readonly ModelMessage[], message: string): string {
+function withMessageBefore(before: readonly ConversationMessage[], message: string): string {
   const said = before.findLast(({ role }) => role === 'user')?.text ?? '';
   return `${said.slice(0, mostCharacters).toWellFormed()}\n${message}`.trim();
 }
 
-function transcriptOf(before: readonly ModelMessage[], message: string): string {
+/** The end of a conversation as data, a JSON object a line. */
+export function transcriptOf(before: readonly ConversationMessage[], message: string): string {
   const lines = before.slice(-messagesRead).map(({ role, text }) => {
     return JSON.stringify({
       [role === 'user' ? 'person' : 'agent']: text.slice(0, charactersOfMessage).toWellFormed(),

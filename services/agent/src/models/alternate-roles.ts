@@ -1,18 +1,39 @@
 import type { ModelMessage, ModelRequest } from './model.ts';
 import { withPassages } from './passage-prompt.ts';
+import { withToolExchange } from './tool-prompt.ts';
 
-/** Most chat templates of open models refuse empty messages, and any order but alternating roles with the user first. */
+/**
+ * Most chat templates of open models refuse empty messages, and any order but alternating roles with the user first. Results of tools stand
+ * between an assistant's calls and its next message.
+ */
 export function alternateRoles(given: ModelRequest): ModelRequest {
-  const request = withPassages(given);
+  const request = withToolExchange(withPassages(given));
   const messages: ModelMessage[] = [];
-  for (const { role, text } of request.messages) {
-    if (role === 'assistant' && text.trim() === '') continue;
+  for (const message of request.messages) {
+    if (message.role === 'tool') {
+      messages.push(message);
+      continue;
+    }
+    const { role, text, toolCalls = [] } = message;
+    if (role === 'assistant' && text.trim() === '' && toolCalls.length === 0) continue;
     const last = messages.at(-1);
-    if (last?.role === role) last.text += `\n\n${text}`;
-    else messages.push({ role, text });
+    if (last?.role !== role) messages.push({ ...message });
+    else messages[messages.length - 1] = { ...message, text: joined(last.text, text) };
   }
-  const [first, ...rest] = messages;
-  if (first?.role !== 'assistant') return { ...request, messages };
+  return withUserFirst({ ...request, messages });
+}
+
+function joined(...texts: string[]): string {
+  return texts.filter((text, at) => at === 0 || text !== '').join('\n\n');
+}
+
+function withUserFirst(request: ModelRequest): ModelRequest {
+  const [first, ...rest] = request.messages;
+  if (first?.role !== 'assistant') return request;
+  const isCall = (first.toolCalls ?? []).length > 0;
+  const messages = isCall ? rest.slice(1) : rest;
+  if (first.text.trim() === '') return withUserFirst({ ...request, messages });
   const opening = `You opened the conversation with these words:\n${first.text}`;
-  return { ...request, system: request.system === '' ? opening : `${request.system}\n\n${opening}`, messages: rest };
+  const system = request.system === '' ? opening : `${request.system}\n\n${opening}`;
+  return isCall ? withUserFirst({ ...request, system, messages }) : { ...request, system, messages };
 }

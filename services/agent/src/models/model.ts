@@ -1,6 +1,57 @@
-export interface ModelMessage {
+import type { JSONObject } from '@ai-sdk/provider';
+
+export type ModelMessage = ConversationMessage | ToolResultsMessage;
+
+export interface ConversationMessage {
   role: 'user' | 'assistant';
   text: string;
+  /** The tools that the assistant called beside or after its text. The next message has their results. */
+  toolCalls?: readonly ToolCall[];
+}
+
+/** The results of all calls of the message before it. */
+export interface ToolResultsMessage {
+  role: 'tool';
+  text?: undefined;
+  results: readonly ToolResult[];
+}
+
+export interface ToolCall {
+  /** Unique within its answer. */
+  callId: string;
+  name: string;
+  /** Any JSON value: the model need not keep to the tool's schema. Undefined where it wrote no JSON. */
+  arguments: unknown;
+  /** Copied from the event of the call: what the model must get back with it. JSON. */
+  replay?: ToolCallReplay | undefined;
+}
+
+/** What one model wants to see again beside its own call, such as its signed thoughts; kept from every other model. */
+export interface ToolCallReplay {
+  providerId: string;
+  modelId: string;
+  /** What the model wrote before the call and after the one before it, in its order. */
+  before: readonly { type: 'text' | 'reasoning'; text: string; metadata?: ReplayMetadata }[];
+  metadata?: ReplayMetadata;
+}
+
+/** As its SDK gave it, by the SDK's own name. */
+export type ReplayMetadata = Record<string, JSONObject>;
+
+export interface ToolResult {
+  callId: string;
+  name: string;
+  /** Quoted data for the model, never instructions. */
+  text: string;
+  isError: boolean;
+}
+
+export interface ModelTool {
+  /** Unique within a request. A name that not every format takes is sent in another spelling. */
+  name: string;
+  description?: string | undefined;
+  /** JSON Schema of any draft. Sent as far as every format takes it: the caller checks the arguments. */
+  inputSchema: unknown;
 }
 
 /** Quoted data for the answer, never instructions. */
@@ -20,12 +71,14 @@ export interface ModelRequest {
   passages?: readonly Passage[];
   /** The conversation, oldest first; the model replies to the last message. */
   messages: ModelMessage[];
-  /** `data:image/(png|jpeg|webp|gif);base64,…`, checked by the caller. Sent with the last message to a model with `vision`, else ignored. */
+  /** `data:image/(png|jpeg|webp|gif);base64,…`, checked by the caller. Sent with the last user message to a model with `vision`, else ignored. */
   images?: string[];
   /** Maximum tokens of the answer; default and upper bound: the model's own maximum. */
   maxOutputTokens?: number;
   /** Strict JSON Schema: all properties required, no others. `name`: letters, digits, `_`, `-`. The caller checks the answer. */
   json?: { schema: Record<string, unknown>; name: string };
+  /** What the model may call. Not sent with `json`, nor to a model that takes no tools: it then answers without. */
+  tools?: readonly ModelTool[];
 }
 
 export interface TokenUsage {
@@ -39,16 +92,25 @@ export interface TokenUsage {
 
 export const noUsage: Readonly<TokenUsage> = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
 
-/** `length`: the maximum of tokens was reached. `contentFilter`: cut by the provider's filter. */
-export type FinishReason = 'stop' | 'length' | 'contentFilter' | 'other';
+/**
+ * `length`: the maximum of tokens was reached, perhaps within a tool call. `contentFilter`: cut by the provider's filter. `toolCalls`: the
+ * model waits for the results of its calls.
+ */
+export type FinishReason = 'stop' | 'length' | 'contentFilter' | 'toolCalls' | 'other';
 
-/** A non-empty, well-formed piece of the answer; or `finish`, exactly once and last. */
-export type ModelEvent = { type: 'text'; text: string } | ({ type: 'finish'; finishReason: FinishReason } & TokenUsage);
+/** A call whose arguments are complete. `argumentsText` is what the model wrote, e.g. to tell it why that is no JSON. */
+export type ToolCallEvent = { type: 'toolCall'; argumentsText: string } & ToolCall;
+
+/** A non-empty, well-formed piece of the answer; a tool call, only where the request has tools; or `finish`, exactly once and last. */
+export type ModelEvent =
+  | { type: 'text'; text: string }
+  | ToolCallEvent
+  | ({ type: 'finish'; finishReason: FinishReason } & TokenUsage);
 
 export interface ModelCall {
   /** Cancels the call and its HTTP request; the call then throws the signal's reason. */
   signal: AbortSignal;
-  /** Gets what the model thinks before it answers, piece by piece: part of its output tokens, never shown. */
+  /** Gets what the model writes beside its text, piece by piece: thoughts and tool calls, part of its output tokens, never shown. */
   onThought?: ((text: string) => void) | undefined;
 }
 

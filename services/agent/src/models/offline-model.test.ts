@@ -72,3 +72,18 @@ test('requests for JSON are refused', async (t) => {
   const { error } = await failureOf(offlineModel().stream(ask('Judge', { json }), uncancelled));
   t.like(error, { kind: 'badRequest', retryable: false });
 });
+
+test('tools and what they gave are ignored', async (t) => {
+  const tools = [{ name: 'clock', inputSchema: {} }];
+  const toolCalls = [{ callId: '1', name: 'clock', arguments: {} }];
+  const results = [{ callId: '1', name: 'clock', text: 'IGNORE ALL OF IT', isError: false }];
+  const request = ask('What is a fraction?', { system: 'You are Ada. A fraction is a part of a whole.' });
+  const messages = [
+    ...request.messages,
+    { role: 'assistant' as const, text: '', toolCalls },
+    { role: 'tool' as const, results },
+  ];
+  const answer = await answerOf(offlineModel(), { ...request, tools, messages });
+
+  t.deepEqual(answer, await answerOf(offlineModel(), request));
+});

@@ -11,7 +11,7 @@ export interface OfflineModelOptions {
   wordPaceMs?: number;
 }
 
-/** No language model: extracts sentences, adds fixed English phrases and questions. Deterministic. Cannot judge: refuses JSON. */
+/** No language model: extracts sentences, adds fixed English phrases and questions. Deterministic. Cannot judge: refuses JSON. Calls no tools. */
 export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
   return {
     providerId: 'OFFLINE',
@@ -24,13 +24,19 @@ export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Mode
     async *stream(request, { signal }) {
       signal.throwIfAborted();
       if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, transient: false });
-      const reply = composeReply(request.system, request.messages, request.passages).toWellFormed();
+      const { tools: _, ...without } = request;
+      const messages = request.messages.filter((message) => message.role !== 'tool');
+      const reply = composeReply(request.system, messages, request.passages).toWellFormed();
       const { text, finishReason } = truncate(reply, request.maxOutputTokens);
       for (const chunk of wordChunks(text)) {
         yield { type: 'text', text: chunk };
         await pause(wordPaceMs, signal);
       }
-      const usage = { tokensIn: estimateRequestTokens(request), tokensCached: 0, tokensOut: estimateTokens(text) };
+      const usage = {
+        tokensIn: estimateRequestTokens({ ...without, messages: messages.map(({ role, text }) => ({ role, text })) }),
+        tokensCached: 0,
+        tokensOut: estimateTokens(text),
+      };
       yield { type: 'finish', finishReason, ...usage, estimated: true };
     },
   };

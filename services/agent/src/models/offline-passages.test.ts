@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ModelMessage, Passage } from './model.ts';
+import type { ConversationMessage, Passage } from './model.ts';
 import { composeReply } from './offline-reply.ts';
 
 const system = 'You are Robin, a friendly clerk of a lamp shop. Lamps are sold from nine to five. Help with orders.';
@@ -18,7 +18,7 @@ const prices: Passage = {
   text: '| Lamp | Price |\n| --- | --- |\n| Desk lamp Vega | 49 EUR |\n| Floor lamp Orion | 129 EUR |',
 };
 
-function reply(question: string, passages: Passage[], before: ModelMessage[] = []): string {
+function reply(question: string, passages: Passage[], before: ConversationMessage[] = []): string {
   return composeReply(system, [...before, { role: 'user', text: question }], passages);
 }
 
@@ -47,7 +47,7 @@ test('a question in a passage leads to the sentence after it', (t) => {
 });
 
 test('a follow-up without keywords is answered about the message before', (t) => {
-  const before: ModelMessage[] = [
+  const before: ConversationMessage[] = [
     { role: 'user', text: 'Can I return lamps in their box?' },
     { role: 'assistant', text: 'Yes.' },
   ];

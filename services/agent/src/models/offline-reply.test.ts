@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ModelMessage } from './model.ts';
+import type { ConversationMessage } from './model.ts';
 import { composeReply } from './offline-reply.ts';
 import { naughtyTexts } from './testing/naughty-texts.ts';
 
@@ -10,7 +10,7 @@ const TUTOR =
 
 /** The replies of a persona to these messages. */
 function talk(system: string, ...texts: string[]): string[] {
-  const messages: ModelMessage[] = [];
+  const messages: ConversationMessage[] = [];
   return texts.map((text) => {
     messages.push({ role: 'user', text });
     const reply = composeReply(system, messages);
@@ -80,7 +80,7 @@ test('a question in another script gets extracted sentences without English phra
 test('any input gives a non-empty, deterministic reply', (t) => {
   for (const system of naughtyTexts) {
     for (const text of naughtyTexts) {
-      const messages: ModelMessage[] = [
+      const messages: ConversationMessage[] = [
         { role: 'user', text: 'Hello' },
         { role: 'assistant', text },
         { role: 'user', text },
@@ -97,9 +97,9 @@ test('a conversation without a user message is answered with a greeting', (t) =>
 });
 
 test('only the end of a long conversation is read', (t) => {
-  const end: ModelMessage[] = [{ role: 'user', text: 'What does percent mean?' }];
+  const end: ConversationMessage[] = [{ role: 'user', text: 'What does percent mean?' }];
   const filler = (count: number) =>
-    Array.from({ length: count }, (): ModelMessage => ({ role: 'assistant', text: 'word '.repeat(5_000) }));
+    Array.from({ length: count }, (): ConversationMessage => ({ role: 'assistant', text: 'word '.repeat(5_000) }));
 
   t.is(composeReply(TUTOR, [...filler(10), ...end]), composeReply(TUTOR, [...filler(200), ...end]));
 });

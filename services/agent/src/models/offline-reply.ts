@@ -1,4 +1,4 @@
-import type { ModelMessage, Passage } from './model.ts';
+import type { ConversationMessage, Passage } from './model.ts';
 import { coverageOf, type Quote, quotesFor } from './offline-passages.ts';
 import { type Fact, type Persona, readPersona } from './offline-persona.ts';
 import { ASKED, inverseDocumentFrequency, uniqueTerms } from './offline-ranking.ts';
@@ -28,7 +28,11 @@ interface Found {
  * Ranks sentences by the words shared with the question, rare ones first: those of passages, and where none fits those of the system
  * prompt and earlier user messages. Passages are only ever quoted.
  */
-export function composeReply(system: string, messages: ModelMessage[], passages: readonly Passage[] = []): string {
+export function composeReply(
+  system: string,
+  messages: ConversationMessage[],
+  passages: readonly Passage[] = [],
+): string {
   const persona = readPersona(system.slice(0, MAX_SYSTEM_LENGTH));
   const conversation = lastMessages(messages, MAX_CONVERSATION_LENGTH);
   const users = conversation.filter(({ role }) => role === 'user').map(({ text }) => text);
@@ -144,7 +148,7 @@ function nextFact({ facts }: Persona, said: string, turn: number): string | unde
   return (facts.find(({ text }) => !said.includes(text)) ?? facts[turn % Math.max(facts.length, 1)])?.text;
 }
 
-function followUpQuestion({ topics, asks }: Persona, conversation: ModelMessage[], turn: number): string {
+function followUpQuestion({ topics, asks }: Persona, conversation: ConversationMessage[], turn: number): string {
   const spoken = conversation.map(({ text }) => text.toLowerCase()).join('\n');
   const topic =
     topics.find((each) => !spoken.includes(each.toLowerCase())) ?? topics[turn % Math.max(topics.length, 1)];
@@ -163,8 +167,8 @@ function followUpQuestion({ topics, asks }: Persona, conversation: ModelMessage[
   return phrases[turn % phrases.length] ?? '';
 }
 
-function lastMessages(messages: ModelMessage[], characters: number): ModelMessage[] {
-  const kept: ModelMessage[] = [];
+function lastMessages(messages: ConversationMessage[], characters: number): ConversationMessage[] {
+  const kept: ConversationMessage[] = [];
   let left = characters;
   for (const { role, text } of messages.toReversed()) {
     if (left <= 0) break;

@@ -67,7 +67,8 @@ const call = (signal = new AbortController().signal, tenantId = 1) => ({
 async function streamed(events: AsyncIterable<ChainEvent>): Promise<string[]> {
   const seen: string[] = [];
   for await (const event of events) {
-    seen.push(event.type === 'text' ? event.text : `${event.type} ${event.model.modelId}`);
+    if (event.type === 'toolCall') seen.push(`${event.type} ${event.name}`);
+    else seen.push(event.type === 'text' ? event.text : `${event.type} ${event.model.modelId}`);
   }
   return seen;
 }

@@ -10,6 +10,7 @@ import {
   type ModelRequest,
   noUsage,
   type TokenUsage,
+  type ToolCallEvent,
 } from './model.ts';
 import { ModelError } from './model-error.ts';
 import type { ModelMetrics } from './model-metrics.ts';
@@ -33,13 +34,14 @@ export interface ChainCall {
 }
 
 /**
- * `asked`: a model is asked now; text follows, then one `finish` of the model that served. `left`: it failed before that, or was kept out
+ * `asked`: a model is asked now; text and tool calls follow, then one `finish` of the model that served. `left`: it failed before that, or was kept out
  * after all, and its provider charges for what it took; the call goes on.
  */
 export type ChainEvent =
   | { type: 'asked'; model: Model }
   | { type: 'left'; model: Model; usage: TokenUsage }
   | { type: 'text'; text: string }
+  | ToolCallEvent
   | ({ type: 'finish'; model: Model; finishReason: FinishReason } & TokenUsage);
 
 export interface ProviderChain {
@@ -141,7 +143,7 @@ export function providerChain(
       let outcome = 'cancelled';
       try {
         for (let next = begun; !next.done; next = await events.next()) {
-          if (next.value.type === 'text') {
+          if (next.value.type !== 'finish') {
             yield next.value;
             continue;
           }

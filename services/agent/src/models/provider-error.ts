@@ -32,7 +32,9 @@ function kindOf(thrown: unknown, fault: ProviderFault): { kind: ModelErrorKind; 
   if (isTooLong(fault)) return { kind: 'tooLong', transient: false };
   const kind = named(fault) ?? (status === undefined ? 'failed' : kindOfStatus(status));
   const isServers =
-    status === undefined ? !(thrown instanceof EmptyAnswer) : status >= 500 || status === bedrockModelFailed;
+    status === undefined
+      ? !(thrown instanceof EmptyAnswer) || thrown.isTransient
+      : status >= 500 || status === bedrockModelFailed;
   return { kind, transient: kind === 'rateLimited' || kind === 'timedOut' || (kind === 'failed' && isServers) };
 }
 

@@ -13,13 +13,16 @@ export class ErrorEvent extends Error {
   }
 }
 
-/** An answer that ended in order without text, for which its provider charges: the same request would give no other. */
+/** An answer that ended in order without text or tool call, for which its provider charges. */
 export class EmptyAnswer extends ErrorEvent {
   readonly usage: TokenUsage;
+  /** Whether the same request may get another answer. */
+  readonly isTransient: boolean;
 
-  constructor(usage: TokenUsage) {
+  constructor(usage: TokenUsage, isTransient = false) {
     super({ type: 'empty_answer' });
     this.usage = usage;
+    this.isTransient = isTransient;
   }
 }
 
@@ -57,13 +60,25 @@ function faultOf(bodies: unknown[], received: number | undefined, headers: Provi
     error['type'],
     error['__type'],
   ]);
-  const message = errors.map((error) => error['message']).find((text) => typeof text === 'string') ?? '';
+  const message =
+    bodies
+      .filter(isJsonObject)
+      .flatMap(messagesIn)
+      .find((text) => typeof text === 'string') ?? '';
   return {
     status: received ?? fields.find(isErrorStatus),
     names: [...new Set([errorType, ...fields].filter(isName).map((name) => name.toLowerCase()))],
     message,
     headers,
   };
+}
+
+/** Where FastAPI refuses a field, it gives a list of problems with their places. */
+function messagesIn({ error, message, detail }: Record<string, unknown>): unknown[] {
+  const [problem] = Array.isArray(detail) ? detail.filter(isJsonObject) : [];
+  const place = problem && Array.isArray(problem['loc']) ? problem['loc'].join('.') : '';
+  const refused = problem && typeof problem['msg'] === 'string' ? `${place}: ${problem['msg']}` : undefined;
+  return [isJsonObject(error) ? error['message'] : message, error, detail, refused];
 }
 
 function reasonsOf({ details }: Record<string, unknown>): unknown[] {

@@ -1,5 +1,5 @@
 import { mock } from 'node:test';
-import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3ToolCall } from '@ai-sdk/provider';
 import test from 'ava';
 import { type SdkModelSettings, sdkModel } from './sdk-model.ts';
 import { ask, eventsOf, failureOf, textOf, uncancelled } from './testing/model-on-server.ts';
@@ -43,6 +43,7 @@ function modelOf(parts: AsyncIterable<LanguageModelV3StreamPart>, settings: Part
   };
   const model = sdkModel(
     {
+      api: 'openai-compatible',
       providerId: 'P',
       modelId: 'm',
       vision: false,
@@ -127,4 +128,80 @@ test.serial('thoughts without an end are cut as an answer is', async (t) => {
   t.like(events[0], { type: 'finish', finishReason: 'length', tokensOut: 10, estimated: true });
   t.is(thoughts.length, 4);
   t.true(cancelled());
+});
+
+const toolDelta = (delta: string): LanguageModelV3StreamPart => ({ type: 'tool-input-delta', id: 'c', delta });
+const toolCall: LanguageModelV3ToolCall = { type: 'tool-call', toolCallId: 'c', toolName: 'look_up', input: '{}' };
+const tools = [{ name: 'look_up', inputSchema: {} }];
+
+test.serial('each piece of a tool call is progress', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  const limits = { firstTokenTimeoutMs: 300, idleTimeoutMs: 300 };
+  const deltas = Array.from({ length: 5 }, () => toolDelta(' '));
+
+  const { model } = modelOf(every(200, [...deltas, toolCall, finish]), limits);
+  const events = await eventsOf(model.stream(ask('Well?', { tools }), uncancelled));
+  t.deepEqual(
+    events.map(({ type }) => type),
+    ['toolCall', 'finish'],
+  );
+  t.like(events.at(-1), { finishReason: 'toolCalls' });
+});
+
+test.serial('arguments without an end are cut as an answer is', async (t) => {
+  let sent = 0;
+  async function* onAndOn() {
+    for (; sent < 100; sent += 1) yield toolDelta('ten chars ');
+    yield finish;
+  }
+  const { model, cancelled } = modelOf(onAndOn(), { maxOutputTokens: 2 });
+  let written = '';
+  const call = { ...uncancelled, onThought: (text: string) => void (written += text) };
+  const events = await eventsOf(model.stream(ask('Tell', { tools }), call));
+
+  t.is(events.length, 1);
+  t.like(events[0], { type: 'finish', finishReason: 'length', tokensOut: 10, estimated: true });
+  t.is(written.length, 40);
+  t.true(cancelled());
+});
+
+test.serial('arguments of any shape are given, and what is no JSON or too deep is not', async (t) => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const inputs = ['', ' ', '{"a":1}', '[1]', '"a"', 'null', '{', '{"a":1}}', deep];
+  for (const [at, given] of [{}, {}, { a: 1 }, [1], 'a', null, undefined, undefined, undefined].entries()) {
+    const input = inputs[at] ?? '';
+    async function* once(): AsyncGenerator<LanguageModelV3StreamPart> {
+      yield { ...toolCall, input };
+      yield finish;
+    }
+    const [event] = await eventsOf(
+      modelOf(once(), { maxOutputTokens: 9_000 }).model.stream(ask('Go', { tools }), uncancelled),
+    );
+    t.like(event, { type: 'toolCall', arguments: given, argumentsText: input });
+  }
+});
+
+test.serial('calls of the same id get others, and calls that nobody offered are no answer', async (t) => {
+  async function* twice() {
+    yield toolCall;
+    yield toolCall;
+    yield finish;
+  }
+  const events = await eventsOf(modelOf(twice()).model.stream(ask('Go', { tools }), uncancelled));
+  t.deepEqual(
+    events.map((event) => event.type === 'toolCall' && event.callId),
+    ['c', 'c-2', false],
+  );
+
+  const { error } = await failureOf(modelOf(twice()).model.stream(ask('Go'), uncancelled));
+  t.like(error, { kind: 'failed', retryable: false, usage: { tokensOut: 7 } });
+});
+
+test.serial('a call that Google calls malformed may be asked for again', async (t) => {
+  async function* malformed() {
+    yield { ...finish, finishReason: { unified: 'error' as const, raw: 'MALFORMED_FUNCTION_CALL' } };
+  }
+  const { error } = await failureOf(modelOf(malformed()).model.stream(ask('Go', { tools }), uncancelled));
+  t.like(error, { kind: 'failed', retryable: true, usage: { tokensOut: 7 } });
 });

@@ -6,16 +6,21 @@ import type {
 } from '@ai-sdk/provider';
 import { isJsonObject } from '@parley/kernel/json';
 import { callDeadlines } from './call-deadlines.ts';
-import type { FinishReason, Model, ModelRequest, TokenUsage } from './model.ts';
+import type { FinishReason, Model, ModelCall, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
 import { callOptions } from './model-prompt.ts';
-import { withPassages } from './passage-prompt.ts';
+import type { ProviderSettings } from './model-settings.ts';
 import { modelErrorOf } from './provider-error.ts';
 import { EmptyAnswer, ErrorEvent } from './provider-fault.ts';
+import { textsOf } from './request-texts.ts';
 import { estimateUsage } from './token-counter.ts';
+import { toolCallReader } from './tool-calls.ts';
+import { hasTools } from './tool-prompt.ts';
+import { type ToolRefusal, ToolsRefused, toolRefusalOf, toolSupport } from './tool-support.ts';
 import { wholeCharacters } from './whole-characters.ts';
 
 export interface SdkModelSettings
   extends Pick<Model, 'providerId' | 'modelId' | 'vision' | 'contextTokens' | 'maxOutputTokens'> {
+  api: ProviderSettings['api'];
   firstTokenTimeoutMs: number;
   idleTimeoutMs: number;
   callTimeoutMs: number;
@@ -30,20 +35,24 @@ export interface ModelLog {
   warn(fields: Record<string, unknown>, message: string): void;
 }
 
-/** A model of any wire format that an SDK speaks. It never retries; that is up to the caller. */
+/** OpenAI refuses longer descriptions of tools; others take more than a model should read of one. */
+const maxToolDescription = { openai: 1_024, other: 6_000 };
+
+/** A model of any wire format that an SDK speaks. Retries are up to the caller, except that refused tools are left out at once. */
 export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<LanguageModelV3>, log: ModelLog): Model {
-  const { providerId, modelId, vision, contextTokens, maxOutputTokens, origin, secrets } = settings;
+  const { api, providerId, modelId, vision, contextTokens, maxOutputTokens, origin, secrets } = settings;
   const { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs } = settings;
   const model = { providerId, modelId, offline: false, vision, contextTokens, maxOutputTokens };
+  const prompted = { ...model, maxToolDescription: maxToolDescription[api === 'openai' ? api : 'other'] };
+  const support = toolSupport(model, log);
 
   const failed = (
     thrown: unknown,
     request: ModelRequest,
     options: { beforeFirstChunk: boolean; timedOut: boolean; usage?: TokenUsage },
   ) => {
-    const { system, messages } = withPassages(request);
     const passages = (request.passages ?? []).flatMap(({ documentName, text }) => [documentName, text]);
-    const texts = [system, ...messages.map(({ text }) => text), ...passages];
+    const texts = [...textsOf(request), ...passages];
     const error = modelErrorOf(thrown, { ...options, origin, secrets, texts });
     const fault = error.cause instanceof Error ? error.cause.message : undefined;
     log.warn(
@@ -53,77 +62,115 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     return error;
   };
 
-  return {
-    ...model,
-
-    async *stream(request, { signal, onThought }) {
-      signal.throwIfAborted();
-      const call = callDeadlines(signal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs });
-      const characters = wholeCharacters();
-      let given = '';
-      let thought = '';
-      let complete = false;
-      const mostCharacters = charactersPerToken * Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
-      try {
-        const options = { ...callOptions(request, model, call.signal), includeRawChunks: settings.rawEvents };
-        const { stream } = await (await sdk()).doStream(options);
-        const parts = stream.getReader();
-        for (let read = await parts.read(); !read.done; read = await parts.read()) {
-          const part = read.value;
-          const text = part.type === 'text-delta' ? characters.push(part.delta) : '';
-          if (part.type === 'reasoning-delta') {
-            thought += part.delta;
-            onThought?.(part.delta);
-          }
-          if (text !== '') {
-            call.arrived();
-            given += text;
-            yield { type: 'text', text };
-          }
-          if (given.length + thought.length > mostCharacters) {
-            yield {
-              type: 'finish',
-              finishReason: 'length',
-              ...(await estimateUsage(model, request, given + thought)),
-            };
-            return;
-          }
-          if (isProgress(part)) call.awaitNext();
-          const error = errorOf(part);
-          if (error) throw error;
-          if (part.type !== 'finish') continue;
-          const rest = characters.flush();
-          given += rest;
-          const finishReason = reasonOf(part.finishReason);
-          complete = true;
-          drain(parts);
-          const usage = await usageOf(model, request, given + thought, part.usage);
-          if (given === '' && (finishReason === 'stop' || finishReason === 'other')) throw new EmptyAnswer(usage);
-          if (rest !== '') yield { type: 'text', text: rest };
-          yield { type: 'finish', finishReason, ...usage };
+  /** One HTTP request. @throws ToolsRefused where the provider refuses its tools. */
+  async function* ask(request: ModelRequest, { signal, onThought }: ModelCall): AsyncGenerator<ModelEvent> {
+    signal.throwIfAborted();
+    const call = callDeadlines(signal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs });
+    const characters = wholeCharacters();
+    const tools = hasTools(request) ? toolCallReader(request, model) : undefined;
+    let given = '';
+    /** Thoughts and tool calls. */
+    let unseen = '';
+    let complete = false;
+    const mostCharacters = charactersPerToken * Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
+    try {
+      const includeRawChunks = settings.rawEvents || (tools !== undefined && api === 'openai-compatible');
+      const options = { ...callOptions(request, prompted, call.signal), includeRawChunks };
+      const { stream } = await (await sdk()).doStream(options);
+      const parts = stream.getReader();
+      for (let read = await parts.read(); !read.done; read = await parts.read()) {
+        const part = read.value;
+        const text = part.type === 'text-delta' ? characters.push(part.delta) : '';
+        tools?.read(part);
+        if (part.type === 'reasoning-delta' || part.type === 'tool-input-delta') {
+          unseen += part.delta;
+          onThought?.(part.delta);
+        }
+        if (text !== '') {
+          call.arrived();
+          given += text;
+          tools?.wrote(text);
+          yield { type: 'text', text };
+        }
+        if (given.length + unseen.length > mostCharacters) {
+          yield {
+            type: 'finish',
+            finishReason: 'length',
+            ...(await estimateUsage(model, request, given + unseen)),
+          };
           return;
         }
-        throw new ErrorEvent({ type: 'unfinished_answer' });
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const timedOut = !complete && call.timedOut();
-        const isRead = given + thought !== '' || (timedOut && settings.isTaken(call.signal));
-        const usage = await spentBy(thrown, model, request, isRead ? given + thought : undefined);
-        throw failed(thrown, request, { beforeFirstChunk: given === '', timedOut, ...(usage && { usage }) });
-      } finally {
-        call.end(complete);
+        if (tools && part.type === 'tool-call') {
+          call.arrived();
+          yield tools.eventOf(part);
+        }
+        if (isProgress(part)) call.awaitNext();
+        const error = errorOf(part);
+        if (error) throw error;
+        if (part.type !== 'finish') continue;
+        const rest = characters.flush();
+        given += rest;
+        const finishReason = reasonOf(part.finishReason, tools?.hasCalls ?? false);
+        complete = true;
+        drain(parts);
+        const usage = await usageOf(model, request, given + unseen, part.usage);
+        if (given === '' && (finishReason === 'stop' || finishReason === 'other')) {
+          throw new EmptyAnswer(usage, part.finishReason.raw === malformedCall);
+        }
+        if (rest !== '') yield { type: 'text', text: rest };
+        yield { type: 'finish', finishReason, ...usage };
+        return;
       }
-    },
-  };
+      throw new ErrorEvent({ type: 'unfinished_answer' });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const timedOut = !complete && call.timedOut();
+      const refused = tools && !timedOut && given + unseen === '' ? toolRefusalOf(thrown) : undefined;
+      if (refused) throw new ToolsRefused(refused);
+      const isRead = given + unseen !== '' || (timedOut && settings.isTaken(call.signal));
+      const usage = await spentBy(thrown, model, request, isRead ? given + unseen : undefined);
+      const beforeFirstChunk = given === '' && !tools?.hasCalls;
+      throw failed(thrown, request, { beforeFirstChunk, timedOut, ...(usage && { usage }) });
+    } finally {
+      call.end(complete);
+    }
+  }
+
+  /** Leaves out of a request, before anything is answered, what the provider refuses of its tools. */
+  async function* askWithTools(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+    let asked = support.adapted(request);
+    let refused: ToolRefusal | undefined;
+    for (;;) {
+      try {
+        for await (const event of ask(asked, call)) {
+          if (refused) support.learned(refused, request);
+          refused = undefined;
+          yield event;
+        }
+        return;
+      } catch (error) {
+        if (!(error instanceof ToolsRefused)) throw error;
+        refused = refused === undefined ? error.refused : 'tools';
+        asked = support.without(refused, request);
+      }
+    }
+  }
+
+  return { ...model, stream: (request, call) => (hasTools(request) ? askWithTools : ask)(request, call) };
 }
 
 /** @throws ErrorEvent for an answer that has no end. */
-function reasonOf({ unified, raw }: LanguageModelV3FinishReason): FinishReason {
-  if (unified === 'stop' || unified === 'length') return unified;
+function reasonOf({ unified, raw }: LanguageModelV3FinishReason, hasCalls: boolean): FinishReason {
+  if (unified === 'length') return unified;
   if (unified === 'content-filter') return 'contentFilter';
-  if (raw === undefined) throw new ErrorEvent({ type: 'unfinished_answer' });
-  return 'other';
+  if (unified !== 'stop' && raw === undefined) throw new ErrorEvent({ type: 'unfinished_answer' });
+  // Some servers end an answer with calls by `stop`.
+  if (hasCalls) return 'toolCalls';
+  return unified === 'stop' ? 'stop' : 'other';
 }
+
+/** Google's reason where its model wrote a call that is none: it may write a right one when it is asked again. */
+const malformedCall = 'MALFORMED_FUNCTION_CALL';
 
 /** Undefined where nothing was `written`, for which no provider charges. */
 async function spentBy(
@@ -164,9 +211,11 @@ function countOf(figure: number | undefined): number | undefined {
     : undefined;
 }
 
+const writtenParts = new Set(['text-delta', 'reasoning-delta', 'tool-input-start', 'tool-input-delta', 'tool-call']);
+
 /** A part with a token, shown or not. Bedrock's JSON answers come as a whole at the end, so their raw events count. */
 function isProgress(part: LanguageModelV3StreamPart): boolean {
-  return part.type === 'text-delta' || part.type === 'reasoning-delta' || rawEventOf(part)?.[0] === 'contentBlockDelta';
+  return writtenParts.has(part.type) || rawEventOf(part)?.[0] === 'contentBlockDelta';
 }
 
 /** Bedrock's SDK leaves the name of an exception to its raw event. */

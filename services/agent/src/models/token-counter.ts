@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { estimateTokens } from '@parley/text/token-estimate';
-import { alternateRoles } from './alternate-roles.ts';
 import type { Model, ModelRequest, TokenUsage } from './model.ts';
+import { textsOf } from './request-texts.ts';
 import type { CountAnswer, CountRequest, Encoding } from './token-worker.ts';
 
 const openAIModel = /^(?:openai[/.])?(?<name>gpt-|chatgpt-|o\d)/u;
@@ -34,14 +34,13 @@ export async function countRequestTokens(
   { modelId, vision }: Pick<Model, 'modelId' | 'vision'>,
   request: ModelRequest,
 ): Promise<number> {
-  const { system, messages } = alternateRoles(request);
-  const texts = [system, ...messages.map(({ text }) => text)];
+  const texts = textsOf(request);
   const images = vision ? (request.images?.length ?? 0) * tokensOfImage : 0;
   const around = encodingOf(modelId) === undefined ? 0 : texts.length * tokensAroundMessage;
   return (await countTokens(modelId, ...texts)) + around + images;
 }
 
-/** The usage of a call whose provider gave no figures: its request, and what the model wrote, thoughts included. */
+/** The usage of a call whose provider gave no figures: its request, and what the model wrote, thoughts and tool calls included. */
 export async function estimateUsage(
   model: Pick<Model, 'modelId' | 'vision'>,
   request: ModelRequest,

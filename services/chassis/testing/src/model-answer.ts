@@ -20,6 +20,17 @@ export interface ModelAnswer {
   byteDelayMs?: number;
   /** Milliseconds before each delta, for people and benches; tests use gates. Default 0. */
   deltaDelayMs?: number;
+  /**
+   * Tools that it calls after its text, in one step. It then ends with the format's reason for calls. An answer with calls has no text
+   * unless one is given.
+   */
+  toolCalls?: ScriptedToolCall[];
+  /** How the arguments of calls are split into deltas: `unit` splits surrogate pairs too. Google's are whole, or a value at a time. Default `whole`. */
+  argumentDeltas?: 'whole' | 'character' | 'unit';
+  /** Whether the deltas of several calls alternate, as only OpenAI's format has it. Default false. */
+  interleaved?: boolean;
+  /** What signs its thoughts, or in OpenAI's and Google's formats its first call: clients must send it back with the results. */
+  signature?: string;
   /** The object that is returned as JSON to a request with a `response_format`. Default: the text. */
   json?: unknown;
   /**
@@ -47,6 +58,28 @@ export interface ModelAnswer {
   body?: string;
   /** The figures sent with the answer, those left out as counted words; null: none, or zeros where the format always has some. */
   usage?: Partial<ModelUsage> | null;
+}
+
+export interface ScriptedToolCall {
+  name: string;
+  /** Any JSON value. Default `{}`. */
+  arguments?: unknown;
+  /** Sent in place of `arguments`, e.g. what is no JSON. */
+  argumentsText?: string;
+  /** Default: `call_1`, `call_2`, … */
+  id?: string;
+}
+
+/** What a request says of tools, whatever its format. */
+export interface SentTools {
+  tools: { name: string; description?: string; schema: unknown }[];
+  /** Calls of earlier answers that are sent again; malformed arguments as text. */
+  calls: { id: string; name: string; arguments: unknown }[];
+  results: { id: string; text: string; isError?: boolean }[];
+  /** Signatures that are sent back, in their order. */
+  signatures: string[];
+  /** Thoughts that are sent back. */
+  thoughts: string[];
 }
 
 export interface ModelUsage {

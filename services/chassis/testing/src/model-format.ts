@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ChatRequestBody, ModelAnswer, ModelUsage } from './model-answer.ts';
+import type { ChatRequestBody, ModelAnswer, ModelUsage, ScriptedToolCall, SentTools } from './model-answer.ts';
 
 export type ModelFormatName = 'openai' | 'anthropic' | 'google' | 'bedrock';
 
@@ -8,12 +8,24 @@ export interface Answering {
   request: ChatRequestBody;
   /** Whether the answer is JSON that the format has in a call of a tool. */
   asTool: boolean;
-  finish: 'stop' | 'length' | 'content_filter';
+  finish: 'stop' | 'length' | 'content_filter' | 'tool_calls';
+  signature: string | undefined;
   /** Undefined: left out. */
   usage: Required<ModelUsage> | undefined;
 }
 
-export type ReadRequest = Pick<Answering, 'request' | 'asTool'>;
+export interface ReadRequest extends Pick<Answering, 'request' | 'asTool'> {
+  sent: SentTools;
+}
+
+/** One call of a step, with its place in it. */
+export interface NumberedCall extends Required<Pick<ScriptedToolCall, 'id' | 'name'>> {
+  index: number;
+  /** The arguments as they are sent. */
+  text: string;
+  /** The same in pieces. */
+  pieces: string[];
+}
 
 /** One wire format of model providers. Events are bytes, as they are sent. */
 export interface ModelFormat {
@@ -27,6 +39,8 @@ export interface ModelFormat {
   thought(answering: Answering, text: string): Buffer;
   /** One delta of text. */
   delta(answering: Answering, text: string): Buffer;
+  /** The events of one call; each list is sent at once. */
+  toolCall(answering: Answering, call: NumberedCall): Buffer[][];
   /** The last events of a normal answer. */
   finish(answering: Answering): Buffer[];
   /** What ends a stream without saying why. */
@@ -39,11 +53,24 @@ export interface ModelFormat {
 }
 
 /** Splits the text of an answer into deltas. */
-export function piecesOf({ text = 'Hello from the model server.', deltas = 'word' }: ModelAnswer): string[] {
+export function piecesOf({ text, toolCalls, ...answer }: ModelAnswer): string[] {
+  return splitText(text ?? (toolCalls ? '' : 'Hello from the model server.'), answer);
+}
+
+function splitText(text: string | string[], { deltas = 'word' }: ModelAnswer): string[] {
   if (Array.isArray(text)) return text;
   if (deltas === 'character') return [...text];
   if (deltas === 'whole') return text === '' ? [] : [text];
   return text.match(/\s*\S+\s*$|\s*\S+|\s+$/gu) ?? [];
+}
+
+/** The calls of an answer. */
+export function callsOf({ toolCalls = [], argumentDeltas = 'whole' }: ModelAnswer): NumberedCall[] {
+  return toolCalls.map(({ name, arguments: given = {}, argumentsText, id }, index) => {
+    const text = argumentsText ?? JSON.stringify(given);
+    const pieces = { whole: [text], character: [...text], unit: text.split('') }[argumentDeltas];
+    return { index, id: id ?? `call_${index + 1}`, name, text, pieces: text === '' ? [] : pieces };
+  });
 }
 
 /** What the answer is billed at: the script's figures, and its words for those that it leaves out. */

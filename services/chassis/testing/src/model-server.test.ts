@@ -150,3 +150,42 @@ for (const [format, { path, body }] of Object.entries(requests)) {
     t.deepEqual(server.billed, { tokensIn: 10 + words.tokensIn, tokensCached: 4, tokensOut: 8 });
   });
 }
+
+test('an answer without a stream has its calls, and the script sees the tools and results of a request', async (t) => {
+  const server = await serverFor(t, {
+    script: (_body, _index, { tools, results }) =>
+      results.length > 0
+        ? { text: results.map(({ text }) => text).join() }
+        : { toolCalls: tools.map(({ name }) => ({ name })) },
+  });
+  const tools = [{ type: 'function', function: { name: 'clock', parameters: { type: 'object' } } }];
+  const first = (await (await send(server, { tools })).json()) as { choices: { message: object }[] };
+  t.like(first, {
+    choices: [
+      {
+        finish_reason: 'tool_calls',
+        message: { tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{}' } }] },
+      },
+    ],
+  });
+  const messages = [first.choices[0]?.message, { role: 'tool', tool_call_id: 'call_1', content: 'noon' }];
+  t.like(await (await send(server, { tools, messages })).json(), { choices: [{ message: { content: 'noon' } }] });
+  t.deepEqual(server.requests[1]?.sent, {
+    tools: [{ name: 'clock', schema: { type: 'object' } }],
+    calls: [{ id: 'call_1', name: 'clock', arguments: {} }],
+    results: [{ id: 'call_1', text: 'noon' }],
+    signatures: [],
+    thoughts: [],
+  });
+});
+
+test('arguments are split where the script says, between the halves of a character too', async (t) => {
+  const toolCalls = [{ name: 'clock', argumentsText: '"👋' }];
+  const server = await serverFor(t, { script: { toolCalls, argumentDeltas: 'unit' } });
+  const events = eventsOf(await (await send(server, { stream: true })).text());
+  const deltas = events.slice(0, -1).flatMap((event) => JSON.parse(event).choices[0]?.delta?.tool_calls ?? []);
+  t.deepEqual(
+    deltas.map((call: { function: { arguments: string } }) => call.function.arguments),
+    ['', '"', '\ud83d', '\udc4b'],
+  );
+});

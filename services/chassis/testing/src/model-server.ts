@@ -3,12 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { listen } from '@parley/kernel/listen';
-import type { ChatRequestBody, ModelAnswer } from './model-answer.ts';
+import type { ChatRequestBody, ModelAnswer, SentTools } from './model-answer.ts';
 import {
   type Answering,
+  callsOf,
   json,
   type ModelFormat,
   type ModelFormatName,
+  type NumberedCall,
   piecesOf,
   type ReadRequest,
   splitBytes,
@@ -36,6 +38,8 @@ export interface ReceivedRequest {
   headers: IncomingMessage['headers'];
   /** In OpenAI's terms, whatever the format. */
   body: ChatRequestBody;
+  /** What it says of tools. */
+  sent: SentTools;
   /** As it was sent. */
   text: string;
   /** Set when the whole answer has been sent; also where the answer does not say it. */
@@ -44,8 +48,10 @@ export interface ReceivedRequest {
   state: 'running' | 'finished' | 'cancelled' | 'cut';
 }
 
-/** An answer, or a function of the request and its index. */
-export type ModelScript = ModelAnswer | ((body: ChatRequestBody, index: number) => ModelAnswer | Promise<ModelAnswer>);
+/** An answer, or a function of the request, its index, and what it says of tools. */
+export type ModelScript =
+  | ModelAnswer
+  | ((body: ChatRequestBody, index: number, sent: SentTools) => ModelAnswer | Promise<ModelAnswer>);
 
 export interface ModelServerOptions {
   /** Default: a normal short answer. */
@@ -131,7 +137,9 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     const { format, read } = found;
     const body = read.request;
     const { headers } = request;
-    const received: ReceivedRequest = { format, path: path + search, headers, body, text, state: 'running' };
+    const { sent: tools } = read;
+    const at = path + search;
+    const received: ReceivedRequest = { format, path: at, headers, body, sent: tools, text, state: 'running' };
     requests.push(received);
     const left = new Promise<void>((resolve) => {
       response.on('close', () => {
@@ -142,7 +150,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     });
     changed();
 
-    const answer = typeof script === 'function' ? await script(body, requests.length - 1) : script;
+    const answer = typeof script === 'function' ? await script(body, requests.length - 1, tools) : script;
     await Promise.race([left, give(response, received, read, answer)]);
   }
 
@@ -222,11 +230,13 @@ async function give(response: ServerResponse, received: ReceivedRequest, read: R
   const isJson = request.response_format !== undefined && answer.json !== undefined;
   const pieces = isJson ? [JSON.stringify(answer.json)] : piecesOf(answer);
   const { ending = 'stop' } = answer;
-  const usage = usageOf(request, answer, pieces);
+  const calls = callsOf(answer);
+  const usage = usageOf(request, answer, [...pieces, ...calls.map(({ name, text }) => ` ${name} ${text}`)]);
   const answering: Answering = {
     request,
     asTool: read.asTool && isJson,
-    finish: ending === 'length' || ending === 'content_filter' ? ending : 'stop',
+    finish: ending === 'length' || ending === 'content_filter' ? ending : calls.length > 0 ? 'tool_calls' : 'stop',
+    signature: answer.signature,
     usage: answer.usage === null ? undefined : usage,
   };
   const billed = {
@@ -234,15 +244,16 @@ async function give(response: ServerResponse, received: ReceivedRequest, read: R
     tokensCached: usage.cached_tokens,
     tokensOut: usage.completion_tokens,
   };
-  if (request.stream === true) return stream(response, received, answer, { format, answering, pieces, billed });
+  if (request.stream === true) return stream(response, received, answer, { format, answering, pieces, calls, billed });
   received.billed = billed;
-  json(response, 200, wholeAnswer(answering, pieces.join('')));
+  json(response, 200, wholeAnswer(answering, pieces.join(''), calls));
 }
 
 interface Streaming {
   format: ModelFormat;
   answering: Answering;
   pieces: string[];
+  calls: NumberedCall[];
   billed: BilledTokens;
 }
 
@@ -250,7 +261,7 @@ async function stream(
   response: ServerResponse,
   received: ReceivedRequest,
   answer: ModelAnswer,
-  { format, answering, pieces, billed }: Streaming,
+  { format, answering, pieces, calls, billed }: Streaming,
 ): Promise<void> {
   const send = async (...events: Buffer[]) => {
     for (const packet of events.flatMap((event) => splitBytes(event, answer.packets ?? 'event'))) {
@@ -280,6 +291,14 @@ async function stream(
       if (response.destroyed) return;
       await send(format.delta(answering, piece));
     }
+    for (const events of inOrder(
+      calls.map((call) => format.toolCall(answering, call)),
+      answer,
+    )) {
+      await pause(answer);
+      if (response.destroyed) return;
+      await send(...events);
+    }
     if (ending !== 'endless') break;
     await nextTick();
   }
@@ -301,6 +320,13 @@ async function stream(
       await send(...format.finish(answering));
       response.end();
   }
+}
+
+/** The events of all calls, one after another or by turns. */
+function inOrder(calls: Buffer[][][], { interleaved = false }: ModelAnswer): Buffer[][] {
+  if (!interleaved) return calls.flat();
+  const longest = Math.max(0, ...calls.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, at) => calls.flatMap((events) => events.slice(at, at + 1))).flat();
 }
 
 async function pause({ beforeDelta, deltaDelayMs = 0 }: ModelAnswer): Promise<void> {

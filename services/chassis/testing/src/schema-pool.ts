@@ -10,8 +10,11 @@ import { schemaHash } from './schema-hash.ts';
  * fast as migrating one.
  */
 export interface SchemaPool {
-  /** Waits for a free schema, which is migrated, empty and exclusive until `release`. Returns its name. */
-  take(): Promise<string>;
+  /**
+   * Waits for a free schema, which is migrated, empty and exclusive until `release`. Returns its name.
+   * @param atOnce does not wait, for who has one already: tests that each wait for a second one would wait for each other
+   */
+  take(options?: { atOnce: boolean }): Promise<string>;
   release(schemaName: string): Promise<void>;
 }
 
@@ -47,14 +50,14 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
   async function unlock(n: number): Promise<void> {
     await connection.query('SELECT pg_advisory_unlock(hashtext($1), $2)', [name, n]);
     taken.delete(n);
-    const next = waiting.shift();
+    const next = places < 0 ? undefined : waiting.shift();
     if (next) next();
     else places += 1;
   }
 
   return {
-    async take() {
-      if (places > 0) places -= 1;
+    async take({ atOnce } = { atOnce: false }) {
+      if (places > 0 || atOnce) places -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
       const locked = lastLock.then(lockNext); // one at a time, because each needs `taken` of those before
       lastLock = locked.catch(() => undefined);

@@ -35,10 +35,14 @@ export async function testSchema(
 ): Promise<Database> {
   if (!migrate) return unmigratedSchema(t, schema, options);
   const pool = await poolFor(schema, options.engine);
-  const schemaName = await pool.take();
+  const schemaName = await pool.take({ atOnce: holders.has(t) });
+  holders.add(t);
   t.teardown(() => pool.release(schemaName)); // teardowns run in reverse: after all its connections are closed
   return open(t, schema, schemaName, options);
 }
+
+/** The tests that have a schema. */
+const holders = new WeakSet<Teardown>();
 
 /** The test's teardown drops it. */
 async function unmigratedSchema(t: Teardown, schema: SchemaDeclaration, options: ViewOptions): Promise<Database> {

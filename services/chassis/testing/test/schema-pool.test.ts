@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import knexFactory from 'knex';
 import { onDatabaseServer, onEveryDatabase } from '../src/every-database.ts';
 import { notesSchema } from '../src/notes-schema.ts';
-import { dropSchemaSql, schemaPool } from '../src/schema-pool.ts';
+import { dropSchemaSql, maxSchemasInUse, schemaPool } from '../src/schema-pool.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl }) => {
   test("a test's schema is exclusive, and the next test gets it empty and as migrated", async (t) => {
@@ -66,6 +66,26 @@ onDatabaseServer(({ test, testDatabaseUrl }) => {
     taken.push(await elsewhere.take());
     for (const name of taken) t.teardown(() => owner.raw(dropSchemaSql(name)));
     t.is(new Set(taken).size, 3, `${taken.join(', ')}: another process got one that is in use`);
+  });
+
+  test('who has a schema waits for no second one, and the next who waits gets one when enough are free', async (t) => {
+    const url = await testDatabaseUrl();
+    const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
+    t.teardown(() => owner.destroy());
+    const declaration = { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` };
+    const pool = await schemaPool(url, declaration);
+    const taken: string[] = [];
+    for (let n = 0; n < maxSchemasInUse; n += 1) taken.push(await pool.take());
+    const second = await pool.take({ atOnce: true });
+    for (const name of [...taken, second]) t.teardown(() => owner.raw(dropSchemaSql(name)));
+    let isWaiting = true;
+    const next = pool.take().finally(() => {
+      isWaiting = false;
+    });
+    await pool.release(second);
+    t.true(isWaiting);
+    await pool.release(taken[0] ?? '');
+    t.true([second, taken[0]].includes(await next));
   });
 
   test('two schemas can be emptied at the same time', async (t) => {

@@ -1,7 +1,11 @@
+import type { SentTools } from '../model-answer.ts';
 import { type Answering, type ModelFormat, sse } from '../model-format.ts';
-import { chatRequest, listIn, objectIn } from './chat-request.ts';
+import { chatRequest, listIn, objectIn, stringsIn, textIn } from './chat-request.ts';
 
-const reasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal' };
+const reasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal', tool_calls: 'tool_use' };
+
+/** After those of text and of thoughts. */
+const firstCallBlock = 2;
 
 /** Anthropic's messages. */
 export const anthropicFormat: ModelFormat = {
@@ -19,7 +23,7 @@ export const anthropicFormat: ModelFormat = {
       maxTokens: body['max_tokens'],
       schema,
     });
-    return { request, asTool: tool !== undefined };
+    return { request, asTool: tool !== undefined, sent: sentIn(body) };
   },
   streamType: 'text/event-stream',
   opening(answering) {
@@ -33,10 +37,13 @@ export const anthropicFormat: ModelFormat = {
       event({ type: 'ping' }),
     ];
   },
-  thought: (_, thinking) =>
+  thought: ({ signature }, thinking) =>
     Buffer.concat([
       event({ type: 'content_block_start', index: 1, content_block: { type: 'thinking', thinking: '' } }),
       event({ type: 'content_block_delta', index: 1, delta: { type: 'thinking_delta', thinking } }),
+      ...(signature === undefined
+        ? []
+        : [event({ type: 'content_block_delta', index: 1, delta: { type: 'signature_delta', signature } })]),
       event({ type: 'content_block_stop', index: 1 }),
     ]),
   delta: ({ asTool }, text) =>
@@ -45,6 +52,17 @@ export const anthropicFormat: ModelFormat = {
       index: 0,
       delta: asTool ? { type: 'input_json_delta', partial_json: text } : { type: 'text_delta', text },
     }),
+  toolCall(_, { index: at, id, name, pieces }) {
+    const index = firstCallBlock + at;
+    const block = { type: 'tool_use', id, name, input: {} };
+    return [
+      [event({ type: 'content_block_start', index, content_block: block })],
+      ...pieces.map((partial_json) => [
+        event({ type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json } }),
+      ]),
+      [event({ type: 'content_block_stop', index })],
+    ];
+  },
   finish: (answering) => [
     event({ type: 'content_block_stop', index: 0 }),
     event({
@@ -73,4 +91,24 @@ function usageIn({ usage = { prompt_tokens: 0, completion_tokens: 0, cached_toke
   const { prompt_tokens, completion_tokens, cached_tokens } = usage;
   const input = { input_tokens: prompt_tokens - cached_tokens, cache_read_input_tokens: cached_tokens };
   return { input, output_tokens: completion_tokens };
+}
+
+function sentIn(body: unknown): SentTools {
+  const blocks = listIn(body, 'messages').flatMap((message) => listIn(message, 'content'));
+  const ofType = (type: string) => blocks.filter((block) => block['type'] === type);
+  return {
+    tools: listIn(body, 'tools').map(({ name, description, input_schema }) => ({
+      name: String(name),
+      ...(typeof description === 'string' && { description }),
+      schema: input_schema,
+    })),
+    calls: ofType('tool_use').map(({ id, name, input }) => ({ id: String(id), name: String(name), arguments: input })),
+    results: ofType('tool_result').map(({ tool_use_id, content, is_error }) => ({
+      id: String(tool_use_id),
+      text: textIn(content),
+      isError: is_error === true,
+    })),
+    signatures: stringsIn(ofType('thinking').map(({ signature }) => signature)),
+    thoughts: stringsIn(ofType('thinking').map(({ thinking }) => thinking)),
+  };
 }

@@ -1,9 +1,17 @@
 import { crc32 } from 'node:zlib';
+import type { SentTools } from '../model-answer.ts';
 import type { Answering, ModelFormat } from '../model-format.ts';
-import { chatRequest, listIn, objectIn } from './chat-request.ts';
+import { chatRequest, listIn, objectIn, objectsIn, stringsIn, textIn } from './chat-request.ts';
 
 const path = /^\/model\/(?<model>[^/]+)\/converse-stream$/u;
-const reasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'guardrail_intervened' };
+const reasons = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  content_filter: 'guardrail_intervened',
+  tool_calls: 'tool_use',
+};
+/** After those of text and of thoughts. */
+const firstCallBlock = 2;
 
 /** Amazon Bedrock's Converse, with its binary event stream. */
 export const bedrockFormat: ModelFormat = {
@@ -24,7 +32,7 @@ export const bedrockFormat: ModelFormat = {
       maxTokens: objectIn(body, 'inferenceConfig')?.['maxTokens'],
       schema: objectIn(tool, 'inputSchema')?.['json'] ?? native?.['schema'],
     });
-    return { request, asTool: tool !== undefined };
+    return { request, asTool: tool !== undefined, sent: sentIn(body) };
   },
   streamType: 'application/vnd.amazon.eventstream',
   opening: ({ asTool }) => [
@@ -33,9 +41,22 @@ export const bedrockFormat: ModelFormat = {
       ? [event('contentBlockStart', { contentBlockIndex: 0, start: { toolUse: { toolUseId: 't1', name: 'json' } } })]
       : []),
   ],
-  thought: (_, text) => event('contentBlockDelta', { contentBlockIndex: 1, delta: { reasoningContent: { text } } }),
+  thought({ signature }, text) {
+    const delta = (reasoningContent: object) =>
+      event('contentBlockDelta', { contentBlockIndex: 1, delta: { reasoningContent } });
+    if (signature === undefined) return delta({ text });
+    return Buffer.concat([delta({ text }), delta({ signature }), event('contentBlockStop', { contentBlockIndex: 1 })]);
+  },
   delta: ({ asTool }, text) =>
     event('contentBlockDelta', { contentBlockIndex: 0, delta: asTool ? { toolUse: { input: text } } : { text } }),
+  toolCall(_, { index, id: toolUseId, name, pieces }) {
+    const contentBlockIndex = firstCallBlock + index;
+    return [
+      [event('contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId, name } } })],
+      ...pieces.map((input) => [event('contentBlockDelta', { contentBlockIndex, delta: { toolUse: { input } } })]),
+      [event('contentBlockStop', { contentBlockIndex })],
+    ];
+  },
   finish: (answering) => [
     event('contentBlockStop', { contentBlockIndex: 0 }),
     event('messageStop', { stopReason: reasonOf(answering) }),
@@ -65,6 +86,27 @@ function usageIn({ usage = { prompt_tokens: 0, completion_tokens: 0, cached_toke
     outputTokens: completion_tokens,
     totalTokens: prompt_tokens + completion_tokens,
     ...(cached_tokens > 0 && { cacheReadInputTokens: cached_tokens }),
+  };
+}
+
+function sentIn(body: unknown): SentTools {
+  const blocks = listIn(body, 'messages').flatMap((message) => listIn(message, 'content'));
+  const inBlocks = (...path: string[]) => objectsIn(blocks, ...path);
+  const thoughts = inBlocks('reasoningContent', 'reasoningText');
+  return {
+    tools: listIn(objectIn(body, 'toolConfig'), 'tools').map((tool) => {
+      const { name, description } = objectIn(tool, 'toolSpec') ?? {};
+      const schema = objectIn(tool, 'toolSpec', 'inputSchema', 'json');
+      return { name: String(name), ...(typeof description === 'string' && { description }), schema };
+    }),
+    calls: inBlocks('toolUse').map(({ toolUseId, name, input }) => ({
+      id: String(toolUseId),
+      name: String(name),
+      arguments: input,
+    })),
+    results: inBlocks('toolResult').map(({ toolUseId, content }) => ({ id: String(toolUseId), text: textIn(content) })),
+    signatures: stringsIn(thoughts.map(({ signature }) => signature)),
+    thoughts: stringsIn(thoughts.map(({ text }) => text)),
   };
 }
 

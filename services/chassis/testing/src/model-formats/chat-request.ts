@@ -1,4 +1,4 @@
-import { isJsonObject } from '@parley/kernel/json';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { ChatRequestBody } from '../model-answer.ts';
 
 interface Parts {
@@ -31,4 +31,26 @@ export function objectIn(from: unknown, ...path: string[]): Record<string, unkno
 export function listIn(from: unknown, key: string): Record<string, unknown>[] {
   const list = isJsonObject(from) ? from[key] : undefined;
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+/** The object at this place in each of them that has one. */
+export function objectsIn(all: Record<string, unknown>[], ...path: string[]): Record<string, unknown>[] {
+  return all.map((each) => objectIn(each, ...path)).filter((found) => found !== undefined);
+}
+
+/** The text of content, whatever its form. */
+export function textIn(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return (Array.isArray(content) ? content : [content])
+    .map((part) => (isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('');
+}
+
+/** Arguments that are sent as JSON text or as they are; the text where it is no JSON. */
+export function argumentsIn(given: unknown): unknown {
+  return typeof given === 'string' ? (parseJson(given) ?? given) : given;
+}
+
+export function stringsIn(values: unknown[]): string[] {
+  return values.filter((value) => typeof value === 'string');
 }

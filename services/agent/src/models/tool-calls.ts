@@ -1,0 +1,55 @@
+import type { LanguageModelV3StreamPart, LanguageModelV3ToolCall } from '@ai-sdk/provider';
+import { parseJson } from '@parley/kernel/json';
+import type { Model, ModelRequest, ToolCallEvent } from './model.ts';
+import { wireName } from './tool-names.ts';
+import { toolReplays } from './tool-replay.ts';
+
+/** Deeper arguments count as malformed: nothing that handles them should run out of stack. */
+const maxArgumentsDepth = 100;
+
+export type ToolCallReader = ReturnType<typeof toolCallReader>;
+
+/** Reads the tool calls of one answer. */
+export function toolCallReader({ tools = [] }: ModelRequest, model: Pick<Model, 'providerId' | 'modelId'>) {
+  const names = new Map(tools.map(({ name }) => [wireName(name), name]));
+  const replays = toolReplays(model);
+  const ids = new Set<string>();
+
+  function uniqueId(id: string): string {
+    let unique = id;
+    for (let n = 2; ids.has(unique); n += 1) unique = `${id}-${n}`;
+    ids.add(unique);
+    return unique;
+  }
+
+  return {
+    wrote: replays.wrote,
+    read: (part: LanguageModelV3StreamPart) => replays.read(part),
+    get hasCalls() {
+      return ids.size > 0;
+    },
+    eventOf({ toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall): ToolCallEvent {
+      const argumentsText = input.toWellFormed();
+      return {
+        type: 'toolCall',
+        callId: uniqueId(toolCallId),
+        name: names.get(toolName) ?? toolName.toWellFormed(),
+        arguments: argumentsIn(argumentsText),
+        argumentsText,
+        replay: replays.take(providerMetadata),
+      };
+    },
+  };
+}
+
+/** Many models write an empty text for a tool without parameters. */
+function argumentsIn(text: string): unknown {
+  if (text.trim() === '') return {};
+  const value = parseJson(text);
+  return isWithin(value, maxArgumentsDepth) ? value : undefined;
+}
+
+function isWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((each) => isWithin(each, depth - 1));
+}
