@@ -1,0 +1,14 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import type { Ports } from '../ports.ts';
+import { customActionStore } from './custom-action-store.ts';
+
+/** Its credential is forgotten, and a token that was issued for it. @throws DomainError `notFound` */
+export async function deleteCustomAction(
+  { database, sending }: Pick<Ports, 'database' | 'sending'>,
+  { caller }: TenantRequest,
+  id: number,
+): Promise<boolean> {
+  await database.transact(caller.tenantId, (db) => customActionStore(db).markDeleted(id));
+  await sending.messaging.drop({ id, tenantId: caller.tenantId, messagingRegion: null });
+  return true;
+}

@@ -1,0 +1,17 @@
+import type { Metrics } from '@parley/kernel/metrics';
+import type { CallKind } from './outbound-call.ts';
+
+export type CallMetrics = ReturnType<typeof callMetrics>;
+
+export function callMetrics(metrics: Pick<Metrics, 'durations'>) {
+  const durations = metrics.durations('parley_action_call_duration_seconds', 'Calls of connectors and custom actions', [
+    'kind',
+    'error',
+  ]);
+  return {
+    /** @param errorKind one of our own words, never the remote's */
+    over(kind: CallKind, errorKind: string | null, durationMs: number): void {
+      durations.observe({ kind, error: errorKind ?? 'none' }, durationMs / 1_000);
+    },
+  };
+}

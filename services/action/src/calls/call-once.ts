@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { backoff } from '@parley/kernel/backoff';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { unavailable } from '@parley/kernel/errors';
+import { parseJson } from '@parley/kernel/json';
+import { whileUnavailable } from '@parley/kernel/while-unavailable';
+import type { Ports } from '../ports.ts';
+import type { CallRequest } from './call-request.ts';
+import { type CallResult, failedResult } from './call-result.ts';
+import { cancelled, errorKindOf, errorMessageOf } from './error-kind.ts';
+import { interruptCall, isAbandoned } from './interrupt-call.ts';
+import { outboundCallStore } from './outbound-call-store.ts';
+import { measuredCall } from './recorded-call.ts';
+import { callPlace, openedResult, sealedResult } from './sealed-call.ts';
+import { callName, type StoredCall, turnCallStore } from './turn-call-store.ts';
+
+/** A result without its duration, and the name of what was called. */
+export type MadeResult = Omit<CallResult, 'durationMs'>;
+
+/** Sends a call. @throws DomainError what it throws is a result, too */
+export type MakeCall = (signal: AbortSignal, describe: (name: string) => void) => Promise<MadeResult>;
+
+/**
+ * Makes a call of a turn, or resolves with the result of the same call: it is committed as begun before anything is sent, and what was
+ * begun is never sent again. Aborting the request cancels it.
+ */
+export async function callOnce(
+  ports: Ports,
+  request: TenantRequest,
+  call: CallRequest,
+  make: MakeCall,
+): Promise<CallResult> {
+  const made = await ports.process.holding(async () => {
+    const endMaking = ports.process.making(callName(request.caller.tenantId, call));
+    try {
+      return (await begin(ports, request, call)) ? await makeCall(ports, request, call, make) : undefined;
+    } finally {
+      endMaking();
+    }
+  });
+  return made ?? resultOf(ports, request, call);
+}
+
+/** How long the database may be away at the beginning of a call. A commit whose answer was lost is found by asking again. */
+const beginMs = 2_000;
+
+async function begin({ database, box, process }: Ports, { caller, signal }: TenantRequest, call: CallRequest) {
+  const { tenantId } = caller;
+  const place = { tenantId, turn: call.turn, call: call.call };
+  const sealed = {
+    noteSealed: box.seal(call.note, callPlace('note', place)),
+    argumentsSealed: box.seal(call.argumentsJson, callPlace('arguments', place)),
+  };
+  signal.throwIfAborted();
+  const until = performance.now() + beginMs;
+  return whileUnavailable(
+    () => database.transact(tenantId, (db) => turnCallStore(db).begin(call, process.id, sealed)),
+    200,
+    () => !signal.aborted && performance.now() < until,
+  );
+}
+
+async function makeCall(ports: Ports, { caller, signal }: TenantRequest, call: CallRequest, make: MakeCall) {
+  const { kind, target, toolName } = call.ref;
+  let name = toolName ?? '';
+  const describe = (given: string) => {
+    name = given;
+  };
+  const { settled, outcome } = await measuredCall(
+    { kind, target },
+    () => make(signal, describe),
+    ({ errorKind }) => errorKind,
+  );
+  const { durationMs } = outcome;
+  const failed = settled.status === 'rejected';
+  if (failed && errorKindOf(settled.reason, signal) === 'CALL_FAILED')
+    ports.log.warn({ err: settled.reason, kind, target }, 'outbound call failed');
+  const result = failed ? failure(settled.reason, signal, durationMs) : { ...settled.value, durationMs };
+  ports.metrics.over(kind, result.errorKind, durationMs);
+  const { agentId, sessionId } = call;
+  const entry = { ...outcome, kind, target, name, errorKind: result.errorKind, agentId, sessionId };
+  return end(ports, caller.tenantId, call, result, entry);
+}
+
+function failure(error: unknown, signal: AbortSignal, durationMs: number): CallResult {
+  const kind = errorKindOf(error, signal);
+  return failedResult(kind, errorMessageOf(error, kind), durationMs);
+}
+
+/** How long the database may be away at the end of a call, before the request for it fails; its result is stored later. */
+const storeMs = 10_000;
+
+/** Stores the result with its entry of the log, though the request may fail before. @returns the result that is stored, which is another one where the call was taken for interrupted */
+async function end(
+  ports: Ports,
+  tenantId: number,
+  call: CallRequest,
+  result: CallResult,
+  entry: Parameters<ReturnType<typeof outboundCallStore>['insert']>[0],
+): Promise<CallResult> {
+  const { database, box, limits } = ports;
+  const place = { tenantId, turn: call.turn, call: call.call };
+  const until = performance.now() + storeMs;
+  const store = () =>
+    database.transact(tenantId, async (db) => {
+      const store = turnCallStore(db);
+      const isKept = isShort(result) || (await store.keptBytes()) < limits.keptBytes;
+      const kept = isKept ? result : { ...result, body: null, truncated: true };
+      const isStored = await store.end(call, sealedResult(box, place, kept));
+      if (isStored) await outboundCallStore(db).insert(entry);
+      return isStored;
+    });
+  let isMine: boolean;
+  try {
+    isMine = await whileUnavailable(store, 200, () => performance.now() < until);
+  } catch (error) {
+    ports.process.storeLater(callName(tenantId, call), store);
+    throw error;
+  }
+  return isMine ? result : ((await stored(ports, tenantId, call)) ?? result);
+}
+
+/** Kept whatever else the tenant has. */
+const shortLength = 4_096;
+
+function isShort({ body }: CallResult): boolean {
+  return (body?.text.length ?? 0) <= shortLength;
+}
+
+async function stored({ database, box }: Ports, tenantId: number, call: CallRequest): Promise<CallResult | undefined> {
+  const found = await database.read(tenantId, (db) => turnCallStore(db).find(call));
+  return found?.resultSealed ? openedResult(box, { tenantId, ...found }, found.resultSealed) : undefined;
+}
+
+const pause = backoff({ firstMs: 50, maxMs: 1_000 });
+
+/** Waits for a call that runs in a process that lives, for as long as the call may take. */
+async function resultOf(ports: Ports, { caller, signal }: TenantRequest, call: CallRequest): Promise<CallResult> {
+  const { database, box } = ports;
+  const { tenantId } = caller;
+  const until = performance.now() + call.timeLimitMs + storeMs;
+  for (let tries = 1; !signal.aborted; tries += 1) {
+    const found = await database.read(tenantId, (db) => turnCallStore(db).find(call));
+    if (!found) throw unavailable('The call is no longer known'); // swept, or the tenant was deleted
+    if (isAbandoned(ports, tenantId, found)) return interruptCall(ports, tenantId, found);
+    if (!isSame(ports, tenantId, found, call)) return failedResult('CALL_INTERRUPTED', anotherCall);
+    if (found.resultSealed) return openedResult(box, { tenantId, ...found }, found.resultSealed);
+    if (performance.now() > until) throw unavailable('The call still runs');
+    await delay(pause(tries), undefined, { signal }).catch(() => undefined);
+  }
+  return failedResult('CALL_CANCELLED', cancelled);
+}
+
+const anotherCall = 'Another call was begun in place of this one, which was not sent';
+
+function isSame({ box }: Ports, tenantId: number, found: StoredCall, { ref, args }: CallRequest): boolean {
+  const { kind, target, toolName } = found;
+  if (!isDeepStrictEqual({ kind, target, toolName }, { ...ref })) return false;
+  const begun = openedArguments(box, { tenantId, ...found });
+  return begun === undefined || isDeepStrictEqual(begun, args);
+}
+
+/** Undefined where they are sealed under a key that is gone: then nobody can tell. */
+function openedArguments(box: Ports['box'], found: StoredCall & { tenantId: number }): unknown {
+  try {
+    return parseJson(box.open(found.argumentsSealed, callPlace('arguments', found)).toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+import { DomainError } from '@parley/kernel/errors';
+import { fairQueue } from '@parley/kernel/fair-queue';
+import type { ActionLimits } from '../config.ts';
+
+export type CallQueue = ReturnType<typeof callQueue>;
+
+/** Bounds the calls of this process. Those that wait begin by tenant and target in turn. */
+export function callQueue(limits: ActionLimits) {
+  const { callsAtOnce: inFlight, callsPerTenant, callsPerTarget, callsWaiting: waiting } = limits;
+  return fairQueue<'connector' | 'action' | 'tenant'>({
+    inFlight,
+    shares: {
+      connector: { inFlight: callsPerTarget, waiting, label: 'to this connector' },
+      action: { inFlight: callsPerTarget, waiting, label: 'of this custom action' },
+      tenant: { inFlight: callsPerTenant, waiting },
+    },
+  });
+}
+
+/** The time of one call, its wait for its turn included. */
+export function callDeadline(limitMs: number) {
+  const endsAt = performance.now() + limitMs;
+  return {
+    leftMs: () => Math.max(1, Math.ceil(endsAt - performance.now())),
+    /** Aborts at the end of the time, for what is waited for before anything is sent. */
+    signalWith: (signal: AbortSignal) => {
+      const timeout = new AbortController();
+      const timer = setTimeout(() => timeout.abort(tooLate(limitMs)), limitMs);
+      return { signal: AbortSignal.any([signal, timeout.signal]), end: () => clearTimeout(timer) };
+    },
+  };
+}
+
+function tooLate(limitMs: number): DomainError {
+  const message = `The call did not get its turn within ${limitMs} ms; nothing was sent`;
+  return new DomainError('tooManyRequests', message);
+}

@@ -1,0 +1,77 @@
+import type { JsonSchemas } from '@parley/json-schema/json-schemas';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { isDomainError, notFound } from '@parley/kernel/errors';
+import { connectorStore } from '../connectors/connector-store.ts';
+import { type OpenConnector, openConnector } from '../connectors/open-connector.ts';
+import type { McpTool } from '../mcp/list-tools.ts';
+import type { Ports } from '../ports.ts';
+import { callOnce, type MadeResult } from './call-once.ts';
+import { callDeadline } from './call-queue.ts';
+import { type CallRequest, callRequest, type GivenCall, idempotencyKeyOf } from './call-request.ts';
+import type { CallResult } from './call-result.ts';
+import { madeOfTool } from './made-result.ts';
+
+/** @throws DomainError `invalid` for a call that cannot be asked for; whatever the call itself comes to is a result */
+export async function callTool(ports: Ports, request: TenantRequest, given: GivenCall): Promise<CallResult> {
+  const call = callRequest(given, ports.limits.callMs);
+  return callOnce(ports, request, call, (signal) => send(ports, request, call, signal));
+}
+
+async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, signal: AbortSignal) {
+  const { ref, args, timeLimitMs } = call;
+  const { leftMs } = callDeadline(timeLimitMs);
+  const { tenantId } = caller;
+  const [row] = await ports.database.read(tenantId, (db) => connectorStore(db).listSealed([ref.target]));
+  if (!row) throw notFound('Connector', ref.target);
+  const connector = openConnector(ports.box, row);
+  const name = ref.toolName ?? '';
+  const tool = await listedTool(ports, connector, name, timeLimitMs, signal);
+  const refusal = tool && argumentsRefusal(ports, tenantId, tool, args);
+  if (refusal) return refusal;
+  const idempotencyKey = idempotencyKeyOf(tenantId, call);
+  const result = await ports.mcp.callTool(connector, { name, args, idempotencyKey }, { signal, timeoutMs: leftMs() });
+  return madeOfTool(result, [connector.apiKey]);
+}
+
+/** How long a call waits for the list of tools at most, and which part of its time. */
+const listing = { mostMs: 2_000, share: 0.25 };
+
+/** Undefined where the server does not list it, or does not answer in time: it may take the call all the same. */
+async function listedTool(
+  { mcp }: Pick<Ports, 'mcp'>,
+  connector: OpenConnector,
+  name: string,
+  timeLimitMs: number,
+  signal: AbortSignal,
+): Promise<McpTool | undefined> {
+  const timeout = AbortSignal.timeout(Math.min(listing.mostMs, timeLimitMs * listing.share));
+  try {
+    const tools = await mcp.listTools(connector, AbortSignal.any([signal, timeout]));
+    return tools.find((tool) => tool.name === name);
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** By the schema of the tool; the server judges what cannot be checked here. */
+function argumentsRefusal(
+  { schemas }: { schemas: Pick<JsonSchemas, 'argsProblems'> },
+  tenantId: number,
+  { inputSchema }: McpTool,
+  args: Record<string, unknown>,
+): MadeResult | undefined {
+  const problems = problemsOf(() => schemas.argsProblems(inputSchema, args, 'args', { lenient: true, tenantId }));
+  if (problems.length === 0) return undefined;
+  const errorMessage = problems.map(({ path, message }) => `${path} ${message}`).join('; ');
+  return { errorKind: 'ARGUMENTS_REFUSED', errorMessage, status: null, headers: {}, body: null, truncated: false };
+}
+
+function problemsOf<T>(check: () => T[]): T[] {
+  try {
+    return check();
+  } catch (error) {
+    if (isDomainError(error)) return []; // the schema itself is at fault
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import type { Ports } from '../ports.ts';
+import type { CallResult, ToolRef } from './call-result.ts';
+import { interruptCall, isAbandoned } from './interrupt-call.ts';
+import { callPlace, openedResult } from './sealed-call.ts';
+import { type StoredCall, turnCallStore } from './turn-call-store.ts';
+
+export interface TurnCall {
+  turn: string;
+  call: string;
+  note: Buffer;
+  ref: ToolRef;
+  argumentsJson: string;
+  /** Undefined while it runs in a process that lives. */
+  result: CallResult | undefined;
+  begunAt: Date;
+}
+
+/** More of one body, and of all bodies together, is not listed; of those that the turn has begun first, only this much. */
+const maxBodyLength = 131_072;
+const maxTotalLength = 4 * 2 ** 20;
+const minBodyLength = 1_000;
+
+/** In the order in which they were begun. Those whose process has died end as interrupted. */
+export async function listTurnCalls(
+  ports: Ports,
+  { caller: { tenantId } }: TenantRequest,
+  turn: string,
+): Promise<TurnCall[]> {
+  const listed: TurnCall[] = [];
+  let left = maxTotalLength;
+  let some: StoredCall[] = [];
+  do {
+    const before = some.at(-1)?.number;
+    some = await ports.database.read(tenantId, (db) => turnCallStore(db).listSome(turn, before));
+    for (const found of some) {
+      const call = await opened(ports, tenantId, found, Math.max(minBodyLength, Math.min(maxBodyLength, left)));
+      left -= call.result?.body?.text.length ?? 0;
+      listed.push(call);
+    }
+  } while (some.length > 0);
+  return listed.toReversed();
+}
+
+async function opened(ports: Ports, tenantId: number, found: StoredCall, maxLength: number): Promise<TurnCall> {
+  const { turn, call, kind, target, toolName, begunAt } = found;
+  const place = { tenantId, turn, call };
+  const open = (part: 'note' | 'arguments', sealed: Buffer) => ports.box.open(sealed, callPlace(part, place));
+  const { resultSealed } = found;
+  const stored = resultSealed ? openedResult(ports.box, place, resultSealed) : undefined;
+  const result = isAbandoned(ports, tenantId, found) ? await interruptCall(ports, tenantId, found) : stored;
+  return {
+    turn,
+    call,
+    note: open('note', found.noteSealed),
+    ref: { kind, target, toolName } as ToolRef,
+    argumentsJson: open('arguments', found.argumentsSealed).toString(),
+    result: result && shortened(result, maxLength),
+    begunAt,
+  };
+}
+
+/** JSON that is cut is text. */
+function shortened(result: CallResult, maxLength: number): CallResult {
+  const { body } = result;
+  if (!body || body.text.length <= maxLength) return result;
+  return { ...result, body: { kind: 'text', text: body.text.slice(0, maxLength).toWellFormed() }, truncated: true };
+}

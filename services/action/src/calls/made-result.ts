@@ -1,0 +1,65 @@
+import { isJsonObject, parseJson } from '@parley/kernel/json';
+import { isShallow } from '../custom-actions/answer-body.ts';
+import { redactor } from '../custom-actions/redact.ts';
+import type { ActionAnswer } from '../custom-actions/send-action.ts';
+import type { ToolContent, ToolResult } from '../mcp/tool-result.ts';
+import type { MadeResult } from './call-once.ts';
+import type { CallResult } from './call-result.ts';
+import { resultKind } from './error-kind.ts';
+
+/** @param secrets what a server may have repeated, which is in no result */
+export function madeOfTool(result: ToolResult, secrets: readonly string[]): MadeResult {
+  const errorKind = result.isError ? resultKind(result.refusal ?? 'TOOL_FAILED') : null;
+  const errorMessage = errorKind === null ? '' : (toolMessages[errorKind] ?? 'The tool failed');
+  const body = bodyOf(result, redactor(secrets));
+  return { errorKind, errorMessage, status: null, headers: {}, body, truncated: result.isCut };
+}
+
+const toolMessages: Record<string, string> = {
+  TOOL_NOT_FOUND: 'The connector has no tool of this name',
+  ARGUMENTS_REFUSED: 'The tool refuses its arguments',
+};
+
+type Redactor = ReturnType<typeof redactor>;
+
+/** JSON of the tool, or its text; what holds more than text as JSON, item by item. */
+function bodyOf({ structured, content }: ToolResult, redacted: Redactor): CallResult['body'] {
+  if (structured !== undefined) return jsonBody(JSON.stringify(structured), structured, redacted);
+  if (content.length === 0) return null;
+  if (!content.every(isText)) return jsonBody(JSON.stringify(content), content, redacted);
+  const text = content.map((item) => item.text).join('\n');
+  const json = parseJson(text);
+  if (isJsonObject(json) || Array.isArray(json)) return jsonBody(text, json, redacted);
+  return { kind: 'text', text: redacted.text(text) };
+}
+
+/** As the server wrote it, unless it has repeated a secret. */
+function jsonBody(text: string, json: unknown, redacted: Redactor): CallResult['body'] {
+  if (!isShallow(text)) return { kind: 'text', text: redacted.text(text) };
+  const clean = JSON.stringify(redacted.json(json));
+  const isClean = clean === JSON.stringify(json) && redacted.text(text) === text;
+  return { kind: 'json', text: isClean ? text : clean };
+}
+
+function isText(item: ToolContent): item is Extract<ToolContent, { type: 'text' }> {
+  return item.type === 'text';
+}
+
+/** The body and headers have no credential any more. */
+export function madeOfAction({ status, errorKind, headers, body }: ActionAnswer): MadeResult {
+  const failed = errorKind !== undefined;
+  return {
+    errorKind: failed ? 'HTTP_STATUS' : null,
+    errorMessage: failed ? `The endpoint answered with status ${status}` : '',
+    status,
+    headers,
+    body: actionBody(body),
+    truncated: false,
+  };
+}
+
+function actionBody(body: ActionAnswer['body']): CallResult['body'] {
+  if (body.kind === 'text') return body.text === '' ? null : body;
+  const { kind: _, ...binary } = body;
+  return { kind: 'json', text: JSON.stringify(body.kind === 'json' ? body.json : binary) };
+}

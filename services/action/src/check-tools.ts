@@ -1,0 +1,30 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { invalid, notFound } from '@parley/kernel/errors';
+import { customActionStore } from './actions/custom-action-store.ts';
+import type { ToolRef } from './calls/call-result.ts';
+import { connectorStore } from './connectors/connector-store.ts';
+import type { Ports } from './ports.ts';
+
+const most = 100;
+
+/** Whether a tool is known to its server is not asked. @throws DomainError `notFound`: one is absent, deleted or another tenant's; `invalid` */
+export async function checkTools(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  refs: readonly ToolRef[],
+): Promise<void> {
+  if (refs.length > most) throw invalid({ path: 'tools', message: `must have at most ${most} tools` });
+  const found = await database.transact(caller.tenantId, async (db) => {
+    const [connectors, actions] = await Promise.all([
+      connectorStore(db).listSealed(targetsOf(refs, 'TOOL')),
+      customActionStore(db).listSealed(targetsOf(refs, 'ACTION')),
+    ]);
+    return { TOOL: new Set(connectors.map(({ id }) => id)), ACTION: new Set(actions.map(({ id }) => id)) };
+  });
+  const absent = refs.find(({ kind, target }) => !found[kind].has(target));
+  if (absent) throw notFound(absent.kind === 'TOOL' ? 'Connector' : 'Custom action', absent.target);
+}
+
+export function targetsOf(refs: readonly ToolRef[], kind: ToolRef['kind']): number[] {
+  return [...new Set(refs.filter((ref) => ref.kind === kind).map(({ target }) => target))];
+}

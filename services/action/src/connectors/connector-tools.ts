@@ -1,0 +1,51 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { recordedCall } from '../calls/recorded-call.ts';
+import type { McpTool } from '../mcp/list-tools.ts';
+import type { Ports } from '../ports.ts';
+import type { OpenConnector } from './open-connector.ts';
+import { schemaHash } from './schema-hash.ts';
+import { type SeenSchema, toolSchemaStore } from './tool-schema-store.ts';
+
+/** A tool of a connector, and when its schema was first seen to differ from the first one. */
+export type ConnectorTool = McpTool & { changedAt: Date | null };
+
+type Changes = Map<string, Date | null>;
+
+/** The changes of lists that are kept; the client answers the same list as long as it keeps it. */
+const noted = new WeakMap<readonly McpTool[], Promise<Changes>>();
+
+/** Asks the server, unless its tools are kept. Where the signal aborts, reading the list goes on for others. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */
+export async function connectorTools(
+  ports: Ports,
+  caller: TenantCaller,
+  connector: OpenConnector,
+  signal?: AbortSignal,
+): Promise<ConnectorTool[]> {
+  const call = { kind: 'TOOL_LIST', target: connector.id, name: connector.name } as const;
+  const tools = await recordedCall(ports, caller, call, () => ports.mcp.listTools(connector, signal));
+  const changes = await changesOf(ports, connector, tools);
+  return tools.map((tool) => ({ ...tool, changedAt: changes.get(tool.name) ?? null }));
+}
+
+function changesOf(ports: Pick<Ports, 'database'>, connector: OpenConnector, tools: McpTool[]): Promise<Changes> {
+  const known = noted.get(tools);
+  if (known) return known;
+  const seen = see(ports, connector, tools);
+  noted.set(tools, seen);
+  seen.catch(() => noted.delete(tools));
+  return seen;
+}
+
+/** Writes only where something differs from what was seen last. */
+async function see(
+  { database }: Pick<Ports, 'database'>,
+  { tenantId, id }: OpenConnector,
+  tools: readonly McpTool[],
+): Promise<Changes> {
+  const now = tools.map(({ name, inputSchema }) => ({ name, hash: schemaHash(inputSchema) }));
+  const stored = await database.read(tenantId, (db) => toolSchemaStore(db).listOf(id));
+  const byName = new Map(stored.map((schema) => [schema.name, schema]));
+  const isSame = now.every(({ name, hash }) => byName.get(name)?.hash === hash);
+  const schemas = isSame ? stored : await database.transact(tenantId, (db) => toolSchemaStore(db).see(id, now));
+  return new Map(schemas.map(({ name, changedAt }: SeenSchema) => [name, changedAt]));
+}

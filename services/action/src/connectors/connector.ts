@@ -1,0 +1,16 @@
+import { column, type RowOf, table } from '@parley/postgres/database/table';
+
+/** A row without its credential, which is read apart. */
+export const connectors = table('mcp_connectors', {
+  id: column<number>(),
+  tenantId: column<number>(),
+  name: column<string>(),
+  serverUrl: column<string>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+export type Connector = RowOf<typeof connectors>;
+
+export function apiKeyPlace({ tenantId, id }: Pick<Connector, 'tenantId' | 'id'>): string {
+  return `action.mcp_connectors.api_key:${tenantId}:${id}`;
+}

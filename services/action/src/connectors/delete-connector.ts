@@ -1,0 +1,13 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import type { Ports } from '../ports.ts';
+import { connectorStore } from './connector-store.ts';
+
+/** Its credential is forgotten. @throws DomainError `notFound` */
+export async function deleteConnector(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  id: number,
+): Promise<boolean> {
+  await database.transact(caller.tenantId, (db) => connectorStore(db).markDeleted(id));
+  return true;
+}

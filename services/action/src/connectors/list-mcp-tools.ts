@@ -1,0 +1,17 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import type { Ports } from '../ports.ts';
+import { connectorStore } from './connector-store.ts';
+import { type ConnectorTool, connectorTools } from './connector-tools.ts';
+import { openConnector } from './open-connector.ts';
+
+/** @throws DomainError `notFound`; `CONNECTOR_UNAUTHORIZED`, `CONNECTOR_UNREACHABLE` or an `OutboundReason` */
+export async function listMcpTools(
+  ports: Ports,
+  { caller, signal }: TenantRequest,
+  connectorId: number,
+): Promise<ConnectorTool[]> {
+  const [row] = await ports.database.read(caller.tenantId, (db) => connectorStore(db).listSealed([connectorId]));
+  if (!row) throw notFound('Connector', connectorId);
+  return connectorTools(ports, caller, openConnector(ports.box, row), signal);
+}

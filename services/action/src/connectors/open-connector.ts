@@ -1,0 +1,20 @@
+import type { SecretBox } from '@parley/kernel/secret-box';
+import { unavailableCredential } from '../custom-actions/issue-token.ts';
+import type { McpConnector } from '../mcp/mcp-connector.ts';
+import { apiKeyPlace } from './connector.ts';
+import type { SealedConnector } from './connector-store.ts';
+
+/** A connector as it is called, with its credential open. */
+export type OpenConnector = McpConnector & { name: string };
+
+/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: it is sealed under a key that `SECRETS_KEYS` does not hold */
+export function openConnector(box: Pick<SecretBox, 'open'>, row: SealedConnector): OpenConnector {
+  const { id, tenantId, name, serverUrl, updatedAt, apiKeySealed } = row;
+  let apiKey: string;
+  try {
+    apiKey = box.open(apiKeySealed, apiKeyPlace(row)).toString();
+  } catch (error) {
+    throw unavailableCredential(error);
+  }
+  return { tenantId, id, name, version: updatedAt.toISOString(), serverUrl, apiKey };
+}

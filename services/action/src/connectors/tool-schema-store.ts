@@ -1,0 +1,46 @@
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb } from '@parley/postgres/database/types';
+
+export interface SeenSchema {
+  name: string;
+  hash: string;
+  changedAt: Date | null;
+}
+
+/** A server may change the names of its tools without end; beyond so many, those that it has no longer are forgotten. */
+const maxKept = 2_000;
+
+/** What the schemas of a connector's tools were when they were last seen. */
+export function toolSchemaStore({ knex, tenantId }: TenantDb) {
+  const rows = rowsBy(knex);
+  return {
+    async listOf(connectorId: number): Promise<SeenSchema[]> {
+      return rows<SeenSchema>(
+        'SELECT name, hash, changed_at FROM tool_schemas WHERE tenant_id = :tenantId AND connector_id = :connectorId',
+        { tenantId, connectorId },
+      );
+    },
+
+    /** Stores what was seen now; one that differs from the first one is marked as changed at its first difference. */
+    async see(connectorId: number, seen: readonly Pick<SeenSchema, 'name' | 'hash'>[]): Promise<SeenSchema[]> {
+      const names = seen.map(({ name }) => name);
+      const hashes = seen.map(({ hash }) => hash);
+      const stored = await rows<SeenSchema>(
+        `INSERT INTO tool_schemas AS known (tenant_id, connector_id, name, first_hash, hash)
+         SELECT :tenantId, :connectorId, name, hash, hash
+           FROM unnest(cast(:names AS text[]), cast(:hashes AS text[])) AS seen (name, hash) ORDER BY name
+         ON CONFLICT (tenant_id, connector_id, name) DO UPDATE
+           SET hash = excluded.hash, seen_at = parley_now(),
+             changed_at = coalesce(known.changed_at, CASE WHEN excluded.hash <> known.first_hash THEN parley_now() END)
+         RETURNING name, hash, changed_at`,
+        { tenantId, connectorId, names, hashes },
+      );
+      await rows(
+        `DELETE FROM tool_schemas WHERE tenant_id = :tenantId AND connector_id = :connectorId AND name <> ALL (cast(:names AS text[]))
+           AND (SELECT count(*) FROM tool_schemas WHERE tenant_id = :tenantId AND connector_id = :connectorId) > ${maxKept}`,
+        { tenantId, connectorId, names },
+      );
+      return stored;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { DomainError, isDomainError } from '@parley/kernel/errors';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
+import { readWithin } from '@parley/kernel/read-within';
+import { headerProblem } from '@parley/outbound/header-problem';
+import type { CallErrorReason } from './call-error-kind.ts';
+
+const maxAnswerBytes = 65_536;
+const maxTokenLength = 8_192;
+
+/** Statuses that say nothing of the credentials. */
+const transientStatuses = [408, 425, 429];
+
+export interface TokenRequest {
+  url: string;
+  headers?: Record<string, string>;
+  body: Record<string, unknown>;
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Asks a server that the operator has configured for a token. Neither what was sent nor what was answered is in an error.
+ * @throws DomainError `invalid` with `CREDENTIAL_REFUSED`; `unavailable` with `CREDENTIAL_UNAVAILABLE`, also for an answer that is not
+ * as agreed; the signal's reason
+ */
+export async function issueToken({ url, headers = {}, body, timeoutMs, signal }: TokenRequest) {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(body),
+      redirect: 'error',
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    });
+    const { status } = response;
+    if (status >= 400 && status < 500 && !transientStatuses.includes(status)) {
+      await response.body?.cancel();
+      throw refusedCredential();
+    }
+    if (!response.ok || !response.body) {
+      await response.body?.cancel();
+      throw new Error(`answered ${status}`);
+    }
+    const tooLarge = () => new Error(`answered more than ${maxAnswerBytes} bytes`);
+    const answer = parseJson((await readWithin(response.body, maxAnswerBytes, tooLarge)).toString());
+    if (!isJsonObject(answer)) throw new Error('answered no JSON object');
+    return answer;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw isDomainError(error) ? error : unavailableCredential(error);
+  }
+}
+
+/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: it is nothing that a header can hold */
+export function tokenOf(value: unknown): string {
+  const isToken = typeof value === 'string' && value.trim() !== '' && value.length <= maxTokenLength;
+  if (!isToken || headerProblem('authorization', value)) throw unavailableCredential(new Error('answered no token'));
+  return value;
+}
+
+export function refusedCredential(): DomainError {
+  const message = "The action's credential was refused where its token is issued";
+  return new DomainError('invalid', message, { reason: 'CREDENTIAL_REFUSED' satisfies CallErrorReason });
+}
+
+export function unavailableCredential(cause: unknown): DomainError {
+  const message = "The token for the action's credential cannot be issued at the moment";
+  return new DomainError('unavailable', message, { reason: 'CREDENTIAL_UNAVAILABLE' satisfies CallErrorReason, cause });
+}

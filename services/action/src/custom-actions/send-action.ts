@@ -1,0 +1,130 @@
+import type { JsonSchemas } from '@parley/json-schema/json-schemas';
+import { DomainError } from '@parley/kernel/errors';
+import type { Outbound } from '@parley/outbound/outbound';
+import { type AnswerBody, answerBody } from './answer-body.ts';
+import { type Args, buildRequest } from './build-request.ts';
+import { type CallErrorKind, type CallErrorReason, kindOfStatus } from './call-error-kind.ts';
+import { type CallCredentials, type CredentialPorts, resolveCredential } from './credential.ts';
+import type { CustomAction } from './custom-action.ts';
+import { redactor } from './redact.ts';
+
+/** Of one call: its time, that of its token included, and the size of its answer. */
+export const callLimits = { timeoutMs: 30_000, maxBytes: 1_048_576 };
+
+export interface SendPorts extends CredentialPorts {
+  outbound: Pick<Outbound, 'fetch'>;
+  schemas: Pick<JsonSchemas, 'argsProblems'>;
+  /** Default: `callLimits`. */
+  limits?: typeof callLimits;
+}
+
+export interface ActionCall extends CallCredentials {
+  args: Args;
+  /** Sent as `Idempotency-Key`, so that a server that knows it has one effect of calls that are sent again. */
+  idempotencyKey?: string | undefined;
+  /** Default and maximum: that of the limits. */
+  timeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ActionAnswer {
+  status: number;
+  /** Undefined for 2xx. */
+  errorKind: CallErrorKind | undefined;
+  /** Those that say something of the answer, by name in lower case. */
+  headers: Record<string, string>;
+  body: AnswerBody;
+  /** Of the body, as it was inflated. */
+  bytes: number;
+}
+
+const keptHeaders = [
+  'content-type',
+  'content-language',
+  'date',
+  'etag',
+  'last-modified',
+  'link',
+  'location',
+  'retry-after',
+  'x-request-id',
+  'x-correlation-id',
+  'x-total-count',
+];
+const keptPrefixes = ['ratelimit', 'x-ratelimit-'];
+const maxHeaderLength = 2_048;
+
+/**
+ * Calls an action once. Every status is an answer; a redirect is refused. The credential is in no answer and no error.
+ * @throws DomainError whose kind for a workflow is `kindOfError(error)`: the arguments, the credential, the outbound guard
+ */
+export async function sendAction(ports: SendPorts, action: CustomAction, call: ActionCall): Promise<ActionAnswer> {
+  checkArgs(ports, action, call.args);
+  const limits = ports.limits ?? callLimits;
+  const { timeoutMs = limits.timeoutMs } = call;
+  const endsAt = performance.now() + Math.min(timeoutMs, limits.timeoutMs);
+  // What cannot be sent is not worth a token.
+  buildRequest(action, call.args, {}, call.idempotencyKey);
+  const credential = await withinDeadline(endsAt, call.signal, (signal) =>
+    resolveCredential(ports, action, call, signal),
+  );
+  const { url, ...request } = buildRequest(action, call.args, credential.headers, call.idempotencyKey);
+
+  const answer = await ports.outbound.fetch(url, {
+    ...request,
+    timeoutMs: Math.max(1, Math.ceil(endsAt - performance.now())),
+    maxBytes: limits.maxBytes,
+    redirects: 0,
+    ...(call.signal && { signal: call.signal }),
+  });
+  if (answer.status === 401) await credential.refused?.();
+
+  const redacted = redactor(credential.secrets);
+  return {
+    status: answer.status,
+    errorKind: kindOfStatus(answer.status),
+    headers: headersThatMatter(answer.headers, redacted.text),
+    body: redactedBody(answerBody(answer.body, answer.headers['content-type']), redacted),
+    bytes: answer.body.length,
+  };
+}
+
+function checkArgs({ schemas }: SendPorts, { argsSchema, tenantId }: CustomAction, args: Args): void {
+  const fields = schemas.argsProblems(argsSchema, args, 'args', { tenantId });
+  if (fields.length === 0) return;
+  const message = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
+  throw new DomainError('invalid', message, { reason: 'BAD_ARGUMENTS' satisfies CallErrorReason, fields });
+}
+
+/** The whole call has one deadline, for its token too. */
+async function withinDeadline<Value>(
+  endsAt: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  signal?.throwIfAborted();
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(tooSlow()), endsAt - performance.now());
+  try {
+    return await work(signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooSlow(): DomainError {
+  const reason: CallErrorReason = 'CREDENTIAL_UNAVAILABLE';
+  return new DomainError('unavailable', "The action's credential was not there in time", { reason });
+}
+
+function headersThatMatter(headers: Readonly<Record<string, string>>, redact: (text: string) => string) {
+  const kept = Object.entries(headers).filter(
+    ([name]) => keptHeaders.includes(name) || keptPrefixes.some((prefix) => name.startsWith(prefix)),
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, redact(value).slice(0, maxHeaderLength)]));
+}
+
+function redactedBody(body: AnswerBody, redacted: ReturnType<typeof redactor>): AnswerBody {
+  if (body.kind === 'json') return { kind: 'json', json: redacted.json(body.json) };
+  return body.kind === 'text' ? { kind: 'text', text: redacted.text(body.text) } : body;
+}

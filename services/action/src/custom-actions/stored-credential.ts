@@ -1,0 +1,25 @@
+import type { SecretBox } from '@parley/kernel/secret-box';
+import type { ActionCredential, CustomAction } from './custom-action.ts';
+import { unavailableCredential } from './issue-token.ts';
+
+type Row = Pick<CustomAction, 'tenantId' | 'id'>;
+
+/** What a sealed credential is bound to: copied to another row or tenant it cannot be opened. */
+export function credentialPlace({ tenantId, id }: Row): string {
+  return `action.custom_actions.credential:${tenantId}:${id}`;
+}
+
+export function sealCredential(box: Pick<SecretBox, 'seal'>, row: Row, credential: ActionCredential): Buffer {
+  return box.seal(JSON.stringify(credential), credentialPlace(row));
+}
+
+/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: it is sealed under a key that `SECRETS_KEYS` does not hold, or for another row */
+export function openCredential(box: Pick<SecretBox, 'open'>, row: Row, sealed: Uint8Array): ActionCredential {
+  let text: string;
+  try {
+    text = box.open(sealed, credentialPlace(row)).toString();
+  } catch (error) {
+    throw unavailableCredential(error);
+  }
+  return JSON.parse(text) as ActionCredential;
+}

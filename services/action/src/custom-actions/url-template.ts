@@ -1,0 +1,93 @@
+import { storageProblem } from '@parley/kernel/input-checks';
+
+const placeholder = /\{([^{}]*)\}/gu;
+const placeholderName = /^[\w][\w.-]{0,63}$/u;
+
+export const maxUrlLength = 2_000;
+
+/** Of a URL with its placeholders filled; servers refuse longer ones. */
+const maxFilledLength = 8_192;
+
+/** Scheme and authority, path, query and fragment of a URL that is written out. */
+const parts = /^(https?:\/\/[^/?#]+)([^?#]*)(\?[^#]*)?(#.*)?$/iu;
+
+/**
+ * Why a URL with placeholders `{name}` in path and query is refused; undefined where it is not. Completes "<path> …".
+ * @param urlProblem of the outbound guard; it sees an example in place of each placeholder
+ */
+export function urlTemplateProblem(
+  template: string,
+  urlProblem: (url: string) => string | undefined,
+): string | undefined {
+  // `URL` would drop some of these, and read others as slashes, so that what is checked is not what is written.
+  if (/[\s\p{Cc}\\]/u.test(template)) return 'must not hold spaces, control characters or backslashes';
+  const [, origin = '', path = '', query = '', fragment = ''] = parts.exec(template) ?? [];
+  if (origin === '') return urlProblem(template) ?? 'must begin with http:// or https:// and a host';
+  if (/[{}]/u.test(origin)) return 'must have placeholders in path and query only';
+  if (fragment !== '') return 'must have no fragment';
+  const names = placeholdersOf(path + query);
+  if (/[{}]/u.test((path + query).replaceAll(placeholder, '')) || !names.every((name) => placeholderName.test(name)))
+    return 'must have placeholders as {name}, of letters, digits, dots, hyphens and underscores';
+  if (/%[\da-f]?\{/iu.test(template)) return 'must not have a placeholder within a percent-encoded character';
+  return urlProblem(template.replaceAll(placeholder, 'x'));
+}
+
+/** The names of the arguments that fill a URL, each once. */
+export function placeholdersOf(template: string): string[] {
+  return [...new Set([...template.matchAll(placeholder)].map(([, name = '']) => name))];
+}
+
+export type FilledUrl = { url: string } | { problems: { name: string; message: string }[] };
+
+/**
+ * Fills the placeholders. A value stays within its place: it is percent-encoded, and refused in the path where servers that decode it
+ * would find another path.
+ */
+export function fillUrl(template: string, args: Readonly<Record<string, unknown>>): FilledUrl {
+  const queryStart = template.indexOf('?');
+  const path = queryStart === -1 ? template : template.slice(0, queryStart);
+  const inPath = new Set(placeholdersOf(path));
+  const problems = placeholdersOf(template).flatMap((name) => {
+    const message = valueProblem(ownValue(args, name), inPath.has(name));
+    return message === undefined ? [] : [{ name, message }];
+  });
+  if (problems.length > 0) return { problems };
+
+  const url = template.replaceAll(placeholder, (_, name: string) => encodeURIComponent(String(ownValue(args, name))));
+  // Two values beside each other, or one beside a dot of the template, may be a segment that leads elsewhere.
+  const [filledPath = ''] = url.split('?');
+  const moved = path
+    .split('/')
+    .findIndex((part, n) => part.includes('{') && isDotSegment(filledPath.split('/')[n] ?? ''));
+  if (moved !== -1) {
+    const name = placeholdersOf(path.split('/')[moved] ?? '')[0] ?? '';
+    return { problems: [{ name, message: 'must not make a path of dots' }] };
+  }
+  if (url.length > maxFilledLength) {
+    const [name = ''] = placeholdersOf(template);
+    return { problems: [{ name, message: `must not make the URL longer than ${maxFilledLength} characters` }] };
+  }
+  return { url };
+}
+
+function valueProblem(value: unknown, isInPath: boolean): string | undefined {
+  if (value === undefined) return 'must be given';
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
+    return 'must be text, a number, true or false';
+  const text = String(value);
+  const unencodable = storageProblem(text);
+  if (unencodable) return unencodable;
+  if (!isInPath) return undefined;
+  if (text === '') return 'must not be empty';
+  if (text.split(/[/\\]|%2f|%5c/iu).some(isDotSegment)) return 'must not hold a path of dots';
+  return undefined;
+}
+
+/** Also encoded, as `URL` and servers read them. */
+function isDotSegment(segment: string): boolean {
+  return /^(?:\.|%2e){1,2}$/iu.test(segment);
+}
+
+function ownValue(args: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(args, name) ? args[name] : undefined;
+}

@@ -1,0 +1,20 @@
+import { forbidden } from '@parley/kernel/errors';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { notDeletedSql, tenantTombstones } from '@parley/postgres/tenant-tombstones';
+
+/** Before something new is stored for a tenant: it is not deleted until the commit. @throws DomainError `forbidden` */
+export async function holdTenant(db: TenantDb): Promise<void> {
+  const { knex, tenantId } = db;
+  await tenantTombstones(db).lockShared();
+  const [live] = await rowsBy(knex)(`SELECT 1 AS live WHERE ${notDeletedSql}`, { tenantId });
+  if (!live) throw forbidden('The tenant was deleted');
+}
+
+/** Of the transactions that count what a tenant has of this kind, over all replicas, one at a time goes on. */
+export async function lockCount({ knex, tenantId }: TenantDb, kind: string): Promise<void> {
+  await rowsBy(knex)(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || :kind), cast(:tenantId AS integer))`, {
+    kind,
+    tenantId,
+  });
+}

@@ -1,0 +1,105 @@
+import { type FairQueue, fairQueue } from '@parley/kernel/fair-queue';
+import type { Logger } from '@parley/kernel/log';
+import type { Outbound } from '@parley/outbound/outbound';
+import { type CallOptions, callTool, type ToolCall } from './call-tool.ts';
+import { isTooSlow, noTurn } from './connector-errors.ts';
+import type { McpTool } from './list-tools.ts';
+import type { McpConnector } from './mcp-connector.ts';
+import type { McpClientLimits, McpPorts } from './mcp-ports.ts';
+import { readTools } from './read-tools.ts';
+import { openSession } from './session.ts';
+import { sessionPool } from './session-pool.ts';
+import { toolLists } from './tool-lists.ts';
+import type { ToolResult } from './tool-result.ts';
+import { withSignal } from './with-signal.ts';
+
+export interface McpClientOptions {
+  outbound: Pick<Outbound, 'stream'>;
+  log: Logger;
+  limits?: Partial<McpClientLimits>;
+  /** Where calls wait for their turn, shared with others. Default: one of its own, with `limits.calls`. */
+  queue?: Pick<FairQueue<'connector' | 'tenant'>, 'enter'>;
+  /** The time in milliseconds. Default: the clock of the process. */
+  now?: () => number;
+}
+
+export interface McpClient {
+  /** The list is kept for a minute. @throws DomainError with a `ConnectorReason` or an `OutboundReason`; the signal's reason */
+  listTools(connector: McpConnector, signal?: AbortSignal): Promise<McpTool[]>;
+  /** Calls a tool once, as `callTool` of call-tool.ts says. */
+  callTool(connector: McpConnector, call: ToolCall, options?: CallOptions): Promise<ToolResult>;
+  /** Ends all sessions, and what is under way in them. */
+  stop(): Promise<void>;
+}
+
+const defaults: McpClientLimits = {
+  timeoutMs: 30_000,
+  idleMs: 30_000,
+  openMs: 15_000,
+  listKeptMs: 60_000,
+  maxSessions: 500,
+  maxTenantSessions: 50,
+  sessionIdleMs: 300_000,
+  maxResultBytes: 2 ** 20,
+  calls: {
+    inFlight: 1_024,
+    shares: {
+      connector: { inFlight: 8, waiting: 256, label: 'to this connector' },
+      tenant: { inFlight: 16, waiting: 512 },
+    },
+  },
+  lists: {
+    inFlight: 512,
+    shares: {
+      connector: { inFlight: 2, waiting: 256, label: 'to this connector' },
+      // Few, since reading one takes up to 2 MB of JSON; more than one tenant's slow servers usually are.
+      tenant: { inFlight: 8, waiting: 512 },
+    },
+  },
+};
+
+/** Lists and calls the tools of MCP servers over Streamable HTTP, through the outbound guard. */
+export function mcpClient({ outbound, log, limits: given = {}, queue: shared, now }: McpClientOptions): McpClient {
+  const limits = { ...defaults, ...given };
+  const lists = toolLists({ keptMs: limits.listKeptMs, now });
+  const queues = { calls: shared ?? fairQueue(limits.calls), lists: fairQueue(limits.lists) };
+  const sessions = sessionPool({
+    maxSessions: limits.maxSessions,
+    maxTenantSessions: limits.maxTenantSessions,
+    idleMs: limits.sessionIdleMs,
+    open: (connector, signal) =>
+      openSession(connector, {
+        outbound,
+        signal,
+        timeoutMs: limits.openMs,
+        onToolsChanged: () => lists.changed(connector),
+      }),
+  });
+
+  const ports: McpPorts = {
+    limits,
+    log,
+    async inSession(connector, use, work) {
+      const { tenantId: tenant, id } = connector;
+      const turn = queues[use.waitsWith].enter({ connector: `${tenant}/${id}`, tenant }, () => use.signal);
+      const end = await Promise.resolve(turn).catch((error: unknown) => {
+        throw isTooSlow(error) ? noTurn() : error;
+      });
+      try {
+        return await sessions.use(connector, use, work);
+      } finally {
+        end();
+      }
+    },
+    toolsOf: (connector) => lists.get(connector, () => readTools(ports, connector)),
+  };
+
+  return {
+    async listTools(connector, signal) {
+      const list = ports.toolsOf(connector);
+      return (await (signal ? withSignal(list, signal) : list)).tools;
+    },
+    callTool: (connector, call, options) => callTool(ports, connector, call, options),
+    stop: () => sessions.stop(),
+  };
+}

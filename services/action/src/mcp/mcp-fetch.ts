@@ -1,0 +1,113 @@
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
+import { type GuardedFetch, guardedFetch } from '@parley/outbound/guarded-fetch';
+import type { Outbound } from '@parley/outbound/outbound';
+import { StatusError, unreachable } from './connector-errors.ts';
+import { eventMessages } from './event-messages.ts';
+import { type Exchange, exchanges } from './exchange.ts';
+import { answers, messagesOf, parsedMessage } from './messages.ts';
+
+/** Limits of notifications, answers to the server's own requests, and the end of a session, whose answers nobody reads. */
+const plainLimits = { timeoutMs: 5_000, maxBytes: 65_536 };
+/** Images come within one message, in base64, so this is more than a result may have. */
+const answerLimits = { maxBytes: 6 * 2 ** 20, maxEventBytes: 4 * 2 ** 20 };
+const maxResumed = 100;
+/** JSON-RPC's codes for an unknown method and for invalid arguments. Some servers send them with a status of 400 or 404. */
+const refusals = new Set<unknown>([-32_601, -32_602]);
+
+/** The `fetch` of the SDK's transport: guarded, bounded, and tolerant of servers that bend the rules. */
+export function mcpFetch(outbound: Pick<Outbound, 'stream'>): FetchLike {
+  const plain = guardedFetch(outbound, plainLimits);
+
+  async function send(exchange: Exchange, url: string | URL, init: RequestInit): Promise<Response> {
+    exchange.id = idOf(init.body);
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(exchange.headers)) headers.set(name, value);
+    const response = await fetchOf(outbound, exchange)(url, { ...init, headers, signal: signalOf(exchange, init) });
+    return response.ok ? answerOf(exchange, response) : refusalOf(exchange, response);
+  }
+
+  async function resume(exchange: Exchange, url: string | URL, init: RequestInit): Promise<Response> {
+    exchange.resumed += 1;
+    const response = await fetchOf(outbound, exchange)(url, { ...init, signal: signalOf(exchange, init) });
+    if (response.ok && exchange.resumed <= maxResumed && isEvents(response)) return answerOf(exchange, response);
+    await response.body?.cancel();
+    // No StatusError, whose 404 would mean that the request was not processed.
+    exchange.fail(unreachable(response.ok ? new Error('not resumed') : new StatusError(response.status)));
+    return new Response(null, { status: 405 });
+  }
+
+  return (url, init = {}) => {
+    const exchange = exchanges.getStore();
+    // The SDK asks for a stream of what the server sends unasked. None is held open, as if the server had none.
+    if (init.method === 'GET' && !new Headers(init.headers).has('last-event-id'))
+      return Promise.resolve(new Response(null, { status: 405 }));
+    if (exchange?.isOver) return Promise.resolve(new Response(null, { status: 202 }));
+    if (exchange && init.method === 'GET') return resume(exchange, url, init);
+    if (exchange && init.method === 'POST' && exchange.id === undefined) return send(exchange, url, init);
+    return plain(url, init);
+  };
+}
+
+function fetchOf(outbound: Pick<Outbound, 'stream'>, { timeoutMs, room }: Exchange): GuardedFetch {
+  const maxBytes = Math.min(answerLimits.maxBytes, room?.left ?? answerLimits.maxBytes);
+  const maxEventBytes = Math.min(answerLimits.maxEventBytes, maxBytes);
+  return guardedFetch(outbound, { maxBytes, maxEventBytes, timeoutMs });
+}
+
+/** Takes what is read from the room that is left. */
+function counted({ room }: Exchange, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  if (!room) return body;
+  return body.pipeThrough(
+    new TransformStream({
+      transform(chunk, controller) {
+        room.left = Math.max(0, room.left - chunk.length);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+}
+
+function signalOf({ signal }: Exchange, init: RequestInit): AbortSignal {
+  return init.signal ? AbortSignal.any([signal, init.signal]) : signal;
+}
+
+async function answerOf(exchange: Exchange, response: Response): Promise<Response> {
+  const { status, headers } = response;
+  const body = response.body && counted(exchange, response.body);
+  if (body && isEvents(response)) return new Response(body.pipeThrough(eventMessages(exchange)), { status, headers });
+  const answer = answerIn(exchange, await new Response(body).text());
+  if (!answer) throw unreachable(new Error('no answer in JSON-RPC'));
+  return jsonResponse(exchange, answer, headers);
+}
+
+/** @throws StatusError unless the body is a JSON-RPC error that answers the request */
+async function refusalOf(exchange: Exchange, response: Response): Promise<Response> {
+  const { status, headers } = response;
+  const mayBeAnswer = status < 500 && status !== 401 && status !== 403;
+  const answer = mayBeAnswer ? answerIn(exchange, await response.text().catch(() => '')) : undefined;
+  if (!isJsonObject(answer?.error) || !refusals.has(answer.error.code)) throw new StatusError(status);
+  return jsonResponse(exchange, answer, headers);
+}
+
+function isEvents({ headers }: Response): boolean {
+  return /^text\/event-stream\b/iu.test(headers.get('content-type') ?? '');
+}
+
+/** All else in a batch is left out. */
+function answerIn({ id = '' }: Exchange, body: string): Record<string, unknown> | undefined {
+  return messagesOf(parsedMessage(body)).find((message) => answers(message, id));
+}
+
+/** The id of the request that the SDK has written. */
+function idOf(body: RequestInit['body']): string {
+  const message = parseJson(String(body));
+  return isJsonObject(message) ? String(message.id) : '';
+}
+
+function jsonResponse(exchange: Exchange, answer: Record<string, unknown>, received: Headers): Response {
+  exchange.isAnswered = true;
+  const headers = new Headers(received);
+  headers.set('content-type', 'application/json');
+  return new Response(JSON.stringify(answer), { headers });
+}

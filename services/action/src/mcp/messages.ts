@@ -1,0 +1,77 @@
+import { isJsonObject, parseJson } from '@parley/kernel/json';
+import { unreachable } from './connector-errors.ts';
+
+/** JSON-RPC's code for an error inside the server. */
+const internalError = -32_603;
+
+/** Values in the text of one message: each takes more time and memory than its few bytes. */
+const maxValues = 100_000;
+
+/** The JSON that a server sent; undefined where it is none. @throws DomainError where it has more values than are worth parsing */
+export function parsedMessage(text: string): unknown {
+  let values = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at);
+    if (character === quote) at = endOfString(text, at);
+    else if (character === comma || character === bracket || character === brace) values += 1;
+    if (values > maxValues) throw unreachable(new Error('too many values'));
+  }
+  return parseJson(text);
+}
+
+const [quote, comma, bracket, brace] = [...'",[{'].map((character) => character.charCodeAt(0));
+
+/** Where the string that begins there has its second quote. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end < 0 ? text.length : end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text[at - 1 - backslashes] === '\\') backslashes += 1;
+  return backslashes % 2 === 1;
+}
+
+/**
+ * The JSON-RPC messages in what a server sent, one or a batch, in the form that the SDK's strict schemas take: unknown members,
+ * `error: null` beside a result, metadata of any type and the like are removed. What is no message is left out.
+ */
+export function messagesOf(value: unknown): Record<string, unknown>[] {
+  const all: unknown[] = Array.isArray(value) ? value : [value];
+  return all.map(messageOf).filter((message) => message !== undefined);
+}
+
+function messageOf(value: unknown): Record<string, unknown> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { id, method, params, result, error } = value;
+  const head = { jsonrpc: '2.0', ...(typeof id === 'string' || typeof id === 'number' ? { id } : {}) };
+  if (typeof method === 'string')
+    return { ...head, method, ...(isJsonObject(params) ? { params: withoutMeta(params) } : {}) };
+  if (isJsonObject(error)) return { ...head, error: errorOf(error) };
+  return isJsonObject(result) ? { ...head, result: resultOf(result) } : undefined;
+}
+
+function withoutMeta({ _meta, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  return rest;
+}
+
+function errorOf({ code, message }: Record<string, unknown>) {
+  return {
+    code: Number.isSafeInteger(code) ? code : internalError,
+    message: typeof message === 'string' ? message : '',
+  };
+}
+
+/** The protocol version is all that is used of an answer to `initialize`. */
+function resultOf(given: Record<string, unknown>): Record<string, unknown> {
+  const { protocolVersion } = given;
+  if (typeof protocolVersion !== 'string') return withoutMeta(given);
+  return { protocolVersion, capabilities: {}, serverInfo: { name: 'server', version: '0' } };
+}
+
+/** Whether a message is the result or error of the request with this id. Some servers send the number as a text. */
+export function answers(message: Record<string, unknown>, id: string): boolean {
+  return ('result' in message || 'error' in message) && message.id !== undefined && String(message.id) === id;
+}

@@ -1,0 +1,12 @@
+/** Settles as `work` does, or rejects with the signal's reason; the work goes on. */
+export async function withSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const leave = () => aborted.reject(signal.reason);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}

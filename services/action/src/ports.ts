@@ -1,0 +1,32 @@
+import type { JsonSchemas } from '@parley/json-schema/json-schemas';
+import type { Logger } from '@parley/kernel/log';
+import type { SecretBox } from '@parley/kernel/secret-box';
+import type { Outbound } from '@parley/outbound/outbound';
+import type { Database } from '@parley/postgres/database/types';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+import type { CallMetrics } from './calls/call-metrics.ts';
+import type { CallQueue } from './calls/call-queue.ts';
+import type { CallingProcess } from './calls/calling-process.ts';
+import type { CertifiedOperation } from './certified-operations.ts';
+import type { ActionLimits } from './config.ts';
+import type { SendPorts } from './custom-actions/send-action.ts';
+import type { McpClient } from './mcp/mcp-client.ts';
+
+export interface Ports {
+  database: Database;
+  box: SecretBox;
+  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
+  limits: ActionLimits;
+  outbound: Pick<Outbound, 'urlProblem'>;
+  schemas: JsonSchemas;
+  mcp: McpClient;
+  /** What custom actions are sent with. */
+  sending: SendPorts;
+  /** Of all calls of this process. */
+  queue: CallQueue;
+  process: CallingProcess;
+  certifiedOperations: readonly CertifiedOperation[];
+  metrics: CallMetrics;
+  log: Logger;
+}

@@ -1,0 +1,95 @@
+import { jsonSchemas } from '@parley/json-schema/json-schemas';
+import { createCallers } from '@parley/kernel/caller';
+import { createSecretBox } from '@parley/kernel/secret-box';
+import { outbound } from '@parley/outbound/outbound';
+import { resealing } from '@parley/postgres/reseal';
+import { ActionServiceDefinition } from '@parley/protos/parley/action/v1/action';
+import { AdminServiceDefinition } from '@parley/protos/parley/action/v1/admin';
+import { service } from '@parley/service/service';
+import { separateRpc } from '@parley/service/service-definition';
+import { subgraphOf } from '@parley/subgraph/subgraph-of';
+import { partnerTokens } from './actions/partner-tokens.ts';
+import { adminRpc } from './admin-rpc.ts';
+import { meteredOutbound } from './calls/call-meter.ts';
+import { callMetrics } from './calls/call-metrics.ts';
+import { callQueue } from './calls/call-queue.ts';
+import { callingProcess } from './calls/calling-process.ts';
+import { callSweep } from './calls/sweep-calls.ts';
+import { messagingTokens } from './custom-actions/messaging-tokens.ts';
+import { actionDeclaration } from './declaration.ts';
+import { endTenant } from './end-tenant.ts';
+import { resolvers } from './graph/resolvers.ts';
+import { mcpClient } from './mcp/mcp-client.ts';
+import type { Ports } from './ports.ts';
+import { actionRpc } from './rpc.ts';
+import { sealedColumns } from './sealed-columns.ts';
+
+export const action = service(actionDeclaration, {
+  dependencies({ config, database, keyValue, calls, log, metrics }): Ports {
+    const { limits, messaging, idpOne } = config;
+    const box = createSecretBox(config.secretsKeys);
+    const guard = meteredOutbound(outbound({ ...config.outbound, log }));
+    const schemas = jsonSchemas();
+    const queue = callQueue(limits);
+    metrics.gauge('parley_action_calls_waiting', 'Outbound calls that wait for their turn', () => queue.waiting);
+    return {
+      database,
+      box,
+      ...calls,
+      limits,
+      outbound: guard,
+      schemas,
+      mcp: mcpClient({
+        outbound: guard,
+        log,
+        limits: {
+          timeoutMs: limits.callMs,
+          idleMs: limits.callMs,
+          listKeptMs: limits.listKeptMs,
+          maxResultBytes: limits.answerBytes,
+        },
+        queue,
+      }),
+      sending: {
+        outbound: guard,
+        schemas,
+        limits: { timeoutMs: limits.callMs, maxBytes: limits.answerBytes },
+        messaging: messagingTokens({
+          keyValue,
+          box,
+          urls: { REGION_CN: messaging.china, REGION_INTL: messaging.international },
+          log,
+        }),
+        idpOne,
+        partnerToken: partnerTokens({ database, box }),
+      },
+      queue,
+      process: callingProcess({ database, leaseMs: limits.leaseMs, log }),
+      certifiedOperations: config.certifiedOperations,
+      metrics: callMetrics(metrics),
+      log,
+    };
+  },
+  parts: (ports, { log, metrics }) => [
+    { name: 'connectors', stop: () => ports.mcp.stop() },
+    { name: 'results of calls', stop: async () => ports.process.stop() },
+    callSweep(ports, log),
+    resealing({ database: ports.database, box: ports.box, columns: sealedColumns, log, metrics }),
+  ],
+  onTenantEnd: { close: endTenant },
+  rpc: {
+    definition: ActionServiceDefinition,
+    implementation: actionRpc,
+    separate(ports, { config: { operatorKey }, log }) {
+      if (operatorKey) {
+        const callers = createCallers(operatorKey, Date.now, 'AdminService takes calls signed with OPERATOR_KEY only');
+        return separateRpc(AdminServiceDefinition, adminRpc(ports), callers);
+      }
+      log.info('no OPERATOR_KEY; AdminService is not served');
+      return undefined;
+    },
+    // What is cancelled is lost to its turn, so calls in progress get most of the 25 s that a stop may take.
+    drainTimeoutMs: 12_000,
+  },
+  graph: subgraphOf({ schema: new URL('schema.graphql', import.meta.url), resolvers }),
+});

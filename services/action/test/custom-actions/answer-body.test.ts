@@ -1,0 +1,69 @@
+import test from 'ava';
+import { answerBody } from '../../src/custom-actions/answer-body.ts';
+import { redactor } from '../../src/custom-actions/redact.ts';
+
+const read = (body: string | Uint8Array, type?: string) => answerBody(Buffer.from(body as string), type);
+
+test('JSON is parsed, by its type or without one', (t) => {
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/problem+json',
+    'Application/JSON',
+    undefined,
+  ])
+    t.deepEqual(read('{"a":[1,null]}', type), { kind: 'json', json: { a: [1, null] } }, type);
+  t.deepEqual(read('\ufeff{"a":1}', 'application/json'), { kind: 'json', json: { a: 1 } });
+  t.deepEqual(read('null', 'application/json'), { kind: 'json', json: null });
+});
+
+test('what claims to be JSON and is not is text', (t) => {
+  for (const text of ['', '{"a":', '<html>', 'NaN', '{"a":1}{"b":2}'])
+    t.deepEqual(read(text, 'application/json'), { kind: 'text', text });
+  t.deepEqual(read('{"a":1}', 'text/plain'), { kind: 'text', text: '{"a":1}' });
+});
+
+test('JSON that is nested too deeply stays text', (t) => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  t.is(read(deep, 'application/json').kind, 'text');
+  t.is(read(`"${'['.repeat(1_000)}\\"["`, 'application/json').kind, 'json');
+});
+
+test('text is decoded by its charset, and by UTF-8 where that is unknown', (t) => {
+  const text = (body: Uint8Array, type: string) => answerBody(body, type);
+  t.deepEqual(text(Buffer.from([0xe4, 0x80]), 'text/plain; charset=windows-1252'), { kind: 'text', text: 'ä€' });
+  t.deepEqual(text(Buffer.from([0xe4]), 'text/html; charset="ISO-8859-1"'), { kind: 'text', text: 'ä' });
+  t.deepEqual(text(Buffer.from([0x82, 0xa0]), 'text/plain;charset=Shift_JIS'), { kind: 'text', text: 'あ' });
+  t.deepEqual(text(Buffer.from('"ä"', 'utf16le'), 'application/json; charset=utf-16le'), { kind: 'json', json: 'ä' });
+  t.deepEqual(text(Buffer.from('ä'), 'text/plain; charset=no-such'), { kind: 'text', text: 'ä' });
+  t.deepEqual(text(Buffer.from([0x61, 0xff]), 'text/plain'), { kind: 'text', text: 'a\ufffd' });
+});
+
+test('binary bodies are described', (t) => {
+  const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]);
+  t.deepEqual(answerBody(png, 'image/png'), { kind: 'binary', contentType: 'image/png', bytes: 6 });
+  t.deepEqual(answerBody(png, undefined), { kind: 'binary', contentType: 'application/octet-stream', bytes: 6 });
+  t.deepEqual(answerBody(Buffer.from('a,b'), 'application/octet-stream'), { kind: 'text', text: 'a,b' });
+  t.deepEqual(answerBody(Buffer.from('%PDF'), 'application/pdf'), {
+    kind: 'binary',
+    contentType: 'application/pdf',
+    bytes: 4,
+  });
+});
+
+test('a credential that a server echoes is replaced, in keys, texts and common encodings', (t) => {
+  const secret = 'canary/token+1';
+  const { json, text } = redactor([secret, 'short']);
+  const echoed = {
+    headers: { authorization: `Bearer ${secret}` },
+    [secret]: [encodeURIComponent(secret), Buffer.from(secret).toString('base64')],
+    n: 1,
+  };
+  t.deepEqual(json(echoed), {
+    headers: { authorization: 'Bearer [credential]' },
+    '[credential]': ['[credential]', '[credential]=='.slice(0, 13)],
+    n: 1,
+  } as unknown);
+  t.is(text('short words stay'), 'short words stay');
+  t.deepEqual(json(JSON.parse('{"__proto__":"x"}')), JSON.parse('{"__proto__":"x"}'));
+});

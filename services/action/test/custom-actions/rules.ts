@@ -1,0 +1,49 @@
+import { jsonSchemas } from '@parley/json-schema/json-schemas';
+import type { DomainError } from '@parley/kernel/errors';
+import { outbound } from '@parley/outbound/outbound';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import type { ActionRules } from '../../src/custom-actions/action-input.ts';
+import type { CustomAction } from '../../src/custom-actions/custom-action.ts';
+
+/** The rules with the real guard and schemas. */
+export const rules: ActionRules = {
+  outbound: outbound({ allowlist: [], ports: ['80', '443'], log: pino({ enabled: false }) }),
+  schemas: jsonSchemas(),
+};
+
+export const url = 'https://api.example.test/orders';
+
+/** An action without a credential. */
+export const plainAction: CustomAction = {
+  id: 7,
+  tenantId: 3,
+  name: 'Order',
+  description: 'Looks up an order',
+  url,
+  method: 'POST',
+  argsSchema: { type: 'object' },
+  extraHeaders: { 'X-Kind': 'order' },
+  credentialSecretHeaderName: null,
+  credentialSource: null,
+  storedCredential: null,
+  messagingRegion: null,
+};
+
+export const withBearer: CustomAction = { ...plainAction, storedCredential: 'BEARER' };
+export const withHeader: CustomAction = { ...withBearer, credentialSecretHeaderName: 'X-Api-Key' };
+export const withMessaging: CustomAction = {
+  ...plainAction,
+  credentialSource: 'MESSAGING_TENANT',
+  storedCredential: 'MESSAGING',
+  messagingRegion: 'REGION_INTL',
+};
+export const withPartner: CustomAction = { ...plainAction, credentialSource: 'PARTNER_B' };
+export const withSession: CustomAction = { ...plainAction, credentialSource: 'SESSION_PARTNER_A' };
+
+/** The problems of an input as sentences. */
+export function refusal(t: ExecutionContext, work: () => unknown): string[] {
+  const { kind, fields } = t.throws<DomainError>(work);
+  t.is(kind, 'invalid');
+  return fields.map(({ path, message }) => `${path} ${message}`);
+}

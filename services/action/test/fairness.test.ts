@@ -1,0 +1,98 @@
+import { eventually } from '@parley/testing/eventually';
+import test from 'ava';
+import { actionUnit, inTenant } from './action-unit.ts';
+import { restServer, sendJson } from './custom-actions/rest-server.ts';
+import { scriptedServer } from './mcp/scripted-server.ts';
+
+const own = { ACTION_CALLS_PER_TENANT: '24', ACTION_CALLS_PER_TARGET: '8', ACTION_CALLS_WAITING: '512' };
+
+test("200 calls at once to a slow server hold up neither other tenants' calls nor the tenant's other targets", async (t) => {
+  const unit = await actionUnit(t, { env: own });
+  const waiting: (() => void)[] = [];
+  const slow = await restServer(t, async (_, response) => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    sendJson(response, 200, {});
+  });
+  const slowTools = await scriptedServer(t, { 'tools/call': () => undefined });
+  const quick = await restServer(t, (_, response) => sendJson(response, 200, {}));
+  const [slowId, otherId] = [
+    await unit.createAction(1, { url: slow.url }),
+    await unit.createAction(1, { url: quick.url }),
+  ];
+  const slowConnector = await unit.createConnector(1, slowTools.url);
+  const strangers = await unit.createAction(2, { url: quick.url });
+  const calls = Array.from({ length: 192 }, () => unit.callAction(1, slowId));
+  const tools = Array.from({ length: 8 }, () => unit.callTool(1, slowConnector, 'echo').catch(() => undefined));
+  await eventually('as many as may are under way', () => waiting.length === 8 && slowTools.count('tools/call') === 8);
+  // Each has an answer before any of the slow ones has; how quickly is measured in scripts/bench.
+  for (let n = 0; n < 15; n += 1) t.like(await unit.callAction(2, strangers), { errorKind: '' });
+  t.like(await unit.callAction(1, otherId), { errorKind: '' });
+  t.is(waiting.length, 8);
+
+  const drain = setInterval(() => {
+    for (const end of waiting.splice(0)) end();
+  }, 1);
+  t.teardown(() => clearInterval(drain));
+  const results = await Promise.all(calls);
+  t.deepEqual(new Set(results.map((result) => result?.errorKind)), new Set(['']));
+  t.is(slow.seen.length, 192);
+  void tools;
+});
+
+test.serial("calls of sixty tenants to slow servers delay no stranger's call and list", async (t) => {
+  const unit = await actionUnit(t);
+  const ends: (() => void)[] = [];
+  const slow = await restServer(t, async (_, response) => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    sendJson(response, 200, {});
+  });
+  const quick = await restServer(t, (_, response) => sendJson(response, 200, {}));
+  const tools = await scriptedServer(t);
+  const strangers = await unit.createAction(99, { url: quick.url });
+  const connectorId = await unit.createConnector(99, tools.url);
+  const tenants = Array.from({ length: 60 }, (_, n) => n + 1);
+  const ids = await Promise.all(tenants.map((tenantId) => unit.createAction(tenantId, { url: slow.url })));
+  const calls = tenants.flatMap((tenantId, n) =>
+    Array.from({ length: 6 }, () => unit.callAction(tenantId, ids[n] ?? 0).catch(() => undefined)),
+  );
+  await eventually('all are under way', () => ends.length === calls.length);
+  t.like(await unit.callAction(99, strangers), { errorKind: '' });
+  const ref = { target: { $case: 'tool' as const, value: { connectorId, name: 'echo' } } };
+  t.is((await unit.rpc.describeTools({ tools: [ref] }, { caller: inTenant(99) })).tools.length, 1);
+  for (const end of ends) end();
+  t.deepEqual(new Set((await Promise.all(calls)).map((result) => result?.errorKind)), new Set(['']));
+});
+
+test('a list waits for no calls', async (t) => {
+  const unit = await actionUnit(t, { env: { ...own, ACTION_CALLS_PER_TENANT: '1' } });
+  const slow = await restServer(t, () => undefined);
+  const tools = await scriptedServer(t);
+  const id = await unit.createAction(1, { url: slow.url });
+  const connectorId = await unit.createConnector(1, tools.url);
+  const gone = new AbortController();
+  const call = unit.callAction(1, id, { signal: gone.signal }).catch(() => undefined);
+  await eventually('it is sent', () => slow.seen.length === 1);
+  const ref = { target: { $case: 'tool' as const, value: { connectorId, name: 'echo' } } };
+  t.is((await unit.rpc.describeTools({ tools: [ref] }, { caller: inTenant(1) })).tools.length, 1);
+  gone.abort();
+  await call;
+});
+
+test('what may not wait any more is refused, what waits too long is not sent, and both have a kind', async (t) => {
+  const unit = await actionUnit(t, { env: { ...own, ACTION_CALLS_PER_TARGET: '1', ACTION_CALLS_WAITING: '1' } });
+  const waiting: (() => void)[] = [];
+  const slow = await restServer(t, async (_, response) => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    sendJson(response, 200, {});
+  });
+  const id = await unit.createAction(1, { url: slow.url });
+  const first = unit.callAction(1, id);
+  await eventually('it is sent', () => waiting.length === 1);
+  const second = unit.callAction(1, id, { timeLimitMs: 1_000 });
+  await eventually('one waits', () => unit.unit.deps.queue.waiting === 1);
+  t.like(await unit.callAction(1, id), { errorKind: 'TOO_MANY_CALLS' });
+  t.like(await second, { errorKind: 'TOO_MANY_CALLS' });
+  waiting[0]?.();
+  t.like(await first, { errorKind: '' });
+  t.is(slow.seen.length, 1);
+});
