@@ -1,0 +1,13 @@
+import { type LlmNode, nodeOf, type WorkflowDefinition } from './definition.ts';
+import { compileTemplate } from './templates.ts';
+
+/** Whether the response that follows an `llm` node says the node's text and nothing else. */
+export function isRepeated(definition: WorkflowDefinition, id: string, node: LlmNode): boolean {
+  const response = nodeOf(definition, node.next);
+  if (response?.kind !== 'response') return false;
+  const path = compileTemplate(response.text).repeats;
+  return [
+    ['variables', node.output],
+    ['nodes', id, 'output'],
+  ].some((own) => own.length === path?.length && own.every((segment, index) => segment === path[index]));
+}

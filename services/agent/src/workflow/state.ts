@@ -1,0 +1,124 @@
+import type { Json, JsonObject, NodeKind, ToolReference } from './definition.ts';
+import type { StructuredContent } from './structured-content.ts';
+
+/** Where a session is in its workflow: plain JSON, never changed in place, so that another process can go on from it. */
+export interface WorkflowState {
+  version: 1;
+  /**
+   * - `running`: `node` is next.
+   * - `calling`: the caller carries out `effect` for `node`.
+   * - `waiting`: the turn has ended; the next message goes on with `node`.
+   * - `ended`: the turn has ended; the next message begins anew.
+   * - `failed`: the turn has failed, see `failure`.
+   */
+  status: 'running' | 'calling' | 'waiting' | 'ended' | 'failed';
+  node: string;
+  message: string;
+  session: WorkflowSession;
+  identity: JsonObject | null;
+  variables: JsonObject;
+  nodes: Record<string, NodeResult>;
+  /** How often each node was begun in the session: numbers of effect keys, which therefore never come back. */
+  visits: Record<string, number>;
+  /** Nodes begun in this turn. */
+  visited: number;
+  effect: WorkflowEffect | null;
+  reply: WorkflowReply | null;
+  failure: WorkflowFailure | null;
+  /** Of this turn. */
+  trace: WorkflowTraceStep[];
+}
+
+export interface WorkflowSession {
+  id: Json;
+  clientExternalId: Json;
+  metadata: Json;
+  startedAt: Json;
+}
+
+export interface NodeResult {
+  output?: Json;
+  error?: NodeError;
+}
+
+export interface NodeError {
+  code: string;
+  message: string;
+}
+
+export interface WorkflowReply {
+  nodeId: string;
+  text: string;
+  structuredContent: StructuredContent | null;
+}
+
+export interface WorkflowFailure {
+  code: 'WORKFLOW_FAILED' | 'WORKFLOW_LIMIT';
+  nodeId: string;
+  /** Of the node that failed. */
+  error: NodeError;
+}
+
+export interface WorkflowTraceStep {
+  nodeId: string;
+  kind: NodeKind;
+  visit: number;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  /** Null while the node runs. */
+  durationMs: number | null;
+  output: Json;
+  error: NodeError | null;
+  /** The node after this one in the turn. */
+  next: string | null;
+}
+
+interface EffectBase {
+  nodeId: string;
+  /** Stable over take-overs: the same call has the same key, another one never has. */
+  key: string;
+  timeoutMs?: number;
+}
+
+export interface LlmEffect extends EffectBase {
+  kind: 'llm';
+  prompt: string;
+  system?: string;
+  history: boolean;
+  knowledgeBaseId?: number;
+  topK?: number;
+  tools?: ToolReference[];
+  /** The response after the node only repeats its text, so the text can be streamed while it is written. */
+  isRepeated: boolean;
+}
+
+export interface RouterEffect extends EffectBase {
+  kind: 'router';
+  instruction: string;
+  message: string;
+  routes: { label: string; description: string }[];
+  /** What the model answered the first time, which is no label; null the first time. */
+  refused: string | null;
+}
+
+export interface ToolEffect extends EffectBase {
+  kind: 'tool';
+  connectorId: number;
+  tool: string;
+  args: JsonObject;
+}
+
+export interface ActionEffect extends EffectBase {
+  kind: 'action';
+  actionId: number;
+  args: JsonObject;
+}
+
+/** A call that the engine asks its caller for, with all that it takes. */
+export type WorkflowEffect = LlmEffect | RouterEffect | ToolEffect | ActionEffect;
+
+/**
+ * What came of an effect. The output of an llm node is its text, that of a router a label, or null where none fits, those of tools and
+ * actions any JSON.
+ */
+export type EffectOutcome = { output: Json } | { error: NodeError };

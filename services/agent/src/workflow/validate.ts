@@ -1,0 +1,72 @@
+import { measureJson } from '@parley/json-schema/json-size';
+import { withinProcessorTime } from '@parley/json-schema/within-processor-time';
+import { isJsonObject } from '@parley/kernel/json';
+import { checkGraph } from './check-graph.ts';
+import { checkNames } from './check-names.ts';
+import { checkShape, compileShape } from './check-shape.ts';
+import { definitionLimits, type WorkflowDefinition, type WorkflowIssue } from './definition.ts';
+import { references, type WorkflowReferences } from './references.ts';
+
+/**
+ * The largest definition within the limits takes 12 ms, and 36 ms where it is the first of the process. This ends what the limits do not
+ * foresee.
+ */
+const maxMs = 100;
+
+/**
+ * Every problem of a definition, at most 100: first those of its form, by the JSON Schema, and where there are none, those of its graph,
+ * templates and expressions. Empty where it can be run, given that its `references` exist. It costs a bounded time, whatever it is given.
+ */
+export function validate(definition: unknown): WorkflowIssue[] {
+  return inspect(definition).issues;
+}
+
+export interface Inspection {
+  issues: WorkflowIssue[];
+  /** What it names outside of itself; undefined where its form is wrong. */
+  references?: WorkflowReferences;
+}
+
+/** `validate`, and the references of the same definition. */
+export function inspect(definition: unknown): Inspection {
+  const tooLarge = sizeIssue(definition);
+  if (tooLarge) return { issues: [tooLarge] };
+  compileShape();
+  const found = withinProcessorTime(maxMs, () => inspectSized(definition));
+  if (!found) return { issues: [{ path: '', message: 'takes too long to check' }] };
+  return { ...found, issues: boundedIssues(found.issues) };
+}
+
+/** The first problems, with what is shown of names and paths from the definition. */
+export function boundedIssues(issues: readonly WorkflowIssue[]): WorkflowIssue[] {
+  return issues
+    .slice(0, definitionLimits.maxIssues)
+    .map(({ path, message }) => ({ path: boundedText(path), message: boundedText(message) }));
+}
+
+function boundedText(text: string): string {
+  const { maxIssueText } = definitionLimits;
+  return text.length > maxIssueText ? `${text.slice(0, maxIssueText - 1)}…`.toWellFormed() : text;
+}
+
+/** Whether `validate` finds nothing. */
+export function isValid(definition: unknown): definition is WorkflowDefinition {
+  return validate(definition).length === 0;
+}
+
+function inspectSized(definition: unknown): Inspection {
+  const issues = checkShape(definition);
+  if (issues.length > 0) return { issues };
+  const sound = definition as WorkflowDefinition;
+  return { issues: [...checkGraph(sound), ...checkNames(sound)], references: references(sound) };
+}
+
+function sizeIssue(definition: unknown): WorkflowIssue | undefined {
+  const nodes = isJsonObject(definition) ? definition['nodes'] : undefined;
+  if (isJsonObject(nodes)) {
+    const { maxNodes } = definitionLimits;
+    if (Object.keys(nodes).length > maxNodes) return { path: 'nodes', message: `must have at most ${maxNodes} nodes` };
+  }
+  const { problem } = measureJson(definition, definitionLimits);
+  return problem === undefined ? undefined : { path: '', message: problem };
+}
