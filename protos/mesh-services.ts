@@ -1,3 +1,4 @@
+import { ActionServiceDefinition } from './gen/parley/action/v1/action.ts';
 import { AgentServiceDefinition } from './gen/parley/agent/v1/agent.ts';
 import { EvaluationServiceDefinition } from './gen/parley/evaluation/v1/evaluation.ts';
 import { IdentityServiceDefinition } from './gen/parley/identity/v1/identity.ts';
@@ -6,6 +7,7 @@ import { SessionServiceDefinition } from './gen/parley/session/v1/session.ts';
 
 /** The gRPC service that other units call, by the name of the unit that serves it. A unit that names one in its `calls` gets a client of it. */
 export const meshServices = {
+  action: ActionServiceDefinition,
   agent: AgentServiceDefinition,
   evaluation: EvaluationServiceDefinition,
   identity: IdentityServiceDefinition,

@@ -4,7 +4,7 @@ import { codePoints, storageProblem } from '@parley/kernel/input-checks';
 import { isJsonObject } from '@parley/kernel/json';
 import { templateEngine, templateProblem } from '@parley/text/template-engine';
 import { z } from 'zod';
-import type { AgentFields } from './agent.ts';
+import type { AgentFields, AgentTool } from './agent.ts';
 import type {
   AgentStatus,
   AgentUseCase,
@@ -36,6 +36,28 @@ const knowledgeBases = z
   .refine((ids) => ids.length <= maxKnowledgeBases, `must have at most ${maxKnowledgeBases} different ids`)
   .nullable()
   .transform((ids) => (ids?.length === 0 ? null : ids));
+
+const maxTools = 20;
+const tool = z
+  .object({ connectorId: z.int().nullish(), tool: text(200).nullish(), actionId: z.int().nullish() })
+  .transform((given, { addIssue }): AgentTool => {
+    const { connectorId, tool: name, actionId } = given;
+    if (actionId != null && connectorId == null && name == null) return { actionId };
+    if (connectorId != null && name != null && actionId == null) return { connectorId, tool: name };
+    addIssue('must have either connectorId and tool, or actionId');
+    return z.NEVER;
+  });
+const toolList = z
+  .array(z.unknown())
+  .max(maxTools, `must have at most ${maxTools} tools`)
+  .pipe(
+    z.array(tool).refine((all) => new Set(all.map((each) => JSON.stringify(each))).size === all.length, {
+      error: 'must not have a tool twice',
+      when: () => true,
+    }),
+  )
+  .nullable()
+  .transform((all) => (all?.length === 0 ? null : all));
 
 const url = text(2_048).check(rule(urlProblem));
 
@@ -85,6 +107,7 @@ export const agentFields = z.object({
   avatarBackend: graphEnum<AvatarBackend>(),
   avatarBackendConfig: avatarConfig.nullable(),
   knowledgeBaseIds: knowledgeBases,
+  tools: toolList,
 });
 
 export const agentChanges = agentFields.partial();

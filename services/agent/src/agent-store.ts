@@ -48,6 +48,10 @@ export function agentStore(db: TenantDb) {
     async exists(id: number): Promise<boolean> {
       return (await mine().where({ id }).first('id')) !== undefined;
     },
+    /** Live agents that a workflow is attached to, hidden ones included; by id. */
+    async listWithWorkflow(workflowId: number, first: number): Promise<Pick<Agent, 'id' | 'name'>[]> {
+      return live().where({ workflowId }).orderBy('id').limit(first).select('id', 'name');
+    },
     async insert(fields: AgentFields): Promise<Agent> {
       const [agent] = await knex('agents').insert({ ...written(agents, fields), tenantId }, '*');
       return agent;

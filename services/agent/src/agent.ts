@@ -13,6 +13,9 @@ import type {
 
 export type AgentFields = z.output<typeof agentFields>;
 
+/** What its model may call: a tool of a connector, or a custom action. */
+export type AgentTool = { connectorId: number; tool: string } | { actionId: number };
+
 /** Lists read these columns only if they are selected. */
 const long = { long: true };
 const longJson = { long: true, json: true };
@@ -48,6 +51,7 @@ export const agents = table('agents', {
   avatarBackend: column<AvatarBackend>(long),
   avatarBackendConfig: column<AgentFields['avatarBackendConfig']>(longJson),
   knowledgeBaseIds: column<number[] | null>(long),
+  tools: column<AgentTool[] | null>(longJson),
   /** Created by an embed, not by its owner: neither listed nor counted. */
   hidden: column<boolean>(),
   /** A deleted agent starts no new sessions; existing ones can still read and use it. */

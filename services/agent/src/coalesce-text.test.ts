@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { noUsage } from '@parley/protos/turn-usage';
 import test from 'ava';
 import { coalesceText } from './coalesce-text.ts';
-import type { TurnEvent } from './run-turn.ts';
+import type { TurnEvent } from './turn.ts';
 
 const text = (value: string): TurnEvent => ({ text: value });
 const tokens = (tokensOut: number): Required<Pick<TurnEvent, 'usage'>> => ({ usage: { ...noUsage, tokensOut } });

@@ -1,5 +1,5 @@
 import { setImmediate as endOfTick } from 'node:timers/promises';
-import type { TurnEvent } from './run-turn.ts';
+import type { TurnEvent } from './turn.ts';
 
 /** Joins text that arrives in one tick of the event loop, as from one packet: each gRPC message costs more than its text. */
 export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGenerator<TurnEvent> {

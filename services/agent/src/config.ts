@@ -4,6 +4,9 @@ import { httpUrl, leaseMs, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { outboundSettings, portSettings, secretsKeysSetting } from '@parley/kernel/shared-settings';
 import { type ModelSettings, modelSettings, readModelSettings } from './models/model-settings.ts';
+import { toolSettings } from './tools/tool-settings.ts';
+import { workflowRunSettings } from './workflow-runs/workflow-run-settings.ts';
+import { workflowSettings } from './workflows/workflow-settings.ts';
 
 export const agentSettings = {
   models: modelSettings,
@@ -50,6 +53,9 @@ export const agentSettings = {
       'How long the model may take to make a message stand alone; after that the message itself is searched for.',
     ),
   },
+  tools: toolSettings,
+  workflowRuns: workflowRunSettings,
+  workflows: workflowSettings,
   maxAnswerBytes: setting(
     'AGENT_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),

@@ -7,6 +7,7 @@ import { checkKnowledgeBases } from './check-knowledge-bases.ts';
 import type { CreateAgentInput } from './generated/schema.ts';
 import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
+import { checkTools } from './tools/check-tools.ts';
 
 export async function createAgent(ports: Ports, request: TenantRequest, input: CreateAgentInput): Promise<Agent> {
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
@@ -14,5 +15,6 @@ export async function createAgent(ports: Ports, request: TenantRequest, input: C
   checkSyncUrl(ports, fields);
   checkModelOverride(ports, fields);
   await checkKnowledgeBases(ports, request, fields.knowledgeBaseIds ?? []);
+  await checkTools(ports, request, fields.tools ?? []);
   return ports.database.transact(request.caller.tenantId, (db) => agentStore(db).insert(fields));
 }

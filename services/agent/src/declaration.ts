@@ -8,7 +8,7 @@ export const agentDeclaration = declareService({
   serves: ['rpc', 'graph'],
   settings: agentSettings,
   readConfig: readAgentConfig,
-  calls: ['identity', 'knowledge'],
+  calls: ['action', 'identity', 'knowledge'],
   callsOut: true,
   schema: agentSchema,
   hasSubscriptions: true,

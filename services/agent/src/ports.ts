@@ -3,6 +3,7 @@ import type { SecretBox } from '@parley/kernel/secret-box';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { OutboundPolicy } from '@parley/outbound/outbound-policy';
 import type { Database } from '@parley/postgres/database/types';
+import type { ActionServiceDefinition } from '@parley/protos/parley/action/v1/action';
 import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { RpcClient } from '@parley/rpc/client';
 import type { AgentReader } from './agent-reader.ts';
@@ -13,6 +14,9 @@ import type { ModelChains } from './models/model-chains.ts';
 import type { PassageSettings } from './passages.ts';
 import type { TenantBudget } from './tenant-budget.ts';
 import type { AdmittedGeneration } from './text-generation-job.ts';
+import type { ToolSettings } from './tools/tool-settings.ts';
+import type { WorkflowRunSettings } from './workflow-runs/workflow-run-settings.ts';
+import type { WorkflowSettings } from './workflows/workflow-settings.ts';
 
 export interface Ports {
   database: Database;
@@ -29,8 +33,15 @@ export interface Ports {
   generationLeaseMs: number;
   /** Text generations under way. */
   generations: TenantBudget;
-  knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'retrieve'>;
+  knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'listKnowledgeBases' | 'retrieve'>;
   passages: PassageSettings;
+  action: Pick<
+    RpcClient<ActionServiceDefinition>,
+    'checkTools' | 'describeTools' | 'listTools' | 'callTool' | 'callAction' | 'listTurnCalls'
+  >;
+  tools: ToolSettings;
+  workflowRuns: WorkflowRunSettings;
+  workflows: WorkflowSettings;
   documentation: DocumentationUrls;
   /** Which URLs of tenants may be called. */
   outbound: Pick<OutboundPolicy, 'problemOf'>;

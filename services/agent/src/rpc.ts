@@ -12,7 +12,7 @@ import type { Agent } from './agent.ts';
 import { coalesceText } from './coalesce-text.ts';
 import { describeModel } from './describe-model.ts';
 import { generate } from './generate.ts';
-import type { ModelMessage } from './models/model.ts';
+import type { ConversationMessage as ModelMessage } from './models/model.ts';
 import { toCitation } from './passages.ts';
 import type { Ports } from './ports.ts';
 import { getAgent } from './read-agents.ts';
@@ -26,8 +26,16 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
 
     async *runTurn({ history, ...which }, call) {
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
-      for await (const { text, usage, passages } of coalesceText(runTurn(ports, tenantRequest(call), turn))) {
-        yield { text, usage, citations: passages && { citations: passages.map(toCitation) } };
+      for await (const { text, usage, passages, toolCall, structuredContent } of coalesceText(
+        runTurn(ports, tenantRequest(call), turn),
+      )) {
+        yield {
+          text,
+          usage,
+          citations: passages && { citations: passages.map(toCitation) },
+          toolCall,
+          structuredContentJson: structuredContent ? JSON.stringify(structuredContent) : '',
+        };
       }
     },
 

@@ -7,7 +7,8 @@ import type { ChosenModel } from './models/models.ts';
 import type { ChainEvent, ProviderChain } from './models/provider-chain.ts';
 import { loadTokenizer } from './models/token-counter.ts';
 import type { Ports } from './ports.ts';
-import { runTurn, type TurnEvent } from './run-turn.ts';
+import { runTurn } from './run-turn.ts';
+import type { TurnEvent } from './turn.ts';
 
 /** The first has a tokenizer. */
 const [counting, first, second, plain] = ['gpt-4o', 'gemini-2.5-pro', 'gemini-2.5-flash', 'llama'].map(
@@ -56,6 +57,13 @@ async function turnOf(
     agentId: 1,
     sessionId: 1,
     callId: 'c',
+    turnKey: 't',
+    resumes: false,
+    clientExternalId: '',
+    metadataJson: '',
+    testDraft: false,
+    identityJson: '',
+    includesEarlierUsage: false,
     history: [...history, { role: 'user' as const, text: 'last' }],
   };
   const request = requestOf({ kind: 'user', tenantId: 1, userId: 1, requestId: 'test' } as const);

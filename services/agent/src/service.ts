@@ -21,6 +21,7 @@ import { keptGenerationSweep } from './sweep-kept-generations.ts';
 import { generationBudget, imageBudget } from './tenant-budget.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
 import { textGenerationJob } from './text-generation-job.ts';
+import { workflowRunSweep } from './workflow-runs/sweep-workflow-runs.ts';
 
 export const agent = service(agentDeclaration, {
   dependencies({ config, database, eventLog, calls, log, metrics }): Ports & { metering: { meter: SpendMeter } } {
@@ -45,21 +46,26 @@ export const agent = service(agentDeclaration, {
       generations: generationBudget(),
       knowledge: calls.knowledge,
       passages: config.passages,
+      action: calls.action,
+      tools: config.tools,
+      workflowRuns: config.workflowRuns,
+      workflows: config.workflows,
       documentation: config.documentation,
       outbound: outboundPolicy(config.outbound),
       log,
     };
   },
-  parts: ({ models, metering, database, box }, { log, metrics }) => [
+  parts: ({ models, metering, database, box, workflowRuns }, { log, metrics }) => [
     { name: 'models', stop: () => models.close() },
     metering.meter,
     keptGenerationSweep({ database }, log),
+    workflowRunSweep({ database, workflowRuns }, log),
     resealing({ database, box, columns: sealedColumns, log, metrics }),
   ],
   jobs: [textGenerationJob],
   onTenantEnd: {
     nothingBecause:
-      'agents act for callers of their tenant only, and those are refused; kept answers go after two days',
+      'agents act for callers of their tenant only, and those are refused; kept answers go after two days, runs of workflows after their time',
   },
   rpc: {
     definition: AgentServiceDefinition,

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantCaller } from '@parley/kernel/caller';
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import { isForeignKeyViolation } from '@parley/kernel/database-errors';
 import { notFound } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import { requireId } from '@parley/kernel/row-id';
@@ -15,7 +14,8 @@ import { checkKnowledgeBases } from './check-knowledge-bases.ts';
 import type { UpdateAgentInput } from './generated/schema.ts';
 import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
-import { workflowStore } from './workflow-store.ts';
+import { checkTools } from './tools/check-tools.ts';
+import { workflowStore } from './workflows/workflow-store.ts';
 
 /** Logs the actual changes in the same transaction; an update without changes writes nothing. */
 export async function updateAgent(
@@ -28,29 +28,29 @@ export async function updateAgent(
   const given = parseInput(agentChanges, input);
   checkSyncUrl(ports, given);
   checkModelOverride(ports, given);
-  if (given.knowledgeBaseIds) await checkAdded(ports, request, id, given.knowledgeBaseIds);
-  try {
-    return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
-      turn: agentQueueKey(caller, id),
-      signal,
-    });
-  } catch (error) {
-    // The workflow was deleted after `exists` found it.
-    if (isForeignKeyViolation(error, 'agents_workflow')) throw notFound('Workflow', given.workflowId ?? '');
-    throw error;
-  }
+  await checkAdded(ports, request, id, given);
+  return ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
+    turn: agentQueueKey(caller, id),
+    signal,
+  });
 }
 
-/** A base that the agent has already may be deleted since. */
-async function checkAdded(ports: Ports, request: TenantRequest, id: number, ids: number[]): Promise<void> {
+/** What the agent has already may be deleted since. */
+async function checkAdded(
+  ports: Ports,
+  request: TenantRequest,
+  id: number,
+  { knowledgeBaseIds, tools }: Partial<AgentFields>,
+): Promise<void> {
+  if (!knowledgeBaseIds && !tools) return;
   const agent = await ports.database.read(request.caller.tenantId, (db) => agentStore(db).findLive(id));
   if (!agent) throw notFound('Agent', id);
-  const before = agent.knowledgeBaseIds ?? [];
-  await checkKnowledgeBases(
-    ports,
-    request,
-    ids.filter((each) => !before.includes(each)),
-  );
+  await checkKnowledgeBases(ports, request, added(knowledgeBaseIds, agent.knowledgeBaseIds));
+  await checkTools(ports, request, added(tools, agent.tools));
+}
+
+function added<T>(given: readonly T[] | null | undefined, before: readonly T[] | null): T[] {
+  return (given ?? []).filter((each) => !before?.some((other) => isDeepStrictEqual(each, other)));
 }
 
 async function change(db: TenantDb, caller: TenantCaller, id: number, given: Partial<AgentFields>): Promise<Agent> {
@@ -60,7 +60,7 @@ async function change(db: TenantDb, caller: TenantCaller, id: number, given: Par
   if (Object.keys(changes).length === 0) return before;
   checkAvatarBackend({ ...before, ...given });
   if (changes.workflowId && typeof given.workflowId === 'number') {
-    if (!(await workflowStore(db).exists(given.workflowId))) throw notFound('Workflow', given.workflowId);
+    await workflowStore(db).lockShared(given.workflowId);
   }
   const after = await agents.update(id, given);
   await auditLogStore(db).insert({

@@ -20,7 +20,7 @@ import { createAgent } from '../src/create-agent.ts';
 import { deleteAgent } from '../src/delete-agent.ts';
 import { describeModel } from '../src/describe-model.ts';
 import { generate } from '../src/generate.ts';
-import type { CreateAgentInput } from '../src/generated/schema.ts';
+import type { AgentToolInput, CreateAgentInput } from '../src/generated/schema.ts';
 import { modelChains } from '../src/models/model-chains.ts';
 import { readModelSettings } from '../src/models/model-settings.ts';
 import { createModels } from '../src/models/models.ts';
@@ -67,7 +67,9 @@ export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
   const settings = { ...readModelSettings({}), offlineWordPaceMs: 0 };
   const models = modelChains(createModels(settings, log), log, createMetrics('agent'));
-  const { documentation, passages, outbound } = readAgentConfig({ SECRETS_KEYS: secretsKey.toString('base64') });
+  const { documentation, passages, tools, workflowRuns, workflows, outbound } = readAgentConfig({
+    SECRETS_KEYS: secretsKey.toString('base64'),
+  });
   const unmetered = { reserve: async () => undefined, begin: async () => undefined, settle: async () => undefined };
   return {
     database: wholeRowsDatabase(database),
@@ -87,9 +89,21 @@ export function offlinePorts(database: Database): Ports {
         if (absent !== undefined) throw notFound('Knowledge base', absent);
         return {};
       },
+      listKnowledgeBases: async () => ({ knowledgeBases: [] }),
       retrieve: async () => ({ passages: [], searchFailed: false }),
     },
     passages,
+    action: {
+      checkTools: async () => ({}),
+      describeTools: async () => ({ tools: [], missing: [] }),
+      listTools: async () => ({ connectors: [], tools: [] }),
+      callTool: async () => ({}),
+      callAction: async () => ({}),
+      listTurnCalls: async () => ({ calls: [] }),
+    },
+    tools,
+    workflowRuns,
+    workflows,
     documentation,
     outbound: outboundPolicy(outbound),
     log,
@@ -132,16 +146,23 @@ export const everyField = {
   avatarBackend: 'HOSTED_API',
   avatarBackendConfig: { vendorAvatarId: 'v-1', vendorAvatarModel: 'studio' },
   knowledgeBaseIds: [3, 1],
+  tools: [{ connectorId: 3, tool: 'search' }, { actionId: 5 }],
 } as const satisfies Omit<
   Required<CreateAgentInput>,
-  'externalSyncSecretRef' | 'evaluationRecommendationLabels' | 'knowledgeBaseIds'
+  'externalSyncSecretRef' | 'evaluationRecommendationLabels' | 'knowledgeBaseIds' | 'tools'
 > & {
   evaluationRecommendationLabels: readonly string[];
   knowledgeBaseIds: readonly number[];
+  tools: readonly AgentToolInput[];
 };
 
 /** A mutable copy of `everyField`. */
 export function everyFieldInput(): CreateAgentInput {
-  const { evaluationRecommendationLabels: labels, knowledgeBaseIds: bases } = everyField;
-  return { ...everyField, evaluationRecommendationLabels: [...labels], knowledgeBaseIds: [...bases] };
+  const { evaluationRecommendationLabels: labels, knowledgeBaseIds: bases, tools } = everyField;
+  return {
+    ...everyField,
+    evaluationRecommendationLabels: [...labels],
+    knowledgeBaseIds: [...bases],
+    tools: [...tools],
+  };
 }

@@ -181,6 +181,13 @@ test('only a signed-in user with a tenant can read agents', async (t) => {
     '{ agentConfigOptions { ttsVoiceCatalogUrl } }',
     '{ agent(id: 1) { id } }',
     '{ agent(id: "none") { id } }',
+    '{ workflows { id } }',
+    '{ workflowRuns(sessionId: 1) { id } }',
+    '{ workflow(id: 1) { id } }',
+    '{ workflowVersions(workflowId: 1) { version } }',
+    '{ compareWorkflowVersions(workflowId: 1, from: 1) }',
+    '{ validateWorkflow(definition: {}) { path } }',
+    '{ workflowDefinitionSchema }',
   ];
   for (const query of queries) {
     for (const kind of ['anonymous', 'apiKey', 'session', 'service'] as const) {

@@ -43,6 +43,7 @@ export async function agentReplicas(t: ExecutionContext, more: Record<string, st
   async function replica({ soleOwner = false, settings = {} } = {}) {
     const own = await replicaOf(t, database, agentSchema, { clockOffsetMs: () => offsetMs });
     const addresses = createAddresses({
+      ACTION_RPC_URL: '127.0.0.1:1',
       IDENTITY_RPC_URL: units.of('identity', 'rpc'),
       KNOWLEDGE_RPC_URL: '127.0.0.1:1',
     });

@@ -1,7 +1,9 @@
 import { Role, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
+import type { ToolCall } from '@parley/protos/parley/agent/v1/tool_calls';
 import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
+import type { ApiName } from '../src/models/testing/apis.ts';
 import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 
 const hello = [{ role: Role.ROLE_USER, text: 'Hello!' }];
@@ -18,6 +20,26 @@ export async function unitWithModel(
   return { ...(await agentUnit(t, { ...models, ...env })), server };
 }
 
+/** The same with the priced model `gpt-4o` behind another wire format. */
+export async function unitOn(
+  t: ExecutionContext,
+  api: ApiName,
+  script: ModelScript,
+  env: Record<string, string> = {},
+): Promise<AgentUnit & { server: ModelServer }> {
+  if (api === 'openai-compatible') return unitWithModel(t, script, { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o', ...env });
+  const server = await startModelServer({ script });
+  t.teardown(() => server.stop());
+  const provider = api === 'bedrock' ? 'CLOUD_HOSTED_MODELS' : 'DIRECT_MODEL_API';
+  const models = {
+    [`${provider}_API`]: api,
+    [`${provider}_URL`]: server.urls[api],
+    [`${provider}_KEY`]: 'id:secret',
+    [`${provider}_MODEL`]: 'gpt-4o',
+  };
+  return { ...(await agentUnit(t, { ...models, ...env })), server };
+}
+
 export interface Reply {
   texts: string[];
   /** What the turn had taken, each time that it was sent. */
@@ -28,6 +50,9 @@ export interface Reply {
   finished?: TurnUsage | undefined;
   /** The last ones, and how many texts preceded them. */
   cited?: { citations: Citation[]; textsBefore: number };
+  /** When calls of tools began and ended. */
+  toolCalls: ToolCall[];
+  structuredContent?: unknown;
   error?: unknown;
 }
 
@@ -35,17 +60,30 @@ export interface Reply {
 export async function runTurn(
   unit: AgentUnit,
   agentId: number,
-  { history = hello, caller = inTenant(1), callId = 'c', signal, onText, onUsage }: TurnOptions = {},
+  {
+    history = hello,
+    caller = inTenant(1),
+    callId = 'c',
+    signal,
+    onText,
+    onUsage,
+    onToolCall,
+    ...which
+  }: TurnOptions = {},
 ): Promise<Reply> {
-  const reply: Reply = { texts: [], usages: [] };
+  const reply: Reply = { texts: [], usages: [], toolCalls: [] };
   const call = {
     caller,
     expectedErrors: ['notFound', 'invalid'] as ('notFound' | 'invalid')[],
     ...(signal && { signal }),
   };
   try {
-    for await (const part of unit.rpc.runTurn({ agentId, sessionId: 1, callId, history }, call)) {
-      const { text, usage, citations } = part;
+    for await (const part of unit.rpc.runTurn(
+      { agentId, sessionId: 1, callId, history, turnKey: 'turn 1', ...which },
+      call,
+    )) {
+      const { text, usage, citations, toolCall, structuredContentJson } = part;
+      if (structuredContentJson) reply.structuredContent = JSON.parse(structuredContentJson);
       const textsBefore = reply.texts.length;
       if (usage) reply.usages.push(usage);
       if (usage && usage.contextTokens > 0 && textsBefore === 0 && text === '') {
@@ -53,6 +91,8 @@ export async function runTurn(
       }
       if (citations) reply.cited = { citations: citations.citations, textsBefore };
       if (text !== '') reply.texts.push(text);
+      if (toolCall) reply.toolCalls.push(toolCall);
+      if (toolCall) onToolCall?.(toolCall);
       if (usage) onUsage?.(usage);
       if (text !== '') onText?.(text);
     }
@@ -70,4 +110,14 @@ export interface TurnOptions {
   signal?: AbortSignal;
   onText?: (text: string) => void;
   onUsage?: (usage: TurnUsage) => void;
+  onToolCall?: (call: ToolCall) => void;
+  turnKey?: string;
+  resumes?: boolean;
+  sessionId?: number;
+  clientExternalId?: string;
+  metadataJson?: string;
+  sessionStartedAt?: Date;
+  testDraft?: boolean;
+  identityJson?: string;
+  includesEarlierUsage?: boolean;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createAddresses } from '@parley/kernel/addresses';
-import { type Caller, createCallers, type TenantCaller } from '@parley/kernel/caller';
+import { type Caller, callerHeader, createCallers, type TenantCaller } from '@parley/kernel/caller';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { type RunningService, startService } from '@parley/testing/service-harness';
@@ -10,11 +10,15 @@ import type { Agent } from '../src/agent.ts';
 import { agentSchema } from '../src/agent-schema.ts';
 import { agent } from '../src/service.ts';
 import { type StubLedger, startLedger } from './ledger.ts';
+import { type ScriptedAction, scriptedAction } from './scripted-action.ts';
 import { type ScriptedKnowledge, scriptedKnowledge } from './scripted-knowledge.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
   ledger: StubLedger;
   knowledge: ScriptedKnowledge;
+  action: ScriptedAction;
+  /** Asks its subgraph as a gateway does, whose connection closes with the signal. */
+  ask(caller: Caller, query: string, variables: object, signal: AbortSignal): Promise<Response>;
   /** Transactions started so far. */
   transactions(): number;
 }
@@ -44,6 +48,7 @@ export async function agentUnit(
   const addresses = createAddresses({});
   const ledger = await startLedger(t, { callers, addresses });
   const knowledge = await scriptedKnowledge(t, { callers, addresses });
+  const action = await scriptedAction(t, { callers, addresses });
   const given = { callers, addresses, development: false };
   const { rpc, graph } = await startService(t, agent, {
     env: { ...secretsKeys, ...env },
@@ -51,7 +56,20 @@ export async function agentUnit(
     database: counted,
     dependencies: given,
   });
-  return { rpc, graph, database, ledger, knowledge, transactions: () => transactions };
+  return {
+    rpc,
+    graph,
+    async ask(caller, query, variables, signal) {
+      const headers = { 'content-type': 'application/json', [callerHeader]: await callers.mint(caller, 'agent') };
+      const body = JSON.stringify({ query, variables });
+      return fetch(addresses.of('agent', 'graph'), { method: 'POST', headers, body, signal });
+    },
+    database,
+    ledger,
+    knowledge,
+    action,
+    transactions: () => transactions,
+  };
 }
 
 /** A signed-in user of a tenant. */
@@ -80,4 +98,4 @@ export async function createAgent(
 export const allFields = `id name personaPrompt position subject openingGreeting useCase status workflowId voiceTier ttsVoice ttsLang
   speakingRate vadThreshold avatarGlb avatarGender lipsyncLang evaluationPromptTemplate evaluationRecommendationLabels
   externalSyncUrl externalSyncSecretRef externalSyncOwnerId externalSyncSchemaConfig llmProviderOverride llmModelOverride
-  avatarBackend avatarBackendConfig knowledgeBaseIds createdAt updatedAt`;
+  avatarBackend avatarBackendConfig knowledgeBaseIds tools { connectorId tool actionId } createdAt updatedAt`;

@@ -1,5 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
+import { say, workflow } from '../src/workflow/testing/workflows.ts';
 import { type AgentUnit, agentUnit, createAgent, inTenant } from './agent-unit.ts';
+import { workflowsOf } from './workflow-unit.ts';
 
 const owner = inTenant(1);
 const persona = 'ü'.repeat(2_000); // 4,000 bytes
@@ -71,4 +73,25 @@ test('an audit log that exceeds the answer budget is refused', async (t) => {
   t.like(await unit.graph(owner, `{ agentAuditLogs(id: ${id}) { changes } }`), { errors: { 0: refused } });
   const { data } = await unit.graph(owner, `{ agentAuditLogs(id: ${id}) { id action username } }`);
   t.like(data?.['agentAuditLogs'], { 0: { action: 'UPDATE', username: 'Ada Lovelace' }, length: 5 });
+});
+
+test('workflows and versions that exceed the answer budget are refused, published definitions included', async (t) => {
+  const unit = await agentUnit(t, limits);
+  const app = workflowsOf(unit);
+  const draft = (n: number) => workflow({ say: say(`${n}${persona}`) });
+  const { id } = await app.create({ draft: draft(0) });
+  for (let n = 1; n <= 4; n += 1) {
+    await app.update(id, { draft: draft(n) });
+    await app.publish(id);
+  }
+  await app.create({ draft: draft(5) });
+  await app.create({ draft: draft(6) });
+  t.like(await unit.graph(owner, '{ workflows { draft published } }'), { errors: undefined });
+  const query = '{ a: workflows { draft published } b: workflows { draft published } }';
+  t.like(await unit.graph(owner, query), { errors: { 0: refused } });
+  t.like(await unit.graph(owner, '{ a: workflows { published } b: workflows { published } }'), { errors: undefined });
+
+  const versions = `workflowVersions(workflowId: ${id}) { version definition }`;
+  t.like(await unit.graph(owner, `{ ${versions} }`), { errors: undefined });
+  t.like(await unit.graph(owner, `{ a: ${versions} b: ${versions} }`), { errors: { 0: refused } });
 });

@@ -27,7 +27,7 @@ async function directUnit(t: ExecutionContext, env: Record<string, string> = {})
   t.teardown(() => server.stop());
   const given = {
     callers: createCallers(randomBytes(32)),
-    addresses: createAddresses({ KNOWLEDGE_RPC_URL: '127.0.0.1:1' }),
+    addresses: createAddresses({ ACTION_RPC_URL: '127.0.0.1:1', KNOWLEDGE_RPC_URL: '127.0.0.1:1' }),
   };
   const ledger = await startLedger(t, given);
   const models = {

@@ -5,6 +5,7 @@ import {
   type CheckKnowledgeBasesRequest,
   type EmbeddingUsage,
   KnowledgeServiceDefinition,
+  type ListKnowledgeBasesRequest,
   Passage,
   type RetrieveRequest,
 } from '@parley/protos/parley/knowledge/v1/knowledge';
@@ -42,16 +43,22 @@ export async function scriptedKnowledge(
     asked: [],
     checked: [],
   };
+  const isThere = (tenantId: number | null, id: number) =>
+    tenantId === 1 && id >= 1 && id <= 9 && !self.deleted.has(id);
   await serveStub(
     t,
     KnowledgeServiceDefinition,
     {
       async checkKnowledgeBases({ knowledgeBaseIds }: CheckKnowledgeBasesRequest, { caller }) {
         self.checked.push(knowledgeBaseIds);
-        const isThere = (id: number) => caller.tenantId === 1 && id >= 1 && id <= 9 && !self.deleted.has(id);
-        const absent = knowledgeBaseIds.find((id) => !isThere(id));
+        const absent = knowledgeBaseIds.find((id) => !isThere(caller.tenantId, id));
         if (absent !== undefined) throw notFound('Knowledge base', absent);
         return {};
+      },
+      async listKnowledgeBases({ knowledgeBaseIds }: ListKnowledgeBasesRequest, { caller }) {
+        const asked = knowledgeBaseIds.length > 0 ? knowledgeBaseIds : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+        const found = asked.filter((id) => isThere(caller.tenantId, id));
+        return { knowledgeBases: found.map((id) => ({ id, name: `Base ${id}`, description: '' })) };
       },
       async retrieve(request: RetrieveRequest, { signal }) {
         self.asked.push(request);

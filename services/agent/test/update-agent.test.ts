@@ -11,7 +11,7 @@ import { ada, agentApp, everyFieldInput, inTenant, offlinePorts, useCases } from
 
 const owner = inTenant(1);
 
-/** Inserts a workflow, because no operation creates one. */
+/** A workflow that is a row and nothing else. */
 function workflowOf(database: Database, tenantId: number): Promise<number> {
   return database.transact(tenantId, async ({ knex }) => {
     const [row] = await knex('workflows').insert({ tenant_id: tenantId, name: 'Screening' }, 'id');
@@ -59,6 +59,7 @@ const nullable = [
   'llmProviderOverride',
   'llmModelOverride',
   'knowledgeBaseIds',
+  'tools',
 ] as const satisfies (keyof UpdateAgentInput)[];
 
 test('null clears each nullable field', async (t) => {

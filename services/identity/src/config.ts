@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { secretKeys } from '@parley/kernel/secret-box';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { checkOperatorKey } from '@parley/kernel/operator-key';
 import { byteCount, httpUrl, leaseMs, list, loginUrl, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
   dataFolderSetting,
   fetchedUrl,
+  idpOneSettings,
   operatorKeySetting,
   portSettings,
   publicUrlSetting,
@@ -13,7 +14,6 @@ import {
 } from '@parley/kernel/shared-settings';
 import { pricesSetting } from '@parley/metering/prices-setting';
 import { z } from 'zod';
-import { idpOneSettings } from './idp-one/idp-one-settings.ts';
 import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';
 
 const usd = z.string().transform(Number).refine(isUsd, notUsd).meta({ title: 'USD' });
@@ -165,9 +165,6 @@ export type IdentitySettings = IdentityConfig['settings'];
 
 export function readIdentityConfig(env: Environment): IdentityConfig {
   const config = readSettings(env, identitySettings);
-  const meshKeys = secretKeys.safeParse(env['MESH_KEY']).data ?? [];
-  if (meshKeys.some((key) => config.operatorKey?.equals(key))) {
-    throw new SettingsError(['OPERATOR_KEY: must be another key than MESH_KEY']);
-  }
+  checkOperatorKey(env, config.operatorKey);
   return config;
 }

@@ -4,6 +4,7 @@ import { columnsWithin, listWithin } from '@parley/postgres/database/list-within
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type KnowledgeBase, knowledgeBases } from './knowledge.ts';
 
+export type KnowledgeBaseSummary = Pick<KnowledgeBase, 'id' | 'name' | 'description'>;
 export type NewKnowledgeBase = Pick<KnowledgeBase, 'name' | 'description' | 'embeddingModel'>;
 
 /** Live bases; a deleted one is not there. */
@@ -31,6 +32,16 @@ export function baseStore(db: TenantDb) {
     async list(): Promise<KnowledgeBase[]> {
       const query = live().select(knex.raw(columnsWithin(db, knowledgeBases)));
       return listWithin<KnowledgeBase>(db, query.orderBy('id'));
+    },
+    /** By id, with descriptions of at most 500 characters. @param ids Default: all bases */
+    async listFirst(first: number, ids?: readonly number[]): Promise<KnowledgeBaseSummary[]> {
+      const query = live().orderBy('id').limit(first);
+      if (ids)
+        void query.whereIn(
+          'id',
+          ids.filter((id) => parseId(id) !== undefined),
+        );
+      return query.select<KnowledgeBaseSummary[]>('id', 'name', knex.raw('left(description, 500) AS description'));
     },
     async insert(fields: NewKnowledgeBase): Promise<KnowledgeBase> {
       const [base] = await knex('knowledge_bases').insert({ ...fields, tenantId }, '*');

@@ -8,12 +8,17 @@ import { completeDocument } from './complete-document.ts';
 import { failDocument } from './fail-document.ts';
 import type { Ports } from './ports.ts';
 import { retrievePassages } from './retrieve-passages.ts';
+import { summarizeKnowledgeBases } from './summarize-knowledge-bases.ts';
 
 export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshContext> {
   return {
     checkKnowledgeBases: async ({ knowledgeBaseIds }, call) => {
       await checkKnowledgeBases(ports, tenantRequest(call), knowledgeBaseIds);
       return {};
+    },
+    listKnowledgeBases: async ({ knowledgeBaseIds }, call) => {
+      const bases = await summarizeKnowledgeBases(ports, tenantRequest(call), knowledgeBaseIds);
+      return { knowledgeBases: bases.map(({ description, ...base }) => ({ ...base, description: description ?? '' })) };
     },
     retrieve: async (question, call) => {
       const { passages, ...answer } = await ports.turns.search(tenantRequest(call), (request) =>

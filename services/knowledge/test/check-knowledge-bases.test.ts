@@ -5,6 +5,7 @@ import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { checkKnowledgeBases } from '../src/check-knowledge-bases.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { summarizeKnowledgeBases } from '../src/summarize-knowledge-bases.ts';
 
 const inTenant = (tenantId: number) => requestOf({ kind: 'user', tenantId, userId: 1, requestId: 'test' } as const);
 
@@ -39,5 +40,26 @@ test("an absent, a deleted and another tenant's base are not found alike", async
 test('more than five bases are refused', async (t) => {
   const database = await testSchema(t, knowledgeSchema);
   const error = await t.throwsAsync(checkKnowledgeBases({ database }, inTenant(1), [1, 2, 3, 4, 5, 6]));
+  t.true(isDomainError(error, 'invalid'));
+});
+
+test('bases are summarized by id: those that are asked for and there, or the first ones', async (t) => {
+  const database = await testSchema(t, knowledgeSchema);
+  const ids = await insertBases(database, 1, 202);
+  const [foreign = 0] = await insertBases(database, 2, 1);
+  const [first = 0, second = 0] = ids;
+  await database.transact(1, ({ knex }) =>
+    knex('knowledge_bases')
+      .where({ id: second })
+      .update({ description: 'd'.repeat(600) }),
+  );
+  const asked = await summarizeKnowledgeBases({ database }, inTenant(1), [second, first, foreign, 999_999, 0, -1]);
+  t.deepEqual(asked, [
+    { id: first, name: 'Base', description: null },
+    { id: second, name: 'Base', description: 'd'.repeat(500) },
+  ]);
+  const all = await summarizeKnowledgeBases({ database }, inTenant(1), []);
+  t.deepEqual(idsOf(all), ids.slice(0, 200));
+  const error = await t.throwsAsync(summarizeKnowledgeBases({ database }, inTenant(1), ids));
   t.true(isDomainError(error, 'invalid'));
 });

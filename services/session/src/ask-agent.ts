@@ -5,12 +5,15 @@ import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError, isDomainError } from '@parley/kernel/errors';
 import { Role, type RunTurnRequest, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
+import type { ToolCall as ToolCallProto } from '@parley/protos/parley/agent/v1/tool_calls';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { Ports } from './ports.ts';
+import { type ToolCall, toolCallOf } from './tool-call.ts';
 import type { TurnRun } from './turn-job.ts';
 import type { PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;
+const maxNameLength = 200;
 const pauseAfter = backoff({ firstMs: 200, maxMs: 2_000 });
 
 /** What changed in a reply. `usage` includes calls of the agent that were lost; null `citations`: no passages. */
@@ -18,6 +21,10 @@ export interface ReplyChange {
   text: string;
   usage?: TurnUsage | undefined;
   citations?: Citation[] | null | undefined;
+  /** Began or ended, after `text`. A lost call of the agent may be followed by the same ones again. */
+  toolCall?: ToolCall | undefined;
+  /** A card, table or list to show with the text. */
+  structuredContent?: unknown;
 }
 
 /** Streams one reply. Asks again while the agent service is unreachable, as in a restart, and no text has arrived. */
@@ -28,22 +35,32 @@ export async function* askAgent(
   signal: AbortSignal,
 ): AsyncGenerator<ReplyChange> {
   let lost = noUsage;
+  let isUsageKnown = false;
   for (let attempt = 1; ; attempt += 1) {
     let usage: TurnUsage | undefined;
     let isAnswering = false;
     try {
-      const request = requestOf(turn, `session.turn.${run.id}.${run.attempt}.${attempt}.${randomUUID()}`);
+      const callId = `session.turn.${run.id}.${run.attempt}.${attempt}.${randomUUID()}`;
+      const resumes = run.attempt > 1 || attempt > 1;
+      const request = requestOf(turn, callId, { resumes, includesEarlierUsage: resumes && !isUsageKnown });
       const caller = serviceCaller('session', run.tenantId, run.data.requestId);
       for await (const part of ports.agent.runTurn(request, { signal, caller })) {
-        const text = part.text.replaceAll('\0', ''); // which PostgreSQL cannot store
+        const text = storable(part.text);
         isAnswering ||= text !== '';
         usage = part.usage ?? usage;
-        yield { text, usage: part.usage && sumOf(lost, part.usage), citations: part.citations?.citations };
+        isUsageKnown ||= usage !== undefined;
+        yield {
+          text,
+          usage: part.usage && sumOf(lost, part.usage),
+          citations: part.citations?.citations,
+          toolCall: part.toolCall && storableCall(part.toolCall),
+          structuredContent: contentOf(part.structuredContentJson),
+        };
       }
       if (!usage) throw new DomainError('internal', 'A reply ended without its usage', { reason: 'MODEL_FAILED' });
       return;
     } catch (error) {
-      const isUnreached = isDomainError(error, 'unavailable') && error.reason === undefined && !isAnswering;
+      const isUnreached = isAgentLost(error) && !isAnswering;
       if (!isUnreached || attempt === connectAttempts) throw error;
     }
     lost = { ...sumOf(lost, usage ?? noUsage), contextTokens: 0 };
@@ -52,10 +69,47 @@ export async function* askAgent(
   }
 }
 
-function requestOf({ agentId, sessionId, history }: PreparedTurn, callId: string): RunTurnRequest {
-  const messages = history.map(({ role, text }) => ({
+/** Whether the agent service is not reachable, or its process has ended; not where it answers that no model is. */
+export function isAgentLost(error: unknown): boolean {
+  return isDomainError(error, 'unavailable') && error.reason === undefined;
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** Its name may be a model's invention, of any length. */
+function storableCall(call: ToolCallProto): ToolCall | undefined {
+  return toolCallOf({ ...call, name: storable(call.name.slice(0, maxNameLength)) });
+}
+
+function contentOf(json: string | undefined): unknown {
+  if (!json) return undefined;
+  return JSON.parse(json, (_, value: unknown) => (typeof value === 'string' ? storable(value) : value));
+}
+
+function requestOf(
+  turn: PreparedTurn,
+  callId: string,
+  attempt: Pick<RunTurnRequest, 'resumes' | 'includesEarlierUsage'>,
+): RunTurnRequest {
+  const { agentId, sessionId, clientExternalId, metadata, startedAt, testDraft } = turn;
+  const history = turn.history.map(({ role, text }) => ({
     role: role === 'USER' ? Role.ROLE_USER : Role.ROLE_MODEL,
     text,
   }));
-  return { agentId, sessionId, callId, history: messages };
+  return {
+    agentId,
+    sessionId,
+    callId,
+    history,
+    turnKey: `session.turn.${turn.id}`,
+    clientExternalId,
+    metadataJson: metadata === null ? '' : JSON.stringify(metadata),
+    sessionStartedAt: startedAt ?? undefined,
+    testDraft,
+    identityJson: '',
+    ...attempt,
+  };
 }

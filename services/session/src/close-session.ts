@@ -85,10 +85,10 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
   const begun = await ports.database.transact(tenantId, async (db) => {
     const { lastEventId } = await sessionStore(db).get(id);
     const [first] = await turnStore(db).listOpen(id);
-    return first && { turnIndex: first.turnIndex, lastEventId };
+    return first && { turn: first, lastEventId };
   });
   // Not in the transaction that locks the session: the event log may be slow or unavailable.
-  const streamed = begun ? await log.streamedReply(begun.turnIndex, begun.lastEventId) : nothingStreamed;
+  const streamed = begun ? await log.cutReply(begun.turn, begun.lastEventId) : nothingStreamed;
   const end = async (db: TenantDb) => {
     const session = await sessionStore(db).lock(id);
     if (session.status !== 'ACTIVE') return session;

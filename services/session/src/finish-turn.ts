@@ -87,7 +87,7 @@ async function storeAtOnce(
   return true;
 }
 
-/** The reply streamed by a turn that no process runs. Not for use in a transaction: it reads the event log. */
+/** The reply streamed by a turn that no process runs, and that ends now. Not for use in a transaction: it reads the event log. */
 export async function streamedReplyOfTurn(
   ports: Ports,
   { data, tenantId }: Pick<TenantJob<TurnJob>, 'data' | 'tenantId'>,
@@ -95,7 +95,7 @@ export async function streamedReplyOfTurn(
   const found = await ports.database.transact(tenantId, (db) => turnStore(db).lock(data.turnId));
   if (!found?.open) return nothingStreamed;
   const { session, turn } = found;
-  return sessionLog(ports.eventLog, session, ports.log).streamedReply(turn.turnIndex, session.lastEventId);
+  return sessionLog(ports.eventLog, session, ports.log).cutReply(turn, session.lastEventId);
 }
 
 /** Ends a turn without attempts left: interrupted if requested, else failed. Runs in the transaction that removes its job. */
@@ -123,7 +123,7 @@ export async function interruptTurn(
   db: TenantDb,
   { streamed, ...about }: Pick<TurnEnd, 'session' | 'turn' | 'log'> & { streamed: StreamedReply },
 ) {
-  const partial = { ...streamed, usage: noUsage, isBilled: false };
+  const partial = { ...streamed, structuredContent: null, usage: noUsage, isBilled: false };
   await endTurn(ports, db, {
     ...about,
     eventId: undefined,

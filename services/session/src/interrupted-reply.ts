@@ -8,6 +8,8 @@ import type { StreamedReply } from './session-log.ts';
 import type { OpenTurn, Reply } from './turn-store.ts';
 
 export interface PartialReply extends StreamedReply {
+  /** A card, table or list, which comes with the last text; null before. */
+  structuredContent: unknown;
   usage: TurnUsage;
   /** Whether `usage` includes the text; not where a process streamed it that was lost. */
   isBilled: boolean;
@@ -25,17 +27,19 @@ export async function interruptedReply(
   db: TenantDb,
   { session, turn, partial }: InterruptedTurn,
 ): Promise<Reply> {
-  const { text, citations, usage, isBilled } = partial;
+  const { text, citations, toolCalls, structuredContent, usage, isBilled } = partial;
   const unbilled = isBilled ? '' : text;
   const isContextLost = unbilled !== '' && usage.contextTokens === 0;
   const lostContext = isContextLost ? await estimateContext(ports, db, session, turn) : 0;
   return {
     text,
     citations,
+    toolCalls,
     tokensIn: usage.tokensIn + lostContext,
     tokensOut: usage.tokensOut + estimateTokens(unbilled),
     costUsdE8: usage.costUsdE8,
     modelId: usage.modelId || null,
+    structuredContent,
     contextTokens: usage.contextTokens || lostContext || session.totalTokensInContext,
     interrupted: true,
   };

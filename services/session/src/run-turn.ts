@@ -1,17 +1,15 @@
 import { withRequestId } from '@parley/kernel/request-context';
-import { chunkWriter } from '@parley/live/subscriptions/chunk-writer';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
-import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
-import { noUsage } from '@parley/protos/turn-usage';
-import { askAgent } from './ask-agent.ts';
+import { askAgent, isAgentLost } from './ask-agent.ts';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedReplyOfTurn, type TurnOutcome } from './finish-turn.ts';
 import type { PartialReply } from './interrupted-reply.ts';
 import type { Ports } from './ports.ts';
-import { nothingStreamed, type SessionLog, type StreamedReply, sessionLog } from './session-log.ts';
+import { isHandedOver, replyStream } from './reply-stream.ts';
+import { isEmpty, type SessionLog, type StreamedReply, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
 import { type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
@@ -57,76 +55,60 @@ async function generateReply(
   turn: PreparedTurn,
   log: SessionLog,
 ): Promise<TurnOutcome | undefined> {
-  const reply: PartialReply = { ...nothingStreamed, usage: noUsage, isBilled: true };
-  const chunks = chunkWriter(chunkAppender(ports, run, turn, log, reply));
+  const stream = replyStream(ports, run, turn, log);
+  const { reply } = stream;
   const beganMs = performance.now();
   using limit = timeLimit(ports.settings.turnTimeoutMs);
   try {
     run.signal.throwIfAborted();
     for await (const change of askAgent(ports, run, turn, AbortSignal.any([run.signal, limit.signal]))) {
-      const { text, usage = reply.usage, citations = reply.citations } = change;
+      const { text, usage = reply.usage } = change;
       if (text !== '' && reply.text === '') ports.observeFirstChunk((performance.now() - beganMs) / 1000);
       // The reply's time limit starts when a model is asked: waiting for the model does not count.
       if (isModelAsked(usage) !== isModelAsked(reply.usage)) limit.restart();
-      Object.assign(reply, { text: reply.text + text, usage, citations });
-      chunks.push(text);
+      stream.push(change);
     }
-    await chunks.flush();
-    const { text, citations, usage } = reply;
-    return { kind: 'reply', reply: { ...usage, text, citations, modelId: usage.modelId || null, interrupted: false } };
+    await stream.end();
+    const { usage, isBilled: _, ...streamed } = reply;
+    return { kind: 'reply', reply: { ...usage, ...streamed, modelId: usage.modelId || null, interrupted: false } };
   } catch (error) {
-    await chunks.flush();
+    await stream.end();
     if (isHandedOver(run)) return undefined;
+    if (!run.signal.aborted && !limit.signal.aborted && goesOn(run, reply, error)) throw error; // in the next attempt
     const partial = await partialReply(run, turn, log, reply);
     if (run.signal.aborted) return { kind: 'interrupted', partial };
-    const isWaiting = !isModelAsked(reply.usage) && reply.text === '';
+    const isWaiting = !isModelAsked(reply.usage) && isEmpty(reply);
     const failure = limit.signal.aborted
       ? turnFailure(isWaiting ? 'MODEL_UNAVAILABLE' : 'TURN_TIMEOUT')
-      : failureOf(error, reply.text !== '');
+      : failureOf(error, !isEmpty(reply));
     const { sessionId, turnIndex } = turn;
     ports.log.warn({ err: error, sessionId, turnIndex, code: failure.code }, 'turn failed');
     return { kind: 'failure', failure, partial };
   }
 }
 
+/** Of a turn that loses its agent. Jobs have as many. */
+const attempts = 3;
+
+/** Whether the agent was lost in a reply that has called tools: another one says again what came before the calls, and goes on after them. */
+function goesOn({ attempt }: TurnRun, { toolCalls }: PartialReply, error: unknown): boolean {
+  return attempt < attempts && toolCalls.length > 0 && isAgentLost(error);
+}
+
 function isModelAsked({ contextTokens }: TurnUsage): boolean {
   return contextTokens > 0;
 }
 
-/** Whether another process runs the turn now. */
-function isHandedOver({ signal }: TurnRun): boolean {
-  return signal.aborted && !(signal.reason instanceof JobCancelled);
-}
-
-/** Without text of its own an attempt does not replace that of the one before: it is the reply so far. */
+/** Without text or calls of its own an attempt does not replace the one before: that is the reply so far. */
 async function partialReply(
   run: TurnRun,
   turn: PreparedTurn,
   log: SessionLog,
   own: PartialReply,
 ): Promise<PartialReply> {
-  if (own.text !== '' || run.attempt === 1) return own;
-  const before = await log.streamedReply(turn.turnIndex, turn.lastEventId);
-  return before.text === '' ? own : { ...own, ...before, isBilled: false };
-}
-
-/** Streams chunks of a reply, its citations with the first. Does not reject: without the event log the reply is only not streamed. */
-function chunkAppender(ports: Ports, run: TurnRun, turn: PreparedTurn, log: SessionLog, reply: StreamedReply) {
-  let isCited = false;
-  let isLogAvailable = true;
-  return async (text: string): Promise<void> => {
-    if (isHandedOver(run)) return;
-    try {
-      const chunk = { text, citations: isCited ? null : reply.citations };
-      await log.appendChunk({ ...turn, attempt: run.attempt }, chunk, turn.lastEventId);
-      isCited = true;
-    } catch (error) {
-      if (isLogAvailable) {
-        ports.log.warn({ err: error, sessionId: turn.sessionId }, 'event log append failed; reply not streamed');
-      }
-      isLogAvailable = false;
-    }
-  };
+  if (!isEmpty(own) || run.attempt === 1) return own;
+  const before = await log.cutReply(turn, turn.lastEventId);
+  return isEmpty(before) ? own : { ...own, ...before, isBilled: false };
 }
 
 /** A signal that aborts `timeoutMs` after the last `restart`, until it is disposed of. */

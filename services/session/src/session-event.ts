@@ -2,10 +2,11 @@ import type { EventId } from '@parley/live/event-log/event-id';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { Message as MessageProto, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Message, SessionStatus } from './session.ts';
+import { protoToolCall, type ToolCall } from './tool-call.ts';
 import type { TurnFailure } from './turn-failure.ts';
 
 export interface EventHeader {
-  /** Empty for a chunk before it is in the event log, which assigns the id. */
+  /** Empty for a chunk or a call of a tool before it is in the event log, which assigns the id. */
   eventId: EventId | '';
   sessionId: number;
   occurredAt: Date;
@@ -29,6 +30,15 @@ export function chunkEvent(
   return { ...header, kind: { $case: 'aiResponseChunk', value: piece } };
 }
 
+export function toolCallEvent(
+  header: EventHeader,
+  turn: EventTurn,
+  { attempt, call }: { attempt: number; call: ToolCall },
+): SessionEvent {
+  const value = { ...turnFields(turn), attempt, call: protoToolCall(call) };
+  return { ...header, kind: { $case: 'toolCallChanged', value } };
+}
+
 export function replyEvent(header: EventHeader, turn: EventTurn, message: Message, interrupted: boolean): SessionEvent {
   return {
     ...header,
@@ -44,12 +54,14 @@ export function statusEvent(header: EventHeader, status: SessionStatus): Session
   return { ...header, kind: { $case: 'sessionStatusChanged', value: { status } } };
 }
 
-export function protoMessage({ costUsd, modelId, structuredContent, citations, ...message }: Message): MessageProto {
+export function protoMessage(stored: Message): MessageProto {
+  const { costUsd, modelId, structuredContent, citations, toolCalls, ...message } = stored;
   return {
     ...message,
     costUsdE8: BigInt(Math.round(costUsd * 1e8)),
     modelId: modelId ?? undefined,
     citations: citations ? { citations } : undefined,
+    toolCalls: toolCalls ? { calls: toolCalls.map(protoToolCall) } : undefined,
     structuredContentJson: structuredContent === null ? '' : JSON.stringify(structuredContent),
   };
 }

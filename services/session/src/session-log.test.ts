@@ -2,7 +2,7 @@ import { eventSequence } from '@parley/live/subscriptions/event-sequence';
 import type { LogItem } from '@parley/live/subscriptions/live-events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
-import { chunkEvent, failedEvent } from './session-event.ts';
+import { chunkEvent, failedEvent, toolCallEvent } from './session-event.ts';
 import { sessionEventType, type TurnAttempt } from './session-log.ts';
 import { turnFailure } from './turn-failure.ts';
 
@@ -12,6 +12,14 @@ const about = (eventId: string) => ({ eventId, sessionId: 1, occurredAt: new Dat
 const chunk = (eventId: string, turnIndex = 0, attempt = 1): Item => ({
   kind: 'event',
   event: chunkEvent(about(eventId), { turnIndex, clientTurnId: null }, { attempt, text: eventId }),
+});
+const call = (eventId: string, turnIndex = 0, attempt = 1): Item => ({
+  kind: 'event',
+  event: toolCallEvent(
+    about(eventId),
+    { turnIndex, clientTurnId: null },
+    { attempt, call: { callId: '1.0', name: 'search', status: 'STARTED', durationMs: null, errorKind: null } },
+  ),
 });
 const end = (eventId: string, turnIndex = 0): Item => ({
   kind: 'event',
@@ -29,6 +37,19 @@ async function shown(items: Item[]): Promise<string[]> {
   for (const item of items) for await (const { eventId } of sequence.take(item)) ids.push(eventId);
   return ids;
 }
+
+test('calls of an abandoned attempt or an ended turn are filtered out, and a later attempt may begin with one', async (t) => {
+  const items = [
+    call('1-0', 0, 1),
+    call('2-0', 0, 2),
+    chunk('3-0', 0, 1),
+    call('4-0', 0, 1),
+    end('5-0', 0),
+    call('6-0', 0, 2),
+    call('7-0', 1, 1),
+  ];
+  t.deepEqual(await shown(items), ['1-0', '2-0', '5-0', '7-0']);
+});
 
 test('chunks of an abandoned attempt or an ended turn are filtered out', async (t) => {
   const items = [

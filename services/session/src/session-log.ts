@@ -7,7 +7,8 @@ import { liveStream } from '@parley/live/subscriptions/live-stream';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
-import { chunkEvent, type EventTurn } from './session-event.ts';
+import { chunkEvent, type EventTurn, toolCallEvent } from './session-event.ts';
+import { cutCalls, type ToolCall, toolCallOf, withCall } from './tool-call.ts';
 
 const readAttempts = 5;
 const readPauseMs = 200;
@@ -21,13 +22,20 @@ export function streamOf(session: { tenantId: number; id: number }): string {
   return `parley:${session.tenantId}:session:${session.id}:events`;
 }
 
-/** A reply as far as the log has it, of its latest attempt with chunks. */
+/** A reply as far as the log has it, of its latest attempt with chunks or calls. */
 export interface StreamedReply {
   text: string;
   citations: Citation[] | null;
+  /** In the order in which they were begun, each as it is now. */
+  toolCalls: ToolCall[];
 }
 
-export const nothingStreamed: StreamedReply = { text: '', citations: null };
+export const nothingStreamed: StreamedReply = { text: '', citations: null, toolCalls: [] };
+
+/** Whether a reply has nothing that subscribers see. */
+export function isEmpty({ text, toolCalls }: StreamedReply): boolean {
+  return text === '' && toolCalls.length === 0;
+}
 
 /** The format in which replicas write events for each other. A reserved id may name the turn that it will end. */
 export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
@@ -47,11 +55,27 @@ export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
     return { kind: 'reserved', id, note: turnIndex === undefined ? undefined : { turnIndex, attempt } };
   },
 
-  obsolete: obsoleteChunks,
+  obsolete: obsoleteParts,
 };
 
-/** Turns and attempts run one after another, so chunks of an earlier one come from a process that has lost its lease. */
-function obsoleteChunks(): ObsoleteFilter<SessionEvent, TurnAttempt> {
+/** What a reply is streamed as. */
+type ReplyPart = Extract<NonNullable<SessionEvent['kind']>, { $case: 'aiResponseChunk' | 'toolCallChanged' }>;
+
+function isReplyPart(kind: SessionEvent['kind']): kind is ReplyPart {
+  return kind?.$case === 'aiResponseChunk' || kind?.$case === 'toolCallChanged';
+}
+
+function withPart(reply: StreamedReply, part: ReplyPart): StreamedReply {
+  if (part.$case === 'aiResponseChunk') {
+    const { text, citations } = part.value;
+    return { ...reply, text: reply.text + text, citations: citations?.citations ?? reply.citations };
+  }
+  const call = part.value.call && toolCallOf(part.value.call);
+  return call ? { ...reply, toolCalls: withCall(reply.toolCalls, call) } : reply;
+}
+
+/** Turns and attempts run one after another, so parts of an earlier one come from a process that has lost its lease. */
+function obsoleteParts(): ObsoleteFilter<SessionEvent, TurnAttempt> {
   let latest: TurnAttempt = { turnIndex: -1, attempt: 0 };
 
   function isOutdated({ turnIndex, attempt }: TurnAttempt): boolean {
@@ -59,9 +83,9 @@ function obsoleteChunks(): ObsoleteFilter<SessionEvent, TurnAttempt> {
   }
 
   return {
-    isObsolete: ({ kind }) => kind?.$case === 'aiResponseChunk' && isOutdated(kind.value),
+    isObsolete: ({ kind }) => isReplyPart(kind) && isOutdated(kind.value),
     onShown({ kind }) {
-      if (kind?.$case === 'aiResponseChunk') latest = kind.value;
+      if (isReplyPart(kind)) latest = kind.value;
       if (kind?.$case === 'aiResponse' || kind?.$case === 'turnFailed') {
         latest = { turnIndex: kind.value.turnIndex, attempt: Number.POSITIVE_INFINITY };
       }
@@ -72,47 +96,72 @@ function obsoleteChunks(): ObsoleteFilter<SessionEvent, TurnAttempt> {
   };
 }
 
-/** One session's events in the log. Chunks are only there; all others are in the database too (`event-store.ts`). */
+/** One session's events in the log. Chunks and calls of tools are only there; all others are in the database too (`event-store.ts`). */
 export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger) {
   const logFields = { sessionId: session.id };
   const stream = liveStream(sessionEventType, log, streamOf(session), { logger, logFields });
 
-  async function readReply(turnIndex: number, after: EventId): Promise<StreamedReply> {
+  const header = () => ({ eventId: '', sessionId: session.id, occurredAt: new Date() }) as const;
+
+  async function readReply(turnIndex: number, after: EventId) {
     let attempt = 0;
     let reply = nothingStreamed;
     for await (const item of stream.read(after)) {
-      if (item.kind !== 'event' || item.event.kind?.$case !== 'aiResponseChunk') continue;
-      const chunk = item.event.kind.value;
-      if (chunk.turnIndex !== turnIndex || chunk.attempt < attempt) continue;
-      const { text, citations } = chunk.attempt > attempt ? nothingStreamed : reply;
-      reply = { text: text + chunk.text, citations: chunk.citations?.citations ?? citations };
-      attempt = chunk.attempt;
+      const part = item.kind === 'event' ? item.event.kind : undefined;
+      if (!isReplyPart(part) || part.value.turnIndex !== turnIndex || part.value.attempt < attempt) continue;
+      reply = withPart(part.value.attempt > attempt ? nothingStreamed : reply, part);
+      attempt = part.value.attempt;
     }
-    return reply;
+    return { attempt, reply };
+  }
+
+  /** Nothing if the log stays unavailable. Retries for seconds. */
+  async function tryReadReply(turnIndex: number, after: EventId) {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await readReply(turnIndex, after);
+      } catch (error) {
+        if (attempt === readAttempts) {
+          logger.warn({ err: error, ...logFields, turnIndex }, 'event log read failed; streamed text lost');
+          return { attempt: 0, reply: nothingStreamed };
+        }
+        await delay(readPauseMs * attempt, undefined, { ref: false });
+      }
+    }
+  }
+
+  /** Rejects while the log is unavailable. */
+  function appendCall({ turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt, call: ToolCall, floor: EventId) {
+    return stream.append(toolCallEvent(header(), { turnIndex, clientTurnId }, { attempt, call }), floor);
   }
 
   return {
     ...stream,
+    appendCall,
 
     /** Rejects while the log is unavailable. @param chunk with citations in the attempt's first one */
-    appendChunk({ turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt, chunk: StreamedReply, floor: EventId) {
-      const header = { eventId: '', sessionId: session.id, occurredAt: new Date() };
-      return stream.append(chunkEvent(header, { turnIndex, clientTurnId }, { attempt, ...chunk }), floor);
+    appendChunk(
+      { turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt,
+      chunk: Pick<StreamedReply, 'text' | 'citations'>,
+      floor: EventId,
+    ) {
+      return stream.append(chunkEvent(header(), { turnIndex, clientTurnId }, { attempt, ...chunk }), floor);
     },
 
-    /** Nothing if the log stays unavailable. Retries for seconds: not in a transaction. */
-    async streamedReply(turnIndex: number, after: EventId): Promise<StreamedReply> {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await readReply(turnIndex, after);
-        } catch (error) {
-          if (attempt === readAttempts) {
-            logger.warn({ err: error, ...logFields, turnIndex }, 'event log read failed; streamed text lost');
-            return nothingStreamed;
-          }
-          await delay(readPauseMs * attempt, undefined, { ref: false });
-        }
+    /**
+     * What was streamed of a reply that nobody continues: calls that still ran are cut off, and readers are told so. Nothing if the log
+     * stays unavailable. Retries for seconds: not in a transaction.
+     */
+    async cutReply(turn: EventTurn, floor: EventId): Promise<StreamedReply> {
+      const { attempt, reply } = await tryReadReply(turn.turnIndex, floor);
+      let { toolCalls } = reply;
+      for (const call of cutCalls(toolCalls)) {
+        toolCalls = withCall(toolCalls, call);
+        await appendCall({ ...turn, attempt }, call, floor).catch((error: unknown) =>
+          logger.warn({ err: error, ...logFields }, 'event log append failed; cancelled call not streamed'),
+        );
       }
+      return { ...reply, toolCalls };
     },
   };
 }

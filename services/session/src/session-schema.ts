@@ -6,6 +6,7 @@ import { messageModels } from './migrations/004-message-models.ts';
 import { committedKeys } from './migrations/005-committed-keys.ts';
 import { messageCitations } from './migrations/006-message-citations.ts';
 import { newestMessages } from './migrations/007-newest-messages.ts';
+import { messageToolCalls } from './migrations/008-message-tool-calls.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
@@ -25,5 +26,6 @@ export const sessionSchema: SchemaDeclaration = {
     committedKeys,
     messageCitations,
     newestMessages,
+    messageToolCalls,
   ],
 };

@@ -3,6 +3,7 @@ import type { EventId } from '@parley/live/event-log/event-id';
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { MessageRole, SessionStatus } from './generated/schema.ts';
+import type { ToolCall } from './tool-call.ts';
 
 export type { MessageRole, SessionStatus } from './generated/schema.ts';
 
@@ -52,6 +53,8 @@ export const messages = table('messages', {
   structuredContent: column<unknown>({ json: true, long: 'NULL' }),
   /** Null where no passages were searched for. */
   citations: column<Citation[] | null>({ json: true, long: 'NULL' }),
+  /** Null where the reply made none. */
+  toolCalls: column<ToolCall[] | null>({ json: true, long: 'NULL' }),
   createdAt: column<Date>(),
   updatedAt: column<Date>(),
 });

@@ -1,3 +1,4 @@
+import { ToolCallStatus } from '@parley/protos/parley/agent/v1/tool_calls';
 import { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
 import { eventPayload } from './subscriptions.ts';
@@ -10,6 +11,15 @@ const about = { eventId: '1700000000000-1', sessionId: 7, occurredAt };
 const written = (event: SessionEvent) => JSON.parse(JSON.stringify(eventPayload(event)));
 
 const citation = { documentId: 4, documentName: 'a.md', chunkIndex: 0, score: 0.5, preview: 'Percent' };
+
+const protoCall = {
+  callId: '1.0',
+  name: 'search',
+  status: ToolCallStatus.TOOL_CALL_STATUS_FAILED,
+  durationMs: 40,
+  errorKind: 'TOOL_FAILED',
+};
+const call = { ...protoCall, status: 'FAILED' };
 
 function received(event: SessionEvent): SessionEvent {
   return SessionEvent.decode(Buffer.concat([SessionEvent.encode(event).finish(), unknownField]));
@@ -38,6 +48,7 @@ test("a reply's message has the fields of the GraphQL type", (t) => {
     costUsdE8: 123_456_789n,
     structuredContentJson: JSON.stringify(structuredContent),
     citations: { citations: [citation] },
+    toolCalls: { calls: [protoCall, { ...protoCall, status: 99 as never }] },
     createdAt: occurredAt,
     updatedAt: occurredAt,
   };
@@ -56,10 +67,32 @@ test("a reply's message has the fields of the GraphQL type", (t) => {
       costUsd: 1.23456789,
       structuredContent,
       citations: [citation],
+      toolCalls: [call],
       createdAt: '2026-01-02T03:04:05.678Z',
       updatedAt: '2026-01-02T03:04:05.678Z',
     },
   });
+});
+
+test('a call of a tool has the fields of the GraphQL type, and no others', (t) => {
+  const value = { clientTurnId: 'c-1', turnIndex: 0, attempt: 2, call: protoCall };
+  const event = { ...about, occurredAt: '2026-01-02T03:04:05.678Z', clientTurnId: 'c-1', turnIndex: 0, attempt: 2 };
+  t.deepEqual(written(received({ ...about, kind: { $case: 'toolCallChanged', value } })), {
+    __typename: 'ToolCallEvent',
+    ...event,
+    ...call,
+  });
+  const running = { ...protoCall, status: ToolCallStatus.TOOL_CALL_STATUS_STARTED, durationMs: 0, errorKind: '' };
+  t.like(written({ ...about, kind: { $case: 'toolCallChanged', value: { ...value, call: running } } }), {
+    status: 'STARTED',
+    durationMs: null,
+    errorKind: null,
+  });
+});
+
+test('a call in a status that only a newer version knows has no payload', (t) => {
+  const value = { turnIndex: 0, attempt: 1, call: { ...protoCall, status: 99 as never } };
+  t.is(eventPayload({ ...about, kind: { $case: 'toolCallChanged', value } }), undefined);
 });
 
 test('what a piece has for other processes is not for subscribers', (t) => {

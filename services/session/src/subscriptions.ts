@@ -2,6 +2,7 @@ import { tenantRequest } from '@parley/kernel/caller-request';
 import { finishEvent, type SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Ports } from './ports.ts';
+import { toolCallOf } from './tool-call.ts';
 import { watchSession } from './watch-session.ts';
 
 export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionField> {
@@ -17,13 +18,18 @@ export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionF
   };
 }
 
-/** Undefined for a kind that only a newer version knows. */
+/** Undefined for a kind, or a status of a call, that only a newer version knows. */
 export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEvent): object | undefined {
   const common = { eventId, sessionId, occurredAt };
   switch (kind?.$case) {
     case 'aiResponseChunk': {
       const { citations: _, ...piece } = kind.value;
       return { __typename: 'AiResponseChunkEvent', ...common, ...piece };
+    }
+    case 'toolCallChanged': {
+      const { call: given, ...turn } = kind.value;
+      const call = given && toolCallOf(given);
+      return call && { __typename: 'ToolCallEvent', ...common, ...turn, ...call };
     }
     case 'aiResponse': {
       const { clientTurnId, turnIndex, interrupted, message } = kind.value;
@@ -39,7 +45,13 @@ export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEv
   }
 }
 
-function messagePayload({ costUsdE8, structuredContentJson, citations, ...same }: Message): object {
+function messagePayload({ costUsdE8, structuredContentJson, citations, toolCalls, ...same }: Message): object {
   const structuredContent: unknown = structuredContentJson ? JSON.parse(structuredContentJson) : null;
-  return { ...same, costUsd: Number(costUsdE8) / 1e8, structuredContent, citations: citations?.citations ?? null };
+  return {
+    ...same,
+    costUsd: Number(costUsdE8) / 1e8,
+    structuredContent,
+    citations: citations?.citations ?? null,
+    toolCalls: toolCalls?.calls.flatMap((call) => toolCallOf(call) ?? []) ?? null,
+  };
 }

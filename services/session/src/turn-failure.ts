@@ -18,6 +18,8 @@ const messages = {
   SESSION_ENDED: 'The session ended before this message was answered',
   SPEND_CAP_REACHED: 'The monthly LLM spend cap is reached',
   WORKFLOW_NOT_PUBLISHED: "The agent's workflow is not published",
+  WORKFLOW_FAILED: "The agent's workflow failed",
+  WORKFLOW_LIMIT: "The agent's workflow went beyond its limits",
   INTERNAL: internalMessage,
 };
 

@@ -6,6 +6,7 @@ import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import { contextTokens } from './message-tokens.ts';
 import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
 import type { EventTurn } from './session-event.ts';
+import type { ToolCall } from './tool-call.ts';
 import type { TurnFailure } from './turn-failure.ts';
 
 const sessionColumns = columnsOf(sessions, 'session');
@@ -36,6 +37,9 @@ export interface OpenTurn extends EventTurn {
 export interface PreparedTurn extends OpenTurn {
   sessionId: number;
   agentId: number;
+  clientExternalId: string;
+  metadata: unknown;
+  startedAt: Date | null;
   testDraft: boolean;
   /** The newest event in the database: ids of this turn's events must be higher. */
   lastEventId: string;
@@ -51,9 +55,13 @@ export interface Reply {
   /** In 1e-8 USD. */
   costUsdE8: bigint;
   modelId: string | null;
+  /** 0 where no model was asked: the size of the last context stays. */
   contextTokens: number;
   /** Null where no passages were searched for. */
   citations: Citation[] | null;
+  toolCalls: ToolCall[];
+  /** A card, table or list; null where there is none. */
+  structuredContent: unknown;
   interrupted: boolean;
 }
 
@@ -80,9 +88,10 @@ export function turnStore({ knex, tenantId }: TenantDb) {
             FOR UPDATE
        ), message AS (
          INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
-                               model_id, citations, token_estimate)
+                               model_id, citations, tool_calls, structured_content, token_estimate)
          SELECT tenant_id, id, 'MODEL', :text, next_turn_index, :turnIndex, :tokensIn, :tokensOut,
-                cast(:costUsdE8 AS numeric) / 100000000, :modelId, cast(:citations AS jsonb), :tokens
+                cast(:costUsdE8 AS numeric) / 100000000, :modelId, cast(:citations AS jsonb), cast(:toolCalls AS jsonb),
+                cast(:structuredContent AS jsonb), :tokens
            FROM locked RETURNING *
        ), turn AS (
          UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now() FROM locked
@@ -91,7 +100,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
          INSERT INTO events (tenant_id, session_id, event_ms, event_n, turn_id, message_id, occurred_at)
          SELECT tenant_id, session_id, :ms, :n, :turnId, id, created_at FROM message
        ), session AS (
-         UPDATE sessions SET next_turn_index = sessions.next_turn_index + 1, total_tokens_in_context = :contextTokens,
+         UPDATE sessions SET next_turn_index = sessions.next_turn_index + 1,
+                total_tokens_in_context = coalesce(nullif(cast(:contextTokens AS integer), 0), sessions.total_tokens_in_context),
                 last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
            FROM locked WHERE sessions.id = :sessionId AND sessions.tenant_id = :tenantId
        )
@@ -109,6 +119,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
         costUsdE8: reply.costUsdE8.toString(),
         modelId: reply.modelId,
         citations: reply.citations && JSON.stringify(reply.citations),
+        toolCalls: reply.toolCalls.length > 0 ? JSON.stringify(reply.toolCalls) : null,
+        structuredContent: reply.structuredContent === null ? null : JSON.stringify(reply.structuredContent),
         contextTokens: reply.contextTokens,
         interrupted: reply.interrupted,
         isLocked,
@@ -161,7 +173,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       );
       if (!row) return undefined;
       const { turnId, turnIndex, isFirst, history, historyTokens: tokensBefore, ...session } = row;
-      const { agentId, lastEventId } = session;
+      const { agentId, clientExternalId, metadata, startedAt, lastEventId } = session;
       return {
         session,
         turnId,
@@ -173,6 +185,9 @@ export function turnStore({ knex, tenantId }: TenantDb) {
               clientTurnId,
               sessionId,
               agentId,
+              clientExternalId,
+              metadata,
+              startedAt,
               testDraft,
               lastEventId,
               history: [...(history ?? []), { role: 'USER', text }],
@@ -190,6 +205,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
             WHERE id = :turnId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') RETURNING *
          )
          SELECT turn.id, turn.turn_index, turn.client_turn_id, turn.session_id, turn.test_draft, session.agent_id,
+                session.client_external_id, session.metadata, session.started_at,
                 ${lastEventIdSql('session')} AS last_event_id, history.messages AS history, history.tokens AS history_tokens
            FROM turn JOIN sessions AS session ON session.tenant_id = turn.tenant_id AND session.id = turn.session_id
            CROSS JOIN LATERAL (

@@ -22,6 +22,8 @@ const reply = {
   modelId: 'script',
   contextTokens: 4,
   citations: null,
+  toolCalls: [],
+  structuredContent: null,
   interrupted: false,
 };
 
@@ -40,6 +42,9 @@ async function insertTurn(database: Database) {
     const rest = {
       clientTurnId: null,
       agentId: 1,
+      clientExternalId: '',
+      metadata: null,
+      startedAt: null,
       testDraft: false,
       lastEventId: '5-5',
       history: [],

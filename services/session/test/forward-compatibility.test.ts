@@ -1,7 +1,7 @@
 import test from 'ava';
 import { streamOf } from '../src/session-log.ts';
-import { finished, text } from './scripted-agent.ts';
-import { inTenant, isReply, joinedChunks, replyOf, sessionMesh, subscribe } from './session-mesh.ts';
+import { called, finished, text } from './scripted-agent.ts';
+import { inTenant, isCall, isReply, joinedChunks, replyOf, sessionMesh, subscribe } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 
@@ -10,10 +10,12 @@ const unknownField = Uint8Array.of(0xc2, 0x3e, 3, 0x08, 0x96, 0x01);
 
 test('unknown events of a newer agent service are ignored', async (t) => {
   const { app, agent } = await sessionMesh(t);
+  const newer = called('1.0', 'STARTED', { status: 99 as never });
   agent.script = async function* () {
     yield text(''); // a message of which every field is unknown decodes to this
     yield text('Hello ');
     yield text('');
+    yield newer;
     yield text('there');
     yield finished();
     yield text('');
@@ -25,6 +27,7 @@ test('unknown events of a newer agent service are ignored', async (t) => {
   const reply = replyOf(await subscriber.until('the reply', isReply));
   t.like(reply, { text: 'Hello there', interrupted: false });
   t.is(joinedChunks(subscriber.events, 0), 'Hello there');
+  t.false(subscriber.events.some(isCall));
 });
 
 test('unknown log entries of a newer replica are skipped by live and resumed subscriptions', async (t) => {

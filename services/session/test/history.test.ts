@@ -131,6 +131,8 @@ test('a message that waited for the lock gets the whole history or none', async 
     modelId: null,
     contextTokens: 1,
     citations: null,
+    toolCalls: [],
+    structuredContent: null,
     interrupted: false,
   };
   let processId = 0;

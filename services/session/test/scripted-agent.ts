@@ -9,6 +9,7 @@ import {
   type RunTurnResponse,
   type TurnUsage,
 } from '@parley/protos/parley/agent/v1/agent';
+import { type ToolCall, ToolCallStatus } from '@parley/protos/parley/agent/v1/tool_calls';
 import { noUsage } from '@parley/protos/turn-usage';
 import { createGate, type Gate } from '@parley/testing/gate';
 import { serveStub } from '@parley/testing/serve-stub';
@@ -36,8 +37,17 @@ export interface ScriptedAgent {
   script: Script;
 }
 
+const nothingNew: RunTurnResponse = { text: '', structuredContentJson: '' };
+
+/** What an agent sends with the last text of a workflow's response. */
+export const shown = (structuredContent: object): RunTurnResponse => ({
+  ...nothingNew,
+  structuredContentJson: JSON.stringify(structuredContent),
+});
+
 /** @param usage what the turn has taken so far, its text included */
 export const text = (value: string, usage?: Partial<TurnUsage>): RunTurnResponse => ({
+  ...nothingNew,
   text: value,
   ...(usage && { usage: { ...noUsage, ...usage } }),
 });
@@ -47,7 +57,7 @@ export const used = (usage: Partial<TurnUsage>): RunTurnResponse => text('', usa
 
 /** What an agent with knowledge bases sends before its reply. */
 export const cited = (...documentNames: string[]): RunTurnResponse => ({
-  text: '',
+  ...nothingNew,
   citations: { citations: documentNames.map(citationOf) },
 });
 
@@ -57,6 +67,23 @@ export const citationOf = (documentName: string) => ({
   chunkIndex: 2,
   score: 0.75,
   preview: `From ${documentName}`,
+});
+
+/** What an agent sends when a call of a tool begins or ends. */
+export const called = (
+  callId: string,
+  status: 'STARTED' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
+  call: Partial<ToolCall> = {},
+): RunTurnResponse => ({
+  ...nothingNew,
+  toolCall: {
+    callId,
+    name: 'search',
+    status: ToolCallStatus[`TOOL_CALL_STATUS_${status}`],
+    durationMs: status === 'STARTED' ? 0 : 12,
+    errorKind: status === 'FAILED' ? 'TOOL_FAILED' : '',
+    ...call,
+  },
 });
 
 /** The usage that a whole reply ends with. */

@@ -175,6 +175,7 @@ export function subscribe(
 
 export const isReply = (event: SessionEvent) => event.kind?.$case === 'aiResponse';
 export const isChunk = (event: SessionEvent) => event.kind?.$case === 'aiResponseChunk';
+export const isCall = (event: SessionEvent) => event.kind?.$case === 'toolCallChanged';
 export const isFailure = (event: SessionEvent) => event.kind?.$case === 'turnFailed';
 export const isStatus = (event: SessionEvent) => event.kind?.$case === 'sessionStatusChanged';
 export const isTurnEnd = (event: SessionEvent) => isReply(event) || isFailure(event);

@@ -15,6 +15,8 @@ const reply = {
   modelId: 'script',
   contextTokens: 4,
   citations: null,
+  toolCalls: [],
+  structuredContent: null,
   interrupted: false,
 };
 

@@ -125,10 +125,33 @@ export type AgentDto = {
   avatarBackendConfig?: Maybe<Scalars['JSON']['output']>;
   /** The knowledge bases that its replies draw on; null: none. One that was deleted since is passed over. */
   knowledgeBaseIds?: Maybe<Array<Scalars['Int']['output']>>;
+  /** The tools and actions that its model may call in a turn. One that was deleted since is passed over. */
+  tools: Array<AgentToolDto>;
   /** When the agent was made. */
   createdAt: Scalars['DateTime']['output'];
   /** When it last changed. */
   updatedAt: Scalars['DateTime']['output'];
+};
+
+/** What a model may call: a tool of a connector, or a custom action. */
+export type AgentToolDto = {
+  __typename?: 'AgentToolDto';
+  /** The connector; null for an action. */
+  connectorId?: Maybe<Scalars['Int']['output']>;
+  /** The tool's name, as the connector's server has it; null for an action. */
+  tool?: Maybe<Scalars['String']['output']>;
+  /** The custom action; null for a tool. */
+  actionId?: Maybe<Scalars['Int']['output']>;
+};
+
+/** Either `connectorId` and `tool`, or `actionId`. */
+export type AgentToolInput = {
+  /** The connector. */
+  connectorId?: InputMaybe<Scalars['Int']['input']>;
+  /** The tool's name, as the connector's server has it; at most 200 characters. */
+  tool?: InputMaybe<Scalars['String']['input']>;
+  /** The custom action. */
+  actionId?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** Lengths count Unicode code points. Texts must not be blank, nor hold NUL or half a surrogate pair. */
@@ -186,6 +209,8 @@ export type CreateAgentInput = {
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** Knowledge bases of the tenant that its replies draw on: at most 5 different ones; one that is not there is NOT_FOUND. */
   knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** Tools and actions of the tenant that its model may call in a turn: at most 20 different ones; one that is not there is NOT_FOUND. */
+  tools?: InputMaybe<Array<AgentToolInput>>;
 };
 
 /**
@@ -201,7 +226,7 @@ export type UpdateAgentInput = {
   position?: InputMaybe<Scalars['String']['input']>;
   /** INACTIVE lets no new session start. */
   status?: InputMaybe<AgentStatus>;
-  /** A workflow of the tenant; null detaches. */
+  /** A workflow of the tenant, published or not; null detaches. */
   workflowId?: InputMaybe<Scalars['Int']['input']>;
   /** Free-text subject label; at most 200 characters. */
   subject?: InputMaybe<Scalars['String']['input']>;
@@ -250,6 +275,8 @@ export type UpdateAgentInput = {
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** Knowledge bases of the tenant: at most 5 different ones; one that is added and not there is NOT_FOUND. Null or empty: none. */
   knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** Tools and actions of the tenant: at most 20 different ones; one that is added and not there is NOT_FOUND. Null or empty: none. */
+  tools?: InputMaybe<Array<AgentToolInput>>;
 };
 
 /** What an agent's free-text fields may sensibly hold. */
@@ -392,8 +419,207 @@ export type TestLlmProviderResultDto = {
   error?: Maybe<Scalars['String']['output']>;
 };
 
+/** One pass of a workflow without a session. */
+export type RunWorkflowTaskInput = {
+  /** The workflow. */
+  workflowId: Scalars['Int']['input'];
+  /** `{message?, variables?, metadata?}`: a text of at most 10,000 characters, an object, and what templates see as `session.metadata`. */
+  input?: InputMaybe<Scalars['JSON']['input']>;
+  /** Runs the draft, which must be valid. Default: the published version. */
+  testDraft?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** What a pass has come to: what its response says, and how it came there. */
+export type RunWorkflowTaskResultDto = {
+  __typename?: 'RunWorkflowTaskResultDto';
+  /** The text of the response. */
+  text: Scalars['String']['output'];
+  /** The card, table or list of the response; null where it has none, or what it has is not in the vocabulary. */
+  structuredContent?: Maybe<Scalars['JSON']['output']>;
+  /** All variables, as they are at the end. */
+  variables: Scalars['JSON']['output'];
+  /** The nodes that were run, in order. */
+  trace: Array<WorkflowTraceStepDto>;
+  /** What its models cost. */
+  costUsd: Scalars['Float']['output'];
+};
+
+/** A node that was run. */
+export type WorkflowTraceStepDto = {
+  __typename?: 'WorkflowTraceStepDto';
+  /** Its id in the definition. */
+  nodeId: Scalars['String']['output'];
+  /** Its kind, e.g. `llm`. */
+  kind: Scalars['String']['output'];
+  /** When it began. */
+  startedAt: Scalars['DateTime']['output'];
+  /** How long it took; 0 while it runs, and where the turn was cut in it. */
+  durationMs: Scalars['Int']['output'];
+  /** What it has put out: of a text beyond 4,000 characters, or other data beyond as much JSON, the beginning. */
+  output?: Maybe<Scalars['JSON']['output']>;
+  /** Why it failed, as `<code>: <sentence>`; null where it did not. */
+  error?: Maybe<Scalars['String']['output']>;
+  /** Input tokens of its models. */
+  tokensIn: Scalars['Int']['output'];
+  /** Output tokens of its models. */
+  tokensOut: Scalars['Int']['output'];
+  /** What its models cost. */
+  costUsd: Scalars['Float']['output'];
+};
+
+/** How far a run of a workflow is. */
+export type WorkflowRunStatus =
+  /** It runs, or its process has died and another will go on. */
+  | 'RUNNING'
+  /** Its response waits for the next message, which goes on there. */
+  | 'WAITING'
+  /** The next message begins anew. */
+  | 'ENDED'
+  /** Its turn has failed, or was cut after it had. */
+  | 'FAILED'
+  /** It was cut off, as by an interrupt. */
+  | 'INTERRUPTED';
+
+/** A turn of a session that has run a workflow. */
+export type WorkflowRunDto = {
+  __typename?: 'WorkflowRunDto';
+  /** The run's id; a later one's is higher. */
+  id: Scalars['Int']['output'];
+  /** The workflow, which may be deleted. */
+  workflowId: Scalars['Int']['output'];
+  /** The version that was run; null: the draft. */
+  version?: Maybe<Scalars['Int']['output']>;
+  /** How far it is. */
+  status: WorkflowRunStatus;
+  /** The code of the turn's failure; null where it did not fail. */
+  failureCode?: Maybe<Scalars['String']['output']>;
+  /** Input tokens of its models. */
+  tokensIn: Scalars['Int']['output'];
+  /** Output tokens of its models. */
+  tokensOut: Scalars['Int']['output'];
+  /** What its models cost. */
+  costUsd: Scalars['Float']['output'];
+  /** The nodes that were run, in order. */
+  trace: Array<WorkflowTraceStepDto>;
+  /** When it began. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last came further. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** A conversation that follows a plan: a draft that is edited, and versions that were published. */
+export type WorkflowDto = {
+  __typename?: 'WorkflowDto';
+  /** The workflow's id. */
+  id: Scalars['Int']['output'];
+  /** At most 200 characters; need not be unique. */
+  name: Scalars['String']['output'];
+  /** What it is for. */
+  description?: Maybe<Scalars['String']['output']>;
+  /** The definition that is edited; an object that need not be valid. A new workflow's is `{}` unless one is given. */
+  draft: Scalars['JSON']['output'];
+  /** The definition that sessions run which start now; null until it is published for the first time. */
+  published?: Maybe<Scalars['JSON']['output']>;
+  /** Its version. */
+  publishedVersion?: Maybe<Scalars['Int']['output']>;
+  /** When that was published. */
+  publishedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When the workflow was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** A published definition; it never changes. */
+export type WorkflowVersionDto = {
+  __typename?: 'WorkflowVersionDto';
+  /** 1 for the first, without gaps. */
+  version: Scalars['Int']['output'];
+  /** The definition. */
+  definition: Scalars['JSON']['output'];
+  /** When it was published. */
+  publishedAt: Scalars['DateTime']['output'];
+  /** The user who published it. */
+  publishedBy?: Maybe<Scalars['Int']['output']>;
+};
+
+/** A problem of a definition. */
+export type WorkflowIssueDto = {
+  __typename?: 'WorkflowIssueDto';
+  /** Where it is, e.g. `nodes.greet.next`; empty: the definition as a whole. */
+  path: Scalars['String']['output'];
+  /** What is wrong; completes the sentence "<path> …". */
+  message: Scalars['String']['output'];
+};
+
+/** A workflow to make. */
+export type CreateWorkflowInput = {
+  /** At most 200 characters; not blank. */
+  name: Scalars['String']['input'];
+  /** At most 4,000 characters; not blank. */
+  description?: InputMaybe<Scalars['String']['input']>;
+  /**
+   * A JSON object of at most 256 KB, 32 levels and 20,000 values, without NUL and halves of surrogate pairs; it need not be a valid definition.
+   * Default: `{}`.
+   */
+  draft?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/** Omitted fields stay; null clears the description, and is refused for name and draft. Limits are those of CreateWorkflowInput. */
+export type UpdateWorkflowInput = {
+  /** At most 200 characters; not blank. */
+  name?: InputMaybe<Scalars['String']['input']>;
+  /** At most 4,000 characters; not blank. */
+  description?: InputMaybe<Scalars['String']['input']>;
+  /** Replaces the draft. */
+  draft?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/** What a model is to write. */
+export type AiGenerateWorkflowInput = {
+  /** What the workflow is to do; at most 4,000 characters, not blank. */
+  prompt: Scalars['String']['input'];
+};
+
+/** A definition that a model wrote; it is valid, and not saved. */
+export type AiGenerateWorkflowResultDto = {
+  __typename?: 'AiGenerateWorkflowResultDto';
+  /** The definition. */
+  definition: Scalars['JSON']['output'];
+  /** What it does, in the model's words; may be empty. */
+  summary: Scalars['String']['output'];
+  /** What it cost, corrections included. */
+  costUsd: Scalars['Float']['output'];
+};
+
+/** What a model is to change. */
+export type GenerateWorkflowDiffInput = {
+  /** The workflow whose draft is changed. */
+  workflowId: Scalars['Int']['input'];
+  /** What is to change; at most 4,000 characters, not blank. */
+  instruction: Scalars['String']['input'];
+};
+
+/** A draft as a model changed it; it is valid, and not saved. */
+export type GenerateWorkflowDiffResultDto = {
+  __typename?: 'GenerateWorkflowDiffResultDto';
+  /** The changed definition as a whole. */
+  definition: Scalars['JSON']['output'];
+  /** The change of the draft: a list of RFC 6902 operations. */
+  patch: Scalars['JSON']['output'];
+  /** What changed, in the model's words; may be empty. */
+  summary: Scalars['String']['output'];
+  /** What it cost, corrections included. */
+  costUsd: Scalars['Float']['output'];
+};
+
 export type Query = {
   __typename?: 'Query';
+  /**
+   * The runs of a session's turns, newest first, kept for `AGENT_WORKFLOW_RUN_DAYS`; none for a session that is not there. Whole by default;
+   * `first`, at least 1, bounds it, `after` is the id to go on below.
+   */
+  workflowRuns: Array<WorkflowRunDto>;
   /** Null when it is not there, not the caller's, or deleted. */
   agent?: Maybe<AgentDto>;
   /** The tenant's agents by id. Whole by default; `first`, at least 1, bounds it, `after`, at least 0, is the id to go on from. */
@@ -406,6 +632,28 @@ export type Query = {
   agentAuditLogs: Array<AuditLogDto>;
   /** One completion, metered. BAD_REQUEST, SPEND_CAP_REACHED at the tenant's monthly cap, before any provider is asked. */
   generateText: GenerateTextResultDto;
+  /** A workflow; null where it is absent. */
+  workflow?: Maybe<WorkflowDto>;
+  /** The tenant's workflows by id. */
+  workflows: Array<WorkflowDto>;
+  /** The versions of a workflow, newest first. NOT_FOUND for an absent one. */
+  workflowVersions: Array<WorkflowVersionDto>;
+  /** The RFC 6902 operations that make one version of another. NOT_FOUND for an absent workflow or version. */
+  compareWorkflowVersions: Scalars['JSON']['output'];
+  /**
+   * Every problem of a definition, at most 100, knowledge bases, connectors, tools and actions included that it names and that are not there;
+   * empty: it can be published. Tools of a connector that cannot be reached are not looked for.
+   */
+  validateWorkflow: Array<WorkflowIssueDto>;
+  /** The JSON Schema of definitions, for editors. */
+  workflowDefinitionSchema: Scalars['JSON']['output'];
+};
+
+
+export type QueryWorkflowRunsArgs = {
+  sessionId: Scalars['Int']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -429,18 +677,71 @@ export type QueryGenerateTextArgs = {
   input: GenerateTextInput;
 };
 
+
+export type QueryWorkflowArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type QueryWorkflowVersionsArgs = {
+  workflowId: Scalars['Int']['input'];
+};
+
+
+export type QueryCompareWorkflowVersionsArgs = {
+  workflowId: Scalars['Int']['input'];
+  from: Scalars['Int']['input'];
+  to?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type QueryValidateWorkflowArgs = {
+  definition: Scalars['JSON']['input'];
+};
+
 export type Mutation = {
   __typename?: 'Mutation';
+  /**
+   * Runs a workflow from its start up to a response, metered; calls of tools and actions are made, once under an `Idempotency-Key`. BAD_REQUEST:
+   * WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED and WORKFLOW_LIMIT where a node fails, which is named, and SPEND_CAP_REACHED. UNAVAILABLE:
+   * TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`. Ends when the caller leaves.
+   */
+  runWorkflowTask: RunWorkflowTaskResultDto;
   /** Makes an agent; starts nothing. */
   createAgent: AgentDto;
   /** Changes an agent; a session that runs takes it over with its next turn. */
   updateAgent: AgentDto;
   /** Deletes an agent. Its sessions stay readable, and running ones go on. */
   deleteAgent: Scalars['Boolean']['output'];
+  /** Makes a workflow. BAD_REQUEST for a bad field, and (`LIMIT_REACHED`) where the tenant has 200. */
+  createWorkflow: WorkflowDto;
+  /** Changes name, description or draft; what is published stays. */
+  updateWorkflow: WorkflowDto;
+  /**
+   * Makes the draft the next version, which sessions run that start from then on; where it is what is published already, nothing changes. BAD_REQUEST
+   * naming every problem of the draft, as `validateWorkflow` does, with paths that begin with `draft`.
+   */
+  publishWorkflow: WorkflowDto;
+  /** Puts a version into the draft; what is published stays. NOT_FOUND for an absent workflow or version. */
+  restoreWorkflowVersion: WorkflowDto;
+  /** Deletes a workflow; true. CONFLICT (`WORKFLOW_ATTACHED`) naming the agents that it is attached to. */
+  deleteWorkflow: Scalars['Boolean']['output'];
+  /**
+   * A definition by the tenant's model, metered. Nothing is saved. BAD_REQUEST, WORKFLOW_NOT_GENERATED where the model wrote none that is valid after
+   * two corrections, and without a language model; SPEND_CAP_REACHED at the tenant's monthly cap.
+   */
+  aiGenerateWorkflow: AiGenerateWorkflowResultDto;
+  /** A workflow's draft, changed by the tenant's model, metered. Nothing is saved. Refused as `aiGenerateWorkflow`. */
+  generateWorkflowDiff: GenerateWorkflowDiffResultDto;
   /** Starts a completion and answers at once; refused at the cap as `generateText`. It goes on when nobody listens. */
   startTextGeneration: StartTextGenerationResultDto;
   /** Asks a provider for a few words, metered, past fallbacks and breaker. */
   testLlmProvider: TestLlmProviderResultDto;
+};
+
+
+export type MutationRunWorkflowTaskArgs = {
+  input: RunWorkflowTaskInput;
 };
 
 
@@ -457,6 +758,43 @@ export type MutationUpdateAgentArgs = {
 
 export type MutationDeleteAgentArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+export type MutationCreateWorkflowArgs = {
+  input: CreateWorkflowInput;
+};
+
+
+export type MutationUpdateWorkflowArgs = {
+  id: Scalars['Int']['input'];
+  input: UpdateWorkflowInput;
+};
+
+
+export type MutationPublishWorkflowArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type MutationRestoreWorkflowVersionArgs = {
+  id: Scalars['Int']['input'];
+  version: Scalars['Int']['input'];
+};
+
+
+export type MutationDeleteWorkflowArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type MutationAiGenerateWorkflowArgs = {
+  input: AiGenerateWorkflowInput;
+};
+
+
+export type MutationGenerateWorkflowDiffArgs = {
+  input: GenerateWorkflowDiffInput;
 };
 
 

@@ -14,7 +14,7 @@ import {
   secretKey,
   someOf,
 } from './setting-types.ts';
-import { optionalGroup, type Setting, setting } from './settings.ts';
+import { optionalGroup, type Setting, setting, type ValuesOf } from './settings.ts';
 
 /** `host:port` of one broker or more, separated by commas. */
 const brokers = list.refine(
@@ -432,3 +432,26 @@ export const outboundSettings = {
     'Ports that URLs of tenants may name, separated by commas; `8000-8999` is a range.',
   ),
 };
+
+const headerValue = z.string().regex(/^[\x21-\x7e]+$/u, 'is not printable ASCII without spaces');
+
+const idpOne = {
+  url: setting(
+    'IDP_ONE_URL',
+    fetchedUrl,
+    'Base URL of the external identity provider IDP_ONE. Below it, tickets are exchanged at `/tickets/exchange` and tokens of products are issued at `/products/<product>/token`.',
+    { without: 'nobody signs in with it' },
+  ),
+  clientId: setting('IDP_ONE_CLIENT_ID', headerValue, 'Sent to it as `X-Client-Id`.'),
+  clientSecret: setting('IDP_ONE_CLIENT_SECRET', headerValue, 'Sent to it as `X-Client-Secret`.', { secret: true }),
+  timeoutMs: setting(
+    'IDP_ONE_TIMEOUT_MS',
+    positiveInt.default(5_000),
+    'How long an exchange may take, the wait for its turn included.',
+  ),
+};
+
+export type IdpOneSettings = ValuesOf<typeof idpOne>;
+
+/** Of the external identity provider, for every unit that asks it. */
+export const idpOneSettings = optionalGroup('IDP_ONE_URL', idpOne);

@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { parseJson } from '@parley/kernel/json';
 import type { Logger } from '@parley/kernel/log';
 import { readWithin } from '@parley/kernel/read-within';
-import type { IdpOneSettings } from './idp-one-settings.ts';
+import type { IdpOneSettings } from '@parley/kernel/shared-settings';
 import { type ProviderPerson, readProviderPerson } from './provider-person.ts';
 
 const maxAnswerBytes = 64 * 1024;

@@ -38,7 +38,7 @@ export const hangingHeader = 'x-hanging';
 
 /**
  * An HTTP identity provider on loopback. `POST /login`, with the public `X-Client-Id` and an account as JSON, answers with a ticket;
- * `POST /tickets/exchange` takes it once.
+ * `POST /tickets/exchange` takes it once. `POST /products/PRODUCT/token` issues a token of a product to a subject.
  */
 export async function startIdentityProvider() {
   const tickets = new Map<string, unknown>();
@@ -65,6 +65,12 @@ export async function startIdentityProvider() {
     if (counted !== undefined) {
       const asked = [...hanging.values()].filter(({ group, isAsked }) => group === counted && isAsked);
       return reply(response, 200, asked.length);
+    }
+    const product = /^\/products\/(.+)\/token$/u.exec(url ?? '')?.[1];
+    if (method === 'POST' && product !== undefined) {
+      const isOurs = headers['x-client-id'] === clientId && headers['x-client-secret'] === idpOneSecret;
+      const subject = isJsonObject(body) ? String(body['subject']) : '';
+      return isOurs ? reply(response, 200, { token: `${product} token of ${subject}` }) : reply(response, 401);
     }
     if (method !== 'POST' || url !== '/tickets/exchange') return reply(response, 404);
     exchanges.push({ headers, body });

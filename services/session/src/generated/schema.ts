@@ -108,6 +108,8 @@ export type MessageDto = {
   structuredContent?: Maybe<Scalars['JSON']['output']>;
   /** The passages that the reply was given, the best first; empty where none were found. Null where none were searched for. */
   citations?: Maybe<Array<CitationDto>>;
+  /** The calls of tools that the reply made, in the order in which they were begun. Null where it made none. */
+  toolCalls?: Maybe<Array<ToolCallDto>>;
   /** When the message was made. */
   createdAt: Scalars['DateTime']['output'];
   /** When it last changed. */
@@ -127,6 +129,32 @@ export type CitationDto = {
   score: Scalars['Float']['output'];
   /** The passage's beginning, at most 300 characters. */
   preview: Scalars['String']['output'];
+};
+
+/** How far a call of a tool is; all but STARTED are final. */
+export type ToolCallStatus =
+  /** It runs. */
+  | 'STARTED'
+  /** It has a result. */
+  | 'SUCCEEDED'
+  /** It has none, or one that says that it failed. */
+  | 'FAILED'
+  /** It was cut off, with its reply or by the loss of a process. */
+  | 'CANCELLED';
+
+/** A call of a tool or a custom action, without its arguments and its result. */
+export type ToolCallDto = {
+  __typename?: 'ToolCallDto';
+  /** Unique in its reply. */
+  callId: Scalars['String']['output'];
+  /** The tool's or the action's name, as the model was told it. */
+  name: Scalars['String']['output'];
+  /** How it ended. */
+  status: ToolCallStatus;
+  /** From its start to its end, in ms. Null where it was cut off. */
+  durationMs?: Maybe<Scalars['Int']['output']>;
+  /** Why it failed, e.g. REMOTE_TOO_SLOW. Null where it did not. */
+  errorKind?: Maybe<Scalars['String']['output']>;
 };
 
 /** A new conversation. An agent that is not there is NOT_FOUND; one that is INACTIVE, BAD_REQUEST. */
@@ -178,6 +206,33 @@ export type AiResponseChunkEvent = SessionEvent & {
   attempt: Scalars['Int']['output'];
   /** The piece; in order, never empty. */
   text: Scalars['String']['output'];
+};
+
+/** A call of a tool or a custom action began or ended, after the pieces that came before. Its arguments and its result are not shown. */
+export type ToolCallEvent = SessionEvent & {
+  __typename?: 'ToolCallEvent';
+  /** Grows within a session; what `after` takes. */
+  eventId: Scalars['String']['output'];
+  /** The session that it happened in. */
+  sessionId: Scalars['Int']['output'];
+  /** When it happened. */
+  occurredAt: Scalars['DateTime']['output'];
+  /** As given with the message. */
+  clientTurnId?: Maybe<Scalars['String']['output']>;
+  /** Index of the message being answered. */
+  turnIndex: Scalars['Int']['output'];
+  /** Counts from 1, as that of the pieces; a higher one voids the calls before it. */
+  attempt: Scalars['Int']['output'];
+  /** Unique in its attempt: a later event with it replaces the earlier one. */
+  callId: Scalars['String']['output'];
+  /** The tool's or the action's name, as the model was told it. */
+  name: Scalars['String']['output'];
+  /** How far it is. Beside that of SessionStatusEvent, one of the two needs an alias. */
+  status: ToolCallStatus;
+  /** From its start to its end, in ms. Null while it runs and where it was cut off. */
+  durationMs?: Maybe<Scalars['Int']['output']>;
+  /** Why it failed, e.g. REMOTE_TOO_SLOW. Null where it did not. */
+  errorKind?: Maybe<Scalars['String']['output']>;
 };
 
 /** A whole reply, as stored. */

@@ -7,7 +7,9 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
+import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 import { Citations } from "./citations.ts";
+import { ToolCall } from "./tool_calls.ts";
 
 /** Who says a message. */
 export const Role = {
@@ -94,6 +96,27 @@ export interface RunTurnRequest {
   callId: string;
   /** The conversation so far, oldest first, bounded by tokens; ends with the message to answer. */
   history: ConversationMessage[];
+  /** Names the turn, the same in every attempt at it: a call of a tool is made once for it. */
+  turnKey: string;
+  /** Whether an earlier attempt may have called tools: their calls are then read, and the reply goes on after them. */
+  resumes: boolean;
+  /** The person's id at the tenant's, for workflows; may be empty. */
+  clientExternalId: string;
+  /** The metadata of the session, JSON, for workflows; empty where it has none. */
+  metadataJson: string;
+  /** When the session started: a workflow runs the version that was published then. */
+  sessionStartedAt?:
+    | Date
+    | undefined;
+  /** Whether an agent with a workflow runs its draft. */
+  testDraft: boolean;
+  /** The verified identity of the person, a JSON object, for workflows; empty where none is verified. */
+  identityJson: string;
+  /**
+   * Whether `usage` is to include what earlier attempts have taken for nodes of a workflow that are not run again, because whoever
+   * asked for them is gone.
+   */
+  includesEarlierUsage: boolean;
 }
 
 /** The next part of a turn. The end of the stream is the end of the reply: the usage sent last is then exact. */
@@ -108,7 +131,15 @@ export interface RunTurnResponse {
    * The passages that the model is given, before the text of its reply; they replace those sent before. Absent where they have not changed,
    * the agent has no knowledge bases, or the search failed.
    */
-  citations?: Citations | undefined;
+  citations?:
+    | Citations
+    | undefined;
+  /** A call of a tool or an action, when it begins and when it ends. One that an earlier attempt began comes again. */
+  toolCall?:
+    | ToolCall
+    | undefined;
+  /** The card, table or list to show with the text, JSON, as a workflow's response has it: at most once, with the last text. */
+  structuredContentJson: string;
 }
 
 /** What to store of a turn that ends here: what all its calls have taken so far. Figures of a request that runs are estimates. */
@@ -628,7 +659,20 @@ export const ConversationMessage: MessageFns<ConversationMessage> = {
 };
 
 function createBaseRunTurnRequest(): RunTurnRequest {
-  return { agentId: 0, sessionId: 0, callId: "", history: [] };
+  return {
+    agentId: 0,
+    sessionId: 0,
+    callId: "",
+    history: [],
+    turnKey: "",
+    resumes: false,
+    clientExternalId: "",
+    metadataJson: "",
+    sessionStartedAt: undefined,
+    testDraft: false,
+    identityJson: "",
+    includesEarlierUsage: false,
+  };
 }
 
 export const RunTurnRequest: MessageFns<RunTurnRequest> = {
@@ -644,6 +688,30 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     }
     for (const v of message.history) {
       ConversationMessage.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.turnKey !== "") {
+      writer.uint32(42).string(message.turnKey);
+    }
+    if (message.resumes !== false) {
+      writer.uint32(48).bool(message.resumes);
+    }
+    if (message.clientExternalId !== "") {
+      writer.uint32(58).string(message.clientExternalId);
+    }
+    if (message.metadataJson !== "") {
+      writer.uint32(66).string(message.metadataJson);
+    }
+    if (message.sessionStartedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.sessionStartedAt), writer.uint32(74).fork()).join();
+    }
+    if (message.testDraft !== false) {
+      writer.uint32(80).bool(message.testDraft);
+    }
+    if (message.identityJson !== "") {
+      writer.uint32(90).string(message.identityJson);
+    }
+    if (message.includesEarlierUsage !== false) {
+      writer.uint32(96).bool(message.includesEarlierUsage);
     }
     return writer;
   },
@@ -693,6 +761,70 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
             message.history.push(ConversationMessage.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.turnKey = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.resumes = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.clientExternalId = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.metadataJson = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.sessionStartedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.testDraft = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.identityJson = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.includesEarlierUsage = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -714,12 +846,20 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     message.sessionId = object.sessionId ?? 0;
     message.callId = object.callId ?? "";
     message.history = object.history?.map((e) => ConversationMessage.fromPartial(e)) || [];
+    message.turnKey = object.turnKey ?? "";
+    message.resumes = object.resumes ?? false;
+    message.clientExternalId = object.clientExternalId ?? "";
+    message.metadataJson = object.metadataJson ?? "";
+    message.sessionStartedAt = object.sessionStartedAt ?? undefined;
+    message.testDraft = object.testDraft ?? false;
+    message.identityJson = object.identityJson ?? "";
+    message.includesEarlierUsage = object.includesEarlierUsage ?? false;
     return message;
   },
 };
 
 function createBaseRunTurnResponse(): RunTurnResponse {
-  return { text: "", usage: undefined, citations: undefined };
+  return { text: "", usage: undefined, citations: undefined, toolCall: undefined, structuredContentJson: "" };
 }
 
 export const RunTurnResponse: MessageFns<RunTurnResponse> = {
@@ -732,6 +872,12 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
     }
     if (message.citations !== undefined) {
       Citations.encode(message.citations, writer.uint32(26).fork()).join();
+    }
+    if (message.toolCall !== undefined) {
+      ToolCall.encode(message.toolCall, writer.uint32(34).fork()).join();
+    }
+    if (message.structuredContentJson !== "") {
+      writer.uint32(42).string(message.structuredContentJson);
     }
     return writer;
   },
@@ -773,6 +919,22 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
             message.citations = Citations.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.toolCall = ToolCall.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.structuredContentJson = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -797,6 +959,10 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
     message.citations = (object.citations !== undefined && object.citations !== null)
       ? Citations.fromPartial(object.citations)
       : undefined;
+    message.toolCall = (object.toolCall !== undefined && object.toolCall !== null)
+      ? ToolCall.fromPartial(object.toolCall)
+      : undefined;
+    message.structuredContentJson = object.structuredContentJson ?? "";
     return message;
   },
 };
@@ -1388,7 +1554,10 @@ export const AgentServiceDefinition = {
      * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
      * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
      * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-     * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before the first chunk, at the tenant's monthly cap.
+     * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
+     * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
+     * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
+     * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
      */
     runTurn: {
       name: "RunTurn",
@@ -1432,7 +1601,10 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before the first chunk, at the tenant's monthly cap.
+   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
+   * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
+   * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
+   * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
    */
   runTurn(
     request: RunTurnRequest,
@@ -1460,7 +1632,10 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before the first chunk, at the tenant's monthly cap.
+   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
+   * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
+   * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
+   * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
    */
   runTurn(request: DeepPartial<RunTurnRequest>, options?: CallOptions & CallOptionsExt): AsyncIterable<RunTurnResponse>;
   /**
@@ -1485,6 +1660,18 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function toTimestamp(date: Date): Timestamp {
+  const seconds = BigInt(Math.trunc(date.getTime() / 1_000));
+  const nanos = (date.getTime() % 1_000) * 1_000_000;
+  return { seconds, nanos };
+}
+
+function fromTimestamp(t: Timestamp): Date {
+  let millis = (globalThis.Number(t.seconds.toString()) || 0) * 1_000;
+  millis += (t.nanos || 0) / 1_000_000;
+  return new globalThis.Date(millis);
+}
 
 export type ServerStreamingMethodResult<Response> = { [Symbol.asyncIterator](): AsyncIterator<Response, void> };
 

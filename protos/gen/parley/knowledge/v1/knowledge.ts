@@ -38,6 +38,28 @@ export interface CheckKnowledgeBasesRequest {
 export interface CheckKnowledgeBasesResponse {
 }
 
+/** Asks which bases there are. */
+export interface ListKnowledgeBasesRequest {
+  /** At most 200; none: the tenant's first 200 bases. */
+  knowledgeBaseIds: number[];
+}
+
+/** The bases. */
+export interface ListKnowledgeBasesResponse {
+  /** By id. */
+  knowledgeBases: KnowledgeBaseSummary[];
+}
+
+/** A base. */
+export interface KnowledgeBaseSummary {
+  /** Its id. */
+  id: number;
+  /** Its name. */
+  name: string;
+  /** What it is for, cut to 500 characters; empty where it has no description. */
+  description: string;
+}
+
 /** Asks for passages. */
 export interface RetrieveRequest {
   /** 1 to 5 bases of the caller's tenant. */
@@ -265,6 +287,209 @@ export const CheckKnowledgeBasesResponse: MessageFns<CheckKnowledgeBasesResponse
   },
   fromPartial(_: DeepPartial<CheckKnowledgeBasesResponse>): CheckKnowledgeBasesResponse {
     const message = createBaseCheckKnowledgeBasesResponse();
+    return message;
+  },
+};
+
+function createBaseListKnowledgeBasesRequest(): ListKnowledgeBasesRequest {
+  return { knowledgeBaseIds: [] };
+}
+
+export const ListKnowledgeBasesRequest: MessageFns<ListKnowledgeBasesRequest> = {
+  encode(message: ListKnowledgeBasesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.knowledgeBaseIds.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.knowledgeBaseIds) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListKnowledgeBasesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListKnowledgeBasesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.knowledgeBaseIds.push(reader.int32());
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.knowledgeBaseIds.push(reader.int32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListKnowledgeBasesRequest>): ListKnowledgeBasesRequest {
+    return ListKnowledgeBasesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListKnowledgeBasesRequest>): ListKnowledgeBasesRequest {
+    const message = createBaseListKnowledgeBasesRequest();
+    message.knowledgeBaseIds = object.knowledgeBaseIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseListKnowledgeBasesResponse(): ListKnowledgeBasesResponse {
+  return { knowledgeBases: [] };
+}
+
+export const ListKnowledgeBasesResponse: MessageFns<ListKnowledgeBasesResponse> = {
+  encode(message: ListKnowledgeBasesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.knowledgeBases) {
+      KnowledgeBaseSummary.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListKnowledgeBasesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListKnowledgeBasesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.knowledgeBases.push(KnowledgeBaseSummary.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListKnowledgeBasesResponse>): ListKnowledgeBasesResponse {
+    return ListKnowledgeBasesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListKnowledgeBasesResponse>): ListKnowledgeBasesResponse {
+    const message = createBaseListKnowledgeBasesResponse();
+    message.knowledgeBases = object.knowledgeBases?.map((e) => KnowledgeBaseSummary.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseKnowledgeBaseSummary(): KnowledgeBaseSummary {
+  return { id: 0, name: "", description: "" };
+}
+
+export const KnowledgeBaseSummary: MessageFns<KnowledgeBaseSummary> = {
+  encode(message: KnowledgeBaseSummary, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int32(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.description !== "") {
+      writer.uint32(26).string(message.description);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KnowledgeBaseSummary {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKnowledgeBaseSummary();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.description = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KnowledgeBaseSummary>): KnowledgeBaseSummary {
+    return KnowledgeBaseSummary.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KnowledgeBaseSummary>): KnowledgeBaseSummary {
+    const message = createBaseKnowledgeBaseSummary();
+    message.id = object.id ?? 0;
+    message.name = object.name ?? "";
+    message.description = object.description ?? "";
     return message;
   },
 };
@@ -1188,6 +1413,15 @@ export const KnowledgeServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /** Live bases of the caller's tenant, by id: those of the given ids that are there, or the first ones. */
+    listKnowledgeBases: {
+      name: "ListKnowledgeBases",
+      requestType: ListKnowledgeBasesRequest as typeof ListKnowledgeBasesRequest,
+      requestStream: false,
+      responseType: ListKnowledgeBasesResponse as typeof ListKnowledgeBasesResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /**
      * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
      * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
@@ -1244,6 +1478,11 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
     request: CheckKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckKnowledgeBasesResponse>>;
+  /** Live bases of the caller's tenant, by id: those of the given ids that are there, or the first ones. */
+  listKnowledgeBases(
+    request: ListKnowledgeBasesRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ListKnowledgeBasesResponse>>;
   /**
    * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
    * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
@@ -1280,6 +1519,11 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<CheckKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckKnowledgeBasesResponse>;
+  /** Live bases of the caller's tenant, by id: those of the given ids that are there, or the first ones. */
+  listKnowledgeBases(
+    request: DeepPartial<ListKnowledgeBasesRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ListKnowledgeBasesResponse>;
   /**
    * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
    * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at

@@ -9,6 +9,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 import { Citations } from "../../agent/v1/citations.ts";
+import { ToolCall, ToolCalls } from "../../agent/v1/tool_calls.ts";
 
 /** Something that happened in a session. */
 export interface SessionEvent {
@@ -34,6 +35,9 @@ export interface SessionEvent {
     | //
     /** The session's status changed. */
     { $case: "sessionStatusChanged"; value: SessionStatusChanged }
+    | //
+    /** A call of a tool began or ended. */
+    { $case: "toolCallChanged"; value: ToolCallChanged }
     | undefined;
 }
 
@@ -87,6 +91,20 @@ export interface SessionStatusChanged {
   status: string;
 }
 
+/** A call of a tool or an action began or ended. */
+export interface ToolCallChanged {
+  /** As the sender of the message gave it. */
+  clientTurnId?:
+    | string
+    | undefined;
+  /** Index of the message being answered. */
+  turnIndex: number;
+  /** The attempt at the turn. */
+  attempt: number;
+  /** The call as it is now. */
+  call?: ToolCall | undefined;
+}
+
 /** One stored message. */
 export interface Message {
   /** Its id. */
@@ -120,7 +138,11 @@ export interface Message {
     | string
     | undefined;
   /** The passages that it was given; absent where none were searched for. */
-  citations?: Citations | undefined;
+  citations?:
+    | Citations
+    | undefined;
+  /** The calls of tools that it made; absent where it made none. */
+  toolCalls?: ToolCalls | undefined;
 }
 
 /** Names sessions. */
@@ -213,6 +235,9 @@ export const SessionEvent: MessageFns<SessionEvent> = {
       case "sessionStatusChanged":
         SessionStatusChanged.encode(message.kind.value, writer.uint32(58).fork()).join();
         break;
+      case "toolCallChanged":
+        ToolCallChanged.encode(message.kind.value, writer.uint32(66).fork()).join();
+        break;
     }
     return writer;
   },
@@ -289,6 +314,14 @@ export const SessionEvent: MessageFns<SessionEvent> = {
             };
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.kind = { $case: "toolCallChanged", value: ToolCallChanged.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -331,6 +364,12 @@ export const SessionEvent: MessageFns<SessionEvent> = {
       case "sessionStatusChanged": {
         if (object.kind?.value !== undefined && object.kind?.value !== null) {
           message.kind = { $case: "sessionStatusChanged", value: SessionStatusChanged.fromPartial(object.kind.value) };
+        }
+        break;
+      }
+      case "toolCallChanged": {
+        if (object.kind?.value !== undefined && object.kind?.value !== null) {
+          message.kind = { $case: "toolCallChanged", value: ToolCallChanged.fromPartial(object.kind.value) };
         }
         break;
       }
@@ -683,6 +722,97 @@ export const SessionStatusChanged: MessageFns<SessionStatusChanged> = {
   },
 };
 
+function createBaseToolCallChanged(): ToolCallChanged {
+  return { clientTurnId: undefined, turnIndex: 0, attempt: 0, call: undefined };
+}
+
+export const ToolCallChanged: MessageFns<ToolCallChanged> = {
+  encode(message: ToolCallChanged, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.clientTurnId !== undefined) {
+      writer.uint32(10).string(message.clientTurnId);
+    }
+    if (message.turnIndex !== 0) {
+      writer.uint32(16).int32(message.turnIndex);
+    }
+    if (message.attempt !== 0) {
+      writer.uint32(24).int32(message.attempt);
+    }
+    if (message.call !== undefined) {
+      ToolCall.encode(message.call, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ToolCallChanged {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseToolCallChanged();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.clientTurnId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.turnIndex = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.attempt = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.call = ToolCall.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ToolCallChanged>): ToolCallChanged {
+    return ToolCallChanged.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ToolCallChanged>): ToolCallChanged {
+    const message = createBaseToolCallChanged();
+    message.clientTurnId = object.clientTurnId ?? undefined;
+    message.turnIndex = object.turnIndex ?? 0;
+    message.attempt = object.attempt ?? 0;
+    message.call = (object.call !== undefined && object.call !== null) ? ToolCall.fromPartial(object.call) : undefined;
+    return message;
+  },
+};
+
 function createBaseMessage(): Message {
   return {
     id: 0,
@@ -698,6 +828,7 @@ function createBaseMessage(): Message {
     updatedAt: undefined,
     modelId: undefined,
     citations: undefined,
+    toolCalls: undefined,
   };
 }
 
@@ -744,6 +875,9 @@ export const Message: MessageFns<Message> = {
     }
     if (message.citations !== undefined) {
       Citations.encode(message.citations, writer.uint32(106).fork()).join();
+    }
+    if (message.toolCalls !== undefined) {
+      ToolCalls.encode(message.toolCalls, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -865,6 +999,14 @@ export const Message: MessageFns<Message> = {
             message.citations = Citations.decode(reader, reader.uint32());
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.toolCalls = ToolCalls.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -896,6 +1038,9 @@ export const Message: MessageFns<Message> = {
     message.modelId = object.modelId ?? undefined;
     message.citations = (object.citations !== undefined && object.citations !== null)
       ? Citations.fromPartial(object.citations)
+      : undefined;
+    message.toolCalls = (object.toolCalls !== undefined && object.toolCalls !== null)
+      ? ToolCalls.fromPartial(object.toolCalls)
       : undefined;
     return message;
   },

@@ -2,7 +2,7 @@
 
 import type * as Types from '../../generated/schema.ts';
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { AgentDto, AuditLogDto } from '../mappers.ts';
+import type { AgentDto, AuditLogDto, WorkflowRunDto } from '../mappers.ts';
 import type { Context } from '../context.ts';
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
@@ -108,6 +108,8 @@ export type ResolversTypes = {
   Int: ResolverTypeWrapper<Types.Scalars['Int']['output']>;
   String: ResolverTypeWrapper<Types.Scalars['String']['output']>;
   Float: ResolverTypeWrapper<Types.Scalars['Float']['output']>;
+  AgentToolDto: ResolverTypeWrapper<Types.AgentToolDto>;
+  AgentToolInput: Types.AgentToolInput;
   CreateAgentInput: Types.CreateAgentInput;
   UpdateAgentInput: Types.UpdateAgentInput;
   AgentConfigOptionsDto: ResolverTypeWrapper<Types.AgentConfigOptionsDto>;
@@ -122,6 +124,20 @@ export type ResolversTypes = {
   Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
   TestLlmProviderInput: Types.TestLlmProviderInput;
   TestLlmProviderResultDto: ResolverTypeWrapper<Types.TestLlmProviderResultDto>;
+  RunWorkflowTaskInput: Types.RunWorkflowTaskInput;
+  RunWorkflowTaskResultDto: ResolverTypeWrapper<Types.RunWorkflowTaskResultDto>;
+  WorkflowTraceStepDto: ResolverTypeWrapper<Types.WorkflowTraceStepDto>;
+  WorkflowRunStatus: Types.WorkflowRunStatus;
+  WorkflowRunDto: ResolverTypeWrapper<WorkflowRunDto>;
+  WorkflowDto: ResolverTypeWrapper<Types.WorkflowDto>;
+  WorkflowVersionDto: ResolverTypeWrapper<Types.WorkflowVersionDto>;
+  WorkflowIssueDto: ResolverTypeWrapper<Types.WorkflowIssueDto>;
+  CreateWorkflowInput: Types.CreateWorkflowInput;
+  UpdateWorkflowInput: Types.UpdateWorkflowInput;
+  AiGenerateWorkflowInput: Types.AiGenerateWorkflowInput;
+  AiGenerateWorkflowResultDto: ResolverTypeWrapper<Types.AiGenerateWorkflowResultDto>;
+  GenerateWorkflowDiffInput: Types.GenerateWorkflowDiffInput;
+  GenerateWorkflowDiffResultDto: ResolverTypeWrapper<Types.GenerateWorkflowDiffResultDto>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   ID: ResolverTypeWrapper<Types.Scalars['ID']['output']>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
@@ -137,6 +153,8 @@ export type ResolversParentTypes = {
   Int: Types.Scalars['Int']['output'];
   String: Types.Scalars['String']['output'];
   Float: Types.Scalars['Float']['output'];
+  AgentToolDto: Types.AgentToolDto;
+  AgentToolInput: Types.AgentToolInput;
   CreateAgentInput: Types.CreateAgentInput;
   UpdateAgentInput: Types.UpdateAgentInput;
   AgentConfigOptionsDto: Types.AgentConfigOptionsDto;
@@ -150,6 +168,19 @@ export type ResolversParentTypes = {
   Boolean: Types.Scalars['Boolean']['output'];
   TestLlmProviderInput: Types.TestLlmProviderInput;
   TestLlmProviderResultDto: Types.TestLlmProviderResultDto;
+  RunWorkflowTaskInput: Types.RunWorkflowTaskInput;
+  RunWorkflowTaskResultDto: Types.RunWorkflowTaskResultDto;
+  WorkflowTraceStepDto: Types.WorkflowTraceStepDto;
+  WorkflowRunDto: WorkflowRunDto;
+  WorkflowDto: Types.WorkflowDto;
+  WorkflowVersionDto: Types.WorkflowVersionDto;
+  WorkflowIssueDto: Types.WorkflowIssueDto;
+  CreateWorkflowInput: Types.CreateWorkflowInput;
+  UpdateWorkflowInput: Types.UpdateWorkflowInput;
+  AiGenerateWorkflowInput: Types.AiGenerateWorkflowInput;
+  AiGenerateWorkflowResultDto: Types.AiGenerateWorkflowResultDto;
+  GenerateWorkflowDiffInput: Types.GenerateWorkflowDiffInput;
+  GenerateWorkflowDiffResultDto: Types.GenerateWorkflowDiffResultDto;
   Query: Record<PropertyKey, never>;
   ID: Types.Scalars['ID']['output'];
   Mutation: Record<PropertyKey, never>;
@@ -198,8 +229,15 @@ export type AgentDtoResolvers<ContextType = Context, ParentType extends Resolver
   avatarBackend?: Resolver<ResolversTypes['AvatarBackend'], ParentType, ContextType>;
   avatarBackendConfig?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   knowledgeBaseIds?: Resolver<Types.Maybe<Array<ResolversTypes['Int']>>, ParentType, ContextType>;
+  tools?: Resolver<Array<ResolversTypes['AgentToolDto']>, ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type AgentToolDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AgentToolDto'] = ResolversParentTypes['AgentToolDto']> = {
+  connectorId?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  tool?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  actionId?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
 };
 
 export type AgentConfigOptionsDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AgentConfigOptionsDto'] = ResolversParentTypes['AgentConfigOptionsDto']> = {
@@ -263,19 +301,105 @@ export type TestLlmProviderResultDtoResolvers<ContextType = Context, ParentType 
   error?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
+export type RunWorkflowTaskResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunWorkflowTaskResultDto'] = ResolversParentTypes['RunWorkflowTaskResultDto']> = {
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  structuredContent?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  variables?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  trace?: Resolver<Array<ResolversTypes['WorkflowTraceStepDto']>, ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type WorkflowTraceStepDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowTraceStepDto'] = ResolversParentTypes['WorkflowTraceStepDto']> = {
+  nodeId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  startedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  durationMs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  output?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  error?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  tokensIn?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tokensOut?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type WorkflowRunDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowRunDto'] = ResolversParentTypes['WorkflowRunDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  workflowId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  version?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['WorkflowRunStatus'], ParentType, ContextType>;
+  failureCode?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  tokensIn?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tokensOut?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  trace?: Resolver<Array<ResolversTypes['WorkflowTraceStepDto']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type WorkflowDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowDto'] = ResolversParentTypes['WorkflowDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  description?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  draft?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  published?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  publishedVersion?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  publishedAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type WorkflowVersionDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowVersionDto'] = ResolversParentTypes['WorkflowVersionDto']> = {
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  definition?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  publishedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  publishedBy?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+};
+
+export type WorkflowIssueDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowIssueDto'] = ResolversParentTypes['WorkflowIssueDto']> = {
+  path?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type AiGenerateWorkflowResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AiGenerateWorkflowResultDto'] = ResolversParentTypes['AiGenerateWorkflowResultDto']> = {
+  definition?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  summary?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type GenerateWorkflowDiffResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['GenerateWorkflowDiffResultDto'] = ResolversParentTypes['GenerateWorkflowDiffResultDto']> = {
+  definition?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  patch?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  summary?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  workflowRuns?: Resolver<Array<ResolversTypes['WorkflowRunDto']>, ParentType, ContextType, RequireFields<Types.QueryWorkflowRunsArgs, 'sessionId'>>;
   agent?: Resolver<Types.Maybe<ResolversTypes['AgentDto']>, ParentType, ContextType, RequireFields<Types.QueryAgentArgs, 'id'>>;
   agents?: Resolver<Array<ResolversTypes['AgentDto']>, ParentType, ContextType, Partial<Types.QueryAgentsArgs>>;
   agentCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   agentConfigOptions?: Resolver<ResolversTypes['AgentConfigOptionsDto'], ParentType, ContextType>;
   agentAuditLogs?: Resolver<Array<ResolversTypes['AuditLogDto']>, ParentType, ContextType, RequireFields<Types.QueryAgentAuditLogsArgs, 'id'>>;
   generateText?: Resolver<ResolversTypes['GenerateTextResultDto'], ParentType, ContextType, RequireFields<Types.QueryGenerateTextArgs, 'input'>>;
+  workflow?: Resolver<Types.Maybe<ResolversTypes['WorkflowDto']>, ParentType, ContextType, RequireFields<Types.QueryWorkflowArgs, 'id'>>;
+  workflows?: Resolver<Array<ResolversTypes['WorkflowDto']>, ParentType, ContextType>;
+  workflowVersions?: Resolver<Array<ResolversTypes['WorkflowVersionDto']>, ParentType, ContextType, RequireFields<Types.QueryWorkflowVersionsArgs, 'workflowId'>>;
+  compareWorkflowVersions?: Resolver<ResolversTypes['JSON'], ParentType, ContextType, RequireFields<Types.QueryCompareWorkflowVersionsArgs, 'workflowId' | 'from'>>;
+  validateWorkflow?: Resolver<Array<ResolversTypes['WorkflowIssueDto']>, ParentType, ContextType, RequireFields<Types.QueryValidateWorkflowArgs, 'definition'>>;
+  workflowDefinitionSchema?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
 };
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  runWorkflowTask?: Resolver<ResolversTypes['RunWorkflowTaskResultDto'], ParentType, ContextType, RequireFields<Types.MutationRunWorkflowTaskArgs, 'input'>>;
   createAgent?: Resolver<ResolversTypes['AgentDto'], ParentType, ContextType, RequireFields<Types.MutationCreateAgentArgs, 'input'>>;
   updateAgent?: Resolver<ResolversTypes['AgentDto'], ParentType, ContextType, RequireFields<Types.MutationUpdateAgentArgs, 'id' | 'input'>>;
   deleteAgent?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationDeleteAgentArgs, 'id'>>;
+  createWorkflow?: Resolver<ResolversTypes['WorkflowDto'], ParentType, ContextType, RequireFields<Types.MutationCreateWorkflowArgs, 'input'>>;
+  updateWorkflow?: Resolver<ResolversTypes['WorkflowDto'], ParentType, ContextType, RequireFields<Types.MutationUpdateWorkflowArgs, 'id' | 'input'>>;
+  publishWorkflow?: Resolver<ResolversTypes['WorkflowDto'], ParentType, ContextType, RequireFields<Types.MutationPublishWorkflowArgs, 'id'>>;
+  restoreWorkflowVersion?: Resolver<ResolversTypes['WorkflowDto'], ParentType, ContextType, RequireFields<Types.MutationRestoreWorkflowVersionArgs, 'id' | 'version'>>;
+  deleteWorkflow?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationDeleteWorkflowArgs, 'id'>>;
+  aiGenerateWorkflow?: Resolver<ResolversTypes['AiGenerateWorkflowResultDto'], ParentType, ContextType, RequireFields<Types.MutationAiGenerateWorkflowArgs, 'input'>>;
+  generateWorkflowDiff?: Resolver<ResolversTypes['GenerateWorkflowDiffResultDto'], ParentType, ContextType, RequireFields<Types.MutationGenerateWorkflowDiffArgs, 'input'>>;
   startTextGeneration?: Resolver<ResolversTypes['StartTextGenerationResultDto'], ParentType, ContextType, RequireFields<Types.MutationStartTextGenerationArgs, 'input'>>;
   testLlmProvider?: Resolver<ResolversTypes['TestLlmProviderResultDto'], ParentType, ContextType, RequireFields<Types.MutationTestLlmProviderArgs, 'input'>>;
 };
@@ -289,6 +413,7 @@ export type PartialResolvers<ContextType = Context> = {
   JSON?: GraphQLScalarType;
   JSONObject?: GraphQLScalarType;
   AgentDto?: AgentDtoResolvers<ContextType>;
+  AgentToolDto?: AgentToolDtoResolvers<ContextType>;
   AgentConfigOptionsDto?: AgentConfigOptionsDtoResolvers<ContextType>;
   AvatarModelDto?: AvatarModelDtoResolvers<ContextType>;
   RecommendedTtsVoiceDto?: RecommendedTtsVoiceDtoResolvers<ContextType>;
@@ -297,6 +422,14 @@ export type PartialResolvers<ContextType = Context> = {
   StartTextGenerationResultDto?: StartTextGenerationResultDtoResolvers<ContextType>;
   TextGenerationEventDto?: TextGenerationEventDtoResolvers<ContextType>;
   TestLlmProviderResultDto?: TestLlmProviderResultDtoResolvers<ContextType>;
+  RunWorkflowTaskResultDto?: RunWorkflowTaskResultDtoResolvers<ContextType>;
+  WorkflowTraceStepDto?: WorkflowTraceStepDtoResolvers<ContextType>;
+  WorkflowRunDto?: WorkflowRunDtoResolvers<ContextType>;
+  WorkflowDto?: WorkflowDtoResolvers<ContextType>;
+  WorkflowVersionDto?: WorkflowVersionDtoResolvers<ContextType>;
+  WorkflowIssueDto?: WorkflowIssueDtoResolvers<ContextType>;
+  AiGenerateWorkflowResultDto?: AiGenerateWorkflowResultDtoResolvers<ContextType>;
+  GenerateWorkflowDiffResultDto?: GenerateWorkflowDiffResultDtoResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;
@@ -309,6 +442,7 @@ export type Resolvers = PartialResolvers & {
   Mutation: Required<MutationResolvers>;
   AgentDto: Needed<AgentDtoResolvers, Types.AgentDto, AgentDto>;
   AuditLogDto: Needed<AuditLogDtoResolvers, Types.AuditLogDto, AuditLogDto>;
+  WorkflowRunDto: Needed<WorkflowRunDtoResolvers, Types.WorkflowRunDto, WorkflowRunDto>;
 };
 
 type Needed<Resolvers, Dto, Held> = Required<Pick<Resolvers, NotHeld<Dto, Held> & keyof Resolvers>>;

@@ -34,6 +34,29 @@ test('chunks pushed during a write are written together after it', async (t) => 
   t.deepEqual(written, ['a', 'bc']);
 });
 
+test('another write is made after the chunks before it, and before those after it', async (t) => {
+  const gate = createGate();
+  const written: string[] = [];
+  const chunks = chunkWriter(async (text) => {
+    written.push(text);
+    await gate.pass();
+  });
+  const other = (name: string) => chunks.pushWrite(async () => void written.push(name));
+  chunks.push('a');
+  for (const text of ['b', 'c']) chunks.push(text);
+  other('1');
+  other('2');
+  for (const text of ['d', 'e']) chunks.push(text);
+  t.deepEqual(written, ['a']);
+  gate.open();
+  await chunks.flush();
+  t.deepEqual(written, ['a', 'bc', '1', '2', 'de']);
+  other('3');
+  t.is(written.at(-1), '3', 'at once');
+  await chunks.flush();
+  t.is(chunks.text, 'abcde');
+});
+
 test('buffering a reply and reading its text takes time linear in its chunks', async (t) => {
   const pieces = Array.from({ length: 16_000 }, (_, index) => `${index} `);
   /** The fastest of three runs, least disturbed by other processes. */

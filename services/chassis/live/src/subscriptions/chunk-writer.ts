@@ -1,20 +1,23 @@
 export type ChunkWriter = ReturnType<typeof chunkWriter>;
 
+type Write = () => Promise<void>;
+
 /**
  * Writes the first chunk at once, since somebody waits for it, and joins those of one tick of the event loop after it, and those pushed
  * during a write. @param write must not reject
  */
 export function chunkWriter(write: (text: string) => Promise<void>) {
   let text = '';
-  let buffered = '';
+  /** Joined chunks, and other writes between them. */
+  let waiting: (string | Write)[] = [];
   let writing: Promise<void> | undefined;
 
-  async function drain(isFirst: boolean): Promise<void> {
-    if (!isFirst) await new Promise((resolve) => setImmediate(resolve)); // the other chunks of this tick
-    while (buffered !== '') {
-      const chunk = buffered;
-      buffered = '';
-      await write(chunk);
+  async function drain(isAwaited: boolean): Promise<void> {
+    if (!isAwaited) await new Promise((resolve) => setImmediate(resolve)); // the other chunks of this tick
+    while (waiting.length > 0) {
+      const next = waiting;
+      waiting = [];
+      for (const each of next) await (typeof each === 'string' ? write(each) : each());
     }
     writing = undefined;
   }
@@ -24,8 +27,15 @@ export function chunkWriter(write: (text: string) => Promise<void>) {
       if (chunk === '') return;
       const isFirst = text === '';
       text += chunk;
-      buffered += chunk;
+      const last = waiting.at(-1);
+      if (typeof last === 'string') waiting[waiting.length - 1] = last + chunk;
+      else waiting.push(chunk);
       writing ??= drain(isFirst);
+    },
+    /** Another write, after all chunks before it and before all after it. @param other must not reject */
+    pushWrite(other: Write): void {
+      waiting.push(other);
+      writing ??= drain(true);
     },
     async flush(): Promise<void> {
       await writing;

@@ -1,6 +1,6 @@
 import type { ListBounds } from '@parley/kernel/answer-budget';
 import type { Knex } from 'knex';
-import { readColumn, type Table } from './table.ts';
+import { readColumn, type Table, valueOf } from './table.ts';
 import type { Transaction } from './types.ts';
 
 type AnswerDb = Pick<Transaction, 'knex' | 'answer'>;
@@ -16,7 +16,8 @@ export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns 
     .filter(([field, { long }]) => long && fields.times(field) > 0)
     // PostgreSQL knows the length of a text without reading it; casting a text to text costs nothing.
     .map(
-      ([field]) => `${fields.times(field)} * coalesce(octet_length(cast(${readColumn(name, field, {})} AS text)), 0)`,
+      ([field, options]) =>
+        `${fields.times(field)} * coalesce(octet_length(cast(${valueOf(name, field, options)} AS text)), 0)`,
     );
   const read = entries.flatMap(([field, { long, ...options }]) => {
     if (!long || fields.times(field) > 0) return readColumn(name, field, options);

@@ -47,9 +47,14 @@ export function columnsOf<Row extends object>({ name, columns }: Table<Row>, of 
 }
 
 /** One column as SQL for a SELECT list. */
-export function readColumn(of: string, field: string, { sql }: ColumnOptions): string {
-  const column = columnOf(field);
-  return sql ? `${sql(of)} AS ${column}` : `${of}.${column}`;
+export function readColumn(of: string, field: string, options: ColumnOptions): string {
+  const value = valueOf(of, field, options);
+  return options.sql ? `${value} AS ${columnOf(field)}` : value;
+}
+
+/** A column's value as an SQL expression. */
+export function valueOf(of: string, field: string, { sql }: ColumnOptions): string {
+  return sql ? sql(of) : `${of}.${columnOf(field)}`;
 }
 
 /** Values for an INSERT or UPDATE of the table. Undefined stays undefined, which knex omits. */

@@ -75,6 +75,7 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = {
   SessionEvent:
     | ( Types.AiResponseChunkEvent )
+    | ( Types.ToolCallEvent )
     | ( Types.AiResponseEvent )
     | ( Types.TurnFailedEvent )
     | ( Types.SessionStatusEvent )
@@ -95,11 +96,14 @@ export type ResolversTypes = {
   String: ResolverTypeWrapper<Types.Scalars['String']['output']>;
   MessageDto: ResolverTypeWrapper<Types.MessageDto>;
   CitationDto: ResolverTypeWrapper<Types.CitationDto>;
+  ToolCallStatus: Types.ToolCallStatus;
+  ToolCallDto: ResolverTypeWrapper<Types.ToolCallDto>;
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
   Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
   SessionEvent: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['SessionEvent']>;
   AiResponseChunkEvent: ResolverTypeWrapper<Types.AiResponseChunkEvent>;
+  ToolCallEvent: ResolverTypeWrapper<Types.ToolCallEvent>;
   AiResponseEvent: ResolverTypeWrapper<Types.AiResponseEvent>;
   TurnFailedEvent: ResolverTypeWrapper<Types.TurnFailedEvent>;
   SessionStatusEvent: ResolverTypeWrapper<Types.SessionStatusEvent>;
@@ -122,11 +126,13 @@ export type ResolversParentTypes = {
   String: Types.Scalars['String']['output'];
   MessageDto: Types.MessageDto;
   CitationDto: Types.CitationDto;
+  ToolCallDto: Types.ToolCallDto;
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
   Boolean: Types.Scalars['Boolean']['output'];
   SessionEvent: ResolversInterfaceTypes<ResolversParentTypes>['SessionEvent'];
   AiResponseChunkEvent: Types.AiResponseChunkEvent;
+  ToolCallEvent: Types.ToolCallEvent;
   AiResponseEvent: Types.AiResponseEvent;
   TurnFailedEvent: Types.TurnFailedEvent;
   SessionStatusEvent: Types.SessionStatusEvent;
@@ -182,6 +188,7 @@ export type MessageDtoResolvers<ContextType = Context, ParentType extends Resolv
   modelId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   structuredContent?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   citations?: Resolver<Types.Maybe<Array<ResolversTypes['CitationDto']>>, ParentType, ContextType>;
+  toolCalls?: Resolver<Types.Maybe<Array<ResolversTypes['ToolCallDto']>>, ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
@@ -194,8 +201,16 @@ export type CitationDtoResolvers<ContextType = Context, ParentType extends Resol
   preview?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
+export type ToolCallDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ToolCallDto'] = ResolversParentTypes['ToolCallDto']> = {
+  callId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['ToolCallStatus'], ParentType, ContextType>;
+  durationMs?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  errorKind?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
 export type SessionEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionEvent'] = ResolversParentTypes['SessionEvent']> = {
-  __resolveType: TypeResolveFn<'AiResponseChunkEvent' | 'AiResponseEvent' | 'TurnFailedEvent' | 'SessionStatusEvent', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'AiResponseChunkEvent' | 'ToolCallEvent' | 'AiResponseEvent' | 'TurnFailedEvent' | 'SessionStatusEvent', ParentType, ContextType>;
 };
 
 export type AiResponseChunkEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AiResponseChunkEvent'] = ResolversParentTypes['AiResponseChunkEvent']> = {
@@ -206,6 +221,21 @@ export type AiResponseChunkEventResolvers<ContextType = Context, ParentType exte
   turnIndex?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   attempt?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type ToolCallEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ToolCallEvent'] = ResolversParentTypes['ToolCallEvent']> = {
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  clientTurnId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  turnIndex?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  attempt?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  callId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['ToolCallStatus'], ParentType, ContextType>;
+  durationMs?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  errorKind?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
@@ -280,8 +310,10 @@ export type PartialResolvers<ContextType = Context> = {
   SessionDto?: SessionDtoResolvers<ContextType>;
   MessageDto?: MessageDtoResolvers<ContextType>;
   CitationDto?: CitationDtoResolvers<ContextType>;
+  ToolCallDto?: ToolCallDtoResolvers<ContextType>;
   SessionEvent?: SessionEventResolvers<ContextType>;
   AiResponseChunkEvent?: AiResponseChunkEventResolvers<ContextType>;
+  ToolCallEvent?: ToolCallEventResolvers<ContextType>;
   AiResponseEvent?: AiResponseEventResolvers<ContextType>;
   TurnFailedEvent?: TurnFailedEventResolvers<ContextType>;
   SessionStatusEvent?: SessionStatusEventResolvers<ContextType>;

@@ -1,0 +1,89 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { noUsage, sumOf } from '@parley/protos/turn-usage';
+import type { AgentTool } from './agent.ts';
+import { meteredStream } from './metered-chain.ts';
+import type { ConversationMessage, ModelRequest, ToolCall as ModelToolCall, ToolCallEvent } from './models/model.ts';
+import { ModelError } from './models/model-error.ts';
+import type { ProviderChain } from './models/provider-chain.ts';
+import { toModelPassage } from './passages.ts';
+import type { Ports } from './ports.ts';
+import { retrievePassages, type Search } from './retrieve-passages.ts';
+import { shorterRequest, type TurnContent } from './shorter-request.ts';
+import { openToolRounds } from './tools/tool-rounds.ts';
+import type { TurnEvent, TurnScope } from './turn.ts';
+import { turnError } from './turn-error.ts';
+
+export interface ReplyPlan {
+  chain: ProviderChain;
+  system: string;
+  /** Ends with the message to answer. */
+  conversation: ConversationMessage[];
+  /** Undefined: no passages. */
+  search: Search | undefined;
+  /** What the model may call. */
+  tools: readonly AgentTool[];
+}
+
+/** One reply of a model, with passages and in rounds of tool calls. Errors are those of `turnError`. */
+export async function* modelReply(
+  ports: Ports,
+  request: TenantRequest,
+  scope: TurnScope,
+  { chain, system, conversation, search, tools: wanted }: ReplyPlan,
+): AsyncGenerator<TurnEvent> {
+  const { signal } = request;
+  const tools = chain.first.offline ? [] : wanted;
+  const { contextTokens } = chain.first;
+  const opening = tools.length > 0 ? openToolRounds(ports, request, scope, { tools, contextTokens }) : undefined;
+  opening?.catch(() => undefined); // awaited below, once the passages are there
+  const { passages, usage: retrieval } = yield* retrievePassages(ports, request, { search, chain, scope });
+  if (passages) yield { text: '', passages };
+  const rounds = await opening;
+  let content: TurnContent = { conversation, passages, exchange: rounds ? yield* rounds.resume() : [] };
+  let isAnswering = content.exchange.some(({ text = '' }) => text !== '');
+  let earlier = retrieval;
+  for (let part = 1; ; part += 1) {
+    const modelRequest: ModelRequest = {
+      system,
+      messages: [...content.conversation, ...content.exchange],
+      passages: (content.passages ?? []).map(toModelPassage),
+      ...(rounds && { tools: rounds.tools }),
+    };
+    const account = { ...scope.account, callId: `${scope.callId}.${part}` };
+    let said = '';
+    let calls: ModelToolCall[] = [];
+    let usage = noUsage;
+    try {
+      const options = { account, signal, reportsUsage: true };
+      for await (const event of meteredStream(ports.metering, chain, modelRequest, options)) {
+        ({ usage } = event);
+        const text = event.type === 'text' ? event.text : '';
+        said += text;
+        isAnswering ||= text !== '';
+        if (event.type === 'toolCall') calls.push(toolCallOf(event));
+        if (event.type === 'finish' && event.finishReason === 'contentFilter') calls = [];
+        yield { text, usage: sumOf(earlier, usage) };
+      }
+    } catch (error) {
+      const isTooLong = error instanceof ModelError && error.kind === 'tooLong' && error.beforeFirstChunk;
+      const shorter = isTooLong ? shorterRequest(content) : undefined;
+      if (!shorter) throw turnError(error, isAnswering);
+      earlier = { ...sumOf(earlier, usage), contextTokens: 0 };
+      yield {
+        text: '',
+        usage: earlier,
+        ...(shorter.passages !== content.passages && { passages: shorter.passages ?? [] }),
+      };
+      content = shorter;
+      continue;
+    }
+    if (!rounds || calls.length === 0) return;
+    earlier = { ...sumOf(earlier, usage), contextTokens: 0 };
+    yield { text: '', usage: earlier };
+    content.exchange = yield* rounds.run({ text: said, calls }, content.exchange);
+  }
+}
+
+function toolCallOf({ callId, name, arguments: given, replay }: ToolCallEvent): ModelToolCall {
+  return { callId, name, arguments: given, ...(replay && { replay }) };
+}

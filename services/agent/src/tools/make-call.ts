@@ -1,0 +1,80 @@
+import { backoff } from '@parley/kernel/backoff';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { isDomainError } from '@parley/kernel/errors';
+import { sleep } from '@parley/kernel/timers';
+import type { CallKey, CallResult, ToolRef } from '@parley/protos/parley/action/v1/action';
+import type { Ports } from '../ports.ts';
+import type { TurnScope } from '../turn.ts';
+import { failedResult } from './tool-result.ts';
+
+type Account = Pick<TurnScope['account'], 'agentId' | 'sessionId'>;
+
+/** A call that action makes once, however often it is asked. */
+export interface KeyedCall {
+  ref: ToolRef | undefined;
+  argumentsJson: string;
+  key: CallKey | undefined;
+}
+
+/** How much later than action this process gives a call up. */
+const graceMs = 5_000;
+/** With their pauses they last longer than a restart of action's only process. */
+const attempts = 8;
+const pauseAfter = backoff({ firstMs: 100, maxMs: 2_000 });
+
+/** What a call comes to. Rejects only when the request is aborted, which cancels it. */
+export async function makeCall(
+  { action, log }: Pick<Ports, 'action' | 'log'>,
+  request: TenantRequest,
+  account: Account,
+  call: KeyedCall,
+  timeLimitMs: number,
+): Promise<CallResult> {
+  const { signal } = request;
+  const beganMs = performance.now();
+  const elapsedMs = () => Math.round(performance.now() - beganMs);
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted();
+    try {
+      return await ask(action, request, account, call, Math.max(1, timeLimitMs - elapsedMs()));
+    } catch (error) {
+      signal.throwIfAborted();
+      // Asked again by the same key, because nobody else can tell whether it was begun.
+      const isLast = attempt === attempts || elapsedMs() + pauseAfter(attempt) >= timeLimitMs;
+      if (isLast || !isDomainError(error, 'unavailable')) {
+        const { agentId, sessionId } = account;
+        log.warn({ err: error, agentId, sessionId }, 'tool call failed');
+        return { ...failureOf(error), durationMs: elapsedMs() };
+      }
+    }
+    await sleep(pauseAfter(attempt), signal);
+  }
+}
+
+async function ask(
+  action: Ports['action'],
+  { caller, signal }: TenantRequest,
+  { agentId, sessionId }: Account,
+  { ref, argumentsJson, key }: KeyedCall,
+  timeLimitMs: number,
+): Promise<CallResult> {
+  const call = { argumentsJson, key, timeLimitMs, agentId, sessionId };
+  const expectedErrors: 'invalid'[] = ['invalid'];
+  const options = { caller, signal, timeoutMs: timeLimitMs + graceMs, expectedErrors };
+  const target = ref?.target;
+  if (target?.$case === 'tool') {
+    const { result = unanswered } = await action.callTool({ ...call, tool: target.value }, options);
+    return result;
+  }
+  if (target?.$case !== 'actionId') return unanswered;
+  const { result = unanswered } = await action.callAction({ ...call, actionId: target.value }, options);
+  return result;
+}
+
+function failureOf(error: unknown): CallResult {
+  if (isDomainError(error, 'invalid')) return failedResult('ARGUMENTS_REFUSED', error.message);
+  return isDomainError(error, 'unavailable') ? unreached : unanswered;
+}
+
+const unreached = failedResult('UNAVAILABLE', 'The tool cannot be reached now');
+const unanswered = failedResult('CALL_FAILED', 'The call failed');

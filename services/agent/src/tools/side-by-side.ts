@@ -1,0 +1,24 @@
+/** Begins all at once; each is given with its result, in the order in which they end. The signal aborts those that run when this is left. */
+export async function* sideBySide<Work, Result>(
+  works: readonly Work[],
+  begin: (work: Work, signal: AbortSignal) => Promise<Result>,
+  signal: AbortSignal,
+): AsyncGenerator<[Work, Result]> {
+  const left = new AbortController();
+  const both = AbortSignal.any([signal, left.signal]);
+  const running = new Map<number, Promise<[number, Result]>>();
+  try {
+    for (const [at, work] of works.entries()) {
+      const ending = begin(work, both).then((result): [number, Result] => [at, result]);
+      ending.catch(() => undefined); // of those that an abort ends together only one is awaited
+      running.set(at, ending);
+    }
+    while (running.size > 0) {
+      const [at, result] = await Promise.race(running.values());
+      running.delete(at);
+      yield [works[at] as Work, result];
+    }
+  } finally {
+    left.abort();
+  }
+}

@@ -1,0 +1,90 @@
+import type { CallResult } from '@parley/protos/parley/action/v1/action';
+import type { ModelMessage } from '../models/model.ts';
+
+const cutMark = '[The result was longer and is cut here.]';
+const doubtMark = 'Whether it took effect is not known. Do not call it again where a second time would do harm.';
+/** Ends of a call after which nobody can say what became of it. */
+const doubtful = new Set([
+  'CALL_INTERRUPTED',
+  'CALL_CANCELLED',
+  'CALL_FAILED',
+  'CONNECTOR_UNREACHABLE',
+  'REMOTE_BROKEN',
+  'REMOTE_TOO_LARGE',
+  'REMOTE_TOO_SLOW',
+  'UNAVAILABLE',
+]);
+/** Results are cut to this size for a model that takes no longer request. */
+const shortestBytes = 2_000;
+/** What went wrong with a call stays, however much others have answered. */
+const leastBytes = 500;
+
+/** The result of a call that no tool has answered. */
+export function failedResult(errorKind: string, errorMessage: string): CallResult {
+  return { errorKind, errorMessage, status: 0, headers: {}, truncated: false, durationMs: 0 };
+}
+
+/** What a model is given of a call: what went wrong, the HTTP status of an action's answer, and its body, cut and said to be. */
+export function resultText({ errorKind, errorMessage, status, body, truncated }: CallResult, maxBytes: number): string {
+  const lines = [
+    ...(errorKind === '' ? [] : [`Error ${errorKind}: ${errorMessage}`]),
+    ...(doubtful.has(errorKind) ? [doubtMark] : []),
+    ...(status === 0 ? [] : [`HTTP status ${status}`]),
+  ];
+  const text = body?.value ?? '';
+  const shown = cutTo(text, maxBytes);
+  if (shown !== '') lines.push(shown);
+  if (truncated && shown === text) lines.push(cutMark);
+  return lines.length === 0 ? 'Done, without a result.' : lines.join('\n');
+}
+
+/** The exchange with its longer results cut in half; undefined where all are short. */
+export function withShorterResults(messages: readonly ModelMessage[]): ModelMessage[] | undefined {
+  let isShorter = false;
+  const shortened = messages.map((message): ModelMessage => {
+    if (message.role !== 'tool') return message;
+    const results = message.results.map((result) => {
+      const bytes = Buffer.byteLength(result.text);
+      if (bytes <= shortestBytes) return result;
+      isShorter = true;
+      return { ...result, text: cutTo(result.text, Math.floor(bytes / 2)) };
+    });
+    return { ...message, results };
+  });
+  return isShorter ? shortened : undefined;
+}
+
+/** The exchange with at most about so many bytes of results: older rounds are cut first, and in a round the longest results. */
+export function withinBytes(messages: readonly ModelMessage[], maxBytes: number): ModelMessage[] {
+  let left = maxBytes;
+  return messages
+    .toReversed()
+    .map((message): ModelMessage => {
+      if (message.role !== 'tool') return message;
+      const most = Math.max(leastBytes, shareOf(left, message.results));
+      const results = message.results.map((result) => ({ ...result, text: cutTo(result.text, most) }));
+      for (const { text } of results) left -= Buffer.byteLength(text);
+      return { ...message, results };
+    })
+    .toReversed();
+}
+
+/** How long each result may be where together they may have `bytes`: short ones leave their rest to the others. */
+function shareOf(bytes: number, results: readonly { text: string }[]): number {
+  const lengths = results.map(({ text }) => Buffer.byteLength(text)).sort((one, other) => one - other);
+  let left = bytes;
+  for (const [at, length] of lengths.entries()) {
+    const share = Math.floor(left / (lengths.length - at));
+    if (length > share) return share;
+    left -= length;
+  }
+  return bytes;
+}
+
+/** A character that the limit cuts in two is left out. */
+function cutTo(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  const kept = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, maxBytes), { stream: true });
+  return `${kept}\n${cutMark}`;
+}

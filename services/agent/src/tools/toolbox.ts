@@ -1,0 +1,58 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { parseJson } from '@parley/kernel/json';
+import type { ToolDescription } from '@parley/protos/parley/action/v1/action';
+import type { AgentTool } from '../agent.ts';
+import type { ModelTool } from '../models/model.ts';
+import type { Ports } from '../ports.ts';
+import type { TurnScope } from '../turn.ts';
+import { toolRef } from './check-tools.ts';
+
+/** The tools that a model may call in one turn, by the names that it is given for them. */
+export type Toolbox = ReadonlyMap<string, ToolDescription>;
+
+/** How much later than action this process gives up. */
+const graceMs = 1_000;
+
+/** Empty where none can be called, or they cannot be asked for in time: the turn goes on without. */
+export async function openToolbox(
+  { action, tools: limits, log }: Ports,
+  { caller, signal }: TenantRequest,
+  tools: readonly AgentTool[],
+  { account: { agentId, sessionId } }: TurnScope,
+): Promise<Toolbox> {
+  try {
+    const timeLimitMs = limits.describeTimeoutMs;
+    // Action answers within the limit with what it has found by then.
+    const options = { caller, signal, timeoutMs: timeLimitMs + graceMs };
+    const { tools: found, missing } = await action.describeTools({ tools: tools.map(toolRef), timeLimitMs }, options);
+    if (missing.length > 0) {
+      const kinds = missing.map(({ errorKind }) => errorKind);
+      log.info({ agentId, sessionId, missing: kinds }, 'tools left out of a turn');
+    }
+    return named(found);
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn({ err: error, agentId, sessionId }, 'tools not described; replying without');
+    return new Map();
+  }
+}
+
+/** As a model is told of them. */
+export function modelTools(toolbox: Toolbox): ModelTool[] {
+  return [...toolbox].map(([name, { description, inputSchemaJson }]) => ({
+    name,
+    ...(description !== '' && { description }),
+    inputSchema: parseJson(inputSchemaJson) ?? { type: 'object' },
+  }));
+}
+
+/** By a name of its own, because tools of two connectors may have the same. */
+function named(described: readonly ToolDescription[]): Toolbox {
+  const byName = new Map<string, ToolDescription>();
+  for (const tool of described) {
+    let name = tool.name;
+    for (let copy = 2; byName.has(name); copy += 1) name = `${tool.name}_${copy}`;
+    byName.set(name, tool);
+  }
+  return byName;
+}

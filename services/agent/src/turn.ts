@@ -1,0 +1,42 @@
+import type { CallAccount } from '@parley/metering/spend-meter';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import type { ToolCall } from '@parley/protos/parley/agent/v1/tool_calls';
+import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
+import type { ConversationMessage } from './models/model.ts';
+import type { StructuredContent } from './workflow/structured-content.ts';
+
+export interface Turn {
+  agentId: number;
+  sessionId: number;
+  /** Unique to this attempt at the turn. */
+  callId: string;
+  /** The conversation, oldest first; ends with the user's message to answer. */
+  history: ConversationMessage[];
+  /** Names the turn, the same in every attempt at it. */
+  turnKey: string;
+  /** Whether an earlier attempt may have begun it. */
+  resumes: boolean;
+  /** For workflows, as `RunTurnRequest` has it. */
+  clientExternalId: string;
+  metadataJson: string;
+  sessionStartedAt?: Date | undefined;
+  testDraft: boolean;
+  identityJson: string;
+  includesEarlierUsage: boolean;
+}
+
+/** What calls of models, tools and searches are for. */
+export interface TurnScope extends Pick<Turn, 'callId' | 'history' | 'turnKey' | 'resumes'> {
+  account: Omit<CallAccount, 'callId'>;
+  /** What keys of tool calls begin with, where a turn has several loops of them. Default: nothing. */
+  toolKeyPrefix?: string;
+}
+
+/** What changed in a turn; each field as `RunTurnResponse` has it. */
+export interface TurnEvent {
+  text: string;
+  usage?: TurnUsage;
+  passages?: Passage[];
+  toolCall?: ToolCall;
+  structuredContent?: StructuredContent;
+}

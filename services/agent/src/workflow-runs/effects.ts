@@ -1,0 +1,38 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import type { ProviderChain } from '../models/provider-chain.ts';
+import type { Ports } from '../ports.ts';
+import type { TurnEvent, TurnScope } from '../turn.ts';
+import type { EffectOutcome, WorkflowEffect } from '../workflow/state.ts';
+import { chooseRoute } from './choose-route.ts';
+import { makeNodeCall } from './make-node-call.ts';
+import { writeText } from './write-text.ts';
+
+/** What effects need beside their own inputs. */
+export interface EffectContext {
+  scope: TurnScope;
+  /** The system prompt of llm nodes without one. */
+  persona: string;
+  /** Chosen when the first node needs a model. */
+  chain: () => Promise<ProviderChain>;
+}
+
+/**
+ * Carries out what a node asks for. Events have what the effect has taken, and text only where the person sees it while it is written.
+ * Rejects when the signal aborts, and for what is no matter of the node, as the tenant's cap.
+ */
+export function carryOut(
+  ports: Ports,
+  request: TenantRequest,
+  { scope, persona, chain }: EffectContext,
+  effect: WorkflowEffect,
+): AsyncGenerator<TurnEvent, EffectOutcome> {
+  const own: TurnScope = { ...scope, callId: `${scope.callId}.${effect.key}`, toolKeyPrefix: `${effect.key}/` };
+  switch (effect.kind) {
+    case 'llm':
+      return writeText(ports, request, own, { effect, persona, chain });
+    case 'router':
+      return chooseRoute(ports, request, own, { effect, chain });
+    default:
+      return makeNodeCall(ports, request, own, effect);
+  }
+}

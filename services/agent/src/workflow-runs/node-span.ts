@@ -1,0 +1,56 @@
+import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { WorkflowTraceStep } from '../workflow/state.ts';
+
+type BegunStep = Pick<WorkflowTraceStep, 'nodeId' | 'kind' | 'visit' | 'startedAt'>;
+
+const tracer = () => trace.getTracer('parley.workflows');
+
+/** The span of a node with calls, which are its children. Ids and codes, never data. */
+export function openNodeSpan(step: BegunStep): Span {
+  return tracer().startSpan(`workflow.node ${step.kind}`, {
+    startTime: step.startedAt,
+    attributes: attributesOf(step),
+  });
+}
+
+/** @param errorCode undefined where the node did not fail; null where the turn was left */
+export function closeNodeSpan(span: Span, errorCode: string | null | undefined, endTime?: number): void {
+  if (errorCode === null) span.setAttribute('parley.cancelled', true);
+  else if (errorCode !== undefined) {
+    span.setAttribute('error.type', errorCode);
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end(endTime);
+}
+
+/** The spans of nodes that ran to their end at once. */
+export function recordNodeSpans(steps: readonly WorkflowTraceStep[]): void {
+  for (const step of steps) {
+    if (step.durationMs !== null) {
+      closeNodeSpan(openNodeSpan(step), step.error?.code, step.startedAt + step.durationMs);
+    }
+  }
+}
+
+/** Reads a stream within a span, so that what it calls has that for its parent. */
+export async function* within<Event, Result>(
+  span: Span,
+  events: AsyncGenerator<Event, Result>,
+): AsyncGenerator<Event, Result> {
+  const inSpan = trace.setSpan(context.active(), span);
+  let isDone = false;
+  try {
+    for (;;) {
+      const next = await context.with(inSpan, () => events.next());
+      isDone = next.done === true;
+      if (next.done) return next.value;
+      yield next.value;
+    }
+  } finally {
+    if (!isDone) await events.return(undefined as never);
+  }
+}
+
+function attributesOf({ nodeId, kind, visit }: BegunStep) {
+  return { 'parley.workflow.node': nodeId, 'parley.workflow.kind': kind, 'parley.workflow.visit': visit };
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { measureJson } from '@parley/json-schema/json-size';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { badRequest, isDomainError, notFound, unavailable } from '@parley/kernel/errors';
+import { anyText, flag, parseInput, rule } from '@parley/kernel/input';
+import { isJsonObject } from '@parley/kernel/json';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { noUsage } from '@parley/protos/turn-usage';
+import { z } from 'zod';
+import { accountOf } from '../direct-call.ts';
+import type { RunWorkflowTaskInput, RunWorkflowTaskResultDto } from '../generated/schema.ts';
+import type { Ports } from '../ports.ts';
+import { outputLimits } from '../workflow/bounded-output.ts';
+import type { Json, JsonObject, WorkflowDefinition } from '../workflow/definition.ts';
+import { isValid } from '../workflow/validate.ts';
+import { driveWorkflow } from './drive-workflow.ts';
+import { toTraceStep } from './trace-step.ts';
+import { workflowDefinitions } from './workflow-definitions.ts';
+import { workflowFailure, workflowNotPublished } from './workflow-failure.ts';
+import { newProgress, type RunProgress, stepsOf } from './workflow-run.ts';
+
+// names workflow: the ledger's name of such calls.
+
+const operation = 'workflow'; // what the ledger calls it
+
+const boundedJson = rule((given: unknown) => measureJson(given, outputLimits).problem);
+const anyObject = z.custom<JsonObject>(isJsonObject, 'must be an object').check(boundedJson);
+const taskInput = z
+  .strictObject({
+    message: anyText(10_000).optional(),
+    variables: anyObject.optional(),
+    metadata: z
+      .custom<Json>(() => true)
+      .check(boundedJson)
+      .optional(),
+  })
+  .nullish();
+const runInput = z.object({
+  workflowId: z.number(),
+  input: z.unknown().pipe(taskInput).optional(),
+  testDraft: flag().nullish(),
+});
+
+/**
+ * Runs a workflow once, without a session, up to its first response. Calls of tools and actions are named by the `Idempotency-Key`, so a
+ * retry makes none twice. @throws DomainError `invalid`, as `runWorkflowTurn`; `notFound`; `unavailable`
+ */
+export async function runWorkflowTask(
+  ports: Ports,
+  request: TenantRequest,
+  given: RunWorkflowTaskInput,
+): Promise<RunWorkflowTaskResultDto> {
+  const { workflowId, input, testDraft } = parseInput(runInput, given);
+  const { message = '', variables = {}, metadata = null } = input ?? {};
+  const { caller, effectKey = randomUUID(), signal } = request;
+  const definition = await ports.database.transact(caller.tenantId, (db) =>
+    definitionOf(db, workflowId, testDraft === true),
+  );
+  const { callId, ...account } = accountOf(caller, operation, randomUUID());
+  let chain: ReturnType<Ports['chooseModel']> | undefined;
+  const run = driveWorkflow(ports, request, {
+    definition,
+    scope: {
+      account,
+      callId,
+      turnKey: `workflow.task.${effectKey}`,
+      resumes: request.effectKey !== undefined,
+      history: [{ role: 'user', text: message }],
+    },
+    persona: '',
+    chain: () => (chain ??= ports.chooseModel({ llmProviderOverride: null, llmModelOverride: null }, caller)),
+    begin: (engine) => {
+      const session = { id: null, clientExternalId: null, metadata, startedAt: null };
+      return newProgress(engine.begin(definition, { message, session, identity: null, variables }));
+    },
+    reported: noUsage,
+    keep: async () => undefined,
+  });
+  return resultOf(await endOf(run, signal));
+}
+
+/** @throws DomainError `notFound`, `invalid` */
+async function definitionOf(db: TenantDb, workflowId: number, isDraft: boolean): Promise<WorkflowDefinition> {
+  const definitions = workflowDefinitions(db, workflowId);
+  const draft = await definitions.draft();
+  if (!draft) throw notFound('Workflow', workflowId);
+  if (isDraft) {
+    if (isValid(draft)) return draft;
+    throw badRequest('The draft of the workflow is not valid; validateWorkflow names the problems', 'WORKFLOW_FAILED');
+  }
+  const published = await definitions.published(undefined);
+  if (!published) throw workflowNotPublished();
+  return published.definition;
+}
+
+async function endOf(run: AsyncGenerator<unknown, RunProgress>, signal: AbortSignal): Promise<RunProgress> {
+  try {
+    for (;;) {
+      const next = await run.next();
+      if (next.done) return next.value;
+    }
+  } catch (error) {
+    throw signal.aborted && !isDomainError(error) ? unavailable('The client has left', error) : error;
+  }
+}
+
+function resultOf(progress: RunProgress): RunWorkflowTaskResultDto {
+  const { reply, failure, variables } = progress.state;
+  if (failure) throw workflowFailure(failure);
+  return {
+    text: reply?.text ?? '',
+    structuredContent: reply?.structuredContent ?? null,
+    variables,
+    trace: stepsOf(progress).map(toTraceStep),
+    costUsd: Number(progress.usage.costUsdE8) / 1e8,
+  };
+}

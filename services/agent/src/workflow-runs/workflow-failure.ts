@@ -1,0 +1,11 @@
+import { badRequest, type DomainError } from '@parley/kernel/errors';
+import type { WorkflowFailure } from '../workflow/state.ts';
+
+/** Names the node and the kind of its error, because messages of templates may quote data. */
+export function workflowFailure({ code, nodeId, error }: WorkflowFailure): DomainError {
+  return badRequest(`The node ${nodeId} of the workflow failed: ${error.code}`, code);
+}
+
+export function workflowNotPublished(): DomainError {
+  return badRequest('The workflow is not published', 'WORKFLOW_NOT_PUBLISHED');
+}

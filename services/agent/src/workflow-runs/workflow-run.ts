@@ -1,0 +1,68 @@
+import { column, type RowOf, table } from '@parley/postgres/database/table';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { noUsage } from '@parley/protos/turn-usage';
+import type { WorkflowState, WorkflowTraceStep } from '../workflow/state.ts';
+
+/** Where a run is: what another process needs to go on from there. */
+export interface RunProgress {
+  state: WorkflowState;
+  /** What the steps of the state's trace have taken, by their places; those without calls have none. */
+  spent: StepSpent[];
+  /** What all of them have taken, in all attempts. */
+  usage: TurnUsage;
+  /** What the models of the turn were given; undefined where nothing was searched. */
+  passages: Passage[] | undefined;
+}
+
+export interface StepSpent {
+  tokensIn: number;
+  tokensOut: number;
+  costUsdE8: number;
+}
+
+/** A node that a run has begun, with what its calls have taken. */
+export type RunStep = WorkflowTraceStep & StepSpent;
+
+export type WorkflowRunStatus = 'RUNNING' | 'WAITING' | 'ENDED' | 'FAILED' | 'INTERRUPTED';
+
+export const workflowRuns = table('workflow_runs', {
+  id: column<number>(),
+  sessionId: column<number>(),
+  workflowId: column<number>(),
+  /** Null: the draft. */
+  version: column<number | null>(),
+  status: column<WorkflowRunStatus>(),
+  failureCode: column<string | null>(),
+  tokensIn: column<number>(),
+  tokensOut: column<number>(),
+  costUsd: column<number>({ sql: (run) => `cast(${run}.cost_usd AS float8)` }),
+  trace: column<RunStep[]>({ json: true, long: "'[]'::json" }),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+
+export type WorkflowRun = RowOf<typeof workflowRuns>;
+
+const noneSpent: StepSpent = { tokensIn: 0, tokensOut: 0, costUsdE8: 0 };
+
+export function stepsOf({ state, spent }: Pick<RunProgress, 'state' | 'spent'>): RunStep[] {
+  return state.trace.map((step, place) => ({ ...step, ...(spent[place] ?? noneSpent) }));
+}
+
+/** The run after calls of its last step that took so much. */
+export function withSpent(progress: RunProgress, usage: TurnUsage, total: TurnUsage): RunProgress {
+  const spent = [...progress.spent];
+  const place = progress.state.trace.length - 1;
+  const { tokensIn, tokensOut, costUsdE8 } = spent[place] ?? noneSpent;
+  spent[place] = {
+    tokensIn: tokensIn + usage.tokensIn,
+    tokensOut: tokensOut + usage.tokensOut,
+    costUsdE8: costUsdE8 + Number(usage.costUsdE8),
+  };
+  return { ...progress, spent, usage: total };
+}
+
+export function newProgress(state: WorkflowState): RunProgress {
+  return { state, spent: [], usage: noUsage, passages: undefined };
+}

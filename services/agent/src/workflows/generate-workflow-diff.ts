@@ -1,0 +1,28 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { parseInput, text } from '@parley/kernel/input';
+import type { Operation } from 'rfc6902';
+import { z } from 'zod';
+import type { GenerateWorkflowDiffInput } from '../generated/schema.ts';
+import type { Ports } from '../ports.ts';
+import { availableThings } from './available-things.ts';
+import { changedDefinitionPrompt } from './definition-prompt.ts';
+import { type GeneratedDefinition, generateDefinition, generatingChain } from './generate-definition.ts';
+import { jsonPatch } from './json-patch.ts';
+import { workflowStore } from './workflow-store.ts';
+
+const change = z.object({ workflowId: z.int(), instruction: text(4_000) });
+
+/** The draft changed as instructed, and the RFC 6902 patch from the draft to it. Nothing is saved. @throws DomainError `notFound`; as `generateDefinition` */
+export async function generateWorkflowDiff(
+  ports: Ports,
+  request: TenantRequest,
+  input: GenerateWorkflowDiffInput,
+): Promise<GeneratedDefinition & { patch: Operation[] }> {
+  const { workflowId, instruction } = parseInput(change, input);
+  const { draft } = await ports.database.read(request.caller.tenantId, (db) => workflowStore(db).get(workflowId));
+  const chain = await generatingChain(ports, request);
+  const available = await availableThings(ports, request);
+  const prompt = changedDefinitionPrompt(available, draft, instruction);
+  const generated = await generateDefinition(ports, request, { chain, prompt });
+  return { ...generated, patch: jsonPatch(draft, generated.definition) };
+}

@@ -1,0 +1,67 @@
+import { chunkWriter } from '@parley/live/subscriptions/chunk-writer';
+import { JobCancelled } from '@parley/postgres/jobs/job-signals';
+import { noUsage } from '@parley/protos/turn-usage';
+import type { ReplyChange } from './ask-agent.ts';
+import type { PartialReply } from './interrupted-reply.ts';
+import type { Ports } from './ports.ts';
+import { nothingStreamed, type SessionLog } from './session-log.ts';
+import { cutCalls, type ToolCall, withCall } from './tool-call.ts';
+import type { TurnRun } from './turn-job.ts';
+import type { PreparedTurn } from './turn-store.ts';
+
+/** Whether another process runs the turn now. */
+export function isHandedOver({ signal }: TurnRun): boolean {
+  return signal.aborted && !(signal.reason instanceof JobCancelled);
+}
+
+/**
+ * Gathers a reply and writes it into the event log, text and calls of tools in their order, citations with the first chunk. Does not
+ * reject: without the event log the reply is only not streamed.
+ */
+export function replyStream(ports: Ports, run: TurnRun, turn: PreparedTurn, log: SessionLog) {
+  const reply: PartialReply = { ...nothingStreamed, structuredContent: null, usage: noUsage, isBilled: true };
+  const attempt = { ...turn, attempt: run.attempt };
+  const chunks = chunkWriter((text) => write(() => writeChunk(text)));
+  let isCited = false;
+  let isLogAvailable = true;
+
+  async function write(append: () => Promise<void>): Promise<void> {
+    if (isHandedOver(run)) return;
+    try {
+      await append();
+    } catch (error) {
+      if (isLogAvailable) {
+        ports.log.warn({ err: error, sessionId: turn.sessionId }, 'event log append failed; reply not streamed');
+      }
+      isLogAvailable = false;
+    }
+  }
+
+  async function writeChunk(text: string): Promise<void> {
+    await log.appendChunk(attempt, { text, citations: isCited ? null : reply.citations }, turn.lastEventId);
+    isCited = true;
+  }
+
+  function pushCall(call: ToolCall): void {
+    reply.toolCalls = withCall(reply.toolCalls, call);
+    chunks.pushWrite(() => write(() => log.appendCall(attempt, call, turn.lastEventId)));
+  }
+
+  return {
+    /** As far as it has come. */
+    reply,
+
+    push({ text, toolCall, ...changed }: ReplyChange): void {
+      const { usage = reply.usage, citations = reply.citations, structuredContent = reply.structuredContent } = changed;
+      Object.assign(reply, { text: reply.text + text, usage, citations, structuredContent });
+      chunks.push(text);
+      if (toolCall) pushCall(toolCall);
+    },
+
+    /** Resolves once all is written. Calls that still run are cut off. */
+    async end(): Promise<void> {
+      for (const call of cutCalls(reply.toolCalls)) pushCall(call);
+      await chunks.flush();
+    },
+  };
+}

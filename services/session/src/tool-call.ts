@@ -1,0 +1,51 @@
+import {
+  ToolCallStatus as StatusProto,
+  type ToolCall as ToolCallProto,
+} from '@parley/protos/parley/agent/v1/tool_calls';
+import type { ToolCallStatus } from './generated/schema.ts';
+
+/** A call of a tool that a reply made, as `MessageDto.toolCalls` has it. */
+export interface ToolCall {
+  callId: string;
+  name: string;
+  status: ToolCallStatus;
+  durationMs: number | null;
+  errorKind: string | null;
+}
+
+const protoStatuses: Record<ToolCallStatus, StatusProto> = {
+  STARTED: StatusProto.TOOL_CALL_STATUS_STARTED,
+  SUCCEEDED: StatusProto.TOOL_CALL_STATUS_SUCCEEDED,
+  FAILED: StatusProto.TOOL_CALL_STATUS_FAILED,
+  CANCELLED: StatusProto.TOOL_CALL_STATUS_CANCELLED,
+};
+const statuses = new Map(Object.entries(protoStatuses).map(([status, proto]) => [proto, status as ToolCallStatus]));
+
+/** Undefined for a status that only a newer version knows. */
+export function toolCallOf({
+  callId,
+  name,
+  status: given,
+  durationMs,
+  errorKind,
+}: ToolCallProto): ToolCall | undefined {
+  const status = statuses.get(given);
+  if (!status) return undefined;
+  const isTimed = status === 'SUCCEEDED' || status === 'FAILED';
+  return { callId, name, status, durationMs: isTimed ? durationMs : null, errorKind: errorKind || null };
+}
+
+export function protoToolCall({ status, durationMs, errorKind, ...call }: ToolCall): ToolCallProto {
+  return { ...call, status: protoStatuses[status], durationMs: durationMs ?? 0, errorKind: errorKind ?? '' };
+}
+
+/** The calls of a reply after a change of one, in the order in which they were begun. */
+export function withCall(calls: readonly ToolCall[], changed: ToolCall): ToolCall[] {
+  const byId = new Map(calls.map((call) => [call.callId, call]));
+  return [...byId.set(changed.callId, changed).values()];
+}
+
+/** The calls that still run, as they are once they have been cut off. */
+export function cutCalls(calls: readonly ToolCall[]): ToolCall[] {
+  return calls.flatMap((call) => (call.status === 'STARTED' ? [{ ...call, status: 'CANCELLED' as const }] : []));
+}
