@@ -30,6 +30,7 @@ test('events arrive typed, whole and in order', async (t) => {
   t.deepEqual(session.opened[0]?.request, { sessionId: '7', after: '0' });
   t.like(session.opened[0]?.caller, { kind: 'user', userId: 1, tenantId: 42, signInId: 's-1' });
 
+  const call = { callId: '1.0', name: 'search', status: 'SUCCEEDED', durationMs: 12, errorKind: null };
   const structuredContent = { kind: 'card', title: 'Ü🦜', buttons: [{ label: 'a', value: 'b' }] };
   session.send(
     chunk(1, 'Hello '),
@@ -50,14 +51,16 @@ test('events arrive typed, whole and in order', async (t) => {
         costUsd: 1.23456789,
         modelId: 'test-model',
         structuredContent,
+        toolCalls: [call],
         createdAt: occurredAt,
         updatedAt: occurredAt,
       },
     }),
+    event(4, 'ToolCallEvent', { turnIndex: 2, attempt: 1, ...call, status: 'STARTED', durationMs: null }),
     event(5, 'TurnFailedEvent', { turnIndex: 2, code: 'MODEL_FAILED', message: 'The model failed' }),
     event(6, 'SessionStatusEvent', { status: 'ENDED' }),
   );
-  await eventually('all have arrived', () => results.length >= 5);
+  await eventually('all have arrived', () => results.length >= 6);
   const common = { sessionId: 7, occurredAt: '2026-01-02T03:04:05.678Z' };
   const piece = { __typename: 'AiResponseChunkEvent', ...common, clientTurnId: 'c-1', turnIndex: 0, attempt: 1 };
   t.deepEqual(
@@ -84,9 +87,23 @@ test('events arrive typed, whole and in order', async (t) => {
           costUsd: 1.23456789,
           modelId: 'test-model',
           structuredContent,
+          toolCalls: [call],
           createdAt: '2026-01-02T03:04:05.678Z',
           updatedAt: '2026-01-02T03:04:05.678Z',
         },
+      },
+      {
+        __typename: 'ToolCallEvent',
+        ...common,
+        eventId: '1700000000000-4',
+        clientTurnId: null,
+        turnIndex: 2,
+        attempt: 1,
+        callId: '1.0',
+        name: 'search',
+        callStatus: 'STARTED',
+        durationMs: null,
+        errorKind: null,
       },
       {
         __typename: 'TurnFailedEvent',

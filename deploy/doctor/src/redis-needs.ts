@@ -43,6 +43,10 @@ const keysOf: Record<string, RedisNeeds['keys'] | undefined> = {
     'parley:login-told:*': ['SET'],
   },
   agent: { 'parley:*:text-generation:*': logging },
+  action: {
+    'parley:*:action:*:messaging-token': ['GET', 'SET', 'DEL'],
+    'parley:*:action:*:messaging-token:lock': ['SET', 'DEL'],
+  },
   session: { 'parley:*:session:*:events': logging },
 };
 

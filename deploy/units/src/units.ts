@@ -1,3 +1,4 @@
+import { actionDeclaration } from '@parley/action/declaration';
 import { agentDeclaration } from '@parley/agent/declaration';
 import { evaluationDeclaration } from '@parley/evaluation/declaration';
 import type { TopicDeclaration } from '@parley/events/topics';
@@ -43,6 +44,7 @@ export const waves = [
   [listed(identityDeclaration, async () => (await import('@parley/identity')).identity)],
   [
     listed(parserDeclaration, async () => (await import('@parley/parser')).parser),
+    listed(actionDeclaration, async () => (await import('@parley/action')).action),
     listed(knowledgeDeclaration, async () => (await import('@parley/knowledge')).knowledge),
   ],
   // Stops before identity, where it settles what calls of models have cost.

@@ -60,5 +60,6 @@ test('all settings of all units are listed, each once for a unit, and secrets wi
     'SECRETS_KEYS',
     'SECRETS_KEYS',
     'SECRETS_KEYS',
+    'SECRETS_KEYS',
   ]);
 });

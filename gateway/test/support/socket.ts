@@ -73,9 +73,11 @@ export const sessionEventsQuery = `subscription ($sessionId: ID!, $after: String
     sessionId
     occurredAt
     ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
+    ... on ToolCallEvent { clientTurnId turnIndex attempt callId name callStatus: status durationMs errorKind }
     ... on AiResponseEvent {
       clientTurnId turnIndex text interrupted
-      message { id sessionId role text turnIndex tokensIn tokensOut costUsd modelId structuredContent createdAt updatedAt }
+      message { id sessionId role text turnIndex tokensIn tokensOut costUsd modelId structuredContent createdAt updatedAt
+        toolCalls { callId name status durationMs errorKind } }
     }
     ... on TurnFailedEvent { clientTurnId turnIndex code failure: message }
     ... on SessionStatusEvent { status }

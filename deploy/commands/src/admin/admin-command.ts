@@ -6,8 +6,8 @@ import { badRequest } from '@parley/kernel/errors';
 import { readMesh } from '@parley/kernel/mesh';
 import { operatorKeySetting } from '@parley/kernel/shared-settings';
 import { invoke, type MeshLookup, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
-import { readOperatorMethods } from '../rpc/methods.ts';
-import { adminCommands, fieldOf, wordsOf } from './commands.ts';
+import { nameOf, readOperatorMethods } from '../rpc/methods.ts';
+import { commandOf, fieldOf, wordsOf } from './commands.ts';
 import { printable, shown } from './show.ts';
 
 export interface TypedAdmin {
@@ -34,16 +34,16 @@ interface AdminContext {
 /** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
 export function adminCommand(typed: TypedAdmin, { env, lookup, terminal, signal }: AdminContext) {
   return withProblems(terminal, async () => {
-    const [name = '', ...given] = typed.positionals;
-    const [usage = '', calls, , always] = adminCommands.find(([usage]) => usage.split(' ')[0] === name) ?? [];
-    const method = readOperatorMethods().find((each) => each.name === calls);
-    if (!method) throw badRequest(`There is no ${name}. See scripts/admin --help`);
-    const { words, fromInput } = wordsOf(usage);
-    const wanted = words.slice(1);
+    const { positionals } = typed;
+    const [usage = '', calls = '', , always] = commandOf(positionals) ?? [];
+    const [called = '', unit = 'identity'] = calls.split(' ').toReversed();
+    const method = readOperatorMethods().find((each) => nameOf(each) === `${unit} ${called}`);
+    if (!method) throw badRequest(`There is no ${positionals[0] ?? ''}. See scripts/admin --help`);
+    const { name, wanted, fromInput } = wordsOf(usage);
+    const given = positionals.slice(name.length);
     if (given.length !== wanted.length) throw badRequest(`Type it as: scripts/admin ${usage}`);
     const fields: Record<string, unknown> = { ...always, ...typed.filters };
     for (const [n, word] of wanted.entries()) fields[fieldOf[word] ?? ''] = word === 'USD' ? e8Of(given[n]) : given[n];
-    const unit = 'identity';
     const address = lookup.addressOf(unit, env);
     const callers = createCallers(operatorKey(lookup.keysWith('OPERATOR_KEY', env)));
     const caller = {
@@ -81,7 +81,9 @@ function e8Of(usd = ''): string {
 function operatorKey(env: Environment): Uint8Array {
   const { key } = readSettings(env, { key: operatorKeySetting });
   if (!key)
-    throw badRequest('OPERATOR_KEY: is missing. It is that of identity, or in the data folder of a running mesh');
+    throw badRequest(
+      'OPERATOR_KEY: is missing. It is that of identity and action, or in the data folder of a running mesh',
+    );
   return key;
 }
 

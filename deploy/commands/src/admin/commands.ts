@@ -1,4 +1,7 @@
-/** What is typed, the method that it calls, what it does, and fields of the request that are always the same. */
+/**
+ * What is typed, the method that it calls (of identity, where it names no unit), what it does, and fields of the request that are always
+ * the same.
+ */
 type AdminCommand = readonly [typed: string, calls: string, does: string, always?: object];
 
 export const adminCommands: readonly AdminCommand[] = [
@@ -25,6 +28,19 @@ export const adminCommands: readonly AdminCommand[] = [
   ['invite CONTACT', 'IssueInvitation', 'sends an invitation to register to an email or a phone number'],
   ['keys', 'ListSigningKeys', 'lists the keys that sign access tokens'],
   ['rotate-key', 'RotateAccessTokenKey', 'makes a new one, which signs half an hour later'],
+  ['partner list TENANT', 'action ListPartnerCredentials', 'lists the partners that it has credentials of'],
+  [
+    'partner set TENANT PARTNER < VALUE',
+    'action PutPartnerCredential',
+    'stores its credential of PARTNER_A, _B or _C, which comes from the standard input',
+  ],
+  ['partner remove TENANT PARTNER', 'action RemovePartnerCredential', 'removes it'],
+  [
+    'action create TENANT',
+    'action CreatePartnerAction',
+    'makes an action that is called with it: --source PARTNER, --name, --url, --method, --description, --schema',
+  ],
+  ['action audit', 'action ListAudit', 'shows what operators have changed of these: --tenant, --first, --before'],
   ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
 ];
 
@@ -33,10 +49,17 @@ export function adminCommandList(name: string): string {
   return adminCommands.map(([typed, , does]) => `  ${name} ${typed.padEnd(32)}${does}\n`).join('');
 }
 
-/** Of what is typed for a command: its name and arguments, and what comes from the standard input. */
-export function wordsOf(typed: string): { words: string[]; fromInput: string | undefined } {
+/** Of what is typed for a command: the words of its name, its arguments, and what comes from the standard input. */
+export function wordsOf(typed: string): { name: string[]; wanted: string[]; fromInput: string | undefined } {
   const [words = '', fromInput] = typed.split(' < ');
-  return { words: words.split(' '), fromInput };
+  const isArgument = (word: string) => /^[A-Z]+$/u.test(word);
+  const all = words.split(' ');
+  return { name: all.filter((word) => !isArgument(word)), wanted: all.filter(isArgument), fromInput };
+}
+
+/** The command whose name somebody has typed first. */
+export function commandOf(positionals: readonly string[]): AdminCommand | undefined {
+  return adminCommands.find(([typed]) => wordsOf(typed).name.every((word, n) => positionals[n] === word));
 }
 
 /** The field of a request that an argument fills. */
@@ -49,8 +72,25 @@ export const fieldOf: Record<string, string> = {
   AMOUNT: 'amount',
   NAME: 'name',
   CONTACT: 'contact',
+  PARTNER: 'partner',
   VALUE: 'value',
 };
 
-/** What narrows a list: each is a field of its request. */
-export const filters = ['id', 'name', 'owner', 'email', 'phone', 'tenant', 'user', 'first', 'after', 'before'] as const;
+/** What narrows a list, or is optional: each is a field of its request. */
+export const filters = [
+  'id',
+  'name',
+  'owner',
+  'email',
+  'phone',
+  'tenant',
+  'user',
+  'first',
+  'after',
+  'before',
+  'source',
+  'url',
+  'method',
+  'description',
+  'schema',
+] as const;

@@ -3,16 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { createFileRegistry, type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
-const operators = 'parley.identity.v1.AdminService';
+const isOfOperators = ({ parent }: DescMethod) => parent.name === 'AdminService';
 
 /** From the image that `scripts/generate` writes. Without methods that take a stream, which cannot be typed. */
 export function readMethods(): DescMethod[] {
-  return allMethods().filter(({ parent }) => parent.typeName !== operators);
+  return allMethods().filter((method) => !isOfOperators(method));
 }
 
 /** Those that operators call by `scripts/admin`. */
 export function readOperatorMethods(): DescMethod[] {
-  return allMethods().filter(({ parent }) => parent.typeName === operators);
+  return allMethods().filter(isOfOperators);
 }
 
 function allMethods(): DescMethod[] {
