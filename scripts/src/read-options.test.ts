@@ -1,8 +1,8 @@
 import test from 'ava';
 import { startChild } from './testing/child.ts';
 
-// Other commands run in tests of their own, or as checks.
-for (const command of ['dev', 'migrate', 'topics']) {
+// Other commands run in tests of their own, or as checks. `workflow` names `workflow`: the command, not the operation.
+for (const command of ['dev', 'migrate', 'topics', 'workflow']) {
   test(`${command} --help says how it is used, and does nothing else`, async (t) => {
     const child = startChild(t, command, { args: ['--help'] });
     t.is(await child.ended, 0);

@@ -15,6 +15,7 @@ const usage = `Talks to an agent from the terminal, by the public API alone.
   --agent     the agent's id; without one the newest, else an example is made
   --knowledge text files that the agent is to answer from; they stay with it, in a knowledge base of their own
 
+A tool that the agent calls has a line, with how the call ended and how long it took.
 After each reply stand the documents that it was given, the model that served it and its cost, where it has them. Ctrl-C interrupts a reply.
 /end, or the end of the input, ends the session and shows its evaluation.
 Input may come from a pipe. Exit code: 0, or 1 when something failed, or 130 when the session was left open by Ctrl-C.

@@ -6,6 +6,7 @@ import { adminCommands, wordsOf } from '@parley/commands/admin/commands';
 import { readMethods, readOperatorMethods } from '@parley/commands/rpc/methods';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { invalid, notFound } from '@parley/kernel/errors';
+import { AdminServiceDefinition as ActionAdminDefinition } from '@parley/protos/parley/action/v1/admin';
 import { AdminServiceDefinition, type AdminServiceImplementation } from '@parley/protos/parley/identity/v1/admin';
 import type { MeshContext } from '@parley/rpc/server';
 import { serveStub } from '@parley/testing/serve-stub';
@@ -48,16 +49,21 @@ const tenant = {
 
 test('every command calls a method with fields that it has, and every method has a command', async (t) => {
   const calls: [string, object][] = [];
-  const handlers = Object.fromEntries(
-    Object.keys(AdminServiceDefinition.methods).map((name) => [
-      name,
-      async (request: object) => {
-        calls.push([name, request]);
-        return {};
-      },
-    ]),
-  );
-  const { env } = await identityServer(t, handlers);
+  const handlersOf = ({ methods }: { methods: object }) =>
+    Object.fromEntries(
+      Object.keys(methods).map((name) => [
+        name,
+        async (request: object) => {
+          calls.push([name, request]);
+          return {};
+        },
+      ]),
+    );
+  const handlers = handlersOf(AdminServiceDefinition);
+  const { env: ofIdentity } = await identityServer(t, handlers);
+  const callers = createCallers(operatorKey);
+  const actionService = await serveStub(t, ActionAdminDefinition, handlersOf(ActionAdminDefinition), { callers });
+  const env = { ...ofIdentity, ACTION_RPC_URL: actionService.address };
   const values: Record<string, string> = {
     TENANT: '7',
     USER: '3',
@@ -67,9 +73,11 @@ test('every command calls a method with fields that it has, and every method has
     AMOUNT: '20000',
     NAME: 'KEY',
     CONTACT: 'a@b.test',
+    PARTNER: 'PARTNER_A',
   };
   for (const [usage] of adminCommands) {
-    const words = wordsOf(usage).words.map((word) => values[word] ?? word);
+    const { name, wanted } = wordsOf(usage);
+    const words = [...name, ...wanted.map((word) => values[word] ?? word)];
     const { code, stderr } = await typed(words.join(' '), { env, input: 'hush\n' });
     t.deepEqual({ code, stderr }, { code: 0, stderr: '' }, usage);
   }
@@ -102,15 +110,21 @@ test('every command calls a method with fields that it has, and every method has
       ['issueInvitation', { contact: 'a@b.test' }],
       ['listSigningKeys', {}],
       ['rotateAccessTokenKey', {}],
+      ['listPartnerCredentials', { tenantId: 7 }],
+      ['putPartnerCredential', { tenantId: 7, partner: 'PARTNER_A', value: 'hush' }],
+      ['removePartnerCredential', { tenantId: 7, partner: 'PARTNER_A' }],
+      ['createPartnerAction', { tenantId: 7, source: '', name: '', url: '', method: '', description: '', schema: '' }],
+      ['listAudit', { first: 0, before: 0 }],
       ['listAudit', { first: 0, before: 0 }],
     ],
   );
-  t.deepEqual([...new Set(calls.map(([name]) => name))].sort(), Object.keys(AdminServiceDefinition.methods).sort());
+  const all = [AdminServiceDefinition, ActionAdminDefinition].flatMap(({ methods }) => Object.keys(methods));
+  t.deepEqual([...new Set(calls.map(([name]) => name))].sort(), [...new Set(all)].sort());
   t.deepEqual(
     readMethods().filter(({ parent }) => parent.name === 'AdminService'),
     [],
   );
-  t.is(readOperatorMethods().length, Object.keys(AdminServiceDefinition.methods).length);
+  t.is(readOperatorMethods().length, all.length);
 });
 
 test('filters narrow a list, and who asks travels in the signed caller', async (t) => {

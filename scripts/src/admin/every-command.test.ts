@@ -22,6 +22,8 @@ interface Row {
   part?: (answer: Record<string, object[]>) => object;
   /** Reads alone, and so leaves no audit. */
   isRead?: true;
+  /** What action's audit says of it; others are in identity's by their names. */
+  audits?: string;
 }
 
 /** A company with its owner and a member, and a user of another tenant; each has signed in once. */
@@ -50,6 +52,7 @@ function valuesOf({ tenantId, userId, email }: People): Record<string, string> {
     AMOUNT: '70',
     NAME: 'KEY',
     CONTACT: `friend-of-${email}`,
+    PARTNER: 'PARTNER_A',
   };
 }
 
@@ -83,6 +86,14 @@ function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other }: P
   };
   const key = { kid: '…', state: '…', createdAt: '…', signsFrom: '…' };
   const passed = { id: '…', at: '…', operator: name, action: 'pass-ownership', tenantId, userId, requestId: '…' };
+  const madeAction = {
+    id: '…',
+    name: 'Orders',
+    source: 'PARTNER_A',
+    method: 'GET',
+    url: 'https://example.com/orders',
+  };
+  const created = { id: '…', at: '…', action: 'create-action', requestId: '…' };
   return {
     tenants: {
       options: { id: tenantId, name, owner: ownerEmail, first: 2, after: tenantId - 1 },
@@ -139,6 +150,31 @@ function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other }: P
     invite: { answer: { sentTo: `friend-of-${email}` } },
     keys: { answer: { keys: [key] }, part: ({ keys }) => ({ keys: keys?.slice(0, 1) }), isRead: true },
     'rotate-key': { answer: { key } },
+    'partner list': {
+      after: 'partner set',
+      answer: { credentials: [{ partner: 'PARTNER_A', updatedAt: '…' }] },
+      isRead: true,
+    },
+    'partner set': { answer: {}, audits: 'set-partner' },
+    'partner remove': { after: 'partner set', answer: {}, audits: 'remove-partner' },
+    'action create': {
+      options: {
+        source: 'PARTNER_A',
+        name: 'Orders',
+        url: 'https://example.com/orders',
+        method: 'GET',
+        description: 'Lists them',
+        schema: '{"type":"object"}',
+      },
+      answer: { action: { ...madeAction, tenantId } },
+      audits: 'create-action',
+    },
+    'action audit': {
+      options: { tenant: tenantId, first: 1, before: 2_147_483_647 },
+      answer: { entries: [{ ...created, tenantId, operator: name, factsJson: undefined }] },
+      part: ({ entries = [] }) => ({ entries: entries.map((entry) => ({ ...entry, factsJson: undefined })) }),
+      isRead: true,
+    },
     audit: {
       options: { tenant: tenantId, user: userId, first: 1, before: 2_147_483_647 },
       answer: { entries: [{ ...passed, factsJson: '{}' }], nextBefore: '…' },
@@ -147,13 +183,14 @@ function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other }: P
   };
 }
 
-const nameOf = (command: string) => wordsOf(command).words[0] ?? '';
+const nameOf = (command: string) => wordsOf(command).name.join(' ');
 
 /** What somebody types for a command, with what its documentation says. */
 function argsOf(command: string, { options = {} }: Row, values: Record<string, string>): string[] {
-  const { words } = wordsOf(command);
+  const { name, wanted } = wordsOf(command);
   return [
-    ...words.map((word) => values[word] ?? word),
+    ...name,
+    ...wanted.map((word) => values[word] ?? word),
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]),
   ];
 }
@@ -163,7 +200,7 @@ const volatile = new Set(['kid', 'state', 'requestId', 'nextBefore', 'at', 'crea
 /** An answer without what differs from run to run. */
 function masked(json: string): Record<string, object[]> {
   return JSON.parse(json, function (this: object, key, value) {
-    return volatile.has(key) || (key === 'id' && 'requestId' in this) ? '…' : value;
+    return volatile.has(key) || (key === 'id' && ('requestId' in this || 'source' in this)) ? '…' : value;
   });
 }
 
@@ -178,7 +215,8 @@ story('every command does what is documented, answers in JSON and leaves an audi
   );
   const { OPERATOR_KEY } = mesh.settings;
   const [IDENTITY_RPC_URL] = mesh.addresses('identity', 'rpc');
-  const env = { OPERATOR_KEY, IDENTITY_RPC_URL };
+  const [ACTION_RPC_URL] = mesh.addresses('action', 'rpc');
+  const env = { OPERATOR_KEY, IDENTITY_RPC_URL, ACTION_RPC_URL };
   const asOperator = (...args: string[]) => typed([...args, '--as', operator], { env, input: 'hush\n' });
   async function succeeds(...args: string[]): Promise<string> {
     const { stdout, ...ended } = await asOperator(...args);
@@ -208,18 +246,28 @@ story('every command does what is documented, answers in JSON and leaves an audi
     });
     t.like(refused, { code: 1, stdout: '' }, name);
     t.regex(refused.stderr, /UNAUTHENTICATED/u, name);
-    const withoutKey = { IDENTITY_RPC_URL, PARLEY_DATA_DIR: '/nowhere' };
+    const withoutKey = { IDENTITY_RPC_URL, ACTION_RPC_URL, PARLEY_DATA_DIR: '/nowhere' };
     t.like(await typed(args, { env: withoutKey, input: 'hush\n' }), { code: 2, stdout: '' }, name);
   }
 
   const { entries } = JSON.parse(await succeeds('audit', '--first', '200', '--json'));
   const ours = (entries as { operator: string; action: string }[]).filter((entry) => entry.operator === operator);
-  const changing = Object.keys(rows).filter((name) => !rows[name]?.isRead);
+  const changing = Object.keys(rows).filter((name) => !(rows[name]?.isRead || rows[name]?.audits));
   t.deepEqual([...new Set(ours.map(({ action }) => action))].sort(), changing.sort());
   t.deepEqual(
     entries.filter((entry: { operator: string }) => entry.operator === 'a stranger'),
     [],
   );
+
+  const { entries: ofAction } = JSON.parse(await succeeds('action', 'audit', '--first', '200', '--json'));
+  const audited = (ofAction as { operator: string; action: string }[]).filter((entry) => entry.operator === operator);
+  t.deepEqual(
+    [...new Set(audited.map(({ action }) => action))].sort(),
+    Object.values(rows)
+      .flatMap(({ audits }) => audits ?? [])
+      .sort(),
+  );
+  t.false(JSON.stringify(ofAction).includes('hush'), 'no credential is in the audit');
 
   const child = startChild(t, 'admin', {
     args: argsOf('set-quota TENANT QUOTA AMOUNT', { answer: {} }, values),

@@ -12,7 +12,7 @@ chartTest('operators have a pod of the commands only where values say so', async
   t.is((await names({ 'operator.enabled': true })).length, 2);
 });
 
-chartTest('what operators type finds identity and Kafka from their pod, as the units do', async (t) => {
+chartTest('what operators type finds identity, action and Kafka from their pod, as the units do', async (t) => {
   const manifests = await render('production', { 'operator.enabled': true });
   const ofOperator = manifests.filter((each) => unitOf(each) === 'operator');
   const [pod] = ofKind(ofOperator, 'Deployment').map(({ spec }) => spec.template.spec);
@@ -22,6 +22,7 @@ chartTest('what operators type finds identity and Kafka from their pod, as the u
 
   const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value ?? 'from the Secret']));
   t.is(env['IDENTITY_RPC_URL'], 'parley-identity-rpc.parley.svc:50051');
+  t.is(env['ACTION_RPC_URL'], 'parley-action-rpc.parley.svc:50051');
   t.is(env['OPERATOR_KEY'], 'from the Secret');
   t.is(env['MESH_KEY'], undefined);
   t.like(readSettings(env, neededKafkaSettings), { tls: true, login: { mechanism: 'scram-sha-512' } });
@@ -34,10 +35,12 @@ chartTest('what operators type finds identity and Kafka from their pod, as the u
       file,
     );
 
-  const calls = ofKind(ofOperator, 'NetworkPolicy').flatMap(({ spec }) => spec.egress.filter(leadsTo('identity')));
-  t.is(calls.length, 1);
-  const [identity] = ofKind(manifests, 'NetworkPolicy').filter((each) => unitOf(each) === 'identity');
-  t.is(identity?.spec.ingress.filter(leadsTo('operator')).length, 1);
+  for (const unit of ['identity', 'action']) {
+    const calls = ofKind(ofOperator, 'NetworkPolicy').flatMap(({ spec }) => spec.egress.filter(leadsTo(unit)));
+    t.is(calls.length, 1, unit);
+    const [policy] = ofKind(manifests, 'NetworkPolicy').filter((each) => unitOf(each) === unit);
+    t.is(policy?.spec.ingress.filter(leadsTo('operator')).length, 1, unit);
+  }
 });
 
 function leadsTo(unit: string) {

@@ -19,6 +19,8 @@ chartTest('Kafka consumers are scaled by their groups and topics, turns and jobs
   const running = 'sum(parley_session_turns_running{namespace="parley"})';
   const jobsOf = (unit: string) => `sum(max by (kind, state) (parley_jobs{namespace="parley",unit="${unit}"}))`;
   t.deepEqual(scaled.toSorted(), [
+    'action by action.tenant-deleted of tenant-deleted: 51',
+    'action by cpu: 71',
     'agent by cpu: 71',
     `agent by ${running}: 61`,
     'evaluation by cpu: 71',

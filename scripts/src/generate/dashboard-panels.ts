@@ -333,6 +333,31 @@ export const dashboards: Record<string, Dashboard> = {
         description: 'Under way.',
       },
       {
+        title: 'Calls of tools and custom actions',
+        unit: 'reqps',
+        queries: {
+          [`sum by (kind, error) (${rate('parley_action_call_duration_seconds_count')})`]: '{{kind}} {{error}}',
+        },
+        description:
+          'By how they ended, `none` without an error. Most errors are the servers of tenants, who see them in outboundCalls.',
+      },
+      {
+        title: 'Time of tools and custom actions',
+        unit: 's',
+        queries: {
+          [quantile(0.5, 'parley_action_call_duration_seconds', 'kind')]: '{{kind}} p50',
+          [quantile(0.95, 'parley_action_call_duration_seconds', 'kind')]: '{{kind}} p95',
+        },
+        description: 'As long as the servers of tenants take, 30 s at most.',
+      },
+      {
+        title: 'Calls of tools and custom actions that wait',
+        unit: 'short',
+        queries: { [`sum(parley_action_calls_waiting{${here}})`]: 'waiting' },
+        description:
+          'For ACTION_CALLS_AT_ONCE, or for the share of their tenant or target. If it stays, raise maxReplicas of action.',
+      },
+      {
         title: 'Documents',
         unit: 'short',
         queries: {

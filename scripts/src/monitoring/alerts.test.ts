@@ -32,6 +32,9 @@ const failed = (outcome: string) =>
   `parley_job_failures_total{unit="parser",kind="parser.document",outcome="${outcome}"}`;
 const model = (pod: number) =>
   `parley_agent_model_kept_out{gen_ai_provider_name="p",gen_ai_request_model="m",pod="${pod}"}`;
+const waiting = (pod: number) => `parley_action_calls_waiting{pod="${pod}"}`;
+const called = (error: string) =>
+  `parley_action_call_duration_seconds_count{unit="action",kind="ACTION",error="${error}"}`;
 const [spend, ceiling] = ['parley_spend_month_usd{}', 'parley_spend_ceiling_usd{}'];
 const starts = 'process_start_time_seconds{unit="agent"}';
 
@@ -108,6 +111,17 @@ const cases: Record<string, Case> = {
       [6, { [model(1)]: (minute) => minute % 2 }],
     ],
     never: [{ [model(1)]: 0, [model(2)]: 0 }],
+  },
+  ParleyOutboundCallsWait: {
+    rings: [[10, { [waiting(1)]: 0, [waiting(2)]: 201 }]],
+    never: [{ [waiting(1)]: 200, [waiting(2)]: 150 }],
+  },
+  ParleyCredentialsUnavailable: {
+    rings: [[7, { [called('CREDENTIAL_UNAVAILABLE')]: perMinute(3) }]],
+    never: [
+      { [called('CREDENTIAL_UNAVAILABLE')]: every(5) },
+      { [called('CREDENTIAL_MISSING')]: perMinute(10), [called('none')]: perMinute(100) },
+    ],
   },
   // Tests begin at the beginning of Unix time.
   ParleyMeshCertificateExpires: {

@@ -241,7 +241,7 @@ test('what cannot work is refused without a call, and no key is made', async (t)
   const { env } = await sessionServer(t, { getTranscript: async () => t.fail('must not be reached') });
   const numbers = (given: Environment): Typing => ({ numbers: given });
   const wrong: [string[], RegExp, Typing?][] = [
-    [['nobody'], /There is no nobody\. There are:\n {2}agent GetAgent/],
+    [['nobody'], /There is no nobody\. There are:\n {2}action CheckTools/],
     [['session', 'Nothing'], /There is no session Nothing\. There are:/],
     [['knowledge', 'CompleteDocument'], /There is no knowledge CompleteDocument/],
     [[...getTranscript, '{"id": 1}'], /key "id" is unknown; parley\/session\/v1\/session\.proto has its fields/],

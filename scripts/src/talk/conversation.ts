@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoff } from '@parley/kernel/backoff';
 import type { Message } from '@parley/stories/conversation';
-import { type SessionEvent, sessionEventsDocument } from '@parley/stories/session-events';
+import { type SessionEvent, sessionEventsDocument, type ToolCall } from '@parley/stories/session-events';
 import { createClient } from 'graphql-ws';
 import { type Api, ApiError, type Failure } from './api.ts';
 import type { Terminal } from './terminal.ts';
@@ -64,30 +64,50 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
   throw new Error('The connection was lost and could not be restored.');
 }
 
-type Screen = Pick<Terminal, 'say' | 'note'>;
+type Screen = Pick<Terminal, 'say' | 'note' | 'begin'>;
 
 /**
  * Shows events until a turn has ended, the greeting's without `clientTurnId`, since it belongs to no turn. A higher attempt
- * restarts the reply; a reply without chunks is shown whole, its documents, model and cost after it; types that only a newer server has are skipped.
+ * restarts the reply; a call of a tool has a line; a reply without chunks is shown whole, its documents, model and cost after it; types
+ * that only a newer server has are skipped.
  */
 export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Screen, clientTurnId?: string) {
-  let shown: number | undefined;
+  let latest: number | undefined;
+  let isTextShown = false;
+  const showCall = callLines(screen);
   for (let next = await events.next(); !next.done; next = await events.next()) {
     const event = next.value;
-    if (event.__typename === 'AiResponseChunkEvent') {
-      if (shown !== undefined && event.attempt > shown) screen.note('[the reply restarts]');
-      shown = event.attempt;
-      screen.say(event.text);
+    if (event.__typename === 'AiResponseChunkEvent' || event.__typename === 'ToolCallEvent') {
+      if (latest !== undefined && event.attempt > latest) screen.note('[the reply restarts]');
+      latest = event.attempt;
+      if (event.__typename === 'ToolCallEvent') showCall(event);
+      else screen.say(event.text);
+      isTextShown ||= event.__typename === 'AiResponseChunkEvent';
       continue;
     }
     if (event.__typename === 'TurnFailedEvent') screen.note(`[no reply: ${event.failure} (${event.code})]`);
     else if (event.__typename === 'AiResponseEvent') {
-      screen.say(`${shown === undefined ? event.text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
+      screen.say(`${isTextShown ? '' : event.text}${event.interrupted ? ' …[interrupted]' : ''}\n`);
       showSources(event.message, screen);
       showFigures(event.message, screen);
     } else continue;
     if ((event.clientTurnId ?? undefined) === clientTurnId) return;
   }
+}
+
+const seconds = new Intl.NumberFormat('en-US', { style: 'unit', unit: 'second', maximumFractionDigits: 2 });
+
+/** Shows each call of a tool in a reply as a line: its name while it runs, then also how it ended and how long it took. */
+function callLines(screen: Screen) {
+  const running = new Map<string, (result: string) => void>();
+  return ({ callId, attempt, name, callStatus, errorKind, durationMs }: ToolCall): void => {
+    const key = `${attempt} ${callId}`;
+    const end = running.get(key) ?? screen.begin(`— ${name}`);
+    if (callStatus === 'STARTED') return void running.set(key, end);
+    running.delete(key);
+    const status = errorKind === null ? callStatus.toLowerCase() : `${callStatus.toLowerCase()} (${errorKind})`;
+    end(durationMs === null ? status : `${status}, ${seconds.format(durationMs / 1000)}`);
+  };
 }
 
 /** The documents whose passages a reply was given: a line of its own, or none. */

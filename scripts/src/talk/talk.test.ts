@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
+import { createAction, restApi } from '@parley/stories/actions';
 import type { Client } from '@parley/stories/client';
 import { type Citation, createAgent, type Message } from '@parley/stories/conversation';
 import type { TestMesh } from '@parley/stories/mesh';
@@ -19,6 +20,7 @@ import { publicApi } from './api.ts';
 import { showReply } from './conversation.ts';
 import type { TalkOptions } from './participants.ts';
 import { talk } from './talk.ts';
+import { openTerminal } from './terminal.ts';
 
 const story = stories(test);
 
@@ -72,6 +74,18 @@ story('every line of a pipe is answered in turn, and /end shows the evaluation',
     'Connected to Robin. Ctrl-C interrupts a reply, /end ends the session.\n\n' +
       `${greeting}you> first\nOne for the first.\n${figures}you>   second  \nTwo for the second.\n${figures}you> /end\n${evaluation}`,
   );
+});
+
+story('a call of a tool of the agent is a line between what it says before and after', async (t, mesh) => {
+  const ada = await mesh.person();
+  const { url } = await restApi(t, (_request, response) => response.end('two euros'));
+  const actionId = await createAction(ada, { name: 'price', url });
+  mesh.model.answer('How much?', ({ results }) =>
+    results.length === 0 ? { text: 'I look.', toolCalls: [{ name: 'price' }] } : { text: 'Two euros.' },
+  );
+  const options = await account(ada, await createAgent(ada, { name: 'Robin', tools: [{ actionId }] }));
+  const shown = await whole(mesh, options, 'How much?\n');
+  t.regex(shown, /I look\.\n\n— price … succeeded, \d+\.\d\d sec\nTwo euros\.\n— test-model\n/u);
 });
 
 story(
@@ -150,7 +164,14 @@ function replyEvent({ text, ...figures }: { text: string } & Partial<Message>): 
 /** With each note in brackets. */
 async function shownReply(events: AsyncGenerator<SessionEvent>): Promise<string> {
   let text = '';
-  const screen = { say: (more: string) => (text += more), note: (more: string) => (text += `[${more}]`) };
+  const screen = {
+    say: (more: string) => (text += more),
+    note: (more: string) => (text += `[${more}]`),
+    begin(what: string) {
+      text += `[${what}`;
+      return (result: string) => (text += `: ${result}]`);
+    },
+  };
   await showReply(events, screen, 'a');
   return text;
 }
@@ -190,6 +211,58 @@ test('below a reply stand the documents that it was given, each once', async (t)
     );
   t.is(await shown(cited('b.md', 'a.md', 'b.md')), 'Hello\n[— from b.md, a.md][— m]');
   for (const none of [[], null]) t.is(await shown(none), 'Hello\n[— m]');
+});
+
+function callEvent(callStatus: string, fields: object = {}): SessionEvent {
+  const call = { callId: '1.0', name: 'search', durationMs: null, errorKind: null, attempt: 1, ...fields };
+  return JSON.parse(JSON.stringify({ __typename: 'ToolCallEvent', clientTurnId: 'a', callStatus, ...call }));
+}
+
+function chunkEvent(text: string, attempt = 1): SessionEvent {
+  return JSON.parse(JSON.stringify({ __typename: 'AiResponseChunkEvent', clientTurnId: 'a', attempt, text }));
+}
+
+for (const [end, line] of [
+  [callEvent('SUCCEEDED', { durationMs: 1234 }), 'succeeded, 1.23 sec'],
+  [callEvent('FAILED', { durationMs: 40, errorKind: 'TOOL_FAILED' }), 'failed (TOOL_FAILED), 0.04 sec'],
+  [callEvent('CANCELLED'), 'cancelled'],
+] as const) {
+  test(`a call of a tool is one line: its name, and then ${line}`, async (t) => {
+    const events = (async function* (): AsyncGenerator<SessionEvent> {
+      yield* [chunkEvent('Let me look. '), callEvent('STARTED'), end, chunkEvent('Found.')];
+      yield replyEvent({ text: 'Let me look. Found.' });
+    })();
+    t.is(await shownReply(events), `Let me look. [— search: ${line}]Found.\n`);
+  });
+}
+
+test('calls of a higher attempt are shown after a word about that, and a reply without pieces whole', async (t) => {
+  const events = (async function* (): AsyncGenerator<SessionEvent> {
+    yield callEvent('STARTED');
+    yield callEvent('STARTED', { attempt: 2 });
+    yield callEvent('SUCCEEDED', { attempt: 2, durationMs: 5 });
+    yield replyEvent({ text: 'Found.' });
+  })();
+  const shown = '[— search[[the reply restarts]][— search: succeeded, 0.01 sec]Found.\n';
+  t.is(await shownReply(events), shown);
+});
+
+test('a call is one line on the terminal, or two where something was written while it ran', (t) => {
+  const stdout = new PassThrough();
+  const screen = openTerminal({ stdin: new PassThrough(), stdout }, () => undefined);
+  screen.say('Let me look.');
+  screen.begin('— search')('succeeded');
+  const [one, other] = [screen.begin('— one'), screen.begin('— other')];
+  other('failed');
+  one('succeeded');
+  const cut = screen.begin('— cut');
+  screen.say('');
+  screen.say('Meanwhile');
+  cut('cancelled');
+  t.is(
+    String(stdout.read()),
+    'Let me look.\n— search … succeeded\n— one …\n— other … failed\n— one: succeeded\n— cut …\nMeanwhile\n— cut: cancelled\n',
+  );
 });
 
 test('where nothing listens it says what to do', async (t) => {

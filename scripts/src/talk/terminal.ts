@@ -13,11 +13,19 @@ const prompt = 'you> ';
 /** @param onInterrupt called at each Ctrl-C that the terminal handles itself while it reads. */
 export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void) {
   let midLine = false;
+  /** The line that the cursor is on, if it is that of something that runs. */
+  let runningLine: object | undefined;
   let asking: Interface | undefined;
 
   function write(text: string): void {
     stdout.write(text);
-    if (text !== '') midLine = !text.endsWith('\n');
+    if (text === '') return;
+    midLine = !text.endsWith('\n');
+    runningLine = undefined;
+  }
+
+  function lineEnd(): string {
+    return midLine ? '\n' : '';
   }
 
   function ask(reader: Interface): void {
@@ -29,10 +37,20 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
 
   return {
     /** Shows a chunk of the reply. */
-    say: (text: string) => write(printable(text)),
+    say: (text: string) => write(`${runningLine && text !== '' ? '\n' : ''}${printable(text)}`),
+    /** Shows on a line of its own that something runs. @returns ends that line with a result, or if others came after it, shows both anew */
+    begin(what: string): (result: string) => void {
+      write(`${lineEnd()}${printable(what)} …`);
+      const line = {};
+      runningLine = line;
+      return (result) => {
+        const repeated = runningLine === line ? '' : `${lineEnd()}${printable(what)}:`;
+        write(`${repeated} ${printable(result)}\n`);
+      };
+    },
     /** Shows a message about the conversation on a line of its own. */
     note(text: string): void {
-      write(`${midLine ? '\n' : ''}${printable(text)}\n`);
+      write(`${lineEnd()}${printable(text)}\n`);
       if (asking) ask(asking); // keeps the input so far
     },
     /** The lines of input, with a prompt for each. Call it once only. */

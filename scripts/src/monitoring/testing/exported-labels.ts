@@ -53,6 +53,7 @@ function closedSets(jobKinds: ReadonlySet<string>): Record<string, ReadonlySet<s
   return {
     'parley_graph_duration_seconds outcome': outcomes,
     'parley_graph_duration_seconds operation': new Set(Object.keys(contract).map((field) => field.split('.')[1] ?? '')),
+    'parley_action_call_duration_seconds error': keysOf<'CREDENTIAL_UNAVAILABLE'>({ CREDENTIAL_UNAVAILABLE: true }),
     'parley_rpc_duration_seconds outcome': outcomes,
     'parley_job_failures_total kind': jobKinds,
     'parley_job_failures_total outcome': keysOf<JobFailure>({ retried: true, given_up: true }),
