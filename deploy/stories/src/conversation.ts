@@ -5,6 +5,7 @@ import type {
   EvaluationDto,
   MessageDto,
   SessionDto,
+  ToolCallDto,
 } from '../../../services/session/src/generated/schema.ts';
 import type { Client } from './client.ts';
 import type { SessionEvents } from './session-events.ts';
@@ -18,7 +19,11 @@ export type AsJson<T> = T extends Date
     : T;
 
 export type Citation = AsJson<Omit<CitationDto, Unread>>;
-export type Message = AsJson<Omit<MessageDto, Unread | 'citations'>> & { citations: Citation[] | null };
+export type ToolCall = AsJson<Omit<ToolCallDto, Unread>>;
+export type Message = AsJson<Omit<MessageDto, Unread | 'citations' | 'toolCalls'>> & {
+  citations: Citation[] | null;
+  toolCalls: ToolCall[] | null;
+};
 export type Session = AsJson<Omit<SessionDto, Unread | 'createdAt' | 'agent' | 'messages'>> & {
   agent: { id: number; name: string } | null;
   messages: Message[];
@@ -30,7 +35,8 @@ type Evaluation = AsJson<Omit<EvaluationDto, Unread | 'createdAt'>> & {
 type Unread = '__typename' | 'updatedAt' | 'structuredContent';
 
 export const messageFields = `id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt
-  citations { documentId documentName chunkIndex score preview }`;
+  citations { documentId documentName chunkIndex score preview }
+  toolCalls { callId name status durationMs errorKind }`;
 
 const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
   lastEventAt agent { id name }

@@ -3,6 +3,7 @@ import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import { eventually } from '@parley/testing/eventually';
+import type { ChatRequestBody } from '@parley/testing/model-answer';
 import type { ModelServer } from '@parley/testing/model-server';
 import { schemas } from '@parley/units';
 import * as eventInvariants from './invariants/event-invariants.ts';
@@ -61,7 +62,7 @@ export function openChecker(env: Environment) {
       const topics = env.KAFKA_BROKERS ? await readTopics(env, poison) : undefined;
       const bodies = model?.requests.map(({ body }) => body);
       const asked = bodies && {
-        replies: bodies.filter((body) => !body.response_format).map(messageOf),
+        replies: bodies.filter((body) => !body.response_format && !followsTools(body)).map(messageOf),
         judgements: bodies.filter((body) => body.response_format).map(({ messages }) => JSON.stringify(messages)),
         repeats,
       };
@@ -71,6 +72,11 @@ export function openChecker(env: Environment) {
       await Promise.all([...databases.values()].map((each) => each.close()));
     },
   };
+}
+
+/** Whether it goes on after calls of tools: not a request for a reply of its own. */
+function followsTools({ messages }: ChatRequestBody): boolean {
+  return messages.at(-1)?.role === 'tool';
 }
 
 /** One connection, for which the reads of all rows of a long run wait for each other. */

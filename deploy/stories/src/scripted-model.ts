@@ -1,4 +1,4 @@
-import type { ChatRequestBody, ModelAnswer } from '@parley/testing/model-answer';
+import type { ChatRequestBody, ModelAnswer, SentTools } from '@parley/testing/model-answer';
 import { startModelServer } from '@parley/testing/model-server';
 
 /** The default judgement of the scripted model. */
@@ -9,6 +9,9 @@ export const judgement = {
   weaknesses: ['Said nothing else'],
   recommendation: 'HIRE',
 };
+
+/** The response to a message, fixed or computed from what the request says of tools: the calls so far and their results. */
+type Reply = ModelAnswer | ((sent: SentTools) => ModelAnswer);
 
 /** The response to a request for a judgement, fixed or computed from the request. */
 type Judge = ModelAnswer | ((body: ChatRequestBody) => ModelAnswer | undefined);
@@ -21,22 +24,23 @@ export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
  * in the ledger names the request that it is for. Default false.
  */
 export async function startScriptedModel({ billsApart = false } = {}) {
-  const turns = new Map<string, ModelAnswer>();
-  const others = new Map<string, (text: string) => ModelAnswer>();
+  const turns = new Map<string, Reply>();
+  const others = new Map<string, (text: string, sent: SentTools) => ModelAnswer>();
   const judgements = new Map<string, Judge>();
-  function answerTo(body: ChatRequestBody): ModelAnswer {
+  function answerTo(body: ChatRequestBody, sent: SentTools): ModelAnswer {
     if (!body.response_format) {
       const text = messageOf(body);
       const general = [...others].find(([beginning]) => text.startsWith(beginning))?.[1];
-      return turns.get(text) ?? general?.(text) ?? {};
+      const reply = turns.get(text);
+      return (typeof reply === 'function' ? reply(sent) : reply) ?? general?.(text, sent) ?? {};
     }
     const about = JSON.stringify(body.messages);
     const judge = [...judgements].find(([text]) => about.includes(text))?.[1];
     return (typeof judge === 'function' ? judge(body) : judge) ?? { json: judgement };
   }
   const server = await startModelServer({
-    script(body, index) {
-      const answer = answerTo(body);
+    script(body, index, sent) {
+      const answer = answerTo(body, sent);
       if (!billsApart || answer.usage === null) return answer;
       return { ...answer, usage: { prompt_tokens: index + 1, ...answer.usage } };
     },
@@ -53,9 +57,10 @@ export async function startScriptedModel({ billsApart = false } = {}) {
       HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: '120000',
     },
     /** Sets the response to the message `text`. Other messages get a short default response. */
-    answer: (text: string, answer: ModelAnswer) => void turns.set(text, answer),
+    answer: (text: string, answer: Reply) => void turns.set(text, answer),
     /** Sets the response to messages with this prefix and no response of their own. */
-    answerOthers: (beginning: string, answer: (text: string) => ModelAnswer) => void others.set(beginning, answer),
+    answerOthers: (beginning: string, answer: (text: string, sent: SentTools) => ModelAnswer) =>
+      void others.set(beginning, answer),
     /** Sets the judgement of conversations that contain `text`. Default: `judgement`. */
     judge: (text: string, judge: Judge) => void judgements.set(text, judge),
     /** The requests for replies to this message, in order. */
@@ -64,9 +69,9 @@ export async function startScriptedModel({ billsApart = false } = {}) {
   };
 }
 
-/** The message to reply to: the last one of the history, which follows earlier ones without a reply. */
+/** The message to reply to: the user's last one, which follows earlier ones without a reply; results of tools may follow it. */
 export function messageOf({ messages }: ChatRequestBody): string {
-  const content = messages.at(-1)?.content;
+  const content = messages.findLast(({ role }) => role === 'user')?.content;
   const parts = Array.isArray(content) ? (content as { text?: string }[]) : [];
   const text = typeof content === 'string' ? content : parts.map((part) => part.text ?? '').join('');
   return text.split('\n\n').at(-1) ?? '';

@@ -3,6 +3,7 @@ import type {
   AiResponseChunkEvent,
   AiResponseEvent,
   SessionStatusEvent,
+  ToolCallEvent,
   TurnFailedEvent,
 } from '../../../services/session/src/generated/schema.ts';
 import { type AsJson, type Message, messageFields } from './conversation.ts';
@@ -10,15 +11,18 @@ import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
 type Chunk = AsJson<AiResponseChunkEvent>;
 type Reply = AsJson<Omit<AiResponseEvent, 'message'>> & { message: Message };
+/** `status` has another name, because that of a session has another type, as below `message`. */
+export type ToolCall = AsJson<Omit<ToolCallEvent, 'status'>> & { callStatus: ToolCallEvent['status'] };
 /** `message` has another name, because that of a reply has another type. */
 type TurnFailed = AsJson<Omit<TurnFailedEvent, 'message'>> & { failure: string };
-export type SessionEvent = Chunk | Reply | TurnFailed | AsJson<SessionStatusEvent>;
+export type SessionEvent = Chunk | ToolCall | Reply | TurnFailed | AsJson<SessionStatusEvent>;
 
 /** The subscription to all events of a session. */
 export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: String) {
   sessionEvents(sessionId: $sessionId, after: $after) {
     __typename eventId sessionId occurredAt
     ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
+    ... on ToolCallEvent { clientTurnId turnIndex attempt callId name callStatus: status durationMs errorKind }
     ... on AiResponseEvent {
       clientTurnId turnIndex text interrupted
       message { ${messageFields} }
@@ -76,6 +80,10 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
 
   get chunks(): Chunk[] {
     return this.all.filter((event) => event.__typename === 'AiResponseChunkEvent');
+  }
+
+  get toolCalls(): ToolCall[] {
+    return this.all.filter((event) => event.__typename === 'ToolCallEvent');
   }
 
   /** The final events of turns, without the greeting. */

@@ -6,6 +6,7 @@ import { startIdentityProvider } from '../../../services/identity/test/support/i
 import { startForwarder } from './forwarder.ts';
 import { openChecker } from './invariants.ts';
 import { type RunningMesh, testEnvironment } from './mesh.ts';
+import { startMessagingProduct } from './messaging-product.ts';
 import { startOneProcess } from './one-process.ts';
 import { startProcesses } from './processes.ts';
 
@@ -73,11 +74,14 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
   closers.defer(() => forwarder.stop());
   const provider = await startIdentityProvider();
   closers.defer(() => provider.stop());
+  const messaging = await startMessagingProduct();
+  closers.defer(() => messaging.stop());
   // Logs every level and exports spans.
   const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
   const given = testEnvironment({
     LOG_LEVEL: 'info',
     ...provider.env,
+    MESSAGING_URL_INTL: messaging.url,
     IDP_ONE_TIMEOUT_MS: '20000',
     ...(!offline && forwarder.env),
     ...observed,

@@ -1,4 +1,5 @@
 import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
+import { ActionServiceDefinition } from '@parley/protos/parley/action/v1/action';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
@@ -73,6 +74,8 @@ story('no gRPC port answers a call without a mesh credential of its own', async 
   const calls: Record<string, (channel: Channel, metadata: Metadata) => Promise<unknown>> = {
     identity: (channel, metadata) =>
       createClient(IdentityServiceDefinition, channel).getTenant({ tenantId: 1 }, { metadata }),
+    action: (channel, metadata) =>
+      createClient(ActionServiceDefinition, channel).checkTools({ tools: [] }, { metadata }),
     agent: (channel, metadata) => createClient(AgentServiceDefinition, channel).getAgent({ agentId: 1 }, { metadata }),
     knowledge: (channel, metadata) =>
       createClient(KnowledgeServiceDefinition, channel).checkKnowledgeBases({ knowledgeBaseIds: [1] }, { metadata }),

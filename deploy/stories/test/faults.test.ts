@@ -7,6 +7,7 @@ import './faults/commits.test.ts';
 import './faults/idempotency.test.ts';
 import './faults/stop.test.ts';
 import './faults/kill.test.ts';
+import './faults/calls.test.ts';
 import './faults/knowledge-away.test.ts';
 import './faults/documents.test.ts';
 import './faults/slow-line.test.ts';

@@ -194,6 +194,20 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     ['document % is PENDING, and no event or job is there'],
   ],
   [
+    'a call of a tool that is not logged',
+    (whole) => whole.in('action', (db) => insertToolCall(db, whole.sessionId, { result_sealed: Buffer.alloc(1) })),
+    ['of tenant @ in session #, 1 calls of tools have ended, and 0 are logged'],
+  ],
+  [
+    'a call of a tool that runs',
+    (whole) =>
+      whole.in('action', async (db) => {
+        await insertToolCall(db, whole.sessionId, {});
+        await db.knex('calling_processes').insert({ id: processId, lease_until: new Date(Date.now() + 60_000) });
+      }),
+    ['of tenant @ in session #, 1 calls of tools still run'],
+  ],
+  [
     'a total without its call',
     (whole) => whole.in('identity', ({ knex }) => knex('usage_calls').delete()),
     [
@@ -210,6 +224,7 @@ for (const [what, breakIt, expected] of wrongRows) {
     const found = problemsOf(await whole.facts()).map((problem) =>
       problem
         .replaceAll(new RegExp(`(session|of) ${whole.sessionId}\\b`, 'gu'), '$1 #')
+        .replace(`tenant ${whole.tenantId} in`, 'tenant @ in')
         .replaceAll(/\d+(\.\d+)? ms/gu, 'n ms')
         .replace(new RegExp(`tenant ${whole.tenantId} (is|shows|counts)`, 'u'), 'tenant @ $1')
         .replace(/document \d+/u, 'document %')
@@ -292,6 +307,14 @@ const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) =
     'the judgement of session # was asked for 2 times',
   ],
 ];
+
+const processId = '01890a5d-ac96-774b-bcce-b302099a8057';
+
+async function insertToolCall({ knex, tenantId }: TenantDb, sessionId: number, row: object): Promise<void> {
+  const sealed = { note_sealed: Buffer.alloc(0), arguments_sealed: Buffer.alloc(0), ...row };
+  const call = { turn: 'turn', call: '1.0', kind: 'ACTION', target: 1, session_id: sessionId, process_id: processId };
+  await knex('turn_calls').insert({ tenant_id: tenantId, ...call, ...sealed });
+}
 
 function addResponse(facts: Facts, message: Ledger['messages'][number]): void {
   facts.responses = { endedSessions: [], messages: [...(facts.responses?.messages ?? []), message] };

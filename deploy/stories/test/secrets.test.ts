@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { generateSync } from 'otplib';
+import { createAction, createConnector, mcpServer, outboundCallsOf, partnerActions, restApi } from '../src/actions.ts';
 import { type Client, newAccount, type Tokens, tokenFields } from '../src/client.ts';
+import { converse, readSession, sendMessage } from '../src/conversation.ts';
 import { idsOf, withCredentials } from '../src/credentials.ts';
 import { enter, idpOneSecret, loginWithTicket, newProviderAccount, ticketFor } from '../src/identity-provider.ts';
 import type { TestMesh } from '../src/mesh.ts';
@@ -155,6 +158,125 @@ story(
     t.true(rows.at(-1)?.['rows of identity.users']?.includes(email), 'rows of all tenants are seen');
     const found = [written, events, ...rows].flatMap((each) => [...foundIn(each, secrets), ...asWords(each, codes)]);
     t.deepEqual([...new Set(found)], []);
+  },
+);
+
+/** What a server may say with the credential that it was called with; a call comes to this. */
+const echoes: [name: string, answer: (said: string, response: ServerResponse) => unknown, errorKind: string | null][] =
+  [
+    [
+      'json',
+      (said, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify({ said })),
+      null,
+    ],
+    ['text', (said, response) => response.setHeader('location', `https://example.com/?${said}`).end(said), null],
+    ['refusal', (said, response) => response.writeHead(401, { 'www-authenticate': said }).end(said), 'HTTP_STATUS'],
+    ['failure', (said, response) => response.writeHead(500, { 'x-request-id': said }).end(said), 'HTTP_STATUS'],
+    [
+      'redirect',
+      (said, response) => response.writeHead(302, { location: `http://10.0.0.1/${said}` }).end(),
+      'REDIRECT_REFUSED',
+    ],
+    ['broken', (said, response) => response.writeHead(200, { 'content-length': '9999' }).end(said), 'REMOTE_BROKEN'],
+  ];
+
+story(
+  'no credential that tools are called with, no argument and no result is in an answer, event, log line, span, metric or row, whatever their servers say',
+  async (t, mesh) => {
+    const observed = observe(mesh);
+    const ada = await mesh.person();
+    const { tenantId } = await idsOf(ada);
+    const secrets: string[] = [];
+    const canary = (name: string) => {
+      const secret = `canary-${name}-${randomUUID()}`;
+      secrets.push(secret);
+      return secret;
+    };
+    const credentials: string[] = [];
+    const credential = (name: string) => {
+      const secret = canary(name);
+      credentials.push(secret);
+      return secret;
+    };
+    const [argument, result] = [canary('argument'), canary('result')];
+    const rest = await restApi(t, ({ path, headers }, response) => {
+      const said = `${headers.authorization} ${headers['x-key']} ${result}`;
+      const echo = echoes.find(([name]) => path.startsWith(`/${name}`));
+      return echo ? echo[1](said, response) : response.end(said);
+    });
+    const mcp = await mcpServer(t, {
+      'tools/list': () => ({
+        tools: ['fine', 'failing', 'refused'].map((name) => ({ name, inputSchema: { type: 'object' } })),
+      }),
+      'tools/call': ({ params }, response, { headers }) => {
+        const said = `${headers.authorization} ${result}`;
+        const content = [{ type: 'text', text: said }];
+        if (params.name === 'refused') return void response.writeHead(403).end(said);
+        return { content, isError: params.name === 'failing' };
+      },
+    });
+    const connectorId = await createConnector(ada, { serverUrl: mcp.url, apiKey: credential('connector') });
+    const tools: object[] = ['fine', 'failing', 'refused'].map((tool) => ({ connectorId, tool }));
+    for (const [name] of echoes) {
+      const input = { name, url: `${rest.url}/${name}`, bearerToken: credential(name) };
+      tools.push({ actionId: await createAction(ada, input) });
+    }
+    const messagingAppSecret = credential('messaging');
+    const messaging = { name: 'messaging', url: `${rest.url}/messaging`, messagingAppId: 'app', messagingAppSecret };
+    tools.push({ actionId: await createAction(ada, messaging) });
+    const keyed = { name: 'keyed', url: `${rest.url}/keyed`, bearerToken: credential('key') };
+    tools.push({ actionId: await createAction(ada, { ...keyed, credentialSecretHeaderName: 'X-Key' }) });
+    const partner = await partnerActions(t, mesh, tenantId);
+    const url = `${rest.url}/partner`;
+    tools.push({ actionId: await partner.create({ name: 'partner', url, value: credential('partner') }) });
+
+    const names = ['fine', 'failing', 'refused', ...echoes.map(([name]) => name), 'messaging', 'keyed', 'partner'];
+    let told: string[] = [];
+    mesh.model.answer('Call all of them.', ({ results }) => {
+      told = results.map(({ text }) => text);
+      const toolCalls = names.map((name) => ({ name, arguments: { argument } }));
+      return results.length > 0 ? { text: 'All called.' } : { toolCalls };
+    });
+    const { sessionId, events } = await converse(t, ada, { tools });
+    await sendMessage(ada, sessionId, 'Call all of them.');
+    const [reply] = await events.turns(1);
+    t.like(reply, { __typename: 'AiResponseEvent', text: 'All called.' });
+    const calls = (await readSession(ada, sessionId)).messages[1]?.toolCalls ?? [];
+    t.deepEqual(Object.fromEntries(calls.map(({ name, errorKind }) => [name, errorKind])), {
+      fine: null,
+      failing: 'TOOL_FAILED',
+      refused: 'CONNECTOR_UNAUTHORIZED',
+      ...Object.fromEntries(echoes.map(([name, , errorKind]) => [name, errorKind])),
+      messaging: null,
+      keyed: null,
+      partner: null,
+    });
+    // The model is told what servers have said, without what they were called with.
+    t.true(told[0]?.includes(result));
+    const model = JSON.stringify(told);
+    t.deepEqual(
+      credentials.filter((secret) => model.includes(secret)),
+      [],
+    );
+    const sent = JSON.stringify([rest.seen, mcp.received]);
+    const unsent = credentials.filter((secret) => !sent.includes(secret));
+    t.deepEqual(unsent, [messagingAppSecret], 'all but what is exchanged are sent');
+
+    await observed.allWritten();
+    const answers = [
+      events.all,
+      await readSession(ada, sessionId),
+      await outboundCallsOf(ada),
+      await ada.query('{ mcpConnectors { name serverUrl } customActions { name url extraHeaders credentialSource } }'),
+      await ada.send('query ($id: Int!) { listMcpTools(connectorId: $id) { name inputSchema } }', { id: connectorId }),
+    ];
+    const texts = [
+      await observed.written(),
+      await rowsOf(mesh),
+      await eventsOf(mesh),
+      { answers: JSON.stringify(answers) },
+    ];
+    t.deepEqual([...new Set(texts.flatMap((each) => foundIn(each, secrets)))], []);
   },
 );
 

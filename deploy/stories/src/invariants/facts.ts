@@ -48,6 +48,8 @@ export interface Rows {
   kept: { tenantId: number; what: string; total: string; sum: string }[];
   /** Documents of knowledge bases that are not deleted. */
   documents: { tenantId: number; id: number; parseStatus: string }[];
+  /** Calls of tools by session, 0 for none: those that ended, those that run in a process that lives, and those in the tenant's log. */
+  toolCalls: { tenantId: number; sessionId: number; ended: number; running: number; logged: number }[];
   /** Recorded calls of models. */
   calls: {
     tenantId: number;
@@ -78,7 +80,7 @@ export interface Facts extends Rows {
   responses?: Pick<Ledger, 'messages' | 'endedSessions'> | undefined;
   asked?:
     | {
-        /** The last message of each request for a reply. */
+        /** The message of each request for a reply; without those that go on after calls of tools. */
         replies: string[];
         /** The whole of each request for a judgement, as JSON. */
         judgements: string[];

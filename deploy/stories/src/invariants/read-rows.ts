@@ -50,6 +50,18 @@ const statements: Record<keyof Rows, string> = {
           SELECT current_setting('parley.tenant')::integer AS tenant_id, what,
             coalesce(total, 0)::text AS total, coalesce(sum, 0)::text AS sum FROM counted`,
   documents: 'SELECT tenant_id, id, parse_status FROM knowledge_documents WHERE deleted_at IS NULL',
+  toolCalls: `WITH begun AS (
+            SELECT coalesce(session_id, 0) AS session_id, count(result_sealed) AS ended,
+              count(*) FILTER (WHERE result_sealed IS NULL AND EXISTS (SELECT FROM calling_processes
+                WHERE calling_processes.id = process_id AND lease_until > parley_now())) AS running
+              FROM turn_calls WHERE tenant_id = current_setting('parley.tenant')::integer GROUP BY 1
+          ), logged AS (
+            SELECT coalesce(session_id, 0) AS session_id, count(*) AS logged FROM outbound_calls
+             WHERE kind <> 'TOOL_LIST' GROUP BY 1
+          )
+          SELECT current_setting('parley.tenant')::integer AS tenant_id, session_id, coalesce(ended, 0)::integer AS ended,
+            coalesce(running, 0)::integer AS running, coalesce(logged, 0)::integer AS logged
+          FROM begun FULL JOIN logged USING (session_id)`,
   calls: 'SELECT tenant_id, call_id, operation, model_id, estimated, tokens_in, tokens_out FROM usage_calls',
 };
 
@@ -93,7 +105,7 @@ export async function readRows(database: Databases, only?: readonly number[]): P
       return found as Rows[Name];
     });
   // names agents: the table. names sessions: likewise.
-  const [agents, sessions, messages, turns, evaluations, usage, kept, documents, calls] = await Promise.all([
+  const [agents, sessions, messages, turns, evaluations, usage, kept, documents, toolCalls, calls] = await Promise.all([
     ofTenants('agent', 'agents'),
     ofTenants('session', 'sessions'),
     ofTenants('session', 'messages'),
@@ -102,6 +114,7 @@ export async function readRows(database: Databases, only?: readonly number[]): P
     ofTenants('identity', 'usage'),
     ofTenants('knowledge', 'kept'),
     ofTenants('knowledge', 'documents'),
+    ofTenants('action', 'toolCalls'),
     ofTenants('identity', 'calls'),
   ]);
   const jobs = tasks.jobs.filter(({ tenantId }) => isWanted(tenantId));
@@ -124,6 +137,7 @@ export async function readRows(database: Databases, only?: readonly number[]): P
     usage,
     kept,
     documents,
+    toolCalls,
     calls,
   };
 }

@@ -17,6 +17,17 @@ export const countersEqualRows: Invariant = ({ kept }) =>
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} counts ${total}, and its rows are ${sum}`);
 
+/** Every call of a tool that has ended is in its tenant's log once, and none runs. */
+export const everyToolCallIsLogged: Invariant = ({ toolCalls }) =>
+  toolCalls.flatMap(({ tenantId, sessionId, ended, running, logged }) => [
+    ...(ended === logged
+      ? []
+      : [
+          `of tenant ${tenantId} in session ${sessionId}, ${ended} calls of tools have ended, and ${logged} are logged`,
+        ]),
+    ...(running > 0 ? [`of tenant ${tenantId} in session ${sessionId}, ${running} calls of tools still run`] : []),
+  ]);
+
 /** A document whose text is still being read has an event or a job that reads it. */
 export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
   const withJob = new Set(jobs.map(({ documentId }) => documentId));

@@ -1,18 +1,19 @@
-import { agentSchema } from '@parley/agent/schema';
 import test, { type ExecutionContext } from 'ava';
 import { getNullableType, isListType, isNonNullType } from 'graphql';
+import { createAction, createConnector } from '../../src/actions.ts';
 import type { Answer, Client, GraphError } from '../../src/client.ts';
 import { createAgent, endSession, evaluated, readSession, sendMessage, startSession } from '../../src/conversation.ts';
 import { createKnowledgeBase, ingestText, readKnowledgeDocument } from '../../src/knowledge.ts';
 import type { TestMesh } from '../../src/mesh.ts';
 import { isId, type Operation, type Place, servedOperations } from '../../src/operations.ts';
 import { stories } from '../../src/stories.ts';
+import { createWorkflow, deleteWorkflow, publishWorkflow } from '../../src/workflows.ts';
 
 // How an id is answered does not depend on where services run: one mesh is enough for so many requests.
 const story = stories(test, { on: 'processes' });
 
-// names workflow: the kind of thing, and no operation.
-const kinds = ['agent', 'session', 'tenant', 'workflow', 'base', 'document'] as const;
+// names workflow: the kind of thing.
+const kinds = ['agent', 'session', 'tenant', 'workflow', 'base', 'document', 'connector', 'customAction'] as const;
 
 /** Ids of nothing of ours. names validateSecuredToken: its id is that of a code, which is nobody's without the code. */
 const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
@@ -20,18 +21,20 @@ const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input
 /** What an id names, by its own name (`agentId`), an `id` by its operation's. Undefined where that says no kind, or several. */
 function kindOf(operation: string, path: string): (typeof kinds)[number] | 'external' | undefined {
   if (external.some((name) => `.${operation}.${path}`.endsWith(`.${name}`))) return 'external';
-  const words = path === 'id' ? operation : (path.split('.').at(-1) ?? '');
-  const found = kinds.filter((kind) => words.toLowerCase().includes(kind));
+  const own = path.split('.').at(-1) ?? '';
+  const words = own === 'id' ? operation : own.replace(/^actionId$/, 'customActionId');
+  const found = kinds.filter((kind) => words.toLowerCase().includes(kind.toLowerCase()));
   return found.length === 1 ? found[0] : undefined;
 }
 
 /** Lists and nullable reads answer as if nothing were there; these few say so. */
 // names agentAuditLogs: its answer for a foreign id is an error, by the contract, and no rule of the gateway.
-// names knowledgeDocuments: so does it. names retrieveChunks: so does it.
-const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks']);
+// names knowledgeDocuments: so does it. names retrieveChunks: so does it. names listMcpTools: so does it. names workflowVersions: so does it.
+const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks', 'listMcpTools', 'workflowVersions']);
 
 /** What other values have to be, so that the id is looked at. */
 const otherwise: Record<string, unknown> = { 'input.url': 'https://example.com/', 'input.mimeType': 'text/csv' };
+const beside: Record<string, Record<string, unknown>> = { 'input.tools.connectorId': { 'input.tools.tool': 'search' } };
 
 /** Ids that are nobody's: free ones, and for text what can be no id at all. */
 const absent = [2_147_483_647, 900_000_001, 0, -1, -2_147_483_648];
@@ -72,6 +75,9 @@ interface OwnThings {
   sessionId: number;
   baseId?: number;
   documentId?: number;
+  connectorId?: number;
+  actionId?: number;
+  workflowId?: number;
 }
 
 /** Every id argument of every operation that is served. `own` are ids for the places beside the walked one. */
@@ -81,6 +87,9 @@ async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]
     session: own.sessionId,
     base: own.baseId,
     document: own.documentId,
+    connector: own.connectorId,
+    customAction: own.actionId,
+    workflow: own.workflowId,
   };
   const ownId = (operation: string, path: string) => owned[kindOf(operation, path) ?? ''] ?? 1;
   return servedOperations().flatMap((operation) =>
@@ -93,7 +102,7 @@ async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]
         operation.variables((at, type, isRequired) => {
           if (at === place.path) return id;
           if (isId({ path: at, type: type.name })) return isRequired ? ownId(operation.name, at) : undefined;
-          return otherwise[at] ?? (place.path.startsWith(`${at}.`) || undefined);
+          return otherwise[at] ?? beside[place.path]?.[at] ?? (place.path.startsWith(`${at}.`) || undefined);
         }),
     })),
   );
@@ -111,14 +120,13 @@ function nobodysIds(walked: readonly IdArgument[]): (argument: IdArgument) => (s
   };
 }
 
-async function twoTenants({ person, database }: TestMesh) {
+async function twoTenants({ person }: TestMesh) {
   const [ada, eve] = await Promise.all([person(), person()]);
   const agentId = await createAgent(ada);
-  // Workflows have no operations yet: a row stands for one.
   const { myTenant } = await ada.query<{ myTenant: { id: number } }>('{ myTenant { id } }');
-  const [workflow] = await database(agentSchema).transact(myTenant.id, ({ knex }) =>
-    knex('workflows').insert({ tenant_id: myTenant.id, name: 'Intake', published_version: 1 }).returning('id'),
-  );
+  const [workflowId, deletedWorkflowId] = [await createWorkflow(ada), await createWorkflow(ada)];
+  await publishWorkflow(ada, workflowId);
+  await deleteWorkflow(ada, deletedWorkflowId);
   const { id: sessionId } = await startSession(ada, agentId);
   await sendMessage(ada, sessionId, 'Between the two of us.');
   const ended = await startSession(ada, agentId);
@@ -131,6 +139,10 @@ async function twoTenants({ person, database }: TestMesh) {
   const lostDocument = await ingestText(ada, deletedBaseId, 'Nobody reads this either.');
   await ada.query('mutation ($id: Int!) { deleteKnowledgeDocument(id: $id) }', { id: deletedDocument.id });
   await ada.query('mutation ($id: Int!) { deleteKnowledgeBase(id: $id) }', { id: deletedBaseId });
+  const [connectorId, deletedConnectorId] = [await createConnector(ada), await createConnector(ada)];
+  const [actionId, deletedActionId] = [await createAction(ada), await createAction(ada)];
+  await ada.query('mutation ($id: Int!) { deleteMcpConnector(id: $id) }', { id: deletedConnectorId });
+  await ada.query('mutation ($id: Int!) { deleteCustomAction(id: $id) }', { id: deletedActionId });
   const ownAgent = await createAgent(eve);
   const ownBase = await createKnowledgeBase(eve);
   const own = {
@@ -138,14 +150,19 @@ async function twoTenants({ person, database }: TestMesh) {
     sessionId: (await startSession(eve, ownAgent)).id,
     baseId: ownBase,
     documentId: (await ingestText(eve, ownBase, 'Mine.')).id,
+    connectorId: await createConnector(eve),
+    actionId: await createAction(eve),
+    workflowId: await createWorkflow(eve),
   };
   const things = {
     agent: [agentId],
     session: [sessionId, ended.id],
     tenant: [myTenant.id],
-    workflow: [workflow.id as number],
+    workflow: [workflowId, deletedWorkflowId],
     base: [baseId, deletedBaseId],
     document: [document.id, deletedDocument.id, lostDocument.id],
+    connector: [connectorId, deletedConnectorId],
+    customAction: [actionId, deletedActionId],
     external: [],
   };
   return { ada, eve, agentId, sessionId, documentId: document.id, things, own };
@@ -161,6 +178,9 @@ story(
         readAgent(ada, agentId),
         readKnowledgeDocument(ada, documentId),
         ada.value('{ knowledgeBases { id name updatedAt } }'),
+        ada.value('{ mcpConnectors { id name serverUrl updatedAt } }'),
+        ada.value('{ customActions { id name url updatedAt } }'),
+        ada.value('{ workflows { id name draft publishedVersion updatedAt } }'),
       ]);
     const before = await read();
     const walked = await idArguments(eve, own);
@@ -243,6 +263,9 @@ story(
         session: own.sessionId,
         base: own.baseId,
         document: own.documentId,
+        connector: own.connectorId,
+        customAction: own.actionId,
+        workflow: own.workflowId,
       };
       const owns = owned[kind] ?? [];
       const others = [...things[kind], ...nobodys(argument)];
@@ -270,14 +293,22 @@ story('a deleted agent gets the answers of an absent one in every operation that
 
 story("another tenant's objects are in no list and no count", async (t, mesh) => {
   const { eve, own } = await twoTenants(mesh);
-  const { agents, agentCount, sessions, sessionCount, knowledgeBases } = await eve.query<{
+  const listed = await eve.query<{
     agents: { id: number }[];
     agentCount: number;
     sessions: { id: number; messages: unknown[] }[];
     sessionCount: number;
     knowledgeBases: { id: number }[];
-  }>('{ agents { id } agentCount sessions { id messages { id } } sessionCount knowledgeBases { id } }');
+    mcpConnectors: { id: number }[];
+    customActions: { id: number }[];
+    workflows: { id: number }[];
+  }>(`{ agents { id } agentCount sessions { id messages { id } } sessionCount knowledgeBases { id }
+    mcpConnectors { id } customActions { id } workflows { id } }`);
+  t.deepEqual(listed.workflows, [{ id: own.workflowId }]);
+  const { agents, agentCount, sessions, sessionCount, knowledgeBases, mcpConnectors, customActions } = listed;
   t.deepEqual(knowledgeBases, [{ id: own.baseId }]);
+  t.deepEqual(mcpConnectors, [{ id: own.connectorId }]);
+  t.deepEqual(customActions, [{ id: own.actionId }]);
   t.deepEqual(agents, [{ id: own.agentId }]);
   t.is(agentCount, 1);
   t.deepEqual(sessions, [{ id: own.sessionId, messages: [] }]);

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { listen } from '@parley/kernel/listen';
 import test from 'ava';
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
+import { createAction, createConnector } from '../../src/actions.ts';
 import { type Answer, type Client, newAccount } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { createKnowledgeBase, ingestText } from '../../src/knowledge.ts';
@@ -9,6 +10,7 @@ import { pagesHost } from '../../src/mesh.ts';
 import { isText, type Operation, type Place, servedOperations } from '../../src/operations.ts';
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
+import { createWorkflow } from '../../src/workflows.ts';
 
 // What services say of a text does not depend on where they run: one mesh is enough for so many requests.
 const story = stories(test, { on: 'processes' });
@@ -174,7 +176,8 @@ story(
         else if (code === 'BAD_REQUEST') {
           t.true((fields?.length ?? 0) > 0, about);
           // Nothing beside it is to blame.
-          for (const { path } of fields ?? []) t.regex(path, new RegExp(`^${place.path}(\\W|$)`), about);
+          const inLists = place.path.replaceAll('.', String.raw`(\.\d+)?\.`);
+          for (const { path } of fields ?? []) t.regex(path, new RegExp(`^${inLists}(\\W|$)`), about);
         }
         return;
       }
@@ -204,12 +207,18 @@ story(
       // names login: it takes an email or a phone number. names generateOTP: so does it. names createAgent: a URL or its absence.
       if (['login', 'generateOTP'].includes(name) && path === 'input.phoneNumber') delete given['input.email'];
       if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
+      // names createCustomAction: some of its fields need another one. A tool needs its connector.
+      const tools = path === 'input.tools.tool' ? { 'input.tools.connectorId': worker.connectorId } : {};
+      // names runWorkflowTask: the workflow is not published.
+      const drafts = name === 'runWorkflowTask' ? { 'input.testDraft': true } : tools;
+      const beside = name === 'createCustomAction' ? (needed[path] ?? {}) : drafts;
+      Object.assign(given, beside);
       return {
         client,
         given,
         variables: variables((at, type, isRequired) => {
           // Optional ones are left out, but for the email: somebody who signs in may give another one instead.
-          const isGiven = at === path || !isLeafType(type) || isRequired || at === 'input.email';
+          const isGiven = at === path || !isLeafType(type) || isRequired || at === 'input.email' || at in beside;
           if (at in given && isGiven) return given[at];
           if (['ID', 'Int', 'Float'].includes(type.name)) return idAt(worker, name, at);
           return path.startsWith(`${at}.`) && at.split('.').length < steps.length ? true : undefined;
@@ -217,7 +226,14 @@ story(
       };
     }
 
-    function idAt({ agentId, sessionId, baseId, documentId }: Worker, operation: string, path: string) {
+    function idAt(
+      { agentId, sessionId, baseId, documentId, connectorId, actionId, workflowId }: Worker,
+      operation: string,
+      path: string,
+    ) {
+      if (path === 'connectorId' || (path.endsWith('id') && operation.endsWith('McpConnector'))) return connectorId;
+      if (path.endsWith('id') && operation.endsWith('CustomAction')) return actionId;
+      if (path.endsWith('workflowId') || (path === 'id' && operation.endsWith('Workflow'))) return workflowId;
       if (path.endsWith('knowledgeBaseId') || (path === 'id' && operation.endsWith('KnowledgeBase'))) return baseId;
       if (path === 'id' && operation.includes('KnowledgeDocument')) return documentId;
       if (path === 'id') return operation === 'session' ? String(sessionId) : String(agentId);
@@ -264,7 +280,7 @@ story(
       t.deepEqual(row[leaf], kept, `${about}, in the answer`);
       const read = reads.get(getNamedType(field.type).name);
       if (!read) return;
-      const again = await client.query(read.document, read.field.args.length > 0 ? { id: String(row['id']) } : {});
+      const again = await client.query(read.document, idOf(read.field, row['id']));
       t.deepEqual((again[read.name] as typeof row)[leaf], kept, `${about}, read back`);
     }
   },
@@ -360,6 +376,9 @@ interface Worker {
   sessionId: number;
   baseId: number;
   documentId: number;
+  connectorId: number;
+  actionId: number;
+  workflowId: number;
 }
 
 /** The client at another address, where no throttle has counted anything. */
@@ -372,7 +391,17 @@ async function newWorker(client: Client): Promise<Worker> {
   ({ apiKey: client.apiKey } = await client.withApiKey());
   const baseId = await createKnowledgeBase(client);
   const { id: documentId } = await ingestText(client, baseId, 'Hello.');
-  return { client, agentId, sessionId: (await startSession(client, agentId)).id, baseId, documentId };
+  const { id: sessionId } = await startSession(client, agentId);
+  const connectorId = await createConnector(client);
+  const actionId = await createAction(client, { bearerToken: 'token' });
+  const workflowId = await createWorkflow(client);
+  return { client, agentId, sessionId, baseId, documentId, connectorId, actionId, workflowId };
+}
+
+/** The variables of an operation that takes one thing's id, or none. */
+function idOf({ args: [argument] }: Operation['field'], id: unknown): Record<string, unknown> {
+  if (!argument) return {};
+  return { id: getNamedType(argument.type).name === 'Int' ? Number(id) : String(id) };
 }
 
 /** Operations that read one thing, by the type of that thing: with its id, or as one's own. */
@@ -402,8 +431,16 @@ const forms: Record<string, (text: string) => unknown> = {
   email: (text) => `${text}${Math.random().toString(36).slice(2)}@example.com`,
   externalSyncUrl: inUrl,
   liveTalkingUrl: inUrl,
+  serverUrl: inUrl,
+  input: (text) => ({ message: text, variables: { text }, metadata: [text] }),
+  extraHeaders: (text) => ({ 'x-text': text }),
   externalSyncSchemaConfig: (text) => ({ [text]: text }),
   avatarBackendConfig: (text) => ({ vendorAvatarId: text, vendorAvatarModel: text }),
+};
+
+const noWorkflow = {
+  why: 'the model of the mesh writes no workflows',
+  said: /^(The model wrote no workflow|input\.\w+ must (not be blank|have at most 4000 characters))/,
 };
 
 const unpricedModel = {
@@ -421,6 +458,19 @@ const nothingOffered = {
 };
 const nothingBound = { why: 'no secret is bound', said: /^No second factor is bound to this account$/ };
 
+/** What fields of an action need beside them. */
+const needed: Record<string, Record<string, unknown>> = {
+  'input.credentialSecretHeaderName': { 'input.bearerToken': 'token' },
+  'input.messagingAppId': { 'input.messagingAppSecret': 'secret' },
+  'input.messagingAppSecret': { 'input.messagingAppId': 'app' },
+};
+
+const noMethod = { why: 'no method', said: /^input\.method must be one of GET, / };
+const noSource = {
+  why: 'no source that a tenant may choose',
+  said: /^input\.credentialSource must be one of SESSION_PARTNER_A, /,
+};
+
 const noUploadType = {
   why: 'no file may have such a type',
   said: /^input\.mimeType must be one of application\/pdf, /,
@@ -435,6 +485,8 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'CreateTenantInput.llmModelOverride': unpricedModel,
   'UpdateTenantInput.llmModelOverride': unpricedModel,
   'TestLlmProviderInput.modelId': unpricedModel,
+  'AiGenerateWorkflowInput.prompt': noWorkflow,
+  'GenerateWorkflowDiffInput.instruction': noWorkflow,
   'GenerateTextInput.images': { why: 'no image', said: /^input\.images\.0 must be a PNG, JPEG, WebP or GIF image/ },
   'SignInInput.email': { why: 'looked for, and nobody has it', said: /^Wrong credentials$/ },
   'SignInInput.phoneNumber': { why: 'looked for, and nobody has it', said: /^Wrong credentials$/ },
@@ -472,6 +524,17 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
     why: 'no upload has such a key',
     said: /^Upload .* not found$/s,
   },
+  'CreateCustomActionInput.method': noMethod,
+  'UpdateCustomActionInput.method': noMethod,
+  'CreateCustomActionInput.credentialSource': noSource,
+  'UpdateCustomActionInput.credentialSource': noSource,
+  'CreateCustomActionInput.messagingRegion': {
+    why: 'no region',
+    said: /^input\.messagingRegion must be /,
+  },
+  after: { why: 'no id of a call', said: /^after must be the id of a call$/ },
+  'CreateCustomActionInput.url': { why: 'no URL', said: /^input\.url / },
+  'UpdateCustomActionInput.url': { why: 'no URL', said: /^input\.url / },
   'IngestDocumentFromUrlInput.url': { why: 'no URL', said: /^input\.url / },
   'ValidateSecuredTokenInput.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
@@ -487,6 +550,8 @@ function goodValues(): Record<string, unknown> {
     'input.phoneCode': '+44',
     'input.phoneNumber': `7${String(Math.random()).slice(2, 11).padEnd(9, '1')}`,
     'input.name': 'Maya',
+    'input.serverUrl': 'https://example.com/mcp',
+    'input.apiKey': 'key',
     'input.personaPrompt': 'You are Maya.',
     'input.position': 'Engineer',
     'input.useCase': 'INTERVIEW',

@@ -1,0 +1,134 @@
+// A mesh of its own at full length: it kills those that call tools.
+import { serverTest } from '@parley/servers/testing/server-test';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
+import test, { type ExecutionContext } from 'ava';
+import type { ToolCallStatus } from '../../../../services/session/src/generated/schema.ts';
+import { createAction, outboundCallsOf, restApi } from '../../src/actions.ts';
+import { createAgent, follow, readSession, startSession } from '../../src/conversation.ts';
+import { idsGrow } from '../../src/session-events.ts';
+import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+
+const shared = sharedFaultMesh(test);
+/** As many as may run to one action at once. */
+const turnsInFlight = fullLength ? 8 : 4;
+const timeoutMs = 60_000;
+
+let runs = 0;
+
+/** Turns of one tenant: each calls an action once, whose answers wait for a gate, and replies, which waits for another. */
+async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
+  const client = await mesh.person();
+  const [answers, replies] = [createGate(), createGate()];
+  const called: string[] = [];
+  const { url } = await restApi(t, async ({ path }, response) => {
+    called.push(path);
+    await answers.pass();
+    response.end('two euros');
+  });
+  const actionId = await createAction(client, { name: 'price', url: `${url}/{item}`, method: 'GET' });
+  const agentId = await createAgent(client, { tools: [{ actionId }] });
+  const run = ++runs;
+  /** What the model was told of the call of each turn, one for each time that it was asked to go on. */
+  const results = new Map<string, string[]>();
+  const turns: { item: string; text: string; sessionId: number }[] = [];
+  for (let n = 0; n < turnsInFlight; n += 1) {
+    const item = `item-${run}-${n}`;
+    const asked = `What is the price of ${item}`;
+    // Every other model says something before it calls.
+    const before = n % 2 === 0 ? {} : { text: 'I look.' };
+    mesh.model.answerOthers(asked, (_text, sent) => {
+      const [result] = sent.results;
+      if (!result) return { ...before, toolCalls: [{ name: 'price', arguments: { item } }] };
+      results.set(item, [...(results.get(item) ?? []), result.text]);
+      return { text: `The price of ${item} is known.`, beforeHeaders: replies };
+    });
+    const { id: sessionId } = await startSession(client, agentId);
+    turns.push({ item, sessionId, text: await mesh.ledger.send(client, sessionId, `${asked}, please?`) });
+  }
+  await eventually('all calls run', () => called.length === turnsInFlight, { timeoutMs });
+
+  /** Every turn ends once, with a reply that has one call which ended so; its server was called once, and nothing is wrong. */
+  async function end(status: ToolCallStatus, errorKind: string | null): Promise<void> {
+    answers.open();
+    replies.open();
+    for (const { item, sessionId } of turns) {
+      const { messages } = await eventually(
+        `the reply about ${item}`,
+        async () => {
+          const session = await readSession(client, sessionId);
+          return session.messages.length > 1 && session;
+        },
+        { timeoutMs },
+      );
+      t.is(messages.length, 2);
+      t.regex(messages[1]?.text ?? '', new RegExp(`^(I look\\.\n\n)?The price of ${item} is known\\.$`, 'u'));
+      const calls = messages[1]?.toolCalls?.map((call) => ({ ...call, durationMs: 0 }));
+      t.deepEqual(calls, [{ callId: '1.0', name: 'price', status, errorKind, durationMs: 0 }]);
+      const events = follow(t, client, sessionId);
+      await events.turns(1);
+      t.is(events.ended.length, 1);
+      t.is(events.toolCalls.at(-1)?.callStatus, status);
+      t.true(idsGrow(events.all));
+      await mesh.ledger.end(client, sessionId);
+    }
+    t.deepEqual(called.toSorted(), turns.map(({ item }) => `/${item}`).toSorted(), 'each is called once');
+    const log = await outboundCallsOf(client);
+    t.deepEqual(
+      log.map((call) => call.errorKind),
+      turns.map(() => errorKind),
+    );
+    t.deepEqual(await mesh.settled(), []);
+  }
+
+  return { answers, results, end };
+}
+
+/** One after the other, so that there is always one: a turn may lose both. */
+async function killAgents(mesh: FaultMesh): Promise<void> {
+  for (const name of ['agent-1', 'agent-2']) await (await mesh.kill(name)).back();
+}
+
+serverTest(
+  meshEngines,
+  'after a kill -9 of agent between call and result nothing is called again, and the model goes on with what is known of the call',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const { end } = await callingTurns(t, mesh);
+    await killAgents(mesh);
+    // Whoever asks for a call and is gone has cancelled it.
+    await end('CANCELLED', 'CALL_CANCELLED');
+  },
+);
+
+serverTest(
+  meshEngines,
+  'after a kill -9 of agent between result and reply nothing is called again, and the model is told the result again',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const { answers, results, end } = await callingTurns(t, mesh);
+    answers.open();
+    await eventually('the model knows all results', () => results.size === turnsInFlight, { timeoutMs });
+    await killAgents(mesh);
+    await end('SUCCEEDED', null);
+    for (const [first = '', ...again] of results.values()) {
+      t.true(again.length > 0);
+      for (const told of [first, ...again]) t.regex(told, /two euros/u);
+    }
+  },
+);
+
+serverTest(
+  meshEngines,
+  'after a kill -9 of action in the middle of a call nothing is called again, and the turn goes on with an interrupted call',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const { end } = await callingTurns(t, mesh);
+    const { back } = await mesh.kill('action-1');
+    await end('FAILED', 'CALL_INTERRUPTED');
+    await back();
+  },
+);
