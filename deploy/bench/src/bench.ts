@@ -1,3 +1,4 @@
+import { actionsFigures } from './actions.ts';
 import { gatewayFigures } from './gateway.ts';
 import { knowledgeFigures } from './knowledge.ts';
 import { localFigures } from './local.ts';
@@ -7,6 +8,7 @@ import { modelsFigures } from './models.ts';
 import { parserFigures } from './parser.ts';
 import { retrievalFigures } from './retrieval.ts';
 import { storageFigures } from './storage.ts';
+import { workflowsFigures } from './workflows.ts';
 
 /** The benchmarks. Each returns its figures, or the reason why this machine cannot run it. */
 export const parts = {
@@ -15,6 +17,8 @@ export const parts = {
   gateway: gatewayFigures,
   mesh: meshFigures,
   models: modelsFigures,
+  actions: actionsFigures,
+  workflows: workflowsFigures,
   storage: storageFigures,
   parser: parserFigures,
   knowledge: knowledgeFigures,

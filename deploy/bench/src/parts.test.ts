@@ -6,7 +6,20 @@ import { root } from '@parley/servers/root';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { needed } from './on-servers.ts';
 
-const parts = ['logins', 'gateway', 'mesh', 'models', 'storage', 'parser', 'knowledge', 'retrieval'];
+// names workflows: the part of the bench.
+
+const parts = [
+  'logins',
+  'gateway',
+  'mesh',
+  'models',
+  'actions',
+  'workflows',
+  'storage',
+  'parser',
+  'knowledge',
+  'retrieval',
+];
 
 serverTest(needed, 'the bench, in its short form, measures all that its parts name', async (t) => {
   t.timeout(600_000); // whole meshes start

@@ -1,0 +1,218 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createCallers, inTenant } from '@parley/kernel/caller';
+import { listen } from '@parley/kernel/listen';
+import { createLogger } from '@parley/kernel/log';
+import { outbound } from '@parley/outbound/outbound';
+import { ActionServiceDefinition, type CallResult } from '@parley/protos/parley/action/v1/action';
+import { rpcClient } from '@parley/rpc/client';
+import { createAction, createConnector } from '@parley/stories/actions';
+import { Client } from '@parley/stories/client';
+import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
+import { onServers } from './on-servers.ts';
+import { type BenchOptions, limits, openPlace } from './processes.ts';
+
+/** After how long the slow server of the bench answers; the others do at once. */
+const slowMs = 250;
+const slowCalls = 200;
+/** Calls after which V8 has compiled most of what one needs. */
+const warmUp = 2_000;
+const outboundSettings = { OUTBOUND_ALLOWLIST: '127.0.0.1', OUTBOUND_PORTS: '1-65535' };
+/** Each tenant has an IP address of its own: accounts are throttled by address. */
+const trustedProxy = { TRUSTED_PROXIES: '127.0.0.1/32' };
+const answer = { found: Array.from({ length: 20 }, (_, n) => ({ id: n, name: `The item with the number ${n}` })) };
+
+/** Calls of custom actions and of tools, by the mesh of processes on real servers, and beside 200 calls to a slow server. */
+export function actionsFigures(options: BenchOptions): Promise<Figure[]> {
+  return onServers('actions', options, async (servers) => {
+    const { say, short } = options;
+    say('processes');
+    await using parts = new AsyncDisposableStack();
+    const world = await startWorld();
+    parts.defer(() => world.stop());
+    await using place = await openPlace(options);
+    const meshKey = randomBytes(32);
+    const settings = { ...limits, ...outboundSettings, ...trustedProxy, MESH_KEY: meshKey.toString('base64') };
+    const mesh = parts.use(await place.start({ ...servers.env, ...settings }, '--mesh'));
+    const definition = ActionServiceDefinition;
+    const address = () => mesh.units['action']?.rpc ?? '';
+    const action = rpcClient({ definition, unit: 'action', address, callers: createCallers(meshKey) });
+    await action.start();
+    parts.defer(() => action.stop());
+    // As many of one tenant as may run at once to one target.
+    const tenants = await oneByOne(short ? 2 : 8, () => openTenant(mesh.urls[0] ?? '', world.url));
+    const caller = callerOf(action.calls);
+    return [
+      ...(await callFigures(options, tenants, world.url, caller)),
+      ...(await neighbourFigures(options, tenants, caller)),
+    ];
+  });
+}
+
+type Tenant = Awaited<ReturnType<typeof openTenant>>;
+type Caller = ReturnType<typeof callerOf>;
+
+async function startWorld() {
+  const http = createServer(async (request, response) => {
+    const body = await text(request);
+    const message: { id?: number; method?: string } = request.url === '/mcp' && body !== '' ? JSON.parse(body) : {};
+    if (request.url === '/slow') await delay(slowMs);
+    if (request.url === '/mcp' && message.id === undefined)
+      return response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify(message.id === undefined ? answer : { jsonrpc: '2.0', id: message.id, result: resultOf(message) }),
+    );
+  });
+  const url = `http://${await listen(http)}`;
+  return {
+    url,
+    async stop(): Promise<void> {
+      http.closeAllConnections();
+      await http[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function resultOf({ method }: { method?: string }): object {
+  const serverInfo = { name: 'bench', version: '1' };
+  if (method === 'initialize') return { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo };
+  if (method === 'tools/list') return { tools: [{ name: 'find', inputSchema: { type: 'object' } }] };
+  return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
+}
+
+async function openTenant(gateway: string, world: string) {
+  const owner = new Client(gateway);
+  await owner.register();
+  const { id } = await owner.value<{ id: number }>('{ myTenant { id } }');
+  return {
+    id,
+    actionId: await createAction(owner, { url: `${world}/items` }),
+    slowId: await createAction(owner, { url: `${world}/slow` }),
+    connectorId: await createConnector(owner, { serverUrl: `${world}/mcp` }),
+  };
+}
+
+/** Calls as agent makes them. @throws Error where one fails */
+function callerOf(
+  calls: Pick<ReturnType<typeof rpcClient<typeof ActionServiceDefinition>>['calls'], 'callAction' | 'callTool'>,
+) {
+  const options = (tenantId: number, signal?: AbortSignal) => ({
+    caller: inTenant({ kind: 'service', service: 'bench', tenantId, requestId: 'bench' }),
+    timeoutMs: 60_000,
+    ...(signal && { signal }),
+  });
+  const given = () => ({ argumentsJson: '{}', key: { turn: randomUUID(), call: '1.0', note: Buffer.of() } });
+  function checked(result: CallResult | undefined): void {
+    if (result?.errorKind !== '') throw new Error(`A call failed: ${result?.errorKind} ${result?.errorMessage}`);
+  }
+  return {
+    async action({ id, actionId }: Tenant): Promise<void> {
+      checked((await calls.callAction({ actionId, ...given() }, options(id))).result);
+    },
+    async tool({ id, connectorId }: Tenant): Promise<void> {
+      const tool = { connectorId, name: 'find' };
+      checked((await calls.callTool({ tool, ...given() }, options(id))).result);
+    },
+    slow: ({ id, slowId: actionId }: Tenant, signal: AbortSignal) =>
+      calls.callAction({ actionId, ...given() }, options(id, signal)),
+  };
+}
+
+/** Whole calls over bare requests through the same guard, from the bench's process: one at a time, and sixteen. */
+async function callFigures(
+  { rounds, short, say }: BenchOptions,
+  tenants: Tenant[],
+  world: string,
+  { action, tool }: Caller,
+): Promise<Figure[]> {
+  const guard = outbound({ allowlist: ['127.0.0.1'], ports: ['1-65535'], log: createLogger('bench') });
+  const plain = { method: 'POST' as const, timeoutMs: 30_000, maxBytes: 2 ** 20 };
+  const headers = { 'content-type': 'application/json' };
+  const bare = {
+    action: () => guard.fetch(`${world}/items`, { ...plain, headers, body: '{}' }),
+    tool: () =>
+      guard.fetch(`${world}/mcp`, { ...plain, headers, body: '{"jsonrpc":"2.0","id":1,"method":"tools/call"}' }),
+  };
+  const whole = { action, tool };
+  const next = (n: number) => tenants[n % tenants.length] as Tenant;
+  async function times(one: (n: number) => Promise<unknown>, count: number, calls: number) {
+    const begunAt = performance.now();
+    const all = await atOnce(count, (at) => oneByOne(Math.ceil(calls / count), (n) => tookMs(() => one(at + n))));
+    const durations = all.flat();
+    return { times: durations, rate: (durations.length * 1_000) / (performance.now() - begunAt) };
+  }
+
+  say(`calls of actions and tools, ${rounds} rounds`);
+  const calls = short ? 4 : 400;
+  const measured: Figure[] = [];
+  for (const kind of ['action', 'tool'] as const) {
+    await times((n) => whole[kind](next(n)), 16, short ? 4 : warmUp);
+    await times(bare[kind], 16, short ? 4 : warmUp);
+    for (const count of [1, 16]) {
+      const all = await oneByOne(rounds, async () => ({
+        bare: await times(bare[kind], count, calls),
+        whole: await times((n) => whole[kind](next(n)), count, calls),
+      }));
+      const added = (q: number) =>
+        medianOf(all, (each) => quantile(each.whole.times, q) - quantile(each.bare.times, q));
+      const name = kind === 'action' ? 'a custom action' : 'a tool';
+      measured.push(
+        figure(`${name} over a bare request, ${count} at once, p50`, added(0.5), 'ms'),
+        figure(`${name} over a bare request, ${count} at once, p99`, added(0.99), 'ms'),
+        figure(
+          `${name}, ${count} at once`,
+          medianOf(all, (each) => each.whole.rate),
+          '/s',
+        ),
+        figure(
+          `a bare request of ${name}, ${count} at once`,
+          medianOf(all, (each) => each.bare.rate),
+          '/s',
+        ),
+      );
+    }
+  }
+  return measured;
+}
+
+/** Calls of other tenants, four at once, alone and while one tenant has 200 to a slow server. */
+async function neighbourFigures(
+  { rounds, short, say }: BenchOptions,
+  [busy, ...others]: Tenant[],
+  { action, slow }: Caller,
+): Promise<Figure[]> {
+  if (!busy) throw new Error('There are no tenants');
+  say(`calls beside ${slowCalls} to a slow server, ${rounds} rounds`);
+  const calls = short ? 2 : 200;
+  const quick = async () =>
+    (
+      await atOnce(4, (at) =>
+        oneByOne(calls / (short ? 1 : 4), (n) => tookMs(() => action(others[(at + n) % others.length] as Tenant))),
+      )
+    ).flat();
+
+  async function besideSlow(): Promise<number[]> {
+    const over = new AbortController();
+    const waiting = atOnce(short ? 20 : slowCalls, () => slow(busy as Tenant, over.signal).catch(() => undefined));
+    await delay(slowMs); // until all wait
+    const times = await quick();
+    over.abort();
+    await waiting;
+    return times;
+  }
+
+  await besideSlow(); // warm-up
+  const all = await oneByOne(rounds, async () => ({ alone: await quick(), beside: await besideSlow() }));
+  const of = (which: 'alone' | 'beside', q: number) => medianOf(all, (each) => quantile(each[which], q));
+  const ratio = (q: number) => medianOf(all, (each) => quantile(each.beside, q) / quantile(each.alone, q));
+  const name = `a call of another tenant beside ${slowCalls} to a slow server`;
+  return [
+    figure('a call, four at once, p50', of('alone', 0.5), 'ms'),
+    figure(`${name}, p50`, of('beside', 0.5), 'ms'),
+    figure(`${name}, over one without, p50`, ratio(0.5), '×', { goal: 1.5 }),
+    figure(`${name}, over one without, p99`, ratio(0.99), '×'),
+  ];
+}
