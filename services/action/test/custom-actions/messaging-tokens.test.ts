@@ -3,6 +3,7 @@ import type { DomainError } from '@parley/kernel/errors';
 import { createSecretBox } from '@parley/kernel/secret-box';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { messagingTokens } from '../../src/custom-actions/messaging-tokens.ts';
 import { restServer, type SeenRequest, sendJson } from './rest-server.ts';
@@ -97,8 +98,14 @@ test('20 calls at once over two replicas make one exchange', async (t) => {
 test('a replica that died while it exchanged holds the others up for its lock only', async (t) => {
   const { server, keyValue, replica, pass } = await platform(t);
   await keyValue.setIfAbsent('parley:3:action:7:messaging-token:lock', '1', { ttlMs: 15_000 });
+  let tries = 0;
+  const { setIfAbsent } = keyValue;
+  keyValue.setIfAbsent = (...given) => {
+    tries += 1;
+    return setIfAbsent.apply(keyValue, given);
+  };
   const waiting = replica().tokenFor(action, app);
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  await eventually('it has tried for the lock again', () => tries > 1);
   t.is(server.seen.length, 0);
   pass(15_001);
   t.is((await waiting).token, 'canary-token-1');
