@@ -1,10 +1,9 @@
 import { readNetwork } from '@parley/kernel/client-network';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
-import { keyRing } from '@parley/kernel/key-ring';
 import { byteCount, flag, list, port, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
+import { avatarTokenKeysSetting, portSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
 
 /** A subgraph takes 9 MiB (`@parley/subgraph`), and the gateway adds to what it was sent. */
@@ -19,12 +18,7 @@ export const gatewaySettings = {
   ),
   ...portSettings('gateway', ['ops']),
   publicUrl: publicUrlSetting,
-  avatarTokenKeys: setting(
-    'AVATAR_TOKEN_KEYS',
-    keyRing,
-    'The ring of keys that session tokens are verified with, as `k1:base64,…`.',
-    { secret: true },
-  ),
+  avatarTokenKeys: avatarTokenKeysSetting,
   corsOrigins: setting(
     'CORS_ORIGINS',
     list.default(['*']),

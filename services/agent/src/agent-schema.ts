@@ -8,6 +8,7 @@ import { knowledgeBases } from './migrations/006-knowledge-bases.ts';
 import { tools } from './migrations/007-tools.ts';
 import { workflowVersions } from './migrations/008-workflow-versions.ts';
 import { workflowRuns } from './migrations/009-workflow-runs.ts';
+import { embedAgents } from './migrations/010-embed-agents.ts';
 
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
@@ -32,5 +33,6 @@ export const agentSchema: SchemaDeclaration = {
     tools,
     workflowVersions,
     workflowRuns,
+    embedAgents,
   ],
 };

@@ -1,4 +1,4 @@
-import { notFound } from '@parley/kernel/errors';
+import { DomainError, notFound } from '@parley/kernel/errors';
 import type { Page } from '@parley/kernel/input';
 import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
 import { rowsBy } from '@parley/postgres/database/rows';
@@ -11,6 +11,7 @@ export function agentStore(db: TenantDb) {
   const mine = () => knex<Agent>('agents').where({ tenantId });
   const live = () => mine().whereNull('deletedAt');
   const listed = () => live().where({ hidden: false });
+  const ofPersona = (sha256: Buffer) => live().whereRaw('persona_sha256 = ?', [sha256]);
   const now = knex.raw('parley_now()');
   const selectListed = (query: ReturnType<typeof mine>) =>
     listWithin<ListedAgent>(db, query.select(knex.raw(columnsWithin(db, agents))));
@@ -56,10 +57,25 @@ export function agentStore(db: TenantDb) {
       const [agent] = await knex('agents').insert({ ...written(agents, fields), tenantId }, '*');
       return agent;
     },
+    /** The hidden agent that was made for a persona, unless it has been changed or deleted since. */
+    async findOfPersona(personaSha256: Buffer): Promise<Agent | undefined> {
+      return ofPersona(personaSha256).first();
+    },
+    /** Makes the hidden agent of a persona, or returns the one that somebody else has just made. */
+    async insertHidden(fields: AgentFields, personaSha256: Buffer): Promise<Agent> {
+      const [agent] = await knex('agents')
+        .insert({ ...written(agents, fields), hidden: true, personaSha256, tenantId }, '*')
+        .onConflict(knex.raw('(tenant_id, persona_sha256) WHERE persona_sha256 IS NOT NULL AND deleted_at IS NULL'))
+        .ignore();
+      const found = agent ?? (await ofPersona(personaSha256).first());
+      if (!found) throw new DomainError('conflict', 'The agent of this persona is just being changed; try again');
+      return found;
+    },
+    /** A hidden agent that is changed is no longer that of its persona. */
     async update(id: number, fields: Partial<AgentFields>): Promise<Agent> {
       const [agent] = await knex('agents')
         .where({ tenantId, id })
-        .update({ ...written(agents, fields), updatedAt: now }, '*');
+        .update({ ...written(agents, fields), personaSha256: null, updatedAt: now }, '*');
       return agent;
     },
     async markDeleted(id: number): Promise<boolean> {

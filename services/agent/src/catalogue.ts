@@ -1,5 +1,5 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import type { AgentConfigOptionsDto, RecommendedTtsVoiceDto } from './generated/schema.ts';
+import type { AgentConfigOptionsDto, AvatarGenderCode, RecommendedTtsVoiceDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
 export type DocumentationUrls = Pick<
@@ -36,6 +36,21 @@ const catalogue: Omit<AgentConfigOptionsDto, keyof DocumentationUrls> = {
 /** The same for every tenant. */
 export function configOptions({ documentation }: Ports, _request: TenantRequest): AgentConfigOptionsDto {
   return { ...catalogue, ...documentation };
+}
+
+/** The voice of a language and a gender; of a language without one, that of American English. */
+export function recommendedVoice(language: string, gender: AvatarGenderCode): string {
+  const voices = catalogue.recommendedTtsVoices.filter(
+    (voice) => voice.gender === (gender === 'M' ? 'MALE' : 'FEMALE'),
+  );
+  const wanted = language.replaceAll('_', '-').toLowerCase();
+  const [primary] = wanted.split('-', 1);
+  const found =
+    voices.find(({ languageCode }) => languageCode.toLowerCase() === wanted) ??
+    voices.find(({ languageCode }) => languageCode.toLowerCase().split('-', 1)[0] === primary) ??
+    voices[0];
+  if (!found) throw new Error('the catalogue has no voice of this gender');
+  return found.name;
 }
 
 /** In eSpeak NG, variants `+f…` are female and `+m…` male. */

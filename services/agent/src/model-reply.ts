@@ -2,7 +2,13 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { AgentTool } from './agent.ts';
 import { meteredStream } from './metered-chain.ts';
-import type { ConversationMessage, ModelRequest, ToolCall as ModelToolCall, ToolCallEvent } from './models/model.ts';
+import type {
+  ConversationMessage,
+  ModelRequest,
+  ToolCall as ModelToolCall,
+  Opening,
+  ToolCallEvent,
+} from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { toModelPassage } from './passages.ts';
@@ -22,6 +28,8 @@ export interface ReplyPlan {
   search: Search | undefined;
   /** What the model may call. */
   tools: readonly AgentTool[];
+  /** Set where the reply opens the conversation. */
+  opening?: Opening;
 }
 
 /** One reply of a model, with passages and in rounds of tool calls. Errors are those of `turnError`. */
@@ -29,7 +37,7 @@ export async function* modelReply(
   ports: Ports,
   request: TenantRequest,
   scope: TurnScope,
-  { chain, system, conversation, search, tools: wanted }: ReplyPlan,
+  { chain, system, conversation, search, tools: wanted, opening: speaksFirst }: ReplyPlan,
 ): AsyncGenerator<TurnEvent> {
   const { signal } = request;
   const tools = chain.first.offline ? [] : wanted;
@@ -48,6 +56,7 @@ export async function* modelReply(
       messages: [...content.conversation, ...content.exchange],
       passages: (content.passages ?? []).map(toModelPassage),
       ...(rounds && { tools: rounds.tools }),
+      ...(speaksFirst && { opening: speaksFirst }),
     };
     const account = { ...scope.account, callId: `${scope.callId}.${part}` };
     let said = '';

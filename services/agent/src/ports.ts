@@ -4,6 +4,7 @@ import type { EventLog } from '@parley/live/event-log/event-log';
 import type { OutboundPolicy } from '@parley/outbound/outbound-policy';
 import type { Database } from '@parley/postgres/database/types';
 import type { ActionServiceDefinition } from '@parley/protos/parley/action/v1/action';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { RpcClient } from '@parley/rpc/client';
 import type { AgentReader } from './agent-reader.ts';
@@ -31,6 +32,7 @@ export interface Ports {
   /** Bytes of images that calls hold. */
   images: TenantBudget;
   generationLeaseMs: number;
+  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getAvatarConfig'>;
   /** Text generations under way. */
   generations: TenantBudget;
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'listKnowledgeBases' | 'retrieve'>;

@@ -16,6 +16,7 @@ import type { ConversationMessage as ModelMessage } from './models/model.ts';
 import { toCitation } from './passages.ts';
 import type { Ports } from './ports.ts';
 import { getAgent } from './read-agents.ts';
+import { resolveEmbedAgent } from './resolve-embed-agent.ts';
 import { runTurn } from './run-turn.ts';
 
 export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> {
@@ -23,6 +24,16 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
     getAgent: async ({ agentId }, call) => ({
       agent: toMessage(await getAgent(ports, tenantRequest(call), agentId)),
     }),
+
+    async resolveEmbedAgent({ agent: which }, call) {
+      if (!which) throw invalid({ path: 'agent', message: 'is required' });
+      const { agent, avatar } = await resolveEmbedAgent(
+        ports,
+        tenantRequest(call),
+        which.$case === 'persona' ? { persona: which.value } : { agentId: which.value },
+      );
+      return { agent: toMessage(agent), avatar };
+    },
 
     async *runTurn({ history, ...which }, call) {
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };

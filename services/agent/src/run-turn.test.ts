@@ -64,6 +64,7 @@ async function turnOf(
     testDraft: false,
     identityJson: '',
     includesEarlierUsage: false,
+    opens: false,
     history: [...history, { role: 'user' as const, text: 'last' }],
   };
   const request = requestOf({ kind: 'user', tenantId: 1, userId: 1, requestId: 'test' } as const);

@@ -1,6 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid } from '@parley/kernel/errors';
 import { modelReply } from './model-reply.ts';
+import { openingOf } from './opening.ts';
 import type { Ports } from './ports.ts';
 import { systemPrompt } from './system-prompt.ts';
 import type { Turn, TurnEvent } from './turn.ts';
@@ -13,13 +14,25 @@ const passagesOfTurn = 6;
  * the agent has a workflow.
  */
 export async function* runTurn(ports: Ports, request: TenantRequest, turn: Turn): AsyncGenerator<TurnEvent> {
-  const { agentId, sessionId, history } = turn;
+  const { agentId, sessionId, history, opens } = turn;
   const { caller } = request;
-  if (history.at(-1)?.role !== 'user')
-    throw invalid({ path: 'history', message: 'must end with the message to answer' });
+  if (opens ? history.length > 0 : history.at(-1)?.role !== 'user')
+    throw invalid({ path: 'history', message: opens ? 'must be empty' : 'must end with the message to answer' });
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const { tenantId, requestId } = caller;
-  const scope = { ...turn, account: { tenantId, requestId, operation: 'session', agentId, sessionId } };
+  const operation = opens ? 'greeting' : 'session';
+  const scope = { ...turn, account: { tenantId, requestId, operation, agentId, sessionId } };
+  if (opens) {
+    const { opening, instruction } = openingOf(agent);
+    return yield* modelReply(ports, request, scope, {
+      chain: await ports.chooseModel(agent, caller),
+      system: systemPrompt(agent),
+      conversation: [{ role: 'user', text: instruction }],
+      search: undefined,
+      tools: [],
+      opening,
+    });
+  }
   const { workflowId, knowledgeBaseIds, tools } = agent;
   if (workflowId) return yield* runWorkflowTurn(ports, request, { turn: scope, agent, workflowId });
   yield* modelReply(ports, request, scope, {

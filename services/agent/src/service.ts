@@ -44,6 +44,7 @@ export const agent = service(agentDeclaration, {
       images: imageBudget(),
       generationLeaseMs: config.generationLeaseMs,
       generations: generationBudget(),
+      identity: calls.identity,
       knowledge: calls.knowledge,
       passages: config.passages,
       action: calls.action,

@@ -10,7 +10,7 @@ export interface Turn {
   sessionId: number;
   /** Unique to this attempt at the turn. */
   callId: string;
-  /** The conversation, oldest first; ends with the user's message to answer. */
+  /** The conversation, oldest first; ends with the user's message to answer. Empty where the agent opens. */
   history: ConversationMessage[];
   /** Names the turn, the same in every attempt at it. */
   turnKey: string;
@@ -23,6 +23,8 @@ export interface Turn {
   testDraft: boolean;
   identityJson: string;
   includesEarlierUsage: boolean;
+  /** Whether the agent speaks first. */
+  opens: boolean;
 }
 
 /** What calls of models, tools and searches are for. */

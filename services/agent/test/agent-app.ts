@@ -26,6 +26,7 @@ import { readModelSettings } from '../src/models/model-settings.ts';
 import { createModels } from '../src/models/models.ts';
 import type { Ports } from '../src/ports.ts';
 import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from '../src/read-agents.ts';
+import { resolveEmbedAgent } from '../src/resolve-embed-agent.ts';
 import { runTurn } from '../src/run-turn.ts';
 import { generationBudget, imageBudget } from '../src/tenant-budget.ts';
 import { updateAgent } from '../src/update-agent.ts';
@@ -41,6 +42,7 @@ export const useCases = {
   countAgents,
   listAuditLogs,
   configOptions,
+  resolveEmbedAgent,
   runTurn,
   describeModel,
   generate,
@@ -83,6 +85,14 @@ export function offlinePorts(database: Database): Ports {
     images: imageBudget(),
     generationLeaseMs: 30_000,
     generations: generationBudget(),
+    identity: {
+      getAvatarConfig: async () => ({
+        gender: 'FEMALE',
+        glbModel: 'aria.glb',
+        languageCode: 'en-US',
+        speakingRate: 1,
+      }),
+    },
     knowledge: {
       async checkKnowledgeBases({ knowledgeBaseIds = [] }) {
         const absent = knowledgeBaseIds.find((id) => id > 9);

@@ -120,4 +120,5 @@ export interface TurnOptions {
   testDraft?: boolean;
   identityJson?: string;
   includesEarlierUsage?: boolean;
+  opens?: boolean;
 }

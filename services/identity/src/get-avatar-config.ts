@@ -8,3 +8,8 @@ export async function getAvatarConfig({ database }: Ports, { caller }: TenantReq
   const { tenantId } = signedIn(caller);
   return database.transact(tenantId, (db) => avatarConfigStore(db).get());
 }
+
+/** The same for other units, which act for a tenant and not for a person. */
+export async function tenantAvatarConfig({ database }: Ports, { caller }: TenantRequest): Promise<AvatarConfig> {
+  return database.transact(caller.tenantId, (db) => avatarConfigStore(db).get());
+}

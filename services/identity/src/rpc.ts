@@ -5,6 +5,7 @@ import type { MeshContext } from '@parley/rpc/server';
 import { beginSpend } from './begin-spend.ts';
 import { claimIdempotencyKey } from './claim-idempotency-key.ts';
 import { endIdempotencyKey } from './end-idempotency-key.ts';
+import { tenantAvatarConfig } from './get-avatar-config.ts';
 import { getJwks } from './get-jwks.ts';
 import { getTenant } from './get-tenant.ts';
 import { meterSpend } from './meter-spend.ts';
@@ -52,6 +53,8 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
         },
       };
     },
+
+    getAvatarConfig: (_, call) => tenantAvatarConfig(ports, tenantRequest(call)),
 
     async reserveSpend(input, call) {
       await reserveSpend(ports, tenantRequest(call), input);

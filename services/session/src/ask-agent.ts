@@ -10,7 +10,7 @@ import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { Ports } from './ports.ts';
 import { type ToolCall, toolCallOf } from './tool-call.ts';
 import type { TurnRun } from './turn-job.ts';
-import type { PreparedTurn } from './turn-store.ts';
+import { openingTurnIndex, type PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;
 const maxNameLength = 200;
@@ -110,6 +110,7 @@ function requestOf(
     sessionStartedAt: startedAt ?? undefined,
     testDraft,
     identityJson: '',
+    opens: turn.turnIndex === openingTurnIndex,
     ...attempt,
   };
 }

@@ -1,7 +1,13 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings, turnsAtOnceSetting } from '@parley/kernel/shared-settings';
+import {
+  avatarTokenKeysSetting,
+  portSettings,
+  publicUrlSetting,
+  turnsAtOnceSetting,
+  voicePublicUrlSetting,
+} from '@parley/kernel/shared-settings';
 
 const hourMs = 60 * 60_000;
 
@@ -41,6 +47,16 @@ export const sessionSettings = {
         .transform((days) => days * 24 * hourMs),
       'A session of this age expires, whatever happens in it.',
     ),
+    tokenGraceMs: setting(
+      'SESSION_TOKEN_GRACE_MS',
+      positiveInt.default(600_000),
+      'How long after its end a session token may still be exchanged for a new one (`refreshAvatarToken`).',
+    ),
+  },
+  avatarTokenKeys: avatarTokenKeysSetting,
+  embed: {
+    publicUrl: publicUrlSetting,
+    avatarServiceUrl: voicePublicUrlSetting,
   },
   turnsPerTenant: setting(
     'SESSION_TURNS_PER_TENANT',

@@ -1,16 +1,23 @@
 import type { Logger } from '@parley/kernel/log';
+import type { SessionTokens } from '@parley/kernel/session-token';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import type { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
 
 export interface Ports {
   database: Database;
   eventLog: EventLog;
-  agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'runTurn'>;
+  agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'resolveEmbedAgent' | 'runTurn'>;
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
+  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
+  /** Tokens of embedded sessions, and those of tenants for the voice service. */
+  tokens: SessionTokens;
+  /** What an embedding client is told of the platform. */
+  embed: { graphqlEndpoint: string; avatarServiceUrl: string };
   settings: SessionSettings;
   log: Logger;
   /** To gateways, which may have cached the status; without it they notice within a second. Never rejects. */

@@ -1,3 +1,4 @@
+import { createSessionTokens } from '@parley/kernel/session-token';
 import { announcer } from '@parley/live/key-value/announcements';
 import { credentialsChanged } from '@parley/protos/announcements';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
@@ -24,6 +25,11 @@ export const session = service(sessionDeclaration, {
       database,
       eventLog,
       ...calls,
+      tokens: createSessionTokens(config.avatarTokenKeys),
+      embed: {
+        graphqlEndpoint: `${config.embed.publicUrl}/graphql`,
+        avatarServiceUrl: config.embed.avatarServiceUrl,
+      },
       settings: config.settings,
       log,
       announceEnd: (sessionId) => announce({ whose: { $case: 'sessionId', value: sessionId } }),

@@ -24,25 +24,31 @@ export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEv
   switch (kind?.$case) {
     case 'aiResponseChunk': {
       const { citations: _, ...piece } = kind.value;
-      return { __typename: 'AiResponseChunkEvent', ...common, ...piece };
+      return { __typename: 'AiResponseChunkEvent', ...common, ...piece, turnIndex: shownIndex(piece) };
     }
     case 'toolCallChanged': {
       const { call: given, ...turn } = kind.value;
       const call = given && toolCallOf(given);
-      return call && { __typename: 'ToolCallEvent', ...common, ...turn, ...call };
+      return call && { __typename: 'ToolCallEvent', ...common, ...turn, turnIndex: shownIndex(turn), ...call };
     }
     case 'aiResponse': {
-      const { clientTurnId, turnIndex, interrupted, message } = kind.value;
+      const { clientTurnId, interrupted, message } = kind.value;
+      const turn = { clientTurnId, turnIndex: shownIndex(kind.value), interrupted };
       const reply = { text: message?.text, message: message && messagePayload(message) };
-      return { __typename: 'AiResponseEvent', ...common, clientTurnId, turnIndex, interrupted, ...reply };
+      return { __typename: 'AiResponseEvent', ...common, ...turn, ...reply };
     }
     case 'turnFailed':
-      return { __typename: 'TurnFailedEvent', ...common, ...kind.value };
+      return { __typename: 'TurnFailedEvent', ...common, ...kind.value, turnIndex: shownIndex(kind.value) };
     case 'sessionStatusChanged':
       return { __typename: 'SessionStatusEvent', ...common, ...kind.value };
     default:
       return undefined;
   }
+}
+
+/** A greeting answers no message: clients see 0. */
+function shownIndex({ turnIndex }: { turnIndex: number }): number {
+  return Math.max(0, turnIndex);
 }
 
 function messagePayload({ costUsdE8, structuredContentJson, citations, toolCalls, ...same }: Message): object {

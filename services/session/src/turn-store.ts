@@ -14,6 +14,12 @@ const messageColumns = columnsOf(messages, 'message');
 
 const maxHistoryMessages = 200;
 
+/**
+ * Of the turn in which an agent speaks first, which answers no message: before that of every message, so that it runs and is read first.
+ * Clients see 0.
+ */
+export const openingTurnIndex = -1;
+
 export interface NewTurn {
   sessionId: number;
   text: string;
@@ -197,9 +203,31 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       };
     },
 
+    /** The turn in which the agent greets a session that has just been made: its first, and RUNNING. */
+    async insertOpening({
+      id: sessionId,
+      agentId,
+      clientExternalId,
+      metadata,
+      startedAt,
+      lastEventId,
+    }: Session): Promise<PreparedTurn> {
+      const [row] = await rows<{ id: number }>(
+        `INSERT INTO turns (tenant_id, session_id, turn_index, state, attempt)
+         VALUES (:tenantId, :sessionId, :turnIndex, 'RUNNING', 1) RETURNING id`,
+        { tenantId, sessionId, turnIndex: openingTurnIndex },
+      );
+      if (!row) throw new Error(`session ${sessionId} took no opening turn`);
+      const turn = { id: row.id, turnIndex: openingTurnIndex, clientTurnId: null, testDraft: false };
+      const session = { sessionId, agentId, clientExternalId, metadata, startedAt, lastEventId };
+      return { ...turn, ...session, history: [], historyTokens: 0 };
+    },
+
     /** Starts an attempt and reads the newest whole exchanges within `historyTokens`. Undefined if the turn has ended. */
     async prepare(turnId: number, attempt: number, historyTokens: number): Promise<PreparedTurn | undefined> {
-      const [prepared] = await rows<PreparedTurn>(
+      const [prepared] = await rows<
+        Omit<PreparedTurn, 'history' | 'historyTokens'> & Pick<AcceptedRow, 'history' | 'historyTokens'>
+      >(
         `WITH turn AS (
            UPDATE turns SET state = 'RUNNING', attempt = :attempt
             WHERE id = :turnId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') RETURNING *
@@ -218,7 +246,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            ) AS history`,
         { tenantId, turnId, attempt, historyTokens },
       );
-      return prepared;
+      // An opening turn has no history.
+      return prepared && { ...prepared, history: prepared.history ?? [], historyTokens: prepared.historyTokens ?? 0 };
     },
 
     /** Locks a turn and its session. `open`: the turn has not ended. */

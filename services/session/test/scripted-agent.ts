@@ -5,6 +5,8 @@ import { notFound } from '@parley/kernel/errors';
 import {
   Agent,
   AgentServiceDefinition,
+  type Avatar,
+  type Persona,
   type RunTurnRequest,
   type RunTurnResponse,
   type TurnUsage,
@@ -33,9 +35,23 @@ export interface ScriptedAgent {
   /** `foreignAgentId` is tenant 2's, the others are tenant 1's. */
   agents: Map<number, Agent>;
   calls: TurnCall[];
+  /** For which hidden agents were asked. */
+  personas: Persona[];
   /** Runs for each call. Default: `Re: <message>`, word by word. */
   script: Script;
 }
+
+/** Of every agent; those that exist have a hosted one. */
+export const avatar: Avatar = {
+  glb: 'aria.glb',
+  gender: 'F',
+  ttsVoice: 'en-us+f3',
+  ttsLang: 'en-US',
+  lipsyncLang: 'en',
+  speakingRate: 1.5,
+  vadThreshold: 0.25,
+};
+export const hosted = { vendorAvatarId: 'anna', vendorAvatarModel: 'v2' };
 
 const nothingNew: RunTurnResponse = { text: '', structuredContentJson: '' };
 
@@ -123,6 +139,7 @@ export async function scriptedAgent(
       [foreignAgentId, newAgent(foreignAgentId)],
     ]),
     calls: [],
+    personas: [],
     script: async function* ({ asked }) {
       for (const word of `Re: ${asked}`.split(/(?<= )/)) yield text(word);
       yield finished();
@@ -137,6 +154,16 @@ export async function scriptedAgent(
         const agent = caller.tenantId === owner ? self.agents.get(agentId) : undefined;
         if (!agent) throw notFound('Agent', agentId);
         return { agent };
+      },
+      async resolveEmbedAgent({ agent: which }, { caller }) {
+        if (caller.tenantId !== 1 || !which) throw notFound('Agent', 0);
+        if (which.$case === 'agentId') {
+          const agent = which.value === foreignAgentId ? undefined : self.agents.get(which.value);
+          if (!agent) throw notFound('Agent', which.value);
+          return { agent, avatar: { ...avatar, hosted } };
+        }
+        self.personas.push(which.value);
+        return { agent: { ...newAgent(9), name: which.value.name }, avatar };
       },
       async *runTurn(request, { signal }) {
         const call: TurnCall = { request, asked: request.history.at(-1)?.text ?? '', signal, end: undefined };

@@ -12,13 +12,20 @@ import type { KeyValue } from '@parley/live/key-value/key-value';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
+import { GetTenantResponse, IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { type Bound, bound } from '@parley/testing/bound';
 import { eventually } from '@parley/testing/eventually';
 import { requestOf } from '@parley/testing/request-of';
+import { serveStub } from '@parley/testing/serve-stub';
 import { startService } from '@parley/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
+import { avatarToken } from '../src/embed/avatar-token.ts';
+import { refreshAvatarToken } from '../src/embed/refresh-avatar-token.ts';
+import { sdkEndSession } from '../src/embed/sdk-end-session.ts';
+import { sdkSendMessage } from '../src/embed/sdk-send-message.ts';
+import { sdkStart } from '../src/embed/sdk-start.ts';
 import { endSession } from '../src/end-session.ts';
 import { findEvaluation } from '../src/find-evaluation.ts';
 import { interruptSession } from '../src/interrupt-session.ts';
@@ -39,6 +46,11 @@ import { watchSession } from '../src/watch-session.ts';
 import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts';
 
 export const useCases = {
+  sdkStart,
+  sdkSendMessage,
+  sdkEndSession,
+  refreshAvatarToken,
+  avatarToken,
   findSession,
   listSessions,
   countSessions,
@@ -76,6 +88,8 @@ export interface SessionMesh extends Replica {
   agent: ScriptedAgent;
   /** Published `session-ended` events. */
   published: Envelope[];
+  /** What identity says of tenants where it differs from an active one. */
+  tenants: Map<number, Partial<GetTenantResponse>>;
   eventBus: EventBus;
   keyValue: KeyValue;
   replica(options?: ReplicaOptions): Promise<Replica>;
@@ -86,6 +100,20 @@ export interface ReplicaOptions extends MeshOptions {
   soleOwner?: boolean;
   /** Its pool, which a test closes to simulate the death of the process. */
   database?: Database;
+}
+
+/** As `AVATAR_TOKEN_KEYS`. */
+export const tokenKeys = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** Stands in for identity: every tenant is active unless `tenants` says otherwise. */
+export async function serveIdentity(
+  t: ExecutionContext,
+  tenants: ReadonlyMap<number, Partial<GetTenantResponse>>,
+  mesh: Parameters<typeof serveStub>[3],
+): Promise<void> {
+  const getTenant = async ({ tenantId }: { tenantId: number }) =>
+    GetTenantResponse.fromPartial({ tenantId, plan: 'DEV', ...tenants.get(tenantId) });
+  await serveStub(t, IdentityServiceDefinition, { getTenant }, mesh);
 }
 
 let previous: Promise<unknown> = Promise.resolve();
@@ -116,12 +144,14 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
     handler: async (event) => void published.push(event),
   });
   const agent = await scriptedAgent(t, callers, addresses);
+  const tenants = new Map<number, Partial<GetTenantResponse>>();
+  await serveIdentity(t, tenants, { callers, addresses });
 
   async function replica(options: ReplicaOptions = {}): Promise<Replica> {
     const own = options.database ?? (await replicaOf(t, database, sessionSchema, offset));
     const eventLog = options.eventLog ?? sharedLog;
     const { unit } = await startService(t, session, {
-      env: { SESSION_STOP_GRACE_MS: '100', ...env, ...options.env },
+      env: { SESSION_STOP_GRACE_MS: '100', AVATAR_TOKEN_KEYS: tokenKeys, ...env, ...options.env },
       database: own,
       dependencies: { keyValue, eventLog, eventBus, addresses, callers, soleOwner: options.soleOwner ?? false },
       log: createLogger('session', { LOG_LEVEL: 'silent' }),
@@ -131,7 +161,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
     return { app, unit, eventLog };
   }
 
-  return { ...(await replica()), database, agent, published, eventBus, keyValue, replica };
+  return { ...(await replica()), database, agent, published, tenants, eventBus, keyValue, replica };
 }
 
 export function inTenant(tenantId: number): TenantCaller {

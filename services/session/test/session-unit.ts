@@ -10,7 +10,7 @@ import { startService } from '@parley/testing/service-harness';
 import type { ExecutionContext } from 'ava';
 import { session } from '../src/service.ts';
 import { scriptedAgent } from './scripted-agent.ts';
-import { oneAtATime } from './session-mesh.ts';
+import { oneAtATime, serveIdentity, tokenKeys } from './session-mesh.ts';
 
 /** The whole unit on loopback servers and a schema of the test's own, with stubs of agent and evaluation. */
 export const sessionUnit = (t: ExecutionContext) => oneAtATime(() => startUnit(t));
@@ -19,6 +19,7 @@ async function startUnit(t: ExecutionContext) {
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
+  await serveIdentity(t, new Map(), { callers, addresses });
   /** The stub's evaluation: the size of its transcript, and the limits that were asked for. */
   const evaluations = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
   await serveStub(
@@ -49,7 +50,7 @@ async function startUnit(t: ExecutionContext) {
   );
 
   const running = await startService(t, session, {
-    env: { SESSION_STOP_GRACE_MS: '100' },
+    env: { SESSION_STOP_GRACE_MS: '100', AVATAR_TOKEN_KEYS: tokenKeys },
     dependencies: { addresses, callers },
   });
   const subscriptions = rpcClient({

@@ -42,6 +42,7 @@ test('a user without a tenant is refused with NO_TENANT', async (t) => {
     '{ session(id: 1) { id } }',
     '{ sessions { id } }',
     '{ sessionCount }',
+    '{ avatarToken }',
     '{ evaluation(sessionId: 1) { score } }',
   ]) {
     const { errors } = await query(operation, {}, { ...user, tenantId: null });

@@ -79,6 +79,13 @@ export interface ModelRequest {
   json?: { schema: Record<string, unknown>; name: string };
   /** What the model may call. Not sent with `json`, nor to a model that takes no tools: it then answers without. */
   tools?: readonly ModelTool[];
+  /** Set where the reply opens a conversation, as the last message asks for: for a model that does not follow instructions. */
+  opening?: Opening;
+}
+
+/** How a conversation is opened: with this text, or with a greeting of the persona's. */
+export interface Opening {
+  text?: string;
 }
 
 export interface TokenUsage {

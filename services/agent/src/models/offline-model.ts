@@ -26,7 +26,8 @@ export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Mode
       if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, transient: false });
       const { tools: _, ...without } = request;
       const messages = request.messages.filter((message) => message.role !== 'tool');
-      const reply = composeReply(request.system, messages, request.passages).toWellFormed();
+      const said = request.opening ? [{ role: 'user' as const, text: 'Hello' }] : messages;
+      const reply = (request.opening?.text ?? composeReply(request.system, said, request.passages)).toWellFormed();
       const { text, finishReason } = truncate(reply, request.maxOutputTokens);
       for (const chunk of wordChunks(text)) {
         yield { type: 'text', text: chunk };

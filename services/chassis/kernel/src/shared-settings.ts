@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { certificatesFile } from './certificates.ts';
 import { readNetwork } from './client-network.ts';
+import { keyRing } from './key-ring.ts';
 import { secretKeys } from './secret-box.ts';
 import {
   byteCount,
@@ -377,6 +378,21 @@ export const publicUrlSetting = setting(
   'PARLEY_PUBLIC_URL',
   httpUrl.default('http://localhost:4000').transform((url) => url.replace(/\/$/, '')),
   'The address that clients know; issuer and audience of access tokens, so the same for gateway and identity.',
+);
+
+/** The address of the voice service that clients know, without a slash at its end. */
+export const voicePublicUrlSetting = setting(
+  'VOICE_PUBLIC_URL',
+  httpUrl.default('http://localhost:4100').transform((url) => url.replace(/\/$/, '')),
+  'The address of the voice service that clients know (`avatarServiceUrl` of `sdkStart`).',
+);
+
+/** Of the gateway, which verifies session tokens, and of those who make them. */
+export const avatarTokenKeysSetting = setting(
+  'AVATAR_TOKEN_KEYS',
+  keyRing,
+  'The ring of keys that session tokens are signed and verified with, as `k1:base64,…`; the first one signs.',
+  { secret: true },
 );
 
 /** Keys that encrypt or sign what is stored; the first one is in use. */

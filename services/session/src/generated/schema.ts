@@ -179,6 +179,131 @@ export type SendMessageInput = {
   testDraft?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
+/**
+ * Whom an embedded session talks to: `agentId`, or a persona of which at least `personaPrompt`. A persona is kept as an agent that is not
+ * listed; an identical one is the same agent.
+ */
+export type SdkStartInput = {
+  /** An active agent of the key's tenant; then without agentName, personaPrompt and position. */
+  agentId?: InputMaybe<Scalars['Int']['input']>;
+  /** At most 200 characters; by default Assistant. */
+  agentName?: InputMaybe<Scalars['String']['input']>;
+  /** The system prompt that defines it, at most 20,000 characters. */
+  personaPrompt?: InputMaybe<Scalars['String']['input']>;
+  /** Free-text role label, at most 200 characters; by default Assistant. */
+  position?: InputMaybe<Scalars['String']['input']>;
+  /** By default INTERVIEW; ignored beside agentId. */
+  useCase?: InputMaybe<AgentUseCase>;
+  /** By default STANDARD; ignored beside agentId. */
+  voiceTier?: InputMaybe<VoiceTier>;
+  /** The caller's own identifier for whom it talks to (`clientExternalId`), at most 1,000 characters; by default a new one. */
+  clientId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What an agent is for; without labels of its own, its evaluations recommend by those of the use case. */
+export type AgentUseCase =
+  | 'CUSTOM'
+  | 'EDUCATION'
+  | 'INTERVIEW'
+  | 'ONBOARDING'
+  | 'SALES'
+  | 'SUPPORT';
+
+/** Quality of the synthesised voice, lowest first. */
+export type VoiceTier =
+  /** Plain synthesis; the default. */
+  | 'STANDARD'
+  /** A neural voice. */
+  | 'WAVENET'
+  /** A neural voice of the generation after WAVENET. */
+  | 'NEURAL2';
+
+/** All that a browser needs for a session; each setting is the agent's, else the tenant's, else the platform's. */
+export type SdkStartResult = {
+  __typename?: 'SdkStartResult';
+  /** The new session, which is ACTIVE. */
+  sessionId: Scalars['Int']['output'];
+  /** Its agent. */
+  agentId: Scalars['Int']['output'];
+  /** Session token, for this session alone; valid for an hour (`refreshAvatarToken`). */
+  avatarToken: Scalars['String']['output'];
+  /** Base URL of the voice service. */
+  avatarServiceUrl: Scalars['String']['output'];
+  /** Where GraphQL is, over HTTP and WebSocket. */
+  graphqlEndpoint: Scalars['String']['output'];
+  /** File name of the 3D model. */
+  avatarGlb: Scalars['String']['output'];
+  /** F or M. */
+  avatarGender: Scalars['String']['output'];
+  /** Name of the voice. */
+  ttsVoice: Scalars['String']['output'];
+  /** Language of the voice, e.g. en-US. */
+  ttsLang: Scalars['String']['output'];
+  /** Language of the lip-sync module, e.g. en. */
+  lipsyncLang: Scalars['String']['output'];
+  /** 0.25 to 4; 1 is normal. */
+  speakingRate: Scalars['Float']['output'];
+  /** How loud the person must be to count as speaking, 0 to 1. */
+  vadThreshold: Scalars['Float']['output'];
+};
+
+/** A session token that is about to expire, or has just expired. */
+export type RefreshAvatarTokenInput = {
+  /** At most 4,096 characters. */
+  avatarToken: Scalars['String']['input'];
+};
+
+/** A new token for the same session. */
+export type RefreshAvatarTokenResult = {
+  __typename?: 'RefreshAvatarTokenResult';
+  /** The session, as the old token names it. */
+  sessionId: Scalars['Int']['output'];
+  /** The new token. */
+  avatarToken: Scalars['String']['output'];
+  /** How long it is valid, in ms. */
+  expiresInMs: Scalars['Int']['output'];
+};
+
+/** Something that the person says in an embedded session. */
+export type SdkSendMessageInput = {
+  /** The session of the token. */
+  sessionId: Scalars['Int']['input'];
+  /** At most 10,000 characters, not blank. */
+  text: Scalars['String']['input'];
+  /** At most 1,000 characters; echoed on the events of this turn. */
+  clientTurnId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Which session to end. */
+export type SdkEndSessionInput = {
+  /** The session of the token. */
+  sessionId: Scalars['Int']['input'];
+};
+
+/** A session that has ended. */
+export type SdkEndSessionResult = {
+  __typename?: 'SdkEndSessionResult';
+  /** The session. */
+  sessionId: Scalars['Int']['output'];
+  /** From its start to its end, in seconds. */
+  durationSeconds: Scalars['Int']['output'];
+  /** Null where it was not judged within two seconds. */
+  evaluation?: Maybe<SdkEvaluationResult>;
+};
+
+/** How a session went, for the person. */
+export type SdkEvaluationResult = {
+  __typename?: 'SdkEvaluationResult';
+  /** 0 to 100. */
+  score: Scalars['Int']['output'];
+  /** One of the agent's labels, else of its use case's; empty when the agent wants none. */
+  recommendation: Scalars['String']['output'];
+  /** A paragraph. */
+  summary: Scalars['String']['output'];
+  /** What went well. */
+  strengths: Array<Scalars['String']['output']>;
+};
+
 /** Something that happened in a session. */
 export type SessionEvent = {
   /** Grows within a session and never goes back; give the last one as `after` to go on from it. */
@@ -323,6 +448,8 @@ export type Query = {
   sessions: Array<SessionDto>;
   /** How many sessions the tenant has. */
   sessionCount: Scalars['Int']['output'];
+  /** A token of the caller's tenant for the voice service, valid for an hour; it opens no session. */
+  avatarToken: Scalars['String']['output'];
   /** Null until the session has ended and was judged. */
   evaluation?: Maybe<EvaluationDto>;
 };
@@ -346,6 +473,17 @@ export type QueryEvaluationArgs = {
 
 export type Mutation = {
   __typename?: 'Mutation';
+  /** Starts an embedded session, from the server of an embedding application; the agent greets first. */
+  sdkStart: SdkStartResult;
+  /**
+   * A new session token for one that is about to expire, or has expired within the last 10 minutes. UNAUTHENTICATED, always the same, for every
+   * other; BAD_REQUEST when the session is not active any more.
+   */
+  refreshAvatarToken: RefreshAvatarTokenResult;
+  /** As `sendMessage`, in an embedded session. */
+  sdkSendMessage: Scalars['Boolean']['output'];
+  /** As `endSession`, in an embedded session; answers its evaluation if that is made within two seconds. */
+  sdkEndSession: SdkEndSessionResult;
   /** Starts a conversation with an active agent; one with a greeting and no workflow says it. */
   startSession: SessionDto;
   /** Stores a message and answers at once; the reply arrives on `sessionEvents`. At most 100 wait a session. */
@@ -354,6 +492,26 @@ export type Mutation = {
   endSession: SessionDto;
   /** Cuts the running reply and keeps what was said of it. Answers whether one was cut. */
   interruptSession: Scalars['Boolean']['output'];
+};
+
+
+export type MutationSdkStartArgs = {
+  input: SdkStartInput;
+};
+
+
+export type MutationRefreshAvatarTokenArgs = {
+  input: RefreshAvatarTokenInput;
+};
+
+
+export type MutationSdkSendMessageArgs = {
+  input: SdkSendMessageInput;
+};
+
+
+export type MutationSdkEndSessionArgs = {
+  input: SdkEndSessionInput;
 };
 
 

@@ -1,4 +1,9 @@
 import { selectedFields } from '@parley/graph/selected-fields';
+import { avatarToken } from '../embed/avatar-token.ts';
+import { refreshAvatarToken } from '../embed/refresh-avatar-token.ts';
+import { sdkEndSession } from '../embed/sdk-end-session.ts';
+import { sdkSendMessage } from '../embed/sdk-send-message.ts';
+import { sdkStart } from '../embed/sdk-start.ts';
 import { endSession } from '../end-session.ts';
 import { findEvaluation } from '../find-evaluation.ts';
 import { interruptSession } from '../interrupt-session.ts';
@@ -9,6 +14,7 @@ import type { Resolvers } from './generated/resolvers.ts';
 
 export const resolvers: Resolvers = {
   Query: {
+    avatarToken: (_, __, { ports, tenantRequest }, info) => avatarToken(ports, tenantRequest(info)),
     session: (_, { id }, { ports, tenantRequest }, info) => findSession(ports, tenantRequest(info), id),
     sessions: (_, query, { ports, answer, tenantRequest }, info) =>
       listSessions(answer.reading(ports, info), tenantRequest(info), query),
@@ -25,6 +31,10 @@ export const resolvers: Resolvers = {
   },
 
   Mutation: {
+    sdkStart: (_, { input }, { ports, tenantRequest }, info) => sdkStart(ports, tenantRequest(info), input),
+    refreshAvatarToken: (_, { input }, { ports, request }, info) => refreshAvatarToken(ports, request(info), input),
+    sdkSendMessage: (_, { input }, { ports, tenantRequest }, info) => sdkSendMessage(ports, tenantRequest(info), input),
+    sdkEndSession: (_, { input }, { ports, tenantRequest }, info) => sdkEndSession(ports, tenantRequest(info), input),
     startSession: (_, { input }, { ports, tenantRequest }, info) => startSession(ports, tenantRequest(info), input),
     sendMessage: (_, { input }, { ports, tenantRequest }, info) => sendMessage(ports, tenantRequest(info), input),
     endSession: (_, { sessionId }, { ports, tenantRequest }, info) => endSession(ports, tenantRequest(info), sessionId),

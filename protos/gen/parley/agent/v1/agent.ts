@@ -42,6 +42,71 @@ export interface GetAgentResponse {
   agent?: Agent | undefined;
 }
 
+/** Names an agent, or describes one. */
+export interface ResolveEmbedAgentRequest {
+  /** Which. */
+  agent?:
+    | //
+    /** One that is there. */
+    { $case: "agentId"; value: number }
+    | //
+    /** One to make, unless it was made before. */
+    { $case: "persona"; value: Persona }
+    | undefined;
+}
+
+/** An agent as an embedding application describes it. */
+export interface Persona {
+  /** Its name. */
+  name: string;
+  /** The system prompt that defines it. */
+  personaPrompt: string;
+  /** Free-text role label. */
+  position: string;
+  /** The contract's AgentUseCase; empty for the default. */
+  useCase: string;
+  /** The contract's VoiceTier; empty for the default. */
+  voiceTier: string;
+}
+
+/** The agent of an embedded session. */
+export interface ResolveEmbedAgentResponse {
+  /** The agent. */
+  agent?:
+    | Agent
+    | undefined;
+  /** How it looks and speaks. */
+  avatar?: Avatar | undefined;
+}
+
+/** How an agent looks and speaks: as the agent has it, else its tenant, else the platform. */
+export interface Avatar {
+  /** File name of the 3D model. */
+  glb: string;
+  /** `F` or `M`. */
+  gender: string;
+  /** Name of the voice. */
+  ttsVoice: string;
+  /** Language of the voice, e.g. `en-US`. */
+  ttsLang: string;
+  /** Language of the lip-sync module, e.g. `en`. */
+  lipsyncLang: string;
+  /** 0.25 to 4; 1 is normal. */
+  speakingRate: number;
+  /** How loud the person must be to count as speaking, 0 to 1. */
+  vadThreshold: number;
+  /** The hosted video avatar; absent for one that the client draws. */
+  hosted?: HostedAvatar | undefined;
+}
+
+/** A video avatar of a vendor. */
+export interface HostedAvatar {
+  /** The vendor's id of the avatar. */
+  vendorAvatarId: string;
+  /** The vendor's model. */
+  vendorAvatarModel: string;
+}
+
 /** What other services need to know of an agent. */
 export interface Agent {
   /** Its id. */
@@ -94,7 +159,7 @@ export interface RunTurnRequest {
   sessionId: number;
   /** Unique to this attempt at this turn: spend is recorded once for it. */
   callId: string;
-  /** The conversation so far, oldest first, bounded by tokens; ends with the message to answer. */
+  /** The conversation so far, oldest first, bounded by tokens; ends with the message to answer. Empty where `opens`. */
   history: ConversationMessage[];
   /** Names the turn, the same in every attempt at it: a call of a tool is made once for it. */
   turnKey: string;
@@ -117,6 +182,11 @@ export interface RunTurnRequest {
    * asked for them is gone.
    */
   includesEarlierUsage: boolean;
+  /**
+   * Whether the agent speaks first: it greets, with its opening greeting in its own words where it has one and no workflow. No workflow, tool
+   * or search takes part; the spend counts as `greeting`.
+   */
+  opens: boolean;
 }
 
 /** The next part of a turn. The end of the stream is the end of the reply: the usage sent last is then exact. */
@@ -329,6 +399,476 @@ export const GetAgentResponse: MessageFns<GetAgentResponse> = {
   fromPartial(object: DeepPartial<GetAgentResponse>): GetAgentResponse {
     const message = createBaseGetAgentResponse();
     message.agent = (object.agent !== undefined && object.agent !== null) ? Agent.fromPartial(object.agent) : undefined;
+    return message;
+  },
+};
+
+function createBaseResolveEmbedAgentRequest(): ResolveEmbedAgentRequest {
+  return { agent: undefined };
+}
+
+export const ResolveEmbedAgentRequest: MessageFns<ResolveEmbedAgentRequest> = {
+  encode(message: ResolveEmbedAgentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.agent?.$case) {
+      case "agentId":
+        writer.uint32(8).int32(message.agent.value);
+        break;
+      case "persona":
+        Persona.encode(message.agent.value, writer.uint32(18).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveEmbedAgentRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveEmbedAgentRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.agent = { $case: "agentId", value: reader.int32() };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.agent = { $case: "persona", value: Persona.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResolveEmbedAgentRequest>): ResolveEmbedAgentRequest {
+    return ResolveEmbedAgentRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveEmbedAgentRequest>): ResolveEmbedAgentRequest {
+    const message = createBaseResolveEmbedAgentRequest();
+    switch (object.agent?.$case) {
+      case "agentId": {
+        if (object.agent?.value !== undefined && object.agent?.value !== null) {
+          message.agent = { $case: "agentId", value: object.agent.value };
+        }
+        break;
+      }
+      case "persona": {
+        if (object.agent?.value !== undefined && object.agent?.value !== null) {
+          message.agent = { $case: "persona", value: Persona.fromPartial(object.agent.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBasePersona(): Persona {
+  return { name: "", personaPrompt: "", position: "", useCase: "", voiceTier: "" };
+}
+
+export const Persona: MessageFns<Persona> = {
+  encode(message: Persona, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.personaPrompt !== "") {
+      writer.uint32(18).string(message.personaPrompt);
+    }
+    if (message.position !== "") {
+      writer.uint32(26).string(message.position);
+    }
+    if (message.useCase !== "") {
+      writer.uint32(34).string(message.useCase);
+    }
+    if (message.voiceTier !== "") {
+      writer.uint32(42).string(message.voiceTier);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Persona {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePersona();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.personaPrompt = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.position = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.useCase = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.voiceTier = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Persona>): Persona {
+    return Persona.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Persona>): Persona {
+    const message = createBasePersona();
+    message.name = object.name ?? "";
+    message.personaPrompt = object.personaPrompt ?? "";
+    message.position = object.position ?? "";
+    message.useCase = object.useCase ?? "";
+    message.voiceTier = object.voiceTier ?? "";
+    return message;
+  },
+};
+
+function createBaseResolveEmbedAgentResponse(): ResolveEmbedAgentResponse {
+  return { agent: undefined, avatar: undefined };
+}
+
+export const ResolveEmbedAgentResponse: MessageFns<ResolveEmbedAgentResponse> = {
+  encode(message: ResolveEmbedAgentResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.agent !== undefined) {
+      Agent.encode(message.agent, writer.uint32(10).fork()).join();
+    }
+    if (message.avatar !== undefined) {
+      Avatar.encode(message.avatar, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveEmbedAgentResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveEmbedAgentResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.agent = Agent.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.avatar = Avatar.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResolveEmbedAgentResponse>): ResolveEmbedAgentResponse {
+    return ResolveEmbedAgentResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveEmbedAgentResponse>): ResolveEmbedAgentResponse {
+    const message = createBaseResolveEmbedAgentResponse();
+    message.agent = (object.agent !== undefined && object.agent !== null) ? Agent.fromPartial(object.agent) : undefined;
+    message.avatar = (object.avatar !== undefined && object.avatar !== null)
+      ? Avatar.fromPartial(object.avatar)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseAvatar(): Avatar {
+  return {
+    glb: "",
+    gender: "",
+    ttsVoice: "",
+    ttsLang: "",
+    lipsyncLang: "",
+    speakingRate: 0,
+    vadThreshold: 0,
+    hosted: undefined,
+  };
+}
+
+export const Avatar: MessageFns<Avatar> = {
+  encode(message: Avatar, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.glb !== "") {
+      writer.uint32(10).string(message.glb);
+    }
+    if (message.gender !== "") {
+      writer.uint32(18).string(message.gender);
+    }
+    if (message.ttsVoice !== "") {
+      writer.uint32(26).string(message.ttsVoice);
+    }
+    if (message.ttsLang !== "") {
+      writer.uint32(34).string(message.ttsLang);
+    }
+    if (message.lipsyncLang !== "") {
+      writer.uint32(42).string(message.lipsyncLang);
+    }
+    if (message.speakingRate !== 0) {
+      writer.uint32(49).double(message.speakingRate);
+    }
+    if (message.vadThreshold !== 0) {
+      writer.uint32(57).double(message.vadThreshold);
+    }
+    if (message.hosted !== undefined) {
+      HostedAvatar.encode(message.hosted, writer.uint32(66).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Avatar {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAvatar();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.glb = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.gender = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.ttsVoice = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.ttsLang = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lipsyncLang = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 49) {
+              break;
+            }
+
+            message.speakingRate = reader.double();
+            continue;
+          }
+          case 7: {
+            if (tag !== 57) {
+              break;
+            }
+
+            message.vadThreshold = reader.double();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.hosted = HostedAvatar.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Avatar>): Avatar {
+    return Avatar.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Avatar>): Avatar {
+    const message = createBaseAvatar();
+    message.glb = object.glb ?? "";
+    message.gender = object.gender ?? "";
+    message.ttsVoice = object.ttsVoice ?? "";
+    message.ttsLang = object.ttsLang ?? "";
+    message.lipsyncLang = object.lipsyncLang ?? "";
+    message.speakingRate = object.speakingRate ?? 0;
+    message.vadThreshold = object.vadThreshold ?? 0;
+    message.hosted = (object.hosted !== undefined && object.hosted !== null)
+      ? HostedAvatar.fromPartial(object.hosted)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseHostedAvatar(): HostedAvatar {
+  return { vendorAvatarId: "", vendorAvatarModel: "" };
+}
+
+export const HostedAvatar: MessageFns<HostedAvatar> = {
+  encode(message: HostedAvatar, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.vendorAvatarId !== "") {
+      writer.uint32(10).string(message.vendorAvatarId);
+    }
+    if (message.vendorAvatarModel !== "") {
+      writer.uint32(18).string(message.vendorAvatarModel);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HostedAvatar {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHostedAvatar();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.vendorAvatarId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.vendorAvatarModel = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<HostedAvatar>): HostedAvatar {
+    return HostedAvatar.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<HostedAvatar>): HostedAvatar {
+    const message = createBaseHostedAvatar();
+    message.vendorAvatarId = object.vendorAvatarId ?? "";
+    message.vendorAvatarModel = object.vendorAvatarModel ?? "";
     return message;
   },
 };
@@ -672,6 +1212,7 @@ function createBaseRunTurnRequest(): RunTurnRequest {
     testDraft: false,
     identityJson: "",
     includesEarlierUsage: false,
+    opens: false,
   };
 }
 
@@ -712,6 +1253,9 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     }
     if (message.includesEarlierUsage !== false) {
       writer.uint32(96).bool(message.includesEarlierUsage);
+    }
+    if (message.opens !== false) {
+      writer.uint32(104).bool(message.opens);
     }
     return writer;
   },
@@ -825,6 +1369,14 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
             message.includesEarlierUsage = reader.bool();
             continue;
           }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.opens = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -854,6 +1406,7 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     message.testDraft = object.testDraft ?? false;
     message.identityJson = object.identityJson ?? "";
     message.includesEarlierUsage = object.includesEarlierUsage ?? false;
+    message.opens = object.opens ?? false;
     return message;
   },
 };
@@ -1550,9 +2103,22 @@ export const AgentServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
+     * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
+     * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
+     * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names.
+     */
+    resolveEmbedAgent: {
+      name: "ResolveEmbedAgent",
+      requestType: ResolveEmbedAgentRequest as typeof ResolveEmbedAgentRequest,
+      requestStream: false,
+      responseType: ResolveEmbedAgentResponse as typeof ResolveEmbedAgentResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /**
      * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
      * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
-     * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
+     * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
      * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
      * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
      * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
@@ -1597,9 +2163,18 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
   getAgent(request: GetAgentRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetAgentResponse>>;
   /**
+   * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
+   * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
+   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names.
+   */
+  resolveEmbedAgent(
+    request: ResolveEmbedAgentRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ResolveEmbedAgentResponse>>;
+  /**
    * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
-   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
+   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
    * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
    * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
@@ -1628,9 +2203,18 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
   /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
   getAgent(request: DeepPartial<GetAgentRequest>, options?: CallOptions & CallOptionsExt): Promise<GetAgentResponse>;
   /**
+   * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
+   * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
+   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names.
+   */
+  resolveEmbedAgent(
+    request: DeepPartial<ResolveEmbedAgentRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ResolveEmbedAgentResponse>;
+  /**
    * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
-   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
+   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
    * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
    * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.

@@ -122,6 +122,22 @@ export interface GetTenantResponse {
   quotas?: TenantQuotas | undefined;
 }
 
+/** Asks for the avatar configuration of the caller's tenant. */
+export interface GetAvatarConfigRequest {
+}
+
+/** The avatar configuration of a tenant. */
+export interface GetAvatarConfigResponse {
+  /** The contract's AvatarGender: `FEMALE` or `MALE`. */
+  gender: string;
+  /** File name of the 3D model. */
+  glbModel: string;
+  /** E.g. `en-US`. */
+  languageCode: string;
+  /** 0.25 to 4; 1 is normal. */
+  speakingRate: number;
+}
+
 /** How much a tenant may keep. */
 export interface TenantQuotas {
   /** Knowledge bases. */
@@ -1258,6 +1274,140 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
     message.quotas = (object.quotas !== undefined && object.quotas !== null)
       ? TenantQuotas.fromPartial(object.quotas)
       : undefined;
+    return message;
+  },
+};
+
+function createBaseGetAvatarConfigRequest(): GetAvatarConfigRequest {
+  return {};
+}
+
+export const GetAvatarConfigRequest: MessageFns<GetAvatarConfigRequest> = {
+  encode(_: GetAvatarConfigRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetAvatarConfigRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetAvatarConfigRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetAvatarConfigRequest>): GetAvatarConfigRequest {
+    return GetAvatarConfigRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetAvatarConfigRequest>): GetAvatarConfigRequest {
+    const message = createBaseGetAvatarConfigRequest();
+    return message;
+  },
+};
+
+function createBaseGetAvatarConfigResponse(): GetAvatarConfigResponse {
+  return { gender: "", glbModel: "", languageCode: "", speakingRate: 0 };
+}
+
+export const GetAvatarConfigResponse: MessageFns<GetAvatarConfigResponse> = {
+  encode(message: GetAvatarConfigResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.gender !== "") {
+      writer.uint32(10).string(message.gender);
+    }
+    if (message.glbModel !== "") {
+      writer.uint32(18).string(message.glbModel);
+    }
+    if (message.languageCode !== "") {
+      writer.uint32(26).string(message.languageCode);
+    }
+    if (message.speakingRate !== 0) {
+      writer.uint32(33).double(message.speakingRate);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetAvatarConfigResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetAvatarConfigResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.gender = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.glbModel = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.languageCode = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.speakingRate = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetAvatarConfigResponse>): GetAvatarConfigResponse {
+    return GetAvatarConfigResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetAvatarConfigResponse>): GetAvatarConfigResponse {
+    const message = createBaseGetAvatarConfigResponse();
+    message.gender = object.gender ?? "";
+    message.glbModel = object.glbModel ?? "";
+    message.languageCode = object.languageCode ?? "";
+    message.speakingRate = object.speakingRate ?? 0;
     return message;
   },
 };
@@ -2729,6 +2879,15 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /** How avatars of the caller's tenant look and speak where an agent does not say. */
+    getAvatarConfig: {
+      name: "GetAvatarConfig",
+      requestType: GetAvatarConfigRequest as typeof GetAvatarConfigRequest,
+      requestStream: false,
+      responseType: GetAvatarConfigResponse as typeof GetAvatarConfigResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /**
      * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
      * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
@@ -2851,6 +3010,11 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<ResolveApiKeysResponse>>;
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
+  /** How avatars of the caller's tenant look and speak where an agent does not say. */
+  getAvatarConfig(
+    request: GetAvatarConfigRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<GetAvatarConfigResponse>>;
   /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
    * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
@@ -2940,6 +3104,11 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<ResolveApiKeysResponse>;
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
+  /** How avatars of the caller's tenant look and speak where an agent does not say. */
+  getAvatarConfig(
+    request: DeepPartial<GetAvatarConfigRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<GetAvatarConfigResponse>;
   /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
    * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.

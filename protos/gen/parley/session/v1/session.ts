@@ -47,7 +47,7 @@ export interface AiResponseChunk {
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message being answered. */
+  /** Index of the message being answered; below 0 where the agent speaks first. */
   turnIndex: number;
   /** Counts from 1; a higher one voids the pieces before it. */
   attempt: number;
@@ -63,7 +63,7 @@ export interface AiResponse {
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message being answered; a greeting: 0. */
+  /** Index of the message being answered; of a greeting 0, below 0 where a model has made it. */
   turnIndex: number;
   /** True when it was cut short. */
   interrupted: boolean;
@@ -77,7 +77,7 @@ export interface TurnFailed {
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message that got no reply. */
+  /** Index of the message that got no reply; below 0 where the agent was to speak first. */
   turnIndex: number;
   /** MODEL_UNAVAILABLE, MODEL_FAILED, TURN_TIMEOUT, TURN_LOST, SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED or INTERNAL. */
   code: string;
@@ -97,7 +97,7 @@ export interface ToolCallChanged {
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message being answered. */
+  /** Index of the message being answered; below 0 where the agent speaks first. */
   turnIndex: number;
   /** The attempt at the turn. */
   attempt: number;

@@ -101,6 +101,16 @@ export type ResolversTypes = {
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
   Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
+  SdkStartInput: Types.SdkStartInput;
+  AgentUseCase: Types.AgentUseCase;
+  VoiceTier: Types.VoiceTier;
+  SdkStartResult: ResolverTypeWrapper<Types.SdkStartResult>;
+  RefreshAvatarTokenInput: Types.RefreshAvatarTokenInput;
+  RefreshAvatarTokenResult: ResolverTypeWrapper<Types.RefreshAvatarTokenResult>;
+  SdkSendMessageInput: Types.SdkSendMessageInput;
+  SdkEndSessionInput: Types.SdkEndSessionInput;
+  SdkEndSessionResult: ResolverTypeWrapper<Types.SdkEndSessionResult>;
+  SdkEvaluationResult: ResolverTypeWrapper<Types.SdkEvaluationResult>;
   SessionEvent: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['SessionEvent']>;
   AiResponseChunkEvent: ResolverTypeWrapper<Types.AiResponseChunkEvent>;
   ToolCallEvent: ResolverTypeWrapper<Types.ToolCallEvent>;
@@ -130,6 +140,14 @@ export type ResolversParentTypes = {
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
   Boolean: Types.Scalars['Boolean']['output'];
+  SdkStartInput: Types.SdkStartInput;
+  SdkStartResult: Types.SdkStartResult;
+  RefreshAvatarTokenInput: Types.RefreshAvatarTokenInput;
+  RefreshAvatarTokenResult: Types.RefreshAvatarTokenResult;
+  SdkSendMessageInput: Types.SdkSendMessageInput;
+  SdkEndSessionInput: Types.SdkEndSessionInput;
+  SdkEndSessionResult: Types.SdkEndSessionResult;
+  SdkEvaluationResult: Types.SdkEvaluationResult;
   SessionEvent: ResolversInterfaceTypes<ResolversParentTypes>['SessionEvent'];
   AiResponseChunkEvent: Types.AiResponseChunkEvent;
   ToolCallEvent: Types.ToolCallEvent;
@@ -207,6 +225,40 @@ export type ToolCallDtoResolvers<ContextType = Context, ParentType extends Resol
   status?: Resolver<ResolversTypes['ToolCallStatus'], ParentType, ContextType>;
   durationMs?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   errorKind?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type SdkStartResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SdkStartResult'] = ResolversParentTypes['SdkStartResult']> = {
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  agentId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  avatarToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  avatarServiceUrl?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  graphqlEndpoint?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  avatarGlb?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  avatarGender?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  ttsVoice?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  ttsLang?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  lipsyncLang?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  speakingRate?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  vadThreshold?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type RefreshAvatarTokenResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RefreshAvatarTokenResult'] = ResolversParentTypes['RefreshAvatarTokenResult']> = {
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  avatarToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  expiresInMs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type SdkEndSessionResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SdkEndSessionResult'] = ResolversParentTypes['SdkEndSessionResult']> = {
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  durationSeconds?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  evaluation?: Resolver<Types.Maybe<ResolversTypes['SdkEvaluationResult']>, ParentType, ContextType>;
+};
+
+export type SdkEvaluationResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SdkEvaluationResult'] = ResolversParentTypes['SdkEvaluationResult']> = {
+  score?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  recommendation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  summary?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  strengths?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
 export type SessionEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionEvent'] = ResolversParentTypes['SessionEvent']> = {
@@ -288,10 +340,15 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   session?: Resolver<Types.Maybe<ResolversTypes['SessionDto']>, ParentType, ContextType, RequireFields<Types.QuerySessionArgs, 'id'>>;
   sessions?: Resolver<Array<ResolversTypes['SessionDto']>, ParentType, ContextType, Partial<Types.QuerySessionsArgs>>;
   sessionCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  avatarToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   evaluation?: Resolver<Types.Maybe<ResolversTypes['EvaluationDto']>, ParentType, ContextType, RequireFields<Types.QueryEvaluationArgs, 'sessionId'>>;
 };
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  sdkStart?: Resolver<ResolversTypes['SdkStartResult'], ParentType, ContextType, RequireFields<Types.MutationSdkStartArgs, 'input'>>;
+  refreshAvatarToken?: Resolver<ResolversTypes['RefreshAvatarTokenResult'], ParentType, ContextType, RequireFields<Types.MutationRefreshAvatarTokenArgs, 'input'>>;
+  sdkSendMessage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationSdkSendMessageArgs, 'input'>>;
+  sdkEndSession?: Resolver<ResolversTypes['SdkEndSessionResult'], ParentType, ContextType, RequireFields<Types.MutationSdkEndSessionArgs, 'input'>>;
   startSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationStartSessionArgs, 'input'>>;
   sendMessage?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationSendMessageArgs, 'input'>>;
   endSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationEndSessionArgs, 'sessionId'>>;
@@ -311,6 +368,10 @@ export type PartialResolvers<ContextType = Context> = {
   MessageDto?: MessageDtoResolvers<ContextType>;
   CitationDto?: CitationDtoResolvers<ContextType>;
   ToolCallDto?: ToolCallDtoResolvers<ContextType>;
+  SdkStartResult?: SdkStartResultResolvers<ContextType>;
+  RefreshAvatarTokenResult?: RefreshAvatarTokenResultResolvers<ContextType>;
+  SdkEndSessionResult?: SdkEndSessionResultResolvers<ContextType>;
+  SdkEvaluationResult?: SdkEvaluationResultResolvers<ContextType>;
   SessionEvent?: SessionEventResolvers<ContextType>;
   AiResponseChunkEvent?: AiResponseChunkEventResolvers<ContextType>;
   ToolCallEvent?: ToolCallEventResolvers<ContextType>;

@@ -1,0 +1,28 @@
+import type { SdkStartResult } from '../../../services/session/src/generated/schema.ts';
+import { Client } from './client.ts';
+import type { AsJson } from './conversation.ts';
+
+export type Started = AsJson<Omit<SdkStartResult, '__typename'>>;
+
+const resultFields = `sessionId agentId avatarToken avatarServiceUrl graphqlEndpoint avatarGlb avatarGender ttsVoice ttsLang lipsyncLang
+  speakingRate vadThreshold`;
+
+/** Starts an embedded session with a client that has an API key. */
+export function sdkStart(server: Client, input: object): Promise<Started> {
+  return server.value(`mutation ($input: SdkStartInput!) { sdkStart(input: $input) { ${resultFields} } }`, { input });
+}
+
+/** A browser: a client at the same gateway with nothing but a session token. */
+export function browserOf(server: Client, avatarToken: string): Client {
+  return Object.assign(new Client(server.url), {
+    tokens: { accessToken: avatarToken, expiresIn: 0, refreshToken: '', refreshExpiresIn: 0 },
+  });
+}
+
+export const documents = {
+  send: 'mutation ($input: SdkSendMessageInput!) { sdkSendMessage(input: $input) }',
+  end: `mutation ($input: SdkEndSessionInput!) {
+    sdkEndSession(input: $input) { sessionId durationSeconds evaluation { score recommendation summary strengths } } }`,
+  refresh: `mutation ($input: RefreshAvatarTokenInput!) {
+    refreshAvatarToken(input: $input) { sessionId avatarToken expiresInMs } }`,
+};
