@@ -7,6 +7,11 @@ export type Started = AsJson<Omit<SdkStartResult, '__typename'>>;
 const resultFields = `sessionId agentId avatarToken avatarServiceUrl graphqlEndpoint avatarGlb avatarGender ttsVoice ttsLang lipsyncLang
   speakingRate vadThreshold`;
 
+/** Whether a session token alone may call an operation: then every id but its own session's is FORBIDDEN. */
+export function isForBrowsers({ by }: { by: readonly string[] }): boolean {
+  return by.length === 1 && by[0] === 'SESSION_TOKEN';
+}
+
 /** Starts an embedded session with a client that has an API key. */
 export function sdkStart(server: Client, input: object): Promise<Started> {
   return server.value(`mutation ($input: SdkStartInput!) { sdkStart(input: $input) { ${resultFields} } }`, { input });

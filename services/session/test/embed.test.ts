@@ -3,7 +3,7 @@ import { createSessionTokens } from '@parley/kernel/session-token';
 import { eventually } from '@parley/testing/eventually';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
-import { avatar, createGate, foreignAgentId, gatedReply, hosted } from './scripted-agent.ts';
+import { avatar, createGate, foreignAgentId, gatedReply, hosted, used } from './scripted-agent.ts';
 import {
   failureOf,
   inTenant,
@@ -98,6 +98,7 @@ test('a greeting that fails leaves a session that takes messages, numbered from 
   const { app, agent } = await sessionMesh(t);
   const { script } = agent;
   agent.script = async function* () {
+    yield used({ tokensIn: 1 });
     throw new Error('no model');
   };
   const { sessionId } = await app.sdkStart(byKey, { agentId: 1 });

@@ -3,6 +3,7 @@ import { getNullableType, isListType, isNonNullType } from 'graphql';
 import { createAction, createConnector } from '../../src/actions.ts';
 import type { Answer, Client, GraphError } from '../../src/client.ts';
 import { createAgent, endSession, evaluated, readSession, sendMessage, startSession } from '../../src/conversation.ts';
+import { browserOf, isForBrowsers, sdkStart } from '../../src/embed.ts';
 import { createKnowledgeBase, ingestText, readKnowledgeDocument } from '../../src/knowledge.ts';
 import type { TestMesh } from '../../src/mesh.ts';
 import { isId, type Operation, type Place, servedOperations } from '../../src/operations.ts';
@@ -144,10 +145,16 @@ async function twoTenants({ person }: TestMesh) {
   await ada.query('mutation ($id: Int!) { deleteMcpConnector(id: $id) }', { id: deletedConnectorId });
   await ada.query('mutation ($id: Int!) { deleteCustomAction(id: $id) }', { id: deletedActionId });
   const ownAgent = await createAgent(eve);
+  // Each operation takes the credential that is for it.
+  const server = await eve.withApiKey();
+  eve.apiKey = server.apiKey;
+  const embedded = await sdkStart(server, { agentId: ownAgent });
+  const browser = browserOf(server, embedded.avatarToken);
   const ownBase = await createKnowledgeBase(eve);
   const own = {
     agentId: ownAgent,
     sessionId: (await startSession(eve, ownAgent)).id,
+    embeddedId: embedded.sessionId,
     baseId: ownBase,
     documentId: (await ingestText(eve, ownBase, 'Mine.')).id,
     connectorId: await createConnector(eve),
@@ -165,13 +172,13 @@ async function twoTenants({ person }: TestMesh) {
     customAction: [actionId, deletedActionId],
     external: [],
   };
-  return { ada, eve, agentId, sessionId, documentId: document.id, things, own };
+  return { ada, eve, browser, agentId, sessionId, documentId: document.id, things, own };
 }
 
 story(
   "an absent object and another tenant's get the same answers in every operation that takes an id",
   async (t, mesh) => {
-    const { ada, eve, agentId, sessionId, documentId, things, own } = await twoTenants(mesh);
+    const { ada, eve, browser, agentId, sessionId, documentId, things, own } = await twoTenants(mesh);
     const read = () =>
       Promise.all([
         readSession(ada, sessionId),
@@ -199,10 +206,11 @@ story(
       const foreign = things[kind ?? 'external'];
       t.true(foreign.length > 0, `nothing of another tenant's is tried as ${name}`);
       const about = (id: string | number) => `${name}: ${JSON.stringify(String(id).slice(0, 20))}`;
-      const reference = await asked(eve, argument, 900_000_000);
+      const stranger = isForBrowsers(argument.operation) ? browser : eve;
+      const reference = await asked(stranger, argument, 900_000_000);
       assertNothingThere(t, argument, reference, about(900_000_000));
       for (const id of [...foreign, ...nobodys(argument)]) {
-        t.is(await asked(eve, argument, id), reference, about(id));
+        t.is(await asked(stranger, argument, id), reference, about(id));
       }
     }
 
@@ -246,7 +254,7 @@ story(
   "an API key finds another tenant's things where it finds absent ones, and its own only where it is taken",
   async (t, mesh) => {
     const { eve, things, own } = await twoTenants(mesh);
-    const key = await eve.withApiKey();
+    const key = Object.assign(eve.at(eve.url), { apiKey: eve.apiKey, tokens: undefined });
     const walked = await idArguments(eve, own);
     const nobodys = nobodysIds(walked);
     for (const argument of walked) {
@@ -279,6 +287,7 @@ story(
 story('a deleted agent gets the answers of an absent one in every operation that takes its id', async (t, mesh) => {
   const { person } = mesh;
   const ada = await person();
+  ({ apiKey: ada.apiKey } = await ada.withApiKey());
   const agentId = await createAgent(ada);
   await ada.query('mutation ($id: ID!) { deleteAgent(id: $id) }', { id: agentId });
   // Its audit log and its sessions stay readable. names sessions: this story deletes the agent of some.
@@ -296,13 +305,13 @@ story("another tenant's objects are in no list and no count", async (t, mesh) =>
   const listed = await eve.query<{
     agents: { id: number }[];
     agentCount: number;
-    sessions: { id: number; messages: unknown[] }[];
+    sessions: { id: number }[];
     sessionCount: number;
     knowledgeBases: { id: number }[];
     mcpConnectors: { id: number }[];
     customActions: { id: number }[];
     workflows: { id: number }[];
-  }>(`{ agents { id } agentCount sessions { id messages { id } } sessionCount knowledgeBases { id }
+  }>(`{ agents { id } agentCount sessions { id } sessionCount knowledgeBases { id }
     mcpConnectors { id } customActions { id } workflows { id } }`);
   t.deepEqual(listed.workflows, [{ id: own.workflowId }]);
   const { agents, agentCount, sessions, sessionCount, knowledgeBases, mcpConnectors, customActions } = listed;
@@ -311,8 +320,11 @@ story("another tenant's objects are in no list and no count", async (t, mesh) =>
   t.deepEqual(customActions, [{ id: own.actionId }]);
   t.deepEqual(agents, [{ id: own.agentId }]);
   t.is(agentCount, 1);
-  t.deepEqual(sessions, [{ id: own.sessionId, messages: [] }]);
-  t.is(sessionCount, 1);
+  t.deepEqual(
+    sessions.map(({ id }) => id),
+    [own.sessionId, own.embeddedId],
+  );
+  t.is(sessionCount, 2);
 });
 
 story('operations that take an id need a credential, whatever the id', async (t, mesh) => {
@@ -374,7 +386,10 @@ function assertNothingThere(t: ExecutionContext, { operation }: IdArgument, answ
     t.deepEqual(data?.[name], isList ? [] : null, about);
   } else {
     t.is(errors?.length, 1, about);
-    t.like(errors?.[0]?.extensions, { code: 'NOT_FOUND', statusCode: 404 }, about);
+    const expected = isForBrowsers(operation)
+      ? { code: 'FORBIDDEN', statusCode: 403 }
+      : { code: 'NOT_FOUND', statusCode: 404 };
+    t.like(errors?.[0]?.extensions, expected, about);
   }
 }
 

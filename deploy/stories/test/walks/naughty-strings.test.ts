@@ -5,6 +5,7 @@ import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { createAction, createConnector } from '../../src/actions.ts';
 import { type Answer, type Client, newAccount } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
+import { browserOf, isForBrowsers, sdkStart } from '../../src/embed.ts';
 import { createKnowledgeBase, ingestText } from '../../src/knowledge.ts';
 import { pagesHost } from '../../src/mesh.ts';
 import { isText, type Operation, type Place, servedOperations } from '../../src/operations.ts';
@@ -187,7 +188,7 @@ story(
       const isPassword = /\.(newP|p)assword$/.test(place.path);
       const email = client.account?.email ?? String(given['input.email']);
       if (isPassword) await t.notThrowsAsync(visitor().login({ email, password: text }), about);
-      await assertKept({ ...worker, client }, operation, place, value, answer, about);
+      await assertKept({ ...worker, client, member: worker.client }, operation, place, value, answer, about);
     }
 
     /** Somebody who may call the operation, and variables that are good but for the walked place. */
@@ -200,7 +201,7 @@ story(
       // names createTenant: nobody may make many tenants, so that each time somebody new does. names createKnowledgeBase: nor bases.
       const isLimited = ['createTenant', 'createKnowledgeBase'].includes(name);
       const member = isLimited ? await person() : throttle ? elsewhere(worker.client) : worker.client;
-      const client = by.length === 0 ? visitor() : member;
+      const client = by.length === 0 ? visitor() : isForBrowsers({ by }) ? worker.browser : member;
       const given: Record<string, unknown> = { ...goodValues(), ...page, [path]: value };
       const steps = path.split('.');
       // Where one of two is to be given, the other one would be refused.
@@ -209,9 +210,11 @@ story(
       if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
       // names createCustomAction: some of its fields need another one. A tool needs its connector.
       const tools = path === 'input.tools.tool' ? { 'input.tools.connectorId': worker.connectorId } : {};
-      // names runWorkflowTask: the workflow is not published.
+      // names sdkStart: a persona, or an agent that is there. names runWorkflowTask: the workflow is not published.
       const drafts = name === 'runWorkflowTask' ? { 'input.testDraft': true } : tools;
-      const beside = name === 'createCustomAction' ? (needed[path] ?? {}) : drafts;
+      const embeds =
+        name === 'sdkStart' && path !== 'input.personaPrompt' ? { 'input.personaPrompt': 'You are Max.' } : drafts;
+      const beside = name === 'createCustomAction' ? (needed[path] ?? {}) : embeds;
       Object.assign(given, beside);
       return {
         client,
@@ -237,22 +240,22 @@ story(
       if (path.endsWith('knowledgeBaseId') || (path === 'id' && operation.endsWith('KnowledgeBase'))) return baseId;
       if (path === 'id' && operation.includes('KnowledgeDocument')) return documentId;
       if (path === 'id') return operation === 'session' ? String(sessionId) : String(agentId);
-      if (path === 'input.agentId') return agentId;
+      if (path === 'input.agentId') return operation === 'sdkStart' ? undefined : agentId;
       return path.endsWith('sessionId') ? sessionId : undefined;
     }
 
     /** The answer, and each later read, must have the same text. */
     async function assertKept(
-      { client, sessionId }: Worker,
+      { client, member, sessionId }: Worker & { member: Client },
       { name, field }: Operation,
       { path, inputField }: Place,
       value: unknown,
       answer: Answer<Record<string, unknown>>,
       about: string,
     ): Promise<void> {
-      // names sendMessage: the text is read in the session. names register: in the profile of whom it made.
-      if (name === 'sendMessage' && path === 'input.text') {
-        const { session: read } = await client.query<{ session: { messages: { text: string }[] } }>(
+      // names sendMessage: the text is read in the session. names sdkSendMessage: likewise. names register: in the profile of whom it made.
+      if (['sendMessage', 'sdkSendMessage'].includes(name) && path === 'input.text') {
+        const { session: read } = await member.query<{ session: { messages: { text: string }[] } }>(
           'query ($id: ID!) { session(id: $id) { messages { text } } }',
           { id: sessionId },
         );
@@ -379,6 +382,8 @@ interface Worker {
   connectorId: number;
   actionId: number;
   workflowId: number;
+  /** With nothing but a token of the session. */
+  browser: Client;
 }
 
 /** The client at another address, where no throttle has counted anything. */
@@ -391,11 +396,12 @@ async function newWorker(client: Client): Promise<Worker> {
   ({ apiKey: client.apiKey } = await client.withApiKey());
   const baseId = await createKnowledgeBase(client);
   const { id: documentId } = await ingestText(client, baseId, 'Hello.');
-  const { id: sessionId } = await startSession(client, agentId);
+  const { sessionId, avatarToken } = await sdkStart(client, { agentId });
+  const browser = browserOf(client, avatarToken);
   const connectorId = await createConnector(client);
   const actionId = await createAction(client, { bearerToken: 'token' });
   const workflowId = await createWorkflow(client);
-  return { client, agentId, sessionId, baseId, documentId, connectorId, actionId, workflowId };
+  return { client, agentId, sessionId, baseId, documentId, connectorId, actionId, workflowId, browser };
 }
 
 /** The variables of an operation that takes one thing's id, or none. */
@@ -494,6 +500,7 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
     why: 'nobody has it; what somebody has is tried where passwords are given',
     said: /^Wrong credentials$/,
   },
+  'RefreshAvatarTokenInput.avatarToken': { why: 'nobody was given it', said: /^Invalid or expired avatar token$/ },
   'RefreshAccessTokenInput.refreshToken': { why: 'nobody was given it', said: /^Invalid or expired refresh token$/ },
   ticket: {
     why: 'the identity provider made none of them',
