@@ -27,6 +27,12 @@ export function apiKeyStore({ knex }: SharedDb) {
       await knex('api_keys').insert(key);
     },
 
+    /** The id of the tenant's live key. */
+    async liveKeyOf(tenantId: number): Promise<number | undefined> {
+      const [key] = await knex('api_keys').where({ tenantId }).whereNull('revokedAt').select('id');
+      return key?.id;
+    },
+
     async revokeAll(tenantId: number): Promise<void> {
       await knex('api_keys')
         .where({ tenantId })

@@ -51,6 +51,7 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
           chunks: tenant.ownChunks ?? chunks,
           storageMb: tenant.ownStorageMb ?? storageMb,
         },
+        apiKeyId: tenant.apiKeyId,
       };
     },
 

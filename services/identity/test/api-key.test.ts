@@ -32,6 +32,17 @@ test('generateApiKey: a new key invalidates the previous one at once, on every r
   }
 });
 
+test('a tenant has the id of its live key, and none before the first', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const liveKey = async () => (await app.getTenant(caller, caller.tenantId)).apiKeyId;
+  t.is(await liveKey(), 0);
+  for (let round = 0; round < 2; round += 1) {
+    const { key } = await app.generateApiKey(caller);
+    t.is(await liveKey(), (await app.resolveApiKey(sha256(key))).apiKeyId);
+  }
+});
+
 test('many keys are resolved at once, without those that are revoked or unknown', async (t) => {
   const { app } = await identityApp(t);
   const [one, two] = [await signUp(app), await signUp(app)];

@@ -159,6 +159,7 @@ test('gRPC describes a tenant, and unknown ids are not found', async (t) => {
     llmProviderOverride: 'CLOUD_HOSTED_MODELS',
     llmModelOverride: 'gpt-4o',
     quotas: { knowledgeBases: 3, chunks: 5_000, storageMb: 100 },
+    apiKeyId: 0,
   });
   const expectedErrors = ['notFound' as const];
   for (const id of [0, -1, tenantId + 1000]) {

@@ -119,7 +119,11 @@ export interface GetTenantResponse {
   /** The model that goes with it; empty for the provider's default. */
   llmModelOverride: string;
   /** What its plan allows, or an operator instead. */
-  quotas?: TenantQuotas | undefined;
+  quotas?:
+    | TenantQuotas
+    | undefined;
+  /** The id of its live API key; 0 where it has none. Absent from versions that did not tell. */
+  apiKeyId?: number | undefined;
 }
 
 /** Asks for the avatar configuration of the caller's tenant. */
@@ -1150,6 +1154,7 @@ function createBaseGetTenantResponse(): GetTenantResponse {
     llmProviderOverride: "",
     llmModelOverride: "",
     quotas: undefined,
+    apiKeyId: undefined,
   };
 }
 
@@ -1175,6 +1180,9 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
     }
     if (message.quotas !== undefined) {
       TenantQuotas.encode(message.quotas, writer.uint32(58).fork()).join();
+    }
+    if (message.apiKeyId !== undefined) {
+      writer.uint32(64).int32(message.apiKeyId);
     }
     return writer;
   },
@@ -1248,6 +1256,14 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
             message.quotas = TenantQuotas.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.apiKeyId = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1274,6 +1290,7 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
     message.quotas = (object.quotas !== undefined && object.quotas !== null)
       ? TenantQuotas.fromPartial(object.quotas)
       : undefined;
+    message.apiKeyId = object.apiKeyId ?? undefined;
     return message;
   },
 };
