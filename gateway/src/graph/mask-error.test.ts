@@ -12,7 +12,7 @@ function setup() {
 test("an error of the contract keeps its path and the contract's extensions only", (t) => {
   const { mask, lines } = setup();
   const fields = [{ path: 'name', message: 'is empty' }];
-  const extensions = { code: 'BAD_REQUEST', statusCode: 400, reason: 'R', fields };
+  const extensions = { code: 'BAD_REQUEST', statusCode: 400, reason: 'R', fields, details: { trace: [] } };
   const place = { path: ['a', 0], locations: [{ line: 1, column: 2 }] };
   t.deepEqual(mask({ message: 'no', ...place, extensions: { ...extensions, stack: 'secret', serviceName: 'agent' } }), {
     message: 'no',

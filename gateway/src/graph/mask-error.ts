@@ -19,7 +19,7 @@ const apolloCodes = new Set([
 /** Passes errors of the contract with their extensions; logs and masks all others. */
 export function maskError(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
-    const { code, statusCode, reason, fields } = formatted.extensions ?? {};
+    const { code, statusCode, reason, fields, details } = formatted.extensions ?? {};
     const place = {
       ...(formatted.path && { path: formatted.path }),
       ...(formatted.locations && { locations: formatted.locations }),
@@ -30,6 +30,7 @@ export function maskError(log: Logger) {
         statusCode,
         ...(reason !== undefined && { reason }),
         ...(fields !== undefined && { fields }),
+        ...(details !== undefined && { details }),
       };
       return { message: formatted.message, ...place, extensions };
     }

@@ -1,6 +1,7 @@
 import { errorTable } from '@parley/kernel/error-table';
 import { DomainError } from '@parley/kernel/errors';
 import test from 'ava';
+import { pino } from 'pino';
 import { formatGraphError, graphError, graphOutcome } from './graph-errors.ts';
 
 test('a failure of ours is an error, what a caller is refused is not', (t) => {
@@ -23,6 +24,16 @@ test('a failure of ours is an error, what a caller is refused is not', (t) => {
   t.is(graphOutcome([refused, failed].flatMap((each) => each ?? [])), 'error');
   t.is(graphOutcome([{ message: 'of no known code' }]), 'error');
   t.is(graphOutcome(), 'ok');
+});
+
+test('details of an error are for clients and not for the log', (t) => {
+  const lines: string[] = [];
+  const format = formatGraphError(pino({}, { write: (line: string) => lines.push(line) }));
+  const details = { trace: ['canary'] };
+  const formatted = format({ message: 'no' }, new DomainError('unavailable', 'No', { reason: 'R', details }));
+  t.deepEqual(formatted.extensions, { code: 'UNAVAILABLE', statusCode: 503, reason: 'R', details });
+  t.is(lines.length, 1);
+  t.false(lines.join('').includes('canary'));
 });
 
 test('what its own caller aborted is masked and not logged', (t) => {

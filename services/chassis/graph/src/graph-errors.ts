@@ -5,11 +5,17 @@ import type { Logger } from '@parley/kernel/log';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { refusedValue } from './refused-value.ts';
 
-/** An error in the contract's shape: `message` and `extensions` of code, statusCode, and where known reason and fields. */
-export function graphError({ kind, message, reason, fields }: DomainError): GraphQLError {
+/** An error in the contract's shape: `message` and `extensions` of code, statusCode, and where known reason, fields and details. */
+export function graphError({ kind, message, reason, fields, details }: DomainError): GraphQLError {
   const { code, http } = errorTable[kind];
   return new GraphQLError(kind === 'internal' ? internalMessage : message, {
-    extensions: { code, statusCode: http, ...(reason && { reason }), ...(fields.length > 0 && { fields }) },
+    extensions: {
+      code,
+      statusCode: http,
+      ...(reason && { reason }),
+      ...(fields.length > 0 && { fields }),
+      ...(details && { details }),
+    },
   });
 }
 

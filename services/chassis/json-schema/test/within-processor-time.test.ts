@@ -14,6 +14,18 @@ test.serial('work that a busy machine has stopped gets more time', (t) => {
   );
 });
 
+test.serial('work that begins anew gets at most so many times its time', (t) => {
+  let runs = 0;
+  const startedAt = performance.now();
+  const work = () => {
+    runs += 1;
+    return sleep(1_000);
+  };
+  t.is(withinProcessorTime(20, work, { patience: 4 }), undefined);
+  t.is(runs, 2);
+  t.true(performance.now() - startedAt < 500);
+});
+
 test.serial('work that gets no more time ends after its time', (t) => {
   const startedAt = performance.now();
   t.is(

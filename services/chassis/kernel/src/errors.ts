@@ -13,6 +13,8 @@ export interface DomainErrorDetails {
   /** A more specific code for clients, e.g. `NO_TENANT`. */
   reason?: string | undefined;
   fields?: FieldProblem[] | undefined;
+  /** What had come of the work before it failed; JSON for clients of the GraphQL API. */
+  details?: object | undefined;
   /** Logged, never sent. */
   cause?: unknown;
 }
@@ -23,12 +25,19 @@ export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly reason: string | undefined;
   readonly fields: FieldProblem[];
+  /** Private, because loggers write all fields of an error, and it may hold data of the client. */
+  readonly #details: object | undefined;
 
   constructor(kind: ErrorKind, message: string, details: DomainErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.reason = details.reason;
     this.fields = details.fields ?? [];
+    this.#details = details.details;
+  }
+
+  get details(): object | undefined {
+    return this.#details;
   }
 }
 

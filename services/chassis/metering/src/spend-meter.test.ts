@@ -120,6 +120,17 @@ test('a call that the ceiling of the platform refuses says so', async (t) => {
   });
 });
 
+test('a call of a tenant that was deleted meanwhile says so, and leaves nothing to settle', async (t) => {
+  const { ledger, open } = await metered(t);
+  ledger.reserve = () => Promise.reject(new DomainError('notFound', 'Ledger 1 not found'));
+  t.like(await t.throwsAsync(open('a').reserve(spent, true)), {
+    kind: 'forbidden',
+    reason: 'TENANT_DELETED',
+    message: 'The tenant was deleted',
+  });
+  t.deepEqual(ledger.settled, []);
+});
+
 test('a reservation that has ended must not begin', async (t) => {
   const { ledger, open } = await metered(t);
   ledger.begin = () => Promise.reject(new DomainError('notFound', 'none'));

@@ -199,7 +199,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
             );
             setLease(ms);
           } catch (error) {
-            if (isDomainError(error, 'notFound')) throw unavailable('The tenant has no ledger', error);
+            if (isDomainError(error, 'notFound')) throw tenantDeleted(error);
             // It may have been admitted all the same.
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
             if (!isDomainError(error, 'invalid') || outcome === 'unknown')
@@ -226,6 +226,11 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
       };
     },
   };
+}
+
+/** The ledger of a tenant goes with it. */
+function tenantDeleted(cause: DomainError): DomainError {
+  return new DomainError('forbidden', 'The tenant was deleted', { reason: 'TENANT_DELETED', cause });
 }
 
 function ceilingReached(cause: DomainError): DomainError {
