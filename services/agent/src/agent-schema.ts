@@ -9,6 +9,7 @@ import { tools } from './migrations/007-tools.ts';
 import { workflowVersions } from './migrations/008-workflow-versions.ts';
 import { workflowRuns } from './migrations/009-workflow-runs.ts';
 import { embedAgents } from './migrations/010-embed-agents.ts';
+import { workflowRunBytes } from './migrations/011-workflow-run-bytes.ts';
 
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
@@ -18,6 +19,7 @@ export const agentSchema: SchemaDeclaration = {
     workflows: 'tenant',
     workflow_versions: 'tenant',
     workflow_runs: 'tenant',
+    workflow_run_bytes: 'internal',
     workflow_run_days: 'internal',
     text_generations: 'internal',
     committed_keys: 'internal',
@@ -34,5 +36,6 @@ export const agentSchema: SchemaDeclaration = {
     workflowVersions,
     workflowRuns,
     embedAgents,
+    workflowRunBytes,
   ],
 };

@@ -9,6 +9,7 @@ import type { ModelMetrics } from './models/model-metrics.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { sideEvents } from './side-events.ts';
+import type { Untimed } from './turn.ts';
 
 export interface Metering {
   meter: Pick<SpendMeter, 'open'>;
@@ -21,6 +22,8 @@ export interface CallOptions {
   signal: AbortSignal;
   /** Default: waits until the signal aborts. */
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
+  /** Within which a slot is waited for, so that no clock runs meanwhile. Not for calls with an `acquireSlot`. */
+  untimed?: Untimed | undefined;
   /** A reservation that was made before. Default: one is made as soon as there is a slot. */
   reserved?: MeteredCall | undefined;
   /** Called when a model is asked, each time. */
@@ -117,7 +120,7 @@ function openCall(
   { meter, costs, metrics }: Metering,
   chain: ProviderChain,
   request: ModelRequest,
-  { account, signal, reserved, acquireSlot, beforeSettled }: CallOptions,
+  { account, signal, reserved, acquireSlot, untimed = (wait) => wait(), beforeSettled }: CallOptions,
 ) {
   const { tenantId, isDirect } = account;
   const metered = reserved ?? meter.open(account);
@@ -135,7 +138,8 @@ function openCall(
     chainCall: {
       tenantId,
       signal,
-      acquireSlot: acquireSlot ?? ((model: ChosenModel) => model.acquireSlot(tenantId, signal, { isDirect })),
+      acquireSlot:
+        acquireSlot ?? ((model: ChosenModel) => untimed(() => model.acquireSlot(tenantId, signal, { isDirect }))),
       async beforeFirst() {
         if (reserved) await reserved.begin();
         else await metered.reserve(costs.upperEstimate(chain, request), true);

@@ -63,7 +63,7 @@ export async function* modelReply(
     let calls: ModelToolCall[] = [];
     let usage = noUsage;
     try {
-      const options = { account, signal, reportsUsage: true };
+      const options = { account, signal, reportsUsage: true, untimed: scope.untimed };
       for await (const event of meteredStream(ports.metering, chain, modelRequest, options)) {
         ({ usage } = event);
         const text = event.type === 'text' ? event.text : '';

@@ -16,6 +16,7 @@ import type { PassageSettings } from './passages.ts';
 import type { TenantBudget } from './tenant-budget.ts';
 import type { AdmittedGeneration } from './text-generation-job.ts';
 import type { ToolSettings } from './tools/tool-settings.ts';
+import type { RunAccess } from './workflow-runs/run-access.ts';
 import type { WorkflowRunSettings } from './workflow-runs/workflow-run-settings.ts';
 import type { WorkflowSettings } from './workflows/workflow-settings.ts';
 
@@ -43,6 +44,7 @@ export interface Ports {
   >;
   tools: ToolSettings;
   workflowRuns: WorkflowRunSettings;
+  runAccess: RunAccess;
   workflows: WorkflowSettings;
   documentation: DocumentationUrls;
   /** Which URLs of tenants may be called. */

@@ -5,7 +5,7 @@ import { openingOf } from './opening.ts';
 import type { Ports } from './ports.ts';
 import { systemPrompt } from './system-prompt.ts';
 import type { Turn, TurnEvent } from './turn.ts';
-import { runWorkflowTurn } from './workflow-runs/run-workflow-turn.ts';
+import { resumeWorkflowTurn, runWorkflowTurn, takeOverRun } from './workflow-runs/run-workflow-turn.ts';
 
 const passagesOfTurn = 6;
 
@@ -34,6 +34,9 @@ export async function* runTurn(ports: Ports, request: TenantRequest, turn: Turn)
     });
   }
   const { workflowId, knowledgeBaseIds, tools } = agent;
+  // A run that was begun goes on, whatever the agent has now.
+  const taken = turn.resumes ? await takeOverRun(ports, request, turn) : undefined;
+  if (taken) return yield* resumeWorkflowTurn(ports, request, { turn: scope, agent, taken });
   if (workflowId) return yield* runWorkflowTurn(ports, request, { turn: scope, agent, workflowId });
   yield* modelReply(ports, request, scope, {
     chain: await ports.chooseModel(agent, caller),

@@ -21,6 +21,7 @@ import { keptGenerationSweep } from './sweep-kept-generations.ts';
 import { generationBudget, imageBudget } from './tenant-budget.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
 import { textGenerationJob } from './text-generation-job.ts';
+import { runAccess } from './workflow-runs/run-access.ts';
 import { workflowRunSweep } from './workflow-runs/sweep-workflow-runs.ts';
 
 export const agent = service(agentDeclaration, {
@@ -50,6 +51,7 @@ export const agent = service(agentDeclaration, {
       action: calls.action,
       tools: config.tools,
       workflowRuns: config.workflowRuns,
+      runAccess: runAccess(calls.identity, { keepMs: config.workflowRuns.accessKeptMs, log }),
       workflows: config.workflows,
       documentation: config.documentation,
       outbound: outboundPolicy(config.outbound),

@@ -41,7 +41,7 @@ export async function standaloneQuestion(
   const request = { system, messages: [{ role: 'user' as const, text: transcriptOf(before, message) }] };
   const account = { ...scope.account, callId: `${scope.callId}.question` };
   const timeLimit = AbortSignal.timeout(ports.passages.questionTimeoutMs);
-  const options = { account, signal: AbortSignal.any([signal, timeLimit]) };
+  const options = { account, signal: AbortSignal.any([signal, timeLimit]), untimed: scope.untimed };
   let usage: TurnUsage | undefined;
   let text = '';
   try {

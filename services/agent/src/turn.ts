@@ -27,11 +27,18 @@ export interface Turn {
   opens: boolean;
 }
 
+/** Waits without that being counted. */
+export type Untimed = <Result>(wait: () => Promise<Result>) => Promise<Result>;
+
 /** What calls of models, tools and searches are for. */
 export interface TurnScope extends Pick<Turn, 'callId' | 'history' | 'turnKey' | 'resumes'> {
   account: Omit<CallAccount, 'callId'>;
   /** What keys of tool calls begin with, where a turn has several loops of them. Default: nothing. */
   toolKeyPrefix?: string;
+  /** Waits for a slot of a model outside of the time limits of whoever asks. Default: there are none. */
+  untimed?: Untimed;
+  /** Called with what the turn goes on without: tools that are not there, or all, where they cannot be described. */
+  onToolsLeftOut?: (tools: readonly string[]) => void;
 }
 
 /** What changed in a turn; each field as `RunTurnResponse` has it. */

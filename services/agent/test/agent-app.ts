@@ -113,6 +113,7 @@ export function offlinePorts(database: Database): Ports {
     },
     tools,
     workflowRuns,
+    runAccess: { ofTurn: async () => undefined, ofTask: async () => undefined },
     workflows,
     documentation,
     outbound: outboundPolicy(outbound),

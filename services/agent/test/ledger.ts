@@ -15,6 +15,9 @@ import type { ExecutionContext } from 'ava';
 export interface StubLedger {
   /** In 1e-8 USD. Default: 10 USD. */
   cap: bigint;
+  /** What the tenants are beside that. */
+  tenant: { suspended: boolean; deleted: boolean; apiKeyId: number };
+  readonly revokedSignIns: Set<string>;
   /** While true every call is `unavailable`. */
   isDown: boolean;
   /** Reservations that were made, in order. */
@@ -36,6 +39,8 @@ export async function startLedger(
   const ledger = {
     cap: 1_000_000_000n,
     isDown: false,
+    tenant: { suspended: false, deleted: false, apiKeyId: 9 },
+    revokedSignIns: new Set<string>(),
     reserved: [] as ReserveSpendRequest[],
     begun: new Set<string>(),
     open: new Set<string>(),
@@ -82,11 +87,14 @@ export async function startLedger(
       getTenant: answers(({ tenantId }: { tenantId: number }) => ({
         tenantId,
         plan: 'DEV',
-        suspended: false,
-        deleted: false,
+        ...ledger.tenant,
         llmProviderOverride: '',
         llmModelOverride: '',
       })),
+      resolveSignIn: answers(({ signInId }: { signInId: string }) => {
+        if (ledger.revokedSignIns.has(signInId)) throw notFound('Sign-in', signInId);
+        return { userId: 71, displayName: 'Ada Lovelace', tenantId: 1 };
+      }),
       reserveSpend: answers(reserve),
       settleSpend: answers(settle),
       meterSpend: answers(({ changes }: MeterSpendRequest) => ({

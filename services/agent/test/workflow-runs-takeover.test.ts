@@ -198,13 +198,46 @@ test('a process that has lost its turn to another writes nothing any more, and i
   t.deepEqual(keysOf(unit.action.asked), ['turn call#1']);
 });
 
-test('a first attempt does not begin a turn that another attempt has begun', async (t) => {
+test('a first attempt takes over a turn that another attempt has begun, and makes none of its calls again', async (t) => {
+  const gate = createGate();
   const unit = await unitOn(t);
-  const { agentId } = await agentWith(unit, workflow({ a: say('Hello') }));
-  await ask(unit, agentId, 'hello', { turnKey: 'turn' });
-  t.not((await ask(unit, agentId, 'hello', { turnKey: 'turn', callId: 'late' })).error, undefined);
+  unit.action.answer = async () => {
+    await gate.pass();
+    return text('sent');
+  };
+  const { agentId } = await agentWith(
+    unit,
+    workflow({ a: { ...order, next: 'end' }, end: say('{{ variables.order }}') }),
+  );
+  const first = ask(unit, agentId, 'hello', { turnKey: 'turn', callId: 'first' });
+  await eventually('it calls', () => unit.action.asked.length === 1);
+  const second = ask(unit, agentId, 'hello', { turnKey: 'turn', callId: 'second' });
+  await eventually('it calls too', () => unit.action.asked.length === 2);
+  gate.release();
+  t.is(textOf(await second), 'sent');
+  t.not((await first).error, undefined, 'one of them answers');
+  t.is(unit.action.made.length, 1);
+  t.is(textOf(await ask(unit, agentId, 'hello', { turnKey: 'turn', callId: 'late' })), 'sent', 'from its state');
+  t.is(unit.action.asked.length, 2);
   t.is((await runsOf(unit)).length, 1);
 });
+
+for (const [what, change] of [
+  ['was detached', { workflowId: null }],
+  ['has another workflow', { workflowId: undefined }],
+] as const) {
+  test(`a take-over goes on with the workflow of its run, where the agent's ${what} meanwhile`, async (t) => {
+    const never = createGate();
+    const unit = await unitOn(t, { Last: { beforeHeaders: never } });
+    const { agentId } = await agentWith(unit, chain);
+    const other = await agentWith(unit, workflow({ a: say('other') }));
+    await lost(unit, agentId, () => unit.server.requests.length === 2);
+    const { workflowId = other.workflowId } = change;
+    await unit.database.transact(1, ({ knex }) => knex('agents').where({ id: agentId }).update({ workflowId }));
+    t.is(textOf(await takeOver(unit, agentId)), 'Re: Last result of Re: First hello');
+    t.deepEqual(keysOf(unit.action.made), ['turn call#1']);
+  });
+}
 
 test('a take-over of a turn that has failed fails alike, and one that never began begins', async (t) => {
   const unit = await unitOn(t);

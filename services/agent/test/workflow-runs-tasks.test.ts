@@ -4,8 +4,8 @@ import test from 'ava';
 import type { WorkflowNode } from '../src/workflow/definition.ts';
 import { say, workflow } from '../src/workflow/testing/workflows.ts';
 import { unitWithModel } from './agent-turns.ts';
-import { agentUnit, inTenant } from './agent-unit.ts';
-import { agentWith, publish, runsOf, runTask, saveDraft } from './workflow-run-unit.ts';
+import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
+import { agentWith, publish, runsOf, runTask, saveDraft, type TaskAnswer } from './workflow-run-unit.ts';
 
 // names workflow: the ledger's name of such calls.
 
@@ -117,6 +117,87 @@ test('a task fails by the node that failed, by its limits, and at the cap before
   const asking = await agentWith(unit, workflow({ a: write, end: say('Done.') }));
   t.like((await reasonOf(asking.workflowId))?.extensions, { code: 'BAD_REQUEST', reason: 'SPEND_CAP_REACHED' });
   t.is(unit.server.requests.length, 0);
+});
+
+/** What `extensions.details` has of a task that failed. */
+const detailsOf = ({ error }: TaskAnswer) =>
+  error?.extensions?.['details'] as { trace: Record<string, unknown>[]; costUsd: number } | undefined;
+
+test('a task that fails answers the trace and cost of the nodes that have run, and they are metered', async (t) => {
+  const env = { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o', AGENT_WORKFLOW_TURN_MS: '500' };
+  const unit = await unitWithModel(t, { text: 'x', usage }, env);
+  const nodes = { a: { ...write, next: 'b' }, b: { ...order, next: 'end' }, end: say('Done.') };
+  const { workflowId } = await agentWith(unit, workflow(nodes));
+  unit.action.answer = () => ({ errorKind: 'HTTP_STATUS', errorMessage: 'It answered 500' });
+  const failed = detailsOf(await runTask(unit, { workflowId }));
+  t.is(failed?.costUsd, Number(unit.ledger.spent) / 1e8);
+  t.true((failed?.costUsd ?? 0) > 0);
+  const steps = (given: typeof failed) => given?.trace.map(({ nodeId, tokensIn, error }) => [nodeId, tokensIn, error]);
+  t.deepEqual(steps(failed), [
+    ['a', 1_000, null],
+    ['b', 0, 'HTTP_STATUS: It answered 500'],
+  ]);
+  unit.action.answer = (_, signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('cancelled')));
+    });
+  const cut = detailsOf(await runTask(unit, { workflowId }));
+  t.deepEqual(steps(cut), [
+    ['a', 1_000, null],
+    ['b', 0, 'TURN_TIMEOUT: The workflow took too long'],
+  ]);
+  t.is(detailsOf(await runTask(unit, { workflowId: 0 })), undefined);
+});
+
+test('a task that reaches a limit says which', async (t) => {
+  const unit = await agentUnit(t, { AGENT_WORKFLOW_NODES: '1' });
+  const { workflowId } = await agentWith(unit, workflow({ a: order, end: say('Done.') }));
+  const { error } = await runTask(unit, { workflowId });
+  t.is(error?.extensions?.['reason'], 'WORKFLOW_LIMIT');
+  t.true(error?.message.includes('A turn runs at most 1 nodes'), error?.message);
+});
+
+const key = { kind: 'apiKey', tenantId: 1, apiKeyId: 9, requestId: 'r' };
+for (const [what, caller, end, code] of [
+  ['its API key is replaced', key, ({ tenant }: AgentUnit['ledger']) => (tenant.apiKeyId = 10), 'UNAUTHENTICATED'],
+  ['its API key is revoked', key, ({ tenant }: AgentUnit['ledger']) => (tenant.apiKeyId = 0), 'UNAUTHENTICATED'],
+  ['its sign-in is revoked', owner, (ledger: AgentUnit['ledger']) => ledger.revokedSignIns.add('s'), 'UNAUTHENTICATED'],
+  ['its tenant is suspended', owner, ({ tenant }: AgentUnit['ledger']) => (tenant.suspended = true), 'FORBIDDEN'],
+  ['its tenant is deleted', owner, ({ tenant }: AgentUnit['ledger']) => (tenant.deleted = true), 'FORBIDDEN'],
+] as const) {
+  test(`once ${what} a task makes no further call`, async (t) => {
+    const gate = createGate();
+    const unit = await agentUnit(t, { AGENT_WORKFLOW_ACCESS_MS: '1' });
+    unit.action.answer = async () => {
+      await gate.pass();
+      return { body: { $case: 'text', value: 'x' } };
+    };
+    const { workflowId } = await agentWith(
+      unit,
+      workflow({ a: { ...order, next: 'b' }, b: { ...order, output: 'other', next: 'end' }, end: say('Done.') }),
+    );
+    const running = runTask(unit, { workflowId }, caller);
+    await eventually('it calls', () => unit.action.asked.length === 1);
+    end(unit.ledger);
+    gate.release();
+    const answer = await running;
+    t.is(answer.error?.extensions?.['code'], code);
+    t.is(unit.action.asked.length, 1);
+    t.deepEqual(
+      detailsOf(answer)?.trace.map(({ nodeId, output }) => [nodeId, output]),
+      [
+        ['a', 'x'],
+        ['b', null],
+      ],
+    );
+  });
+}
+
+test('while identity does not answer, runs without models go on', async (t) => {
+  const unit = await agentUnit(t);
+  unit.ledger.isDown = true;
+  const { workflowId } = await agentWith(unit, workflow({ a: order, end: say('{{ variables.order }}') }));
+  t.is((await runTask(unit, { workflowId })).task?.text, 'Done.');
 });
 
 test('a retry under an Idempotency-Key makes no call a second time; two tasks make one each', async (t) => {

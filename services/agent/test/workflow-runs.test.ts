@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { isDomainError } from '@parley/kernel/errors';
 import { Role } from '@parley/protos/parley/agent/v1/agent';
 import { ToolCallStatus } from '@parley/protos/parley/agent/v1/tool_calls';
+import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import type { ModelAnswer } from '@parley/testing/model-answer';
 import test, { type ExecutionContext } from 'ava';
 import type { WorkflowDefinition, WorkflowNode } from '../src/workflow/definition.ts';
 import { say, workflow } from '../src/workflow/testing/workflows.ts';
 import { type Reply, unitWithModel } from './agent-turns.ts';
-import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
+import { type AgentUnit, agentUnit, createAgent, inTenant } from './agent-unit.ts';
 import { passage } from './scripted-knowledge.ts';
 import { agentWith, ask, promptOf, publish, runsOf, saveDraft, textOf } from './workflow-run-unit.ts';
 
@@ -193,6 +194,92 @@ test('a router asks for a label by JSON; one that is none is asked for once more
   });
   t.true(JSON.stringify(first?.body.messages[0]).includes('What does Bo want?'));
   t.true(unit.server.requests.at(-1)?.text.includes('no idea'));
+});
+
+test('a route whose label is the word for none of them can be taken', async (t) => {
+  const answers = ['none of these', 'none of these routes'];
+  const unit = await unitWithModel(t, () => ({ text: JSON.stringify({ label: answers.shift() }), usage }), priced);
+  const labelled = [{ label: 'none of these', description: 'Something else.', next: 'end' }];
+  const { agentId } = await agentWith(
+    unit,
+    workflow({
+      r: { kind: 'router', instruction: 'What?', routes: labelled, fallback: 'other' },
+      end: say('A route.'),
+      other: say('The fallback.'),
+    }),
+  );
+  t.is(textOf(await ask(unit, agentId, 'hello')), 'A route.');
+  t.is(textOf(await ask(unit, agentId, 'hello')), 'The fallback.');
+});
+
+test('what an llm node goes on without, because its tools are not there, is in the trace', async (t) => {
+  const unit = await modelOf(t, {});
+  unit.action.deleted.add('3/search');
+  const tools = [{ connectorId: 3, tool: 'search' }, { actionId: 5 }];
+  const { agentId } = await agentWith(
+    unit,
+    workflow({ a: write('Hi', { tools }), end: say('{{ variables.answer }}') }),
+  );
+  t.is(textOf(await ask(unit, agentId, 'hello', { testDraft: true })), 'Re: Hi');
+  const [run] = await runsOf(unit);
+  t.deepEqual(
+    run?.trace.map(({ nodeId, error }) => [nodeId, error]),
+    [
+      ['a', 'TOOLS_LEFT_OUT: It went on without search of connector 3 (NOT_FOUND)'],
+      ['end', null],
+    ],
+  );
+});
+
+test('neither the clock of a node nor that of its turn runs while a call waits for a slot of the model', async (t) => {
+  const gate = createGate();
+  const unit = await modelOf(
+    t,
+    { Hold: { text: 'held', beforeHeaders: gate } },
+    { SESSION_TURNS_AT_ONCE: '1', AGENT_WORKFLOW_TURN_MS: '400' },
+  );
+  unit.action.answer = (_, signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('cancelled')));
+    });
+  const plain = await createAgent(unit, inTenant(1));
+  const holding = ask(unit, plain.id, 'Hold', { sessionId: 7 });
+  await eventually('it has the slot', () => unit.server.requests.length === 1);
+  const waits = await agentWith(
+    unit,
+    workflow({ a: write('Wait', { timeoutMs: 300 }), end: say('{{ variables.answer }}') }),
+  );
+  const waiting = ask(unit, waits.agentId, 'hello');
+  await eventually('it waits', async () => (await runsOf(unit))[0]?.status === 'RUNNING');
+  // Began later, with the same time, and gets no slot either.
+  const slow = await agentWith(unit, workflow({ a: call, end: say('Done.') }));
+  t.is(reasonOf(await ask(unit, slow.agentId, 'hello', { sessionId: 2 })), 'TURN_TIMEOUT');
+  gate.release();
+  const reply = await waiting;
+  t.is(textOf(reply), 'Re: Wait');
+  t.is(reply.error, undefined);
+  await holding;
+});
+
+test('a turn makes no further call once its tenant is deleted, and finishes where it is only suspended', async (t) => {
+  const unit = await agentUnit(t, { AGENT_WORKFLOW_ACCESS_MS: '1' });
+  const nodes: Record<string, WorkflowNode> = {
+    a: { ...call, next: 'b' } as WorkflowNode,
+    b: { ...call, output: 'other' } as WorkflowNode,
+    end: say('Done.'),
+  };
+  const { agentId } = await agentWith(unit, workflow(nodes));
+  unit.action.answer = () => {
+    unit.ledger.tenant.suspended = true;
+    return { body: { $case: 'text', value: 'x' } };
+  };
+  t.is(textOf(await ask(unit, agentId, 'hello')), 'Done.');
+  unit.action.answer = () => {
+    unit.ledger.tenant.deleted = true;
+    return { body: { $case: 'text', value: 'x' } };
+  };
+  t.not((await ask(unit, agentId, 'hello')).error, undefined);
+  t.is(unit.action.asked.length, 3);
 });
 
 test('a router of a provider that refuses JSON mode is asked in words, and both requests are metered', async (t) => {

@@ -457,7 +457,7 @@ export type WorkflowTraceStepDto = {
   durationMs: Scalars['Int']['output'];
   /** What it has put out: of a text beyond 4,000 characters, or other data beyond as much JSON, the beginning. */
   output?: Maybe<Scalars['JSON']['output']>;
-  /** Why it failed, as `<code>: <sentence>`; null where it did not. */
+  /** Why it failed, or what it went on without (`TOOLS_LEFT_OUT`), as `<code>: <sentence>`; null where neither. */
   error?: Maybe<Scalars['String']['output']>;
   /** Input tokens of its models. */
   tokensIn: Scalars['Int']['output'];
@@ -704,7 +704,8 @@ export type Mutation = {
   /**
    * Runs a workflow from its start up to a response, metered; calls of tools and actions are made, once under an `Idempotency-Key`. BAD_REQUEST:
    * WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED and WORKFLOW_LIMIT where a node fails, which is named, and SPEND_CAP_REACHED. UNAVAILABLE:
-   * TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`. Ends when the caller leaves.
+   * TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`. Where nodes have run, `extensions.details` has their `trace` and `costUsd` as the answer has.
+   * Ends when the caller leaves, and before the next call once their credential is revoked or the tenant suspended.
    */
   runWorkflowTask: RunWorkflowTaskResultDto;
   /** Makes an agent; starts nothing. */

@@ -1,6 +1,6 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseJson } from '@parley/kernel/json';
-import type { ToolDescription } from '@parley/protos/parley/action/v1/action';
+import type { ToolDescription, ToolRef } from '@parley/protos/parley/action/v1/action';
 import type { AgentTool } from '../agent.ts';
 import type { ModelTool } from '../models/model.ts';
 import type { Ports } from '../ports.ts';
@@ -18,7 +18,7 @@ export async function openToolbox(
   { action, tools: limits, log }: Ports,
   { caller, signal }: TenantRequest,
   tools: readonly AgentTool[],
-  { account: { agentId, sessionId } }: TurnScope,
+  { account: { agentId, sessionId }, onToolsLeftOut }: TurnScope,
 ): Promise<Toolbox> {
   try {
     const timeLimitMs = limits.describeTimeoutMs;
@@ -28,13 +28,21 @@ export async function openToolbox(
     if (missing.length > 0) {
       const kinds = missing.map(({ errorKind }) => errorKind);
       log.info({ agentId, sessionId, missing: kinds }, 'tools left out of a turn');
+      onToolsLeftOut?.(missing.flatMap(({ ref, errorKind }) => (ref ? [`${shownTool(ref)} (${errorKind})`] : [])));
     }
     return named(found);
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ err: error, agentId, sessionId }, 'tools not described; replying without');
+    onToolsLeftOut?.(tools.map((tool) => shownTool(toolRef(tool))));
     return new Map();
   }
+}
+
+function shownTool({ target }: ToolRef): string {
+  return target?.$case === 'tool'
+    ? `${target.value.name} of connector ${target.value.connectorId}`
+    : `action ${target?.value}`;
 }
 
 /** As a model is told of them. */

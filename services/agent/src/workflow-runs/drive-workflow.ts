@@ -3,14 +3,15 @@ import { DomainError, isDomainError } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { Ports } from '../ports.ts';
-import type { TurnEvent } from '../turn.ts';
+import type { TurnEvent, TurnScope } from '../turn.ts';
 import { advance } from '../workflow/advance.ts';
 import type { Json, WorkflowDefinition } from '../workflow/definition.ts';
 import { evaluationBudget, type WorkflowEngine, workflowEngine } from '../workflow/engine.ts';
-import type { EffectOutcome, WorkflowEffect, WorkflowState } from '../workflow/state.ts';
+import type { EffectOutcome, NodeError, WorkflowEffect } from '../workflow/state.ts';
+import { type CallClock, callClock, untimed } from './call-clock.ts';
 import { carryOut, type EffectContext } from './effects.ts';
 import { closeNodeSpan, openNodeSpan, recordNodeSpans, within } from './node-span.ts';
-import { type RunProgress, withSpent } from './workflow-run.ts';
+import { cutBy, type RunProgress, withSpent } from './workflow-run.ts';
 
 export interface WorkflowDrive extends EffectContext {
   definition: WorkflowDefinition;
@@ -20,6 +21,10 @@ export interface WorkflowDrive extends EffectContext {
   reported: TurnUsage;
   /** Called at the end, and before each effect. @throws where another attempt has the run */
   keep: (progress: RunProgress) => Promise<void>;
+  /** Called before each effect. @throws DomainError where whoever the run is for may not go on */
+  checkAccess: () => Promise<void>;
+  /** Called where the run ends between two states: how far it was, and what that has taken. */
+  onCut?: (progress: RunProgress) => void;
 }
 
 /**
@@ -39,26 +44,36 @@ export async function* driveWorkflow(
   let contextTokens = 0;
   let streamed = '';
   let gap = '';
-  const limit = turnLimit(ports.workflowRuns.turnTimeMs - msSpent(progress.state));
+  const turnClock = callClock(ports.workflowRuns.turnTimeMs - progress.ranMs);
+  const ranBefore = progress.ranMs;
   try {
     for (;;) {
       const seen = progress.state.trace.length;
       const state = await advance(request, { engine, definition, budget }, progress.state);
       recordNodeSpans(state.trace.slice(seen));
-      progress = { ...progress, state };
+      progress = { ...progress, state, ranMs: ranBefore + turnClock.ranMs };
       await keep(progress);
       const { effect } = state;
       if (!effect) break;
-      limit.throwIfOver();
+      if (turnClock.isOver) throw turnTimeout();
+      await drive.checkAccess();
       const step = state.trace.at(-1);
       const span = step && openNodeSpan(step);
-      const bounds = boundsOf(effect, request.signal, limit.signal);
+      const bounds = boundsOf(effect, request.signal, turnClock);
       let errorCode: string | null | undefined = null;
       let used: TurnUsage = noUsage;
       let outcome: EffectOutcome;
       const { passages: passagesBefore } = progress;
       try {
-        const events = carryOut(ports, { ...request, signal: bounds.signal }, drive, effect);
+        let leftOut: readonly string[] = [];
+        const scope: TurnScope = {
+          ...drive.scope,
+          untimed: bounds.untimed,
+          onToolsLeftOut(tools) {
+            leftOut = tools;
+          },
+        };
+        const events = carryOut(ports, { ...request, signal: bounds.signal }, { ...drive, scope }, effect);
         const running = span ? within(span, events) : events;
         try {
           let next = await running.next();
@@ -75,7 +90,7 @@ export async function* driveWorkflow(
             };
             if (text !== '') gap = '';
           }
-          outcome = cleaned(next.value);
+          outcome = withWarning(cleaned(next.value), leftOut);
         } catch (error) {
           outcome = bounds.outcomeOf(error);
         } finally {
@@ -83,12 +98,12 @@ export async function* driveWorkflow(
         }
         errorCode = 'error' in outcome ? outcome.error.code : undefined;
       } finally {
-        if (span) closeNodeSpan(span, errorCode);
-        bounds.clear();
+        bounds.end();
+        progress = withSpent(progress, used);
+        if (span) closeNodeSpan(span, { errorCode, used });
       }
       contextTokens = used.contextTokens || contextTokens;
       reported = { ...sumOf(reported, used), contextTokens: 0 };
-      progress = withSpent(progress, used, { ...sumOf(progress.usage, used), contextTokens: 0 });
       if (used !== noUsage) yield { text: '', usage: reported };
       if ('error' in outcome && streamed !== '') {
         // What is said next is a paragraph of its own.
@@ -97,8 +112,9 @@ export async function* driveWorkflow(
       }
       progress = { ...progress, state: engine.resume(definition, progress.state, effect.key, outcome) };
     }
-  } finally {
-    limit.clear();
+  } catch (error) {
+    drive.onCut?.(cutBy(progress, cutError(error), Date.now()));
+    throw error;
   }
   const { reply } = progress.state;
   const text = reply ? unsaid(streamed, reply.text) : '';
@@ -116,38 +132,31 @@ function unsaid(streamed: string, text: string): string {
   return text.startsWith(streamed) ? text.slice(streamed.length) : '';
 }
 
-/** The time that finished nodes took counts for whoever takes the run over. */
-function msSpent({ trace }: WorkflowState): number {
-  return trace.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
-}
-
-function turnLimit(ms: number) {
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), Math.max(0, ms));
-  return {
-    signal: over.signal,
-    throwIfOver(): void {
-      if (over.signal.aborted) throw turnTimeout();
-    },
-    clear: () => clearTimeout(timer),
-  };
-}
-
 function turnTimeout(): DomainError {
   return new DomainError('unavailable', 'The workflow took too long', { reason: 'TURN_TIMEOUT' });
 }
 
-/** The signal of an effect, which the caller, the turn's limit and the node's own may abort. */
-function boundsOf({ timeoutMs }: WorkflowEffect, caller: AbortSignal, turn: AbortSignal) {
-  const node = new AbortController();
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => node.abort(), timeoutMs);
+/** What a trace shows of a node in which the turn has ended. */
+function cutError(error: unknown): NodeError {
+  if (!isDomainError(error)) return { code: 'INTERNAL', message: 'The turn has ended' };
+  return { code: error.reason ?? 'TURN_ENDED', message: error.message };
+}
+
+/** The limits of an effect, which the caller, the turn's clock and the node's own may end. */
+function boundsOf({ timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect, caller: AbortSignal, turn: CallClock) {
+  const node = callClock(timeoutMs);
+  const clocks = [turn, node];
+  for (const clock of clocks) clock.start();
   return {
-    signal: AbortSignal.any([caller, turn, node.signal]),
-    clear: () => clearTimeout(timer),
+    signal: AbortSignal.any([caller, turn.signal, node.signal]),
+    untimed: <Result>(wait: () => Promise<Result>) => untimed(clocks, wait),
+    end(): void {
+      for (const clock of clocks) clock.stop();
+    },
     /** @throws what ends the turn and not only the node */
     outcomeOf(error: unknown): EffectOutcome {
       caller.throwIfAborted();
-      if (turn.aborted) throw turnTimeout();
+      if (turn.signal.aborted) throw turnTimeout();
       if (node.signal.aborted) {
         return { error: { code: 'NODE_TIMEOUT', message: `The node took longer than ${timeoutMs} ms` } };
       }
@@ -172,6 +181,11 @@ function withPassages(
   const isKnown = ({ documentId, chunkIndex }: (typeof found)[number]) =>
     earlier.some((each) => each.documentId === documentId && each.chunkIndex === chunkIndex);
   return [...earlier, ...found.filter((each) => !isKnown(each))];
+}
+
+function withWarning(outcome: EffectOutcome, leftOut: readonly string[]): EffectOutcome {
+  if ('error' in outcome || leftOut.length === 0) return outcome;
+  return { ...outcome, warning: { code: 'TOOLS_LEFT_OUT', message: `It went on without ${leftOut.join(', ')}` } };
 }
 
 /** Without what PostgreSQL does not store, in messages and in what is searched. */

@@ -42,13 +42,18 @@ test('what a node calls is within its span, whoever reads its events', async (t)
       { value: 'done', done: true },
     ],
   );
-  closeNodeSpan(span, undefined);
+  closeNodeSpan(span, { errorCode: undefined, used: { tokensIn: 7, tokensOut: 3, costUsdE8: 150n } });
   const children = exporter.getFinishedSpans().filter(({ name }) => name === 'one' || name === 'two');
   t.deepEqual(
     children.map(({ parentSpanContext }) => parentSpanContext?.spanId),
     [span.spanContext().spanId, span.spanContext().spanId],
   );
   t.like(spanOf('outer'), { name: 'workflow.node llm', status: { code: SpanStatusCode.UNSET } });
+  t.like(spanOf('outer')?.attributes, {
+    'gen_ai.usage.input_tokens': 7,
+    'gen_ai.usage.output_tokens': 3,
+    'parley.cost_usd': 0.0000015,
+  });
 });
 
 test('the span of a node that failed has its code, one that was left says so, and none has its output', (t) => {
@@ -70,6 +75,6 @@ test('the span of a node that failed has its code, one that was left says so, an
   });
   t.deepEqual(failed?.duration, [0, 250_000_000]);
   t.is(spanOf('running'), undefined);
-  closeNodeSpan(openNodeSpan(step('left')), null);
+  closeNodeSpan(openNodeSpan(step('left')), { errorCode: null });
   t.like(spanOf('left'), { attributes: { 'parley.cancelled': true }, status: { code: SpanStatusCode.UNSET } });
 });

@@ -1,4 +1,5 @@
 import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { WorkflowTraceStep } from '../workflow/state.ts';
 
 type BegunStep = Pick<WorkflowTraceStep, 'nodeId' | 'kind' | 'visit' | 'startedAt'>;
@@ -13,8 +14,24 @@ export function openNodeSpan(step: BegunStep): Span {
   });
 }
 
-/** @param errorCode undefined where the node did not fail; null where the turn was left */
-export function closeNodeSpan(span: Span, errorCode: string | null | undefined, endTime?: number): void {
+export interface NodeEnd {
+  /** Undefined where the node did not fail; null where the turn was left. */
+  errorCode: string | null | undefined;
+  /** What its calls have taken. */
+  used?: Pick<TurnUsage, 'tokensIn' | 'tokensOut' | 'costUsdE8'>;
+  /** Default: now. */
+  endTime?: number;
+}
+
+/** Sets also the tokens and cost of a node whose models were asked, as in its trace. */
+export function closeNodeSpan(span: Span, { errorCode, used, endTime }: NodeEnd): void {
+  if (used && (used.tokensIn > 0 || used.tokensOut > 0)) {
+    span.setAttributes({
+      'gen_ai.usage.input_tokens': used.tokensIn,
+      'gen_ai.usage.output_tokens': used.tokensOut,
+      'parley.cost_usd': Number(used.costUsdE8) / 1e8,
+    });
+  }
   if (errorCode === null) span.setAttribute('parley.cancelled', true);
   else if (errorCode !== undefined) {
     span.setAttribute('error.type', errorCode);
@@ -27,7 +44,7 @@ export function closeNodeSpan(span: Span, errorCode: string | null | undefined, 
 export function recordNodeSpans(steps: readonly WorkflowTraceStep[]): void {
   for (const step of steps) {
     if (step.durationMs !== null) {
-      closeNodeSpan(openNodeSpan(step), step.error?.code, step.startedAt + step.durationMs);
+      closeNodeSpan(openNodeSpan(step), { errorCode: step.error?.code, endTime: step.startedAt + step.durationMs });
     }
   }
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { measureJson } from '@parley/json-schema/json-size';
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import { badRequest, isDomainError, notFound, unavailable } from '@parley/kernel/errors';
+import { DomainError, isDomainError, notFound, unavailable } from '@parley/kernel/errors';
 import { anyText, flag, parseInput, rule } from '@parley/kernel/input';
 import { isJsonObject } from '@parley/kernel/json';
-import type { TenantDb } from '@parley/postgres/database/types';
 import { noUsage } from '@parley/protos/turn-usage';
 import { z } from 'zod';
 import { accountOf } from '../direct-call.ts';
@@ -12,7 +11,7 @@ import type { RunWorkflowTaskInput, RunWorkflowTaskResultDto } from '../generate
 import type { Ports } from '../ports.ts';
 import { outputLimits } from '../workflow/bounded-output.ts';
 import type { Json, JsonObject, WorkflowDefinition } from '../workflow/definition.ts';
-import { isValid } from '../workflow/validate.ts';
+import { checkedDraft } from './checked-draft.ts';
 import { driveWorkflow } from './drive-workflow.ts';
 import { toTraceStep } from './trace-step.ts';
 import { workflowDefinitions } from './workflow-definitions.ts';
@@ -43,7 +42,8 @@ const runInput = z.object({
 
 /**
  * Runs a workflow once, without a session, up to its first response. Calls of tools and actions are named by the `Idempotency-Key`, so a
- * retry makes none twice. @throws DomainError `invalid`, as `runWorkflowTurn`; `notFound`; `unavailable`
+ * retry makes none twice. @throws DomainError `invalid`, as `runWorkflowTurn`; `notFound`; `unavailable`; `unauthenticated` and `forbidden` where
+ * the caller is refused by now. Where nodes have run, its `details` have their trace and cost
  */
 export async function runWorkflowTask(
   ports: Ports,
@@ -53,11 +53,10 @@ export async function runWorkflowTask(
   const { workflowId, input, testDraft } = parseInput(runInput, given);
   const { message = '', variables = {}, metadata = null } = input ?? {};
   const { caller, effectKey = randomUUID(), signal } = request;
-  const definition = await ports.database.transact(caller.tenantId, (db) =>
-    definitionOf(db, workflowId, testDraft === true),
-  );
+  const definition = await definitionOf(ports, request, { workflowId, isDraft: testDraft === true });
   const { callId, ...account } = accountOf(caller, operation, randomUUID());
   let chain: ReturnType<Ports['chooseModel']> | undefined;
+  let cut: RunProgress | undefined;
   const run = driveWorkflow(ports, request, {
     definition,
     scope: {
@@ -75,20 +74,30 @@ export async function runWorkflowTask(
     },
     reported: noUsage,
     keep: async () => undefined,
+    checkAccess: () => ports.runAccess.ofTask(caller),
+    onCut(progress) {
+      cut = progress;
+    },
   });
-  return resultOf(await endOf(run, signal));
+  try {
+    return resultOf(await endOf(run, signal));
+  } catch (error) {
+    throw cut ? withDetails(error, cut) : error;
+  }
 }
 
 /** @throws DomainError `notFound`, `invalid` */
-async function definitionOf(db: TenantDb, workflowId: number, isDraft: boolean): Promise<WorkflowDefinition> {
-  const definitions = workflowDefinitions(db, workflowId);
-  const draft = await definitions.draft();
+async function definitionOf(
+  { database }: Ports,
+  request: TenantRequest,
+  { workflowId, isDraft }: { workflowId: number; isDraft: boolean },
+): Promise<WorkflowDefinition> {
+  const [draft, published] = await database.transact(request.caller.tenantId, async (db) => {
+    const definitions = workflowDefinitions(db, workflowId);
+    return [await definitions.draft(), isDraft ? undefined : await definitions.published(undefined)] as const;
+  });
   if (!draft) throw notFound('Workflow', workflowId);
-  if (isDraft) {
-    if (isValid(draft)) return draft;
-    throw badRequest('The draft of the workflow is not valid; validateWorkflow names the problems', 'WORKFLOW_FAILED');
-  }
-  const published = await definitions.published(undefined);
+  if (isDraft) return checkedDraft(request, draft);
   if (!published) throw workflowNotPublished();
   return published.definition;
 }
@@ -106,12 +115,22 @@ async function endOf(run: AsyncGenerator<unknown, RunProgress>, signal: AbortSig
 
 function resultOf(progress: RunProgress): RunWorkflowTaskResultDto {
   const { reply, failure, variables } = progress.state;
-  if (failure) throw workflowFailure(failure);
+  if (failure) throw withDetails(workflowFailure(failure), progress);
   return {
     text: reply?.text ?? '',
     structuredContent: reply?.structuredContent ?? null,
     variables,
-    trace: stepsOf(progress).map(toTraceStep),
-    costUsd: Number(progress.usage.costUsdE8) / 1e8,
+    ...spentOf(progress),
   };
+}
+
+function spentOf(progress: RunProgress): Pick<RunWorkflowTaskResultDto, 'trace' | 'costUsd'> {
+  return { trace: stepsOf(progress).map(toTraceStep), costUsd: Number(progress.usage.costUsdE8) / 1e8 };
+}
+
+/** The same error with how far the task has come, as its answer has it. */
+function withDetails(error: unknown, progress: RunProgress): unknown {
+  if (!isDomainError(error)) return error;
+  const { kind, message, reason, fields } = error;
+  return new DomainError(kind, message, { reason, fields, details: spentOf(progress), cause: error });
 }

@@ -1,5 +1,5 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import { badRequest, DomainError, isDomainError } from '@parley/kernel/errors';
+import { badRequest, conflict, DomainError, isDomainError } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { noUsage } from '@parley/protos/turn-usage';
@@ -9,41 +9,97 @@ import { systemPrompt } from '../system-prompt.ts';
 import type { Turn, TurnEvent, TurnScope } from '../turn.ts';
 import type { Json, JsonObject, WorkflowDefinition } from '../workflow/definition.ts';
 import type { WorkflowTurn } from '../workflow/engine.ts';
-import { isValid } from '../workflow/validate.ts';
+import { checkedDraft } from './checked-draft.ts';
 import { driveWorkflow } from './drive-workflow.ts';
 import { workflowDefinitions } from './workflow-definitions.ts';
 import { workflowFailure, workflowNotPublished } from './workflow-failure.ts';
 import { newProgress, type RunProgress } from './workflow-run.ts';
-import { type NewRun, type RunFailureCode, type SessionRuns, workflowRunStore } from './workflow-run-store.ts';
+import {
+  type NewRun,
+  type RunEnd,
+  type RunFailureCode,
+  type SessionRuns,
+  workflowRunStore,
+} from './workflow-run-store.ts';
 
 interface AgentTurn {
   turn: Turn & TurnScope;
   agent: Agent;
-  workflowId: number;
 }
 
-/** A run that goes on where an earlier attempt left it, or a new one. */
-type OpenRun = { definition: WorkflowDefinition } & (
-  | { taken: RunProgress; failureCode: string | null }
-  | { run: NewRun; before: SessionRuns['state'] }
-);
+/** A run that goes on where an earlier attempt left it. */
+export interface TakenTurn {
+  definition: WorkflowDefinition;
+  taken: RunProgress;
+  failureCode: string | null;
+}
+
+interface NewTurn {
+  definition: WorkflowDefinition;
+  run: NewRun;
+  before: SessionRuns['state'];
+}
+
+/** Another attempt has begun the turn in the meantime. */
+class AlreadyBegun extends Error {}
+
+/** Takes the run of a turn from the attempt that has it, whatever workflow the agent has now; undefined where none was begun. */
+export async function takeOverRun(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  { turnKey, callId }: Pick<Turn, 'turnKey' | 'callId'>,
+): Promise<TakenTurn | undefined> {
+  return database.transact(caller.tenantId, async (db) => {
+    const run = await workflowRunStore(db).takeOver(turnKey, callId);
+    if (!run) return undefined;
+    const { workflowId, version, draft, progress: taken, failureCode } = run;
+    const definition = draft ?? (await workflowDefinitions(db, workflowId).version(version ?? 0))?.definition;
+    if (!definition) throw workflowNotPublished();
+    return { definition, taken, failureCode };
+  });
+}
 
 /**
  * Runs the workflow of an agent for one turn, and keeps how far it is before each call and at the end. A session runs the version that
  * was published when it started, from its first turn on. @throws DomainError `invalid`: `WORKFLOW_NOT_PUBLISHED`, `WORKFLOW_FAILED`,
- * `WORKFLOW_LIMIT`, `SPEND_CAP_REACHED`; `unavailable`: `TURN_TIMEOUT`; `conflict`: another process has the turn
+ * `WORKFLOW_LIMIT`, `SPEND_CAP_REACHED`; `unavailable`: `TURN_TIMEOUT`; `conflict`: another process has the turn; `forbidden`: the tenant
+ * was deleted
  */
 export async function* runWorkflowTurn(
   ports: Ports,
   request: TenantRequest,
-  { turn, agent, workflowId }: AgentTurn,
+  { turn, agent, workflowId }: AgentTurn & { workflowId: number },
+): AsyncGenerator<TurnEvent> {
+  const open = await openRun(ports, request, turn, workflowId);
+  try {
+    yield* runOpened(ports, request, { turn, agent, open });
+  } catch (error) {
+    if (!(error instanceof AlreadyBegun)) throw error;
+    const taken = await takeOverRun(ports, request, turn);
+    if (!taken) throw conflict('The session has gone on after this turn');
+    yield* resumeWorkflowTurn(ports, request, { turn, agent, taken });
+  }
+}
+
+/** Goes on with a run of a turn that was taken over. Errors are those of `runWorkflowTurn`. */
+export async function* resumeWorkflowTurn(
+  ports: Ports,
+  request: TenantRequest,
+  { turn, agent, taken }: AgentTurn & { taken: TakenTurn },
+): AsyncGenerator<TurnEvent> {
+  yield* runOpened(ports, request, { turn: { ...turn, resumes: true }, agent, open: taken });
+}
+
+async function* runOpened(
+  ports: Ports,
+  request: TenantRequest,
+  { turn, agent, open }: AgentTurn & { open: TakenTurn | NewTurn },
 ): AsyncGenerator<TurnEvent> {
   const { tenantId } = request.caller;
   const { turnKey, callId: attempt } = turn;
+  const { tenantBytes } = ports.workflowRuns;
   const inStore = <T>(work: (runs: ReturnType<typeof workflowRunStore>) => Promise<T>) =>
     ports.database.transact(tenantId, (db) => work(workflowRunStore(db)));
-
-  const open = await ports.database.transact(tenantId, (db) => openRun(db, turn, workflowId));
   const taken = 'taken' in open ? open.taken : undefined;
   if ('failureCode' in open) throwEnd(open.failureCode);
   if (taken?.passages) yield { text: '', passages: taken.passages };
@@ -51,15 +107,21 @@ export async function* runWorkflowTurn(
 
   async function keep(progress: RunProgress): Promise<void> {
     const begun = 'run' in open && !isBegun ? open.run : undefined;
-    const isMine = await inStore((runs) =>
-      begun ? runs.begin(begun, turnKey, attempt, progress) : runs.keep(turnKey, attempt, progress),
-    );
-    if (!isMine) throw new DomainError('conflict', 'Another process runs this turn');
+    const { effect } = progress.state;
+    const isMine = await inStore(async (runs) => {
+      const isKept = begun
+        ? await runs.begin(begun, turnKey, attempt, progress)
+        : await runs.keep(turnKey, attempt, progress);
+      if (isKept && !effect) await runs.settle(turnKey, attempt, tenantBytes);
+      return isKept;
+    });
+    if (!isMine) throw begun ? new AlreadyBegun() : conflict('Another process runs this turn');
     isBegun = true;
   }
 
   let chain: ReturnType<Ports['chooseModel']> | undefined;
-  let failureCode: RunFailureCode | null = null;
+  let end: RunEnd = { failureCode: null, progress: undefined };
+  let cut: RunProgress | undefined;
   let isClosed = false;
   try {
     const { state } = yield* driveWorkflow(ports, request, {
@@ -71,48 +133,53 @@ export async function* runWorkflowTurn(
         'taken' in open ? open.taken : newProgress(engine.begin(open.definition, inputOf(turn), open.before)),
       reported: (turn.includesEarlierUsage && taken?.usage) || noUsage,
       keep,
+      checkAccess: () => ports.runAccess.ofTurn(request.caller),
+      onCut(progress) {
+        cut = progress;
+      },
     });
     isClosed = true;
     if (state.failure) throw workflowFailure(state.failure);
   } catch (error) {
-    failureCode = request.signal.aborted ? null : failureCodeOf(error);
+    const failureCode = request.signal.aborted ? null : failureCodeOf(error);
+    // Of a run that another attempt goes on with, what was not finished is not kept.
+    end = { failureCode, progress: failureCode === null ? undefined : cut };
     throw error;
   } finally {
     if (!isClosed && isBegun) {
-      await inStore((runs) => runs.close(turnKey, attempt, failureCode)).catch((error: unknown) =>
+      await inStore(async (runs) => {
+        await runs.close(turnKey, attempt, end);
+        await runs.settle(turnKey, attempt, tenantBytes);
+      }).catch((error: unknown) =>
         ports.log.warn({ err: error, sessionId: turn.sessionId }, 'run of a workflow not closed'),
       );
     }
   }
 }
 
-async function openRun(db: TenantDb, turn: Turn, workflowId: number): Promise<OpenRun> {
-  const runs = workflowRunStore(db);
-  const definitions = workflowDefinitions(db, workflowId);
+async function openRun(ports: Ports, request: TenantRequest, turn: Turn, workflowId: number): Promise<NewTurn> {
   const { sessionId, sessionStartedAt, testDraft } = turn;
-  const taken = turn.resumes ? await runs.takeOver(turn.turnKey, turn.callId) : undefined;
-  if (taken) {
-    const definition = taken.draft ?? (await definitions.version(taken.version ?? 0))?.definition;
-    if (!definition) throw workflowNotPublished();
-    return { definition, taken: taken.progress, failureCode: taken.failureCode };
-  }
-  const { version: pinned, state: before } = await runs.ofSession({ sessionId, workflowId }, testDraft);
-  if (testDraft) {
-    const draft = await definitions.draft();
-    if (!isValid(draft)) {
-      throw badRequest(
-        'The draft of the workflow is not valid; validateWorkflow names the problems',
-        'WORKFLOW_FAILED',
-      );
-    }
+  const read = <T>(work: (db: TenantDb) => Promise<T>) => ports.database.transact(request.caller.tenantId, work);
+  const found = await read(async (db) => {
+    const definitions = workflowDefinitions(db, workflowId);
+    const { version: pinned, state: before } = await workflowRunStore(db).ofSession(
+      { sessionId, workflowId },
+      testDraft,
+    );
+    if (testDraft) return { before, draft: await definitions.draft() };
+    const published =
+      pinned === null ? await definitions.published(sessionStartedAt) : await definitions.version(pinned);
+    return { before, published };
+  });
+  const { before } = found;
+  if ('draft' in found) {
+    const draft = await checkedDraft(request, found.draft);
     return { definition: draft, run: { sessionId, workflowId, version: null, draft }, before };
   }
-  const published = pinned === null ? await definitions.published(sessionStartedAt) : await definitions.version(pinned);
-  if (!published) throw workflowNotPublished();
-  const { version, definition } = published;
+  if (!found.published) throw workflowNotPublished();
+  const { version, definition } = found.published;
   return { definition, run: { sessionId, workflowId, version, draft: null }, before };
 }
-
 /** What a template sees of the turn. */
 function inputOf(turn: Turn): WorkflowTurn {
   const { history, sessionId, clientExternalId, metadataJson, sessionStartedAt, identityJson } = turn;

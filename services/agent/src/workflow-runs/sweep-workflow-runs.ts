@@ -4,8 +4,9 @@ import type { Part } from '@parley/kernel/unit';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Ports } from '../ports.ts';
+import { workflowRunStore } from './workflow-run-store.ts';
 
-type SweepPorts = Pick<Ports, 'database' | 'workflowRuns'>;
+type SweepPorts = Pick<Ports, 'database'> & { workflowRuns: Pick<Ports['workflowRuns'], 'days'> };
 
 const daysAtOnce = 100;
 const rowsAtOnce = 200;
@@ -36,26 +37,10 @@ export async function sweepWorkflowRuns(
 }
 
 /** True once nothing is left to delete of that day and before. */
-async function sweepSome({ knex, tenantId }: TenantDb, day: string, days: number): Promise<boolean> {
-  const rows = rowsBy(knex);
-  const deleted = await rows(
-    `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
-       SELECT run.id FROM workflow_runs AS run
-        WHERE run.tenant_id = :tenantId AND run.created_at < (cast(:day AS date) + 1) AT TIME ZONE 'UTC'
-          AND NOT (run.status IN ('WAITING', 'ENDED')
-            AND EXISTS (SELECT FROM workflow_runs AS recent
-                         WHERE recent.tenant_id = :tenantId AND recent.session_id = run.session_id
-                           AND recent.updated_at > parley_now() - cast(:days AS integer) * interval '1 day')
-            AND NOT EXISTS (SELECT FROM workflow_runs AS later
-                             WHERE later.tenant_id = :tenantId AND later.session_id = run.session_id AND later.id > run.id
-                               AND later.workflow_id = run.workflow_id AND later.status IN ('WAITING', 'ENDED')
-                               AND (later.version IS NULL) = (run.version IS NULL)))
-        LIMIT ${rowsAtOnce}))
-     RETURNING id`,
-    { tenantId, day, days },
-  );
-  if (deleted.length === rowsAtOnce) return false;
-  await rows(
+async function sweepSome(db: TenantDb, day: string, days: number): Promise<boolean> {
+  if (await workflowRunStore(db).deleteUntil(day, days, rowsAtOnce)) return false;
+  const { knex, tenantId } = db;
+  await rowsBy(knex)(
     `DELETE FROM workflow_run_days WHERE tenant_id = :tenantId AND day = cast(:day AS date) AND NOT EXISTS (
        SELECT FROM workflow_runs
         WHERE tenant_id = :tenantId AND created_at >= cast(:day AS date) AT TIME ZONE 'UTC'

@@ -13,6 +13,16 @@ export const workflowRunSettings = {
     positiveInt.default(maxNodesOfTurn),
     'Nodes that a workflow may run in one turn or task (`WORKFLOW_LIMIT`).',
   ),
+  accessKeptMs: setting(
+    'AGENT_WORKFLOW_ACCESS_MS',
+    positiveInt.default(1_000),
+    'How long a run may go on with calls after its API key or sign-in was revoked, or its tenant deleted.',
+  ),
+  tenantBytes: setting(
+    'AGENT_WORKFLOW_RUN_BYTES',
+    positiveInt.default(268_435_456),
+    'Bytes that the runs of one tenant may hold; beyond, the oldest are deleted before their time.',
+  ),
   days: setting(
     'AGENT_WORKFLOW_RUN_DAYS',
     positiveInt.default(30),

@@ -2,9 +2,9 @@ import type { Page } from '@parley/kernel/input';
 import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
-import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { WorkflowState } from '../workflow/state.ts';
+import { progressOf, type StoredProgress, storedProgress } from './stored-progress.ts';
 import { type RunProgress, stepsOf, type WorkflowRun, type WorkflowRunStatus, workflowRuns } from './workflow-run.ts';
 
 export interface RunPlace {
@@ -26,6 +26,7 @@ export interface SessionRuns {
 }
 
 export interface TakenRun {
+  workflowId: number;
   version: number | null;
   draft: WorkflowDefinition | null;
   failureCode: string | null;
@@ -35,30 +36,102 @@ export interface TakenRun {
 /** Ends of runs that their state does not know. */
 export type RunFailureCode = 'TURN_TIMEOUT' | 'SPEND_CAP_REACHED' | 'INTERNAL';
 
+/** A run that ends between two states. */
+export interface RunEnd {
+  /** Null: it was cut, and another attempt may go on. */
+  failureCode: RunFailureCode | null;
+  /** Undefined: as it was kept last. */
+  progress: RunProgress | undefined;
+}
+
+/** Runs that a turn may delete beyond the tenant's bytes. */
+const evictedAtOnce = 100;
+
 const progressColumns = 'status, failure_code, progress, trace, tokens_in, tokens_out, cost_usd';
 const progressValues = `:status, :failureCode, cast(:progress AS json), cast(:trace AS json), cast(:tokensIn AS integer),
                         cast(:tokensOut AS integer), cast(:costUsdE8 AS numeric) / 100000000`;
+/** A run that its session does not go on from is only its trace. */
+const withoutState = `progress = '{}', draft = CASE WHEN run.draft IS NOT NULL THEN cast('{}' AS json) END, has_state = false`;
+const traceBytes = 'octet_length(cast(run.trace AS text))';
+const allBytes = `octet_length(cast(run.progress AS text)) + ${traceBytes} + coalesce(octet_length(cast(run.draft AS text)), 0)`;
 
 /** Runs by turn. Only the attempt that began or took one last may write it. */
 export function workflowRunStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
+
+  /** @returns what the tenant's runs hold now */
+  async function count(grown: number): Promise<number> {
+    const [counted] = await rows<{ bytes: string }>(
+      `INSERT INTO workflow_run_bytes AS counted (tenant_id, bytes) VALUES (:tenantId, cast(:grown AS bigint))
+       ON CONFLICT (tenant_id) DO UPDATE SET bytes = counted.bytes + excluded.bytes RETURNING bytes`,
+      { tenantId, grown },
+    );
+    return Number(counted?.bytes ?? 0);
+  }
+
+  /** Counts the bytes of a run that has stopped. @returns by how much they have grown */
+  async function countRun(id: number): Promise<number> {
+    const [run] = await rows<{ grown: number }>(
+      `UPDATE workflow_runs AS run SET bytes = ${allBytes}
+         FROM (SELECT id, bytes FROM workflow_runs WHERE tenant_id = :tenantId AND id = :id) AS before
+        WHERE run.tenant_id = :tenantId AND run.id = before.id RETURNING run.bytes - before.bytes AS grown`,
+      { tenantId, id },
+    );
+    return run?.grown ?? 0;
+  }
+
+  /** Drops the states of earlier runs of a session. @returns by how much they have grown, which is below 0 */
+  async function dropStates(which: string, bindings: Record<string, unknown>): Promise<number> {
+    const dropped = await rows<{ grown: number }>(
+      `UPDATE workflow_runs AS run
+          SET ${withoutState}, bytes = ${traceBytes}, status = CASE run.status WHEN 'RUNNING' THEN 'INTERRUPTED' ELSE run.status END,
+              updated_at = CASE run.status WHEN 'RUNNING' THEN parley_now() ELSE run.updated_at END
+         FROM (SELECT id, bytes FROM workflow_runs
+                WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND ${which} FOR UPDATE) AS before
+        WHERE run.tenant_id = :tenantId AND run.id = before.id RETURNING run.bytes - before.bytes AS grown`,
+      { tenantId, ...bindings },
+    );
+    return dropped.reduce((sum, { grown }) => sum + grown, 0);
+  }
+
+  /** Deletes the tenant's oldest runs that hold so many bytes; not those that run, and nothing that the session goes on from. */
+  async function evict(sessionId: number, bytes: number): Promise<number> {
+    const evicted = await rows<{ bytes: number }>(
+      `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
+         SELECT id FROM (
+           SELECT id, sum(bytes) OVER (ORDER BY created_at, id) - bytes AS older FROM (
+             SELECT id, bytes, created_at FROM workflow_runs
+              WHERE tenant_id = :tenantId AND status <> 'RUNNING' AND NOT (session_id = :sessionId AND has_state)
+              ORDER BY created_at, id LIMIT ${evictedAtOnce} FOR UPDATE SKIP LOCKED) AS oldest) AS summed
+          WHERE older < :bytes))
+       RETURNING bytes`,
+      { tenantId, sessionId, bytes },
+    );
+    return evicted.reduce((sum, run) => sum + run.bytes, 0);
+  }
+
   return {
     /** @param isDraft whether runs of the draft are continued, or those of published versions */
     async ofSession({ sessionId, workflowId }: RunPlace, isDraft: boolean): Promise<SessionRuns> {
+      // Each reads the session's runs backwards up to the first.
       const [found] = await rows<{ version: number | null; progress: StoredProgress | null }>(
-        `WITH run AS (
-           SELECT id, version, status, progress FROM workflow_runs
-            WHERE tenant_id = :tenantId AND session_id = :sessionId AND workflow_id = :workflowId)
-         SELECT (SELECT version FROM run WHERE version IS NOT NULL ORDER BY id DESC LIMIT 1) AS version,
-                (SELECT progress FROM run WHERE status IN ('WAITING', 'ENDED') AND (version IS NULL) = :isDraft
+        `SELECT (SELECT version FROM workflow_runs
+                  WHERE tenant_id = :tenantId AND session_id = :sessionId AND workflow_id = :workflowId AND version IS NOT NULL
+                  ORDER BY id DESC LIMIT 1) AS version,
+                (SELECT progress FROM workflow_runs
+                  WHERE tenant_id = :tenantId AND session_id = :sessionId AND workflow_id = :workflowId AND has_state
+                    AND status IN ('WAITING', 'ENDED') AND (version IS NULL) = :isDraft
                   ORDER BY id DESC LIMIT 1) AS progress`,
         { tenantId, sessionId, workflowId, isDraft },
       );
-      return { version: found?.version ?? null, state: found?.progress ? restored(found.progress).state : undefined };
+      return { version: found?.version ?? null, state: found?.progress ? progressOf(found.progress).state : undefined };
     },
 
-    /** Begins a run, and closes those that earlier turns of the session have left open. False if the turn has one. */
+    /**
+     * Begins a run. Earlier turns of the session are over: those that were left open are closed, and those that did not end well are
+     * only their traces. False if the turn has a run.
+     */
     async begin(run: NewRun, turnKey: string, attempt: string, progress: RunProgress): Promise<boolean> {
       const { sessionId, workflowId, version, draft } = run;
       const begun = await rows(
@@ -76,20 +149,19 @@ export function workflowRunStore(db: TenantDb) {
           attempt,
         },
       );
+      if (begun.length === 0) return false;
       await rows(
         `INSERT INTO workflow_run_days (tenant_id, day) VALUES (:tenantId, cast(parley_now() AT TIME ZONE 'UTC' AS date))
          ON CONFLICT DO NOTHING`,
         { tenantId },
       );
-      await rows(
-        `UPDATE workflow_runs SET status = 'INTERRUPTED', updated_at = parley_now()
-          WHERE tenant_id = :tenantId AND session_id = :sessionId AND status = 'RUNNING' AND turn_key <> :turnKey`,
-        { tenantId, sessionId, turnKey },
-      );
-      return begun.length > 0;
+      const over = `turn_key <> :turnKey AND status IN ('RUNNING', 'FAILED', 'INTERRUPTED')`;
+      const grown = await dropStates(over, { sessionId, turnKey });
+      if (grown !== 0) await count(grown);
+      return true;
     },
 
-    /** Takes the turn's run from the attempt that has it; undefined where none was begun. */
+    /** Takes the turn's run from the attempt that has it; undefined where none was begun, or the session has gone on. */
     async takeOver(turnKey: string, attempt: string): Promise<TakenRun | undefined> {
       const [taken] = await rows<
         Omit<TakenRun, 'progress'> & { progress: StoredProgress; trace: WorkflowRun['trace'] }
@@ -97,10 +169,11 @@ export function workflowRunStore(db: TenantDb) {
         `UPDATE workflow_runs
             SET attempt = :attempt, updated_at = parley_now(),
                 status = CASE status WHEN 'INTERRUPTED' THEN 'RUNNING' ELSE status END
-          WHERE tenant_id = :tenantId AND turn_key = :turnKey RETURNING version, draft, failure_code, progress, trace`,
+          WHERE tenant_id = :tenantId AND turn_key = :turnKey AND has_state
+          RETURNING workflow_id, version, draft, failure_code, progress, trace`,
         { tenantId, turnKey, attempt },
       );
-      return taken && { ...taken, progress: restored(taken.progress, taken.trace) };
+      return taken && { ...taken, progress: progressOf(taken.progress, taken.trace) };
     },
 
     /** False if the run is another attempt's. */
@@ -114,13 +187,47 @@ export function workflowRunStore(db: TenantDb) {
       return kept.length > 0;
     },
 
-    /** Of a run that ends between two states; null: it was cut, and another attempt may go on. */
-    async close(turnKey: string, attempt: string, failureCode: RunFailureCode | null): Promise<void> {
+    /** Closes a run that ends between two states. */
+    async close(turnKey: string, attempt: string, { failureCode, progress }: RunEnd): Promise<void> {
+      if (progress) await this.keep(turnKey, attempt, progress);
       await rows(
         `UPDATE workflow_runs SET status = :status, failure_code = :failureCode, updated_at = parley_now()
           WHERE tenant_id = :tenantId AND turn_key = :turnKey AND attempt = :attempt AND status = 'RUNNING'`,
         { tenantId, turnKey, attempt, failureCode, status: failureCode === null ? 'INTERRUPTED' : 'FAILED' },
       );
+    },
+
+    /**
+     * Counts what a run that has stopped holds. If it ended well its session goes on from it, and of the earlier ones only the traces are
+     * kept. Where the tenant's runs hold more than `maxBytes`, the oldest are deleted.
+     */
+    async settle(turnKey: string, attempt: string, maxBytes: number): Promise<void> {
+      const [run] = await rows<{
+        id: number;
+        sessionId: number;
+        workflowId: number;
+        isDraft: boolean;
+        status: WorkflowRunStatus;
+      }>(
+        `SELECT id, session_id, workflow_id, version IS NULL AS is_draft, status FROM workflow_runs
+          WHERE tenant_id = :tenantId AND turn_key = :turnKey AND attempt = :attempt FOR UPDATE`,
+        { tenantId, turnKey, attempt },
+      );
+      if (!run) return;
+      const { id, sessionId, workflowId, isDraft, status } = run;
+      let grown = await countRun(id);
+      if (status === 'ENDED' || status === 'WAITING') {
+        grown += await dropStates('id < :id AND workflow_id = :workflowId AND (version IS NULL) = :isDraft', {
+          sessionId,
+          workflowId,
+          isDraft,
+          id,
+        });
+      }
+      const held = await count(grown);
+      if (held <= maxBytes) return;
+      const freed = await evict(sessionId, held - maxBytes);
+      if (freed > 0) await count(-freed);
     },
 
     /** Newest first; traces only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
@@ -133,40 +240,42 @@ export function workflowRunStore(db: TenantDb) {
       if (first !== undefined) void query.limit(first);
       return listWithin<WorkflowRun>(db, query);
     },
-  };
-}
 
-/** The trace has a column of its own. */
-interface StoredProgress {
-  state: Omit<WorkflowState, 'trace'>;
-  usage: Omit<TurnUsage, 'costUsdE8'> & { costUsdE8: string };
-  passages?: RunProgress['passages'];
+    /** Deletes some of the runs of a day and before. @returns whether as many as were asked for */
+    async deleteUntil(day: string, days: number, most: number): Promise<boolean> {
+      const deleted = await rows<{ bytes: number }>(
+        `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
+           SELECT run.id FROM workflow_runs AS run
+            WHERE run.tenant_id = :tenantId AND run.created_at < (cast(:day AS date) + 1) AT TIME ZONE 'UTC'
+              AND NOT (run.status IN ('WAITING', 'ENDED') AND run.has_state
+                AND EXISTS (SELECT FROM workflow_runs AS recent
+                             WHERE recent.tenant_id = :tenantId AND recent.session_id = run.session_id
+                               AND recent.updated_at > parley_now() - cast(:days AS integer) * interval '1 day')
+                AND NOT EXISTS (SELECT FROM workflow_runs AS later
+                                 WHERE later.tenant_id = :tenantId AND later.session_id = run.session_id AND later.id > run.id
+                                   AND later.workflow_id = run.workflow_id AND later.status IN ('WAITING', 'ENDED')
+                                   AND (later.version IS NULL) = (run.version IS NULL)))
+            LIMIT ${most}))
+         RETURNING bytes`,
+        { tenantId, day, days },
+      );
+      const freed = deleted.reduce((sum, { bytes }) => sum + bytes, 0);
+      if (freed > 0) await count(-freed);
+      return deleted.length === most;
+    },
+  };
 }
 
 function valuesOf(progress: RunProgress) {
-  const { state, usage, passages } = progress;
-  const { trace: _, ...rest } = state;
-  const costUsdE8 = usage.costUsdE8.toString();
-  const stored: StoredProgress = { state: rest, usage: { ...usage, costUsdE8 }, passages };
+  const { state, usage } = progress;
   return {
-    progress: JSON.stringify(stored),
+    progress: JSON.stringify(storedProgress(progress)),
     trace: JSON.stringify(stepsOf(progress)),
     tokensIn: usage.tokensIn,
     tokensOut: usage.tokensOut,
-    costUsdE8,
+    costUsdE8: usage.costUsdE8.toString(),
     status: statusOf(state),
     failureCode: state.failure?.code ?? null,
-  };
-}
-
-function restored({ state, usage, passages }: StoredProgress, steps: WorkflowRun['trace'] = []): RunProgress {
-  const spent = steps.map(({ tokensIn, tokensOut, costUsdE8 }) => ({ tokensIn, tokensOut, costUsdE8 }));
-  const trace = steps.map(({ tokensIn: _in, tokensOut: _out, costUsdE8: _cost, ...step }) => step);
-  return {
-    state: { ...state, trace },
-    spent,
-    usage: { ...usage, costUsdE8: BigInt(usage.costUsdE8) },
-    passages,
   };
 }
 

@@ -1,8 +1,8 @@
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
-import { noUsage } from '@parley/protos/turn-usage';
-import type { WorkflowState, WorkflowTraceStep } from '../workflow/state.ts';
+import { noUsage, sumOf } from '@parley/protos/turn-usage';
+import type { NodeError, WorkflowState, WorkflowTraceStep } from '../workflow/state.ts';
 
 /** Where a run is: what another process needs to go on from there. */
 export interface RunProgress {
@@ -13,6 +13,8 @@ export interface RunProgress {
   usage: TurnUsage;
   /** What the models of the turn were given; undefined where nothing was searched. */
   passages: Passage[] | undefined;
+  /** How long calls have run, without waiting for slots of models. */
+  ranMs: number;
 }
 
 export interface StepSpent {
@@ -51,7 +53,7 @@ export function stepsOf({ state, spent }: Pick<RunProgress, 'state' | 'spent'>):
 }
 
 /** The run after calls of its last step that took so much. */
-export function withSpent(progress: RunProgress, usage: TurnUsage, total: TurnUsage): RunProgress {
+export function withSpent(progress: RunProgress, usage: TurnUsage): RunProgress {
   const spent = [...progress.spent];
   const place = progress.state.trace.length - 1;
   const { tokensIn, tokensOut, costUsdE8 } = spent[place] ?? noneSpent;
@@ -60,9 +62,18 @@ export function withSpent(progress: RunProgress, usage: TurnUsage, total: TurnUs
     tokensOut: tokensOut + usage.tokensOut,
     costUsdE8: costUsdE8 + Number(usage.costUsdE8),
   };
-  return { ...progress, spent, usage: total };
+  return { ...progress, spent, usage: { ...sumOf(progress.usage, usage), contextTokens: 0 } };
+}
+
+/** The run after it has ended within its last step. */
+export function cutBy(progress: RunProgress, error: NodeError, now: number): RunProgress {
+  const { state } = progress;
+  const last = state.trace.at(-1);
+  if (!last || last.durationMs !== null) return progress;
+  const step = { ...last, durationMs: Math.max(0, now - last.startedAt), error };
+  return { ...progress, state: { ...state, trace: [...state.trace.slice(0, -1), step] } };
 }
 
 export function newProgress(state: WorkflowState): RunProgress {
-  return { state, spent: [], usage: noUsage, passages: undefined };
+  return { state, spent: [], usage: noUsage, passages: undefined, ranMs: 0 };
 }

@@ -1,7 +1,7 @@
 import { definitionLimits, type WorkflowDefinition, type WorkflowIssue, type WorkflowNode } from './definition.ts';
 import { compileExpression } from './expressions.ts';
 import { type NameRead, nameChecker } from './scope.ts';
-import { compileTemplate, countTags, templatesOf } from './templates.ts';
+import { compileTemplate, countCode, countTags, templatesOf } from './templates.ts';
 
 interface Source {
   path: string;
@@ -14,10 +14,18 @@ export function checkNames(definition: WorkflowDefinition): WorkflowIssue[] {
   const expressions = sources(definition, expressionsIn);
   const tags = templates.reduce((sum, { source }) => sum + countTags(source), 0);
   const characters = expressions.reduce((sum, { source }) => sum + source.length, 0);
-  const { maxTemplateTags, maxExpressionCharacters } = definitionLimits;
+  const { maxTemplateTags, maxTemplateCode, maxExpressionCharacters } = definitionLimits;
   if (tags > maxTemplateTags) {
     return [
       { path: 'nodes', message: `must have at most ${maxTemplateTags} tags and outputs in all templates together` },
+    ];
+  }
+  if (templates.reduce((sum, { source }) => sum + countCode(source), 0) > maxTemplateCode) {
+    return [
+      {
+        path: 'nodes',
+        message: `must have at most ${maxTemplateCode} characters within the tags and outputs of all templates together`,
+      },
     ];
   }
   if (characters > maxExpressionCharacters) {

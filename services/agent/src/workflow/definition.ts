@@ -88,6 +88,8 @@ export const definitionLimits = {
   maxNodes: 200,
   /** Tags and outputs of all templates together. */
   maxTemplateTags: 1_000,
+  /** Characters within them. */
+  maxTemplateCode: 30_000,
   /** Characters of all expressions together. */
   maxExpressionCharacters: 10_000,
   maxIssues: 100,

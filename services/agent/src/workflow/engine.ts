@@ -155,7 +155,7 @@ export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: Wo
     const called: WorkflowState = { ...state, effect: null };
     if ('error' in outcome) return nodeFailed(called, node, shortError(outcome.error), now());
     if (node.kind === 'router') return routed(called, node, effect, outcome.output, now());
-    return stored(called, node, outcome.output, now());
+    return warned(stored(called, node, outcome.output, now()), outcome.warning);
   }
 
   return { begin, step, resume };
@@ -273,6 +273,13 @@ function stored(
   const { problem } = measureJson([next.variables, next.nodes], storedLimits);
   if (problem === undefined) return next;
   return failed(state, 'WORKFLOW_LIMIT', stateTooLarge(problem), endedAt);
+}
+
+/** The state with a warning in the last step, unless that has failed. */
+function warned(state: WorkflowState, warning: NodeError | undefined): WorkflowState {
+  const last = state.trace.at(-1);
+  if (!warning || !last || last.error) return state;
+  return { ...state, trace: [...state.trace.slice(0, -1), { ...last, error: shortError(warning) }] };
 }
 
 function responded(state: WorkflowState, node: ResponseNode, scope: Scope, endedAt: number): WorkflowState {

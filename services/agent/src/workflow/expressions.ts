@@ -19,6 +19,8 @@ export class ExpressionError extends Error {}
 const maxTextLength = 100_000;
 const maxListLength = 10_000;
 const maxReasonLength = 200;
+/** Brackets within brackets: the parser goes back at each one that is not closed. */
+const maxDepth = 200;
 
 const { BOOL, BYTES, DOUBLE, INT, STRING } = CelScalar;
 const LIST = listType(CelScalar.DYN);
@@ -65,6 +67,7 @@ export function compileExpression(text: string): Expression {
 }
 
 function compile(text: string): Expression {
+  if (depthOf(text) > maxDepth) throw new ExpressionError('is not a CEL expression: it is nested too deeply');
   try {
     const { expr } = parse(text);
     if (!expr) throw new ExpressionError('is not a CEL expression');
@@ -78,6 +81,18 @@ function compile(text: string): Expression {
       `is not a CEL expression${error instanceof RangeError ? ': it is nested too deeply' : placeOf(error)}`,
     );
   }
+}
+
+/** At least how deeply its brackets are nested; those in texts count too. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const sign of text) {
+    if ('([{'.includes(sign)) depth += 1;
+    else if (')]}'.includes(sign)) depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 function truthOf(value: unknown): boolean {

@@ -118,7 +118,7 @@ export interface ActionEffect extends EffectBase {
 export type WorkflowEffect = LlmEffect | RouterEffect | ToolEffect | ActionEffect;
 
 /**
- * What came of an effect. The output of an llm node is its text, that of a router a label, or null where none fits, those of tools and
+ * What came of an effect, and what its trace names as a warning though it did not fail. The output of an llm node is its text, that of a router a label, or null where none fits, those of tools and
  * actions any JSON.
  */
-export type EffectOutcome = { output: Json } | { error: NodeError };
+export type EffectOutcome = { output: Json; warning?: NodeError } | { error: NodeError };

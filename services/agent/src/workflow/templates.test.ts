@@ -2,7 +2,7 @@ import { withinProcessorTime } from '@parley/json-schema/within-processor-time';
 import test from 'ava';
 import type { Json, JsonObject } from './definition.ts';
 import type { Scope } from './scope.ts';
-import { compileTemplate, renderJson, TemplateError } from './templates.ts';
+import { compileTemplate, countCode, renderJson, TemplateError } from './templates.ts';
 
 function scope(variables: JsonObject = {}): Scope {
   return { message: 'Hi {{ session.id }}', variables, session: { id: 7 }, identity: null, nodes: {} };
@@ -121,4 +121,17 @@ test('a value that is too large is refused', (t) => {
   const large = scope({ text: 'x'.repeat(300_000) });
   t.throws(() => compileTemplate('{{ variables.text }}').value(large), { message: /at most 262144 bytes/ });
   t.throws(() => compileTemplate('{{ variables.text }}').text(large), { message: /too long/ });
+});
+
+test('characters of code are counted between the signs, whatever is quoted there, and texts are none', (t) => {
+  for (const [source, characters] of [
+    ['no code, though { it } has braces', 0],
+    ['Hello {{ name }}, {% if a %}yes{% endif %}', 6 + 6 + 7],
+    ['{{ "}}" | append: x }}', 17 + 1],
+    ["{{ '%}' }}{% x %}", 6 + 3],
+    ['{{ open | append', 14],
+    ['{{ "open }} and a text', 20],
+  ] as const) {
+    t.is(countCode(source), characters, source);
+  }
 });

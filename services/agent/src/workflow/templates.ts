@@ -54,6 +54,31 @@ export function countTags(source: string): number {
   return (source.match(/\{[{%]/gu) ?? []).length;
 }
 
+/** Characters within tags and outputs, by which parsing costs time too. */
+export function countCode(source: string): number {
+  const opening = /\{[{%]/gu;
+  let characters = 0;
+  for (let found = opening.exec(source); found; found = opening.exec(source)) {
+    const end = endOfCode(source, opening.lastIndex, found[0] === '{{' ? '}}' : '%}');
+    characters += end - opening.lastIndex;
+    opening.lastIndex = end;
+  }
+  return characters;
+}
+
+/** Where a tag or output closes; what is quoted closes none, and what is never closed ends with the text. */
+function endOfCode(source: string, from: number, closing: string): number {
+  const sign = closing === '}}' ? /\}\}|["']/gu : /%\}|["']/gu;
+  sign.lastIndex = from;
+  for (let found = sign.exec(source); found; found = sign.exec(source)) {
+    if (found[0] === closing) return found.index;
+    const quoteEnd = source.indexOf(found[0], sign.lastIndex);
+    if (quoteEnd < 0) return source.length;
+    sign.lastIndex = quoteEnd + 1;
+  }
+  return source.length;
+}
+
 /** JSON with each string rendered as a template; keys are as they are. */
 export function renderJson(json: Json, scope: Scope): Json {
   if (typeof json === 'string') return compileTemplate(json).value(scope);

@@ -341,6 +341,12 @@ const hostile: [string, () => unknown, true?][] = [
   ['a template of 1,000 tags', () => withText('{{ message }}'.repeat(1_001))],
   ['a template of nested tags', () => withText('{% if a %}'.repeat(900))],
   ['a template without an end', () => withText(`{{ "${'a'.repeat(19_000)}`)],
+  ['templates of long chains of filters', () => chained((n) => `{{ message${'|append:1'.repeat(2_200)}${n} }}`)],
+  ['templates of long conditions', () => chained((n) => `{% if ${'a == b and '.repeat(1_800)} ${n} %}{% endif %}`)],
+  ['templates of nested brackets', () => chained((n) => `{{ ${'a['.repeat(3_300)}${n}${']'.repeat(3_300)} }}`)],
+  ['templates of long cases', () => chained((n) => `{% case 1 %}{% when ${'z,'.repeat(9_900)}${n} %}{% endcase %}`)],
+  ['templates that hide their code behind quotes', () => chained((n) => `{{ "}}" ${'|append:1'.repeat(2_100)}${n} }}`)],
+  ['expressions of parentheses', () => many(10, (n) => condition(`${'('.repeat(990)}${n}`))],
   ['an expression of parentheses', () => withCase('('.repeat(1_000))],
   ['an expression of nested lists', () => withCase(`${'['.repeat(499)}${']'.repeat(499)} == 1`)],
   ['an expression of negations', () => withCase(`${'!'.repeat(990)}true`), true],
@@ -352,6 +358,9 @@ const hostile: [string, () => unknown, true?][] = [
     () => many(200, (index) => ({ ...llm, next: `n${(index + 1) % 200}`, onError: 'n0' })),
   ],
 ];
+
+const chained = (text: (index: number) => string) =>
+  many(12, (index) => say(text(index), index < 11 ? { next: `n${index + 1}` } : {}));
 
 /** The least of three, because other processes disturb: what it costs by itself. */
 function cost(work: () => unknown): number {

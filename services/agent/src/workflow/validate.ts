@@ -8,8 +8,8 @@ import { definitionLimits, type WorkflowDefinition, type WorkflowIssue } from '.
 import { references, type WorkflowReferences } from './references.ts';
 
 /**
- * The largest definition within the limits takes 12 ms, and 36 ms where it is the first of the process. This ends what the limits do not
- * foresee.
+ * It is the limits of definitions that bound the cost: the largest takes about 15 ms, and three times as much where it is the first of the
+ * process or others use the processor. This ends what the limits do not foresee, and leaves room for a busy machine.
  */
 const maxMs = 100;
 
@@ -31,11 +31,36 @@ export interface Inspection {
 export function inspect(definition: unknown): Inspection {
   const tooLarge = sizeIssue(definition);
   if (tooLarge) return { issues: [tooLarge] };
-  compileShape();
+  warmUp();
   const found = withinProcessorTime(maxMs, () => inspectSized(definition));
   if (!found) return { issues: [{ path: '', message: 'takes too long to check' }] };
   return { ...found, issues: boundedIssues(found.issues) };
 }
+
+let isWarm = false;
+
+/** What is compiled at the first check of a process is no cost of the definition that happens to be it. */
+function warmUp(): void {
+  if (isWarm) return;
+  isWarm = true;
+  compileShape();
+  inspectSized(smallDefinition);
+}
+
+const smallDefinition: WorkflowDefinition = {
+  version: 1,
+  start: 'ask',
+  nodes: {
+    ask: { kind: 'llm', prompt: '{{ message | upcase }}', output: 'answer', next: 'check', onError: 'say' },
+    check: {
+      kind: 'condition',
+      cases: [{ when: 'size(variables.answer) > 1 && message != "a"', next: 'call' }],
+      otherwise: 'say',
+    },
+    call: { kind: 'action', actionId: 1, args: { a: ['{{ variables.answer }}'] }, output: 'found', next: 'say' },
+    say: { kind: 'response', text: '{% if message %}{{ variables.answer | default: "-" }}{% endif %}' },
+  },
+};
 
 /** The first problems, with what is shown of names and paths from the definition. */
 export function boundedIssues(issues: readonly WorkflowIssue[]): WorkflowIssue[] {

@@ -52,7 +52,7 @@ export async function generateDefinition(
     const { text, spent } = await ask(ports, request, chain, { system: definitionInstructions, messages });
     costUsdE8 += spent.costUsdE8;
     const answer = answerIn(text);
-    issues = answer ? await definitionIssues(ports, request, answer.definition) : [noAnswer];
+    issues = answer ? await definitionIssues(ports, request, answer.definition, true) : [noAnswer];
     if (answer && issues.length === 0) return { ...answer, costUsd: Number(costUsdE8) / 1e8 };
     messages = [
       first,

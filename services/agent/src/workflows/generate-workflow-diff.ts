@@ -7,7 +7,7 @@ import type { Ports } from '../ports.ts';
 import { availableThings } from './available-things.ts';
 import { changedDefinitionPrompt } from './definition-prompt.ts';
 import { type GeneratedDefinition, generateDefinition, generatingChain } from './generate-definition.ts';
-import { jsonPatch } from './json-patch.ts';
+import { sharedPatch } from './json-patch.ts';
 import { workflowStore } from './workflow-store.ts';
 
 const change = z.object({ workflowId: z.int(), instruction: text(4_000) });
@@ -24,5 +24,5 @@ export async function generateWorkflowDiff(
   const available = await availableThings(ports, request);
   const prompt = changedDefinitionPrompt(available, draft, instruction);
   const generated = await generateDefinition(ports, request, { chain, prompt });
-  return { ...generated, patch: jsonPatch(draft, generated.definition) };
+  return { ...generated, patch: await sharedPatch(request, draft, generated.definition, true) };
 }

@@ -1,0 +1,82 @@
+import { inNoTenant, type TenantCaller } from '@parley/kernel/caller';
+import { forbidden, isDomainError, unauthenticated } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+import { tenantFact } from '@parley/service/tenant-facts';
+import { LRUCache } from 'lru-cache';
+
+type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'resolveSignIn'>;
+
+export interface RunAccess {
+  /** Turns of a suspended tenant finish. @throws DomainError `forbidden` once the tenant is deleted */
+  ofTurn(caller: TenantCaller): Promise<void>;
+  /** @throws DomainError as the gateway refuses another request of the caller by now: `unauthenticated`, `forbidden` */
+  ofTask(caller: TenantCaller): Promise<void>;
+}
+
+export interface RunAccessOptions {
+  keepMs: number;
+  log: Pick<Logger, 'warn'>;
+}
+
+interface TenantAccess {
+  isDeleted: boolean;
+  isSuspended: boolean;
+  /** 0 where it has none; undefined where that is not known. */
+  apiKeyId: number | undefined;
+}
+
+const timeoutMs = 1_000;
+const maxSignIns = 10_000;
+
+/**
+ * Whether whoever a run is for may still go on, asked of identity at most once per `keepMs` for a tenant or sign-in. While identity does
+ * not answer runs go on as they were last known.
+ */
+export function runAccess(identity: Identity, { keepMs, log }: RunAccessOptions): RunAccess {
+  const tenantOf = tenantFact<TenantAccess>(identity, {
+    read: ({ deleted, suspended, apiKeyId }) => ({ isDeleted: deleted, isSuspended: suspended, apiKeyId }),
+    keepMs,
+    timeoutMs,
+    fallBack(error, tenantId, lastKnown) {
+      if (isDomainError(error, 'notFound')) return { isDeleted: true, isSuspended: false, apiKeyId: 0 };
+      log.warn({ err: error, tenantId }, 'access of a run not checked; going on');
+      return lastKnown ?? { isDeleted: false, isSuspended: false, apiKeyId: undefined };
+    },
+  });
+  const signIns = new LRUCache<string, Promise<boolean>>({ max: maxSignIns, ttl: keepMs });
+
+  async function isSignedIn({ tenantId, ...caller }: TenantCaller, signInId: string): Promise<boolean> {
+    try {
+      const options = { caller: { ...caller, tenantId }, timeoutMs, expectedErrors: ['notFound' as const] };
+      const { userSuspended } = await identity.resolveSignIn({ signInId }, options);
+      return !userSuspended;
+    } catch (error) {
+      if (isDomainError(error, 'notFound')) return false;
+      log.warn({ err: error, tenantId }, 'access of a run not checked; going on');
+      return true;
+    }
+  }
+
+  function keptSignIn(caller: TenantCaller, signInId: string): Promise<boolean> {
+    const kept = signIns.get(signInId) ?? isSignedIn(caller, signInId);
+    if (!signIns.has(signInId)) signIns.set(signInId, kept);
+    return kept;
+  }
+
+  return {
+    async ofTurn(caller) {
+      if ((await tenantOf(caller)).isDeleted) throw forbidden('The tenant was deleted', 'TENANT_DELETED');
+    },
+    async ofTask(caller) {
+      const { isDeleted, isSuspended, apiKeyId } = await tenantOf(caller);
+      const { kind, signInId } = caller;
+      if (kind === 'apiKey' && apiKeyId !== undefined && apiKeyId !== caller.apiKeyId)
+        throw unauthenticated('The API key was revoked');
+      if (isDeleted) throw inNoTenant();
+      if (isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
+      if (kind === 'user' && signInId !== undefined && !(await keptSignIn(caller, signInId))) throw unauthenticated();
+    },
+  };
+}
