@@ -1,6 +1,7 @@
 import type { SdkStartResult } from '../../../services/session/src/generated/schema.ts';
 import { Client } from './client.ts';
 import type { AsJson } from './conversation.ts';
+import type { SessionEvents } from './session-events.ts';
 
 export type Started = AsJson<Omit<SdkStartResult, '__typename'>>;
 
@@ -28,6 +29,21 @@ export const documents = {
   send: 'mutation ($input: SdkSendMessageInput!) { sdkSendMessage(input: $input) }',
   end: `mutation ($input: SdkEndSessionInput!) {
     sdkEndSession(input: $input) { sessionId durationSeconds evaluation { score recommendation summary strengths } } }`,
+  verify: `mutation ($input: SdkVerifyIdpIdentityInput!) {
+    sdkVerifyIdpIdentity(input: $input) { sessionId subject email fullname company linkedProducts } }`,
+  ofCustomer: `query ($id: String!, $first: Int, $after: String) {
+    sessionsByExternalCustomerId(externalCustomerId: $id, first: $first, after: $after) {
+      edges { cursor node { id status agent { id name } messages { text } } } pageInfo { hasNextPage endCursor } totalCount } }`,
+  usage: `query ($id: String!) {
+    customerUsageSummary(externalCustomerId: $id) { externalCustomerId sessionCount tokensIn tokensOut costUsd } }`,
   refresh: `mutation ($input: RefreshAvatarTokenInput!) {
     refreshAvatarToken(input: $input) { sessionId avatarToken expiresInMs } }`,
 };
+
+/** Waits for so many whole replies, a greeting included, and returns them. */
+export function repliesOf(events: SessionEvents, count: number) {
+  return events.until(`${count} replies`, ({ all }) => {
+    const replies = all.filter((event) => event.__typename === 'AiResponseEvent');
+    return replies.length >= count && replies;
+  });
+}

@@ -1,8 +1,11 @@
 import test from 'ava';
-import { createAgent, follow, readSession } from '../src/conversation.ts';
-import { browserOf, documents, sdkStart } from '../src/embed.ts';
+import { createAction, restApi } from '../src/actions.ts';
+import { createAgent, follow, readSession, startSession } from '../src/conversation.ts';
+import { browserOf, documents, repliesOf, sdkStart } from '../src/embed.ts';
+import { newProviderAccount, ticketFor } from '../src/identity-provider.ts';
 import { judgement } from '../src/scripted-model.ts';
 import { stories } from '../src/stories.ts';
+import { createWorkflow, publishWorkflow } from '../src/workflows.ts';
 
 const story = stories(test);
 const onEngines = stories(test, { on: 'processes' });
@@ -21,7 +24,7 @@ onEngines.each('a browser with nothing but a session token holds a conversation,
   t.true(
     await browser.value(documents.send, { input: { sessionId, text: 'What is a lease?', clientTurnId: 'first' } }),
   );
-  const [greeting, reply] = await events.turns(2);
+  const [greeting, reply] = await repliesOf(events, 2);
   t.like(greeting, { __typename: 'AiResponseEvent', turnIndex: 0, text: 'Good morning!', clientTurnId: null });
   t.like(reply, { __typename: 'AiResponseEvent', text: 'A promise that ends.', clientTurnId: 'first' });
 
@@ -113,4 +116,106 @@ story("the token of a tenant for its voice service is no session's", async (t, m
   const token = await ada.value<string>('{ avatarToken }');
   const refused = await browserOf(ada, token).refusal(documents.send, { input: { sessionId, text: 'Hi' } });
   t.like(refused, { message: 'Invalid or expired avatar token', extensions: { code: 'UNAUTHENTICATED' } });
+});
+
+story('a workflow knows whom it talks to once that is verified, and calls actions in their name', async (t, mesh) => {
+  const ada = await mesh.person();
+  const server = await ada.withApiKey();
+  const seen: (string | undefined)[] = [];
+  const api = await restApi(t, ({ headers }, response) => {
+    seen.push(headers.authorization);
+    response.setHeader('content-type', 'application/json').end('{"balance": 12}');
+  });
+  const action = { url: `${api.url}/balance`, method: 'GET', credentialSource: 'SESSION_PARTNER_A' };
+  const actionId = await createAction(ada, action);
+  const draft = {
+    version: 1,
+    start: 'known',
+    nodes: {
+      known: { kind: 'condition', cases: [{ when: 'identity != null', next: 'balance' }], otherwise: 'stranger' },
+      balance: { kind: 'action', actionId, args: {}, output: 'account', next: 'tell', onError: 'unlinked' },
+      tell: { kind: 'response', text: '{{ identity.fullname }} has {{ variables.account.balance }}.', next: 'known' },
+      unlinked: { kind: 'response', text: 'Link your account, {{ identity.fullname }}.', next: 'known' },
+      stranger: { kind: 'response', text: 'Who are you?', next: 'known' },
+    },
+  };
+  const workflowId = await createWorkflow(ada, { draft });
+  await publishWorkflow(ada, workflowId);
+  const agentId = await createAgent(ada);
+  const attach =
+    'mutation ($id: ID!, $workflowId: Int) { updateAgent(id: $id, input: { workflowId: $workflowId }) { id } }';
+  await ada.query(attach, { id: agentId, workflowId });
+  const { sessionId, avatarToken } = await sdkStart(server, { agentId });
+  const browser = browserOf(server, avatarToken);
+  const events = follow(t, browser, sessionId);
+  await repliesOf(events, 1);
+  const ask = async (turn: number) => {
+    await browser.query(documents.send, { input: { sessionId, text: 'My balance?' } });
+    return (await repliesOf(events, turn)).at(-1)?.text;
+  };
+  t.is(await ask(2), 'Who are you?');
+
+  const person = newProviderAccount();
+  const ticket = await ticketFor(mesh, person);
+  t.like(await browser.value(documents.verify, { input: { sessionId, ticket } }), {
+    sessionId,
+    subject: person.subject,
+    email: person.email,
+    linkedProducts: [],
+  });
+  t.is(await ask(3), 'Link your account, Grace Hopper.');
+  t.deepEqual(seen, []);
+  t.like(await browser.refusal(documents.verify, { input: { sessionId, ticket } }), {
+    extensions: { code: 'BAD_REQUEST', reason: 'TICKET_REFUSED' },
+  });
+
+  const inProduct = await ticketFor(mesh, { subject: 'partner-7' });
+  const productTickets = [{ product: 'PARTNER_A', ticket: inProduct }];
+  const again = { sessionId, ticket: await ticketFor(mesh, person), productTickets };
+  t.like(await browser.value(documents.verify, { input: again }), { linkedProducts: ['PARTNER_A'] });
+  t.is(await ask(4), 'Grace Hopper has 12.');
+  t.deepEqual(seen, ['Bearer PARTNER_A token of partner-7']);
+});
+
+story("a key looks its own tenant's customers up, page by page, and what they have used", async (t, mesh) => {
+  const [ada, eve] = await Promise.all([mesh.person(), mesh.person()]);
+  const agentId = await createAgent(ada);
+  const server = await ada.withApiKey();
+  const started = [];
+  for (let each = 0; each < 3; each += 1) started.unshift(await sdkStart(server, { agentId, clientId: 'c-7' }));
+  await startSession(ada, agentId);
+  interface Page {
+    edges: { cursor: string; node: { id: number; agent: object; messages: object[] } }[];
+    pageInfo: { hasNextPage: boolean; endCursor: string };
+    totalCount: number;
+  }
+  const first = await server.value<Page>(documents.ofCustomer, { id: 'c-7', first: 2 });
+  const after = first.pageInfo.endCursor;
+  const second = await server.value<Page>(documents.ofCustomer, { id: 'c-7', first: 2, after });
+  t.deepEqual(
+    [first, second].map(({ totalCount, pageInfo }) => [totalCount, pageInfo.hasNextPage]),
+    [
+      [3, true],
+      [3, false],
+    ],
+  );
+  t.is(first.edges[1]?.cursor, after);
+  t.deepEqual(
+    [...first.edges, ...second.edges].map(({ node }) => node.id),
+    started.map(({ sessionId }) => sessionId),
+  );
+  t.like(first.edges[0]?.node, { status: 'ACTIVE', agent: { id: agentId, name: 'Maya' } });
+  const usage = await server.value<{ sessionCount: number }>(documents.usage, { id: 'c-7' });
+  t.like(usage, { externalCustomerId: 'c-7', sessionCount: 3 });
+
+  const stranger = await eve.withApiKey();
+  t.like(await stranger.value(documents.ofCustomer, { id: 'c-7' }), { edges: [], totalCount: 0 });
+  t.like(await stranger.value(documents.usage, { id: 'c-7' }), {
+    sessionCount: 0,
+    tokensIn: 0,
+    tokensOut: 0,
+    costUsd: 0,
+  });
+  const stolen = await stranger.refusal(documents.ofCustomer, { id: 'c-7', after });
+  t.like(stolen.extensions, { code: 'BAD_REQUEST', fields: [{ path: 'after', message: 'is no cursor of this list' }] });
 });

@@ -65,6 +65,7 @@ async function turnOf(
     identityJson: '',
     includesEarlierUsage: false,
     opens: false,
+    linkedIdentities: [],
     history: [...history, { role: 'user' as const, text: 'last' }],
   };
   const request = requestOf({ kind: 'user', tenantId: 1, userId: 1, requestId: 'test' } as const);

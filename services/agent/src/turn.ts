@@ -1,4 +1,5 @@
 import type { CallAccount } from '@parley/metering/spend-meter';
+import type { LinkedIdentity } from '@parley/protos/parley/action/v1/action';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { ToolCall } from '@parley/protos/parley/agent/v1/tool_calls';
 import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
@@ -23,6 +24,8 @@ export interface Turn {
   testDraft: boolean;
   identityJson: string;
   includesEarlierUsage: boolean;
+  /** Of the person, for actions that are called with their identity. */
+  linkedIdentities: LinkedIdentity[];
   /** Whether the agent speaks first. */
   opens: boolean;
 }
@@ -31,7 +34,9 @@ export interface Turn {
 export type Untimed = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 /** What calls of models, tools and searches are for. */
-export interface TurnScope extends Pick<Turn, 'callId' | 'history' | 'turnKey' | 'resumes'> {
+export interface TurnScope
+  extends Pick<Turn, 'callId' | 'history' | 'turnKey' | 'resumes'>,
+    Partial<Pick<Turn, 'linkedIdentities'>> {
   account: Omit<CallAccount, 'callId'>;
   /** What keys of tool calls begin with, where a turn has several loops of them. Default: nothing. */
   toolKeyPrefix?: string;

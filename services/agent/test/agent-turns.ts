@@ -121,4 +121,5 @@ export interface TurnOptions {
   identityJson?: string;
   includesEarlierUsage?: boolean;
   opens?: boolean;
+  linkedIdentities?: { product: string; subject: string }[];
 }

@@ -1,13 +1,21 @@
 import { callerRequest, tenantRequest } from '@parley/kernel/caller-request';
-import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
+import { parseInput } from '@parley/kernel/input';
+import type {
+  IdentityServiceImplementation,
+  ProviderPerson as ProviderPersonMessage,
+  ResolveSignInResponse,
+} from '@parley/protos/parley/identity/v1/identity';
 import { emptyAnswer } from '@parley/rpc/empty-answer';
 import type { MeshContext } from '@parley/rpc/server';
+import { z } from 'zod';
 import { beginSpend } from './begin-spend.ts';
 import { claimIdempotencyKey } from './claim-idempotency-key.ts';
 import { endIdempotencyKey } from './end-idempotency-key.ts';
 import { tenantAvatarConfig } from './get-avatar-config.ts';
 import { getJwks } from './get-jwks.ts';
 import { getTenant } from './get-tenant.ts';
+import { exchangeTicket, ticketText } from './idp-one/exchange-ticket.ts';
+import type { ProviderPerson } from './idp-one/provider-person.ts';
 import { meterSpend } from './meter-spend.ts';
 import type { Ports } from './ports.ts';
 import { renewIdempotencyKey } from './renew-idempotency-key.ts';
@@ -57,6 +65,12 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
 
     getAvatarConfig: (_, call) => tenantAvatarConfig(ports, tenantRequest(call)),
 
+    async exchangeTicket({ ticket }, call) {
+      const { ticket: given } = parseInput(ticketInput, { ticket }, '');
+      const person = await exchangeTicket(ports, tenantRequest(call), given);
+      return { person: person && toMessage(person) };
+    },
+
     async reserveSpend(input, call) {
       await reserveSpend(ports, tenantRequest(call), input);
       return { leaseMs: ports.settings.spendLeaseMs };
@@ -81,6 +95,13 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
 
     endIdempotencyKey: (request) => emptyAnswer(endIdempotencyKey(ports, request)),
   };
+}
+
+const ticketInput = z.object({ ticket: ticketText });
+
+function toMessage({ subject, email, emailVerified, fullname, company }: ProviderPerson): ProviderPersonMessage {
+  const verifiedEmail = emailVerified && email !== null ? email : '';
+  return { subject, verifiedEmail, fullname, company: company?.name ?? '' };
 }
 
 function stateOf({ tenantId, limitedReason, ...state }: SignInState): ResolveSignInResponse {

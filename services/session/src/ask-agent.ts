@@ -7,6 +7,7 @@ import { Role, type RunTurnRequest, type TurnUsage } from '@parley/protos/parley
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { ToolCall as ToolCallProto } from '@parley/protos/parley/agent/v1/tool_calls';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
+import { identityForWorkflows } from './embed/verified-identity.ts';
 import type { Ports } from './ports.ts';
 import { type ToolCall, toolCallOf } from './tool-call.ts';
 import type { TurnRun } from './turn-job.ts';
@@ -94,7 +95,7 @@ function requestOf(
   callId: string,
   attempt: Pick<RunTurnRequest, 'resumes' | 'includesEarlierUsage'>,
 ): RunTurnRequest {
-  const { agentId, sessionId, clientExternalId, metadata, startedAt, testDraft } = turn;
+  const { agentId, sessionId, clientExternalId, metadata, identity, startedAt, testDraft } = turn;
   const history = turn.history.map(({ role, text }) => ({
     role: role === 'USER' ? Role.ROLE_USER : Role.ROLE_MODEL,
     text,
@@ -109,7 +110,8 @@ function requestOf(
     metadataJson: metadata === null ? '' : JSON.stringify(metadata),
     sessionStartedAt: startedAt ?? undefined,
     testDraft,
-    identityJson: '',
+    identityJson: identity ? JSON.stringify(identityForWorkflows(identity)) : '',
+    linkedIdentities: identity?.products ?? [],
     opens: turn.turnIndex === openingTurnIndex,
     ...attempt,
   };

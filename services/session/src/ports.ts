@@ -7,15 +7,17 @@ import type { EvaluationServiceDefinition } from '@parley/protos/parley/evaluati
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
+import type { CustomerCursors } from './embed/customer-cursors.ts';
 
 export interface Ports {
   database: Database;
   eventLog: EventLog;
   agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'resolveEmbedAgent' | 'runTurn'>;
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
-  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
+  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'exchangeTicket'>;
   /** Tokens of embedded sessions, and those of tenants for the voice service. */
   tokens: SessionTokens;
+  cursors: CustomerCursors;
   /** What an embedding client is told of the platform. */
   embed: { graphqlEndpoint: string; avatarServiceUrl: string };
   settings: SessionSettings;

@@ -5,6 +5,7 @@ import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/sessi
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { sessionDeclaration } from './declaration.ts';
+import { createCustomerCursors } from './embed/customer-cursors.ts';
 import { tenantEnd } from './end-tenant.ts';
 import { expiryJob } from './expire-session.ts';
 import { contextFor } from './graph/context.ts';
@@ -26,6 +27,7 @@ export const session = service(sessionDeclaration, {
       eventLog,
       ...calls,
       tokens: createSessionTokens(config.avatarTokenKeys),
+      cursors: createCustomerCursors(config.avatarTokenKeys),
       embed: {
         graphqlEndpoint: `${config.embed.publicUrl}/graphql`,
         avatarServiceUrl: config.embed.avatarServiceUrl,

@@ -7,6 +7,7 @@ import { committedKeys } from './migrations/005-committed-keys.ts';
 import { messageCitations } from './migrations/006-message-citations.ts';
 import { newestMessages } from './migrations/007-newest-messages.ts';
 import { messageToolCalls } from './migrations/008-message-tool-calls.ts';
+import { customers } from './migrations/009-customers.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
@@ -27,5 +28,6 @@ export const sessionSchema: SchemaDeclaration = {
     messageCitations,
     newestMessages,
     messageToolCalls,
+    customers,
   ],
 };

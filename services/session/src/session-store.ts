@@ -5,6 +5,7 @@ import { columnsWithin, listWithin } from '@parley/postgres/database/list-within
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { notDeletedSql } from '@parley/postgres/tenant-tombstones';
+import type { VerifiedIdentity } from './embed/verified-identity.ts';
 import { type EndStatus, type Session, type SessionStatus, sessions } from './session.ts';
 
 const columns = columnsOf(sessions);
@@ -16,9 +17,27 @@ export interface SessionFilter extends Page {
   agentId?: number | undefined;
 }
 
+interface CustomerFilter {
+  externalCustomerId: string;
+  before: number | undefined;
+  limit: number;
+}
+
+export interface CustomerUsage {
+  sessionCount: number;
+  tokensIn: number;
+  tokensOut: number;
+  costUsd: number;
+}
+
 export function sessionStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const mine = () => knex<Session>('sessions').where({ tenantId });
+
+  const ofCustomer = (externalCustomerId: string) =>
+    mine()
+      .whereRaw('client_hash = hashtextextended(?, 0)', [externalCustomerId])
+      .where({ clientExternalId: externalCustomerId });
 
   async function find(id: number, lock: 'FOR UPDATE' | '' = ''): Promise<Session | undefined> {
     const { rows } = await knex.raw(
@@ -70,6 +89,50 @@ export function sessionStore(db: TenantDb) {
         .limit(limit)
         .select('id');
       return rows.map(({ id }) => id);
+    },
+
+    /** In any order; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    async listByIds(ids: readonly number[]): Promise<Session[]> {
+      const query = mine()
+        .select(knex.raw(columnsWithin(db, sessions)))
+        .whereRaw('id = any(?)', [[...ids]]);
+      return listWithin<Session>(db, query);
+    },
+
+    /** Newest first, below the id `before`. */
+    async listIdsOfCustomer({ externalCustomerId, before, limit }: CustomerFilter): Promise<number[]> {
+      const query = ofCustomer(externalCustomerId).orderBy('id', 'desc').limit(limit).select('id');
+      if (before !== undefined) query.where('id', '<', before);
+      return (await query).map(({ id }) => id);
+    },
+
+    async countOfCustomer(externalCustomerId: string): Promise<number> {
+      const row = await ofCustomer(externalCustomerId).count<{ count: number }[]>({ count: '*' }).first();
+      return row?.count ?? 0;
+    },
+
+    /** In one snapshot, from an index that has only what was spent. */
+    async usageOfCustomer(externalCustomerId: string): Promise<CustomerUsage> {
+      const { rows } = await knex.raw(
+        `SELECT cast(count(*) AS integer) AS session_count,
+                cast(coalesce(sum(spent.tokens_in), 0) AS float8) AS tokens_in,
+                cast(coalesce(sum(spent.tokens_out), 0) AS float8) AS tokens_out,
+                cast(coalesce(sum(spent.cost_usd), 0) AS float8) AS cost_usd
+           FROM sessions CROSS JOIN LATERAL (
+             SELECT sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(cost_usd) AS cost_usd FROM messages
+              WHERE messages.tenant_id = :tenantId AND messages.session_id = sessions.id AND role = 'MODEL'
+           ) AS spent
+          WHERE tenant_id = :tenantId AND client_hash = hashtextextended(:externalCustomerId, 0)
+            AND client_external_id = :externalCustomerId`,
+        { tenantId, externalCustomerId },
+      );
+      return rows[0];
+    },
+
+    async setIdentity(id: number, identity: VerifiedIdentity): Promise<void> {
+      await mine()
+        .where({ id })
+        .update({ identity: JSON.stringify(identity) as never, updatedAt: knex.raw('parley_now()') });
     },
 
     async count(): Promise<number> {

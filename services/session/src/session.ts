@@ -2,6 +2,7 @@ import { badRequest } from '@parley/kernel/errors';
 import type { EventId } from '@parley/live/event-log/event-id';
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
+import type { VerifiedIdentity } from './embed/verified-identity.ts';
 import type { MessageRole, SessionStatus } from './generated/schema.ts';
 import type { ToolCall } from './tool-call.ts';
 
@@ -25,6 +26,8 @@ export const sessions = table('sessions', {
   judged: column<boolean>(),
   clientExternalId: column<string>({ long: "''" }),
   metadata: column<unknown>({ json: true, long: 'NULL' }),
+  /** Null until it is verified. */
+  identity: column<VerifiedIdentity | null>({ json: true, long: 'NULL' }),
   interruptCount: column<number>(),
   totalTokensInContext: column<number>(),
   /** The id of the newest event in the database; `0-0` if there is none. */

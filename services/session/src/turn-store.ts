@@ -3,6 +3,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
+import type { VerifiedIdentity } from './embed/verified-identity.ts';
 import { contextTokens } from './message-tokens.ts';
 import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
 import type { EventTurn } from './session-event.ts';
@@ -45,6 +46,7 @@ export interface PreparedTurn extends OpenTurn {
   agentId: number;
   clientExternalId: string;
   metadata: unknown;
+  identity: VerifiedIdentity | null;
   startedAt: Date | null;
   testDraft: boolean;
   /** The newest event in the database: ids of this turn's events must be higher. */
@@ -179,7 +181,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       );
       if (!row) return undefined;
       const { turnId, turnIndex, isFirst, history, historyTokens: tokensBefore, ...session } = row;
-      const { agentId, clientExternalId, metadata, startedAt, lastEventId } = session;
+      const { agentId, clientExternalId, metadata, identity, startedAt, lastEventId } = session;
       return {
         session,
         turnId,
@@ -193,6 +195,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
               agentId,
               clientExternalId,
               metadata,
+              identity,
               startedAt,
               testDraft,
               lastEventId,
@@ -209,6 +212,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       agentId,
       clientExternalId,
       metadata,
+      identity,
       startedAt,
       lastEventId,
     }: Session): Promise<PreparedTurn> {
@@ -219,7 +223,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       );
       if (!row) throw new Error(`session ${sessionId} took no opening turn`);
       const turn = { id: row.id, turnIndex: openingTurnIndex, clientTurnId: null, testDraft: false };
-      const session = { sessionId, agentId, clientExternalId, metadata, startedAt, lastEventId };
+      const session = { sessionId, agentId, clientExternalId, metadata, identity, startedAt, lastEventId };
       return { ...turn, ...session, history: [], historyTokens: 0 };
     },
 
@@ -233,7 +237,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
             WHERE id = :turnId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') RETURNING *
          )
          SELECT turn.id, turn.turn_index, turn.client_turn_id, turn.session_id, turn.test_draft, session.agent_id,
-                session.client_external_id, session.metadata, session.started_at,
+                session.client_external_id, session.metadata, session.identity, session.started_at,
                 ${lastEventIdSql('session')} AS last_event_id, history.messages AS history, history.tokens AS history_tokens
            FROM turn JOIN sessions AS session ON session.tenant_id = turn.tenant_id AND session.id = turn.session_id
            CROSS JOIN LATERAL (

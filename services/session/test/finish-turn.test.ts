@@ -44,6 +44,7 @@ async function insertTurn(database: Database) {
       agentId: 1,
       clientExternalId: '',
       metadata: null,
+      identity: null,
       startedAt: null,
       testDraft: false,
       lastEventId: '5-5',

@@ -4,6 +4,7 @@ import type { EventBus } from '@parley/events/event-bus';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
 import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers, type TenantCaller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
 import type { Unit } from '@parley/kernel/unit';
 import type { EventLog } from '@parley/live/event-log/event-log';
@@ -12,7 +13,11 @@ import type { KeyValue } from '@parley/live/key-value/key-value';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
-import { GetTenantResponse, IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import {
+  GetTenantResponse,
+  IdentityServiceDefinition,
+  type ProviderPerson,
+} from '@parley/protos/parley/identity/v1/identity';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { type Bound, bound } from '@parley/testing/bound';
 import { eventually } from '@parley/testing/eventually';
@@ -22,10 +27,12 @@ import { startService } from '@parley/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { avatarToken } from '../src/embed/avatar-token.ts';
+import { customerUsage, listCustomerSessions } from '../src/embed/customer-sessions.ts';
 import { refreshAvatarToken } from '../src/embed/refresh-avatar-token.ts';
 import { sdkEndSession } from '../src/embed/sdk-end-session.ts';
 import { sdkSendMessage } from '../src/embed/sdk-send-message.ts';
 import { sdkStart } from '../src/embed/sdk-start.ts';
+import { verifyIdpIdentity } from '../src/embed/verify-idp-identity.ts';
 import { endSession } from '../src/end-session.ts';
 import { findEvaluation } from '../src/find-evaluation.ts';
 import { interruptSession } from '../src/interrupt-session.ts';
@@ -51,6 +58,9 @@ export const useCases = {
   sdkEndSession,
   refreshAvatarToken,
   avatarToken,
+  verifyIdpIdentity,
+  listCustomerSessions,
+  customerUsage,
   findSession,
   listSessions,
   countSessions,
@@ -90,6 +100,8 @@ export interface SessionMesh extends Replica {
   published: Envelope[];
   /** What identity says of tenants where it differs from an active one. */
   tenants: Map<number, Partial<GetTenantResponse>>;
+  /** What identity says of tickets; others are refused. */
+  tickets: Map<string, ProviderPerson>;
   eventBus: EventBus;
   keyValue: KeyValue;
   replica(options?: ReplicaOptions): Promise<Replica>;
@@ -110,10 +122,17 @@ export async function serveIdentity(
   t: ExecutionContext,
   tenants: ReadonlyMap<number, Partial<GetTenantResponse>>,
   mesh: Parameters<typeof serveStub>[3],
+  tickets = new Map<string, ProviderPerson>(),
 ): Promise<void> {
   const getTenant = async ({ tenantId }: { tenantId: number }) =>
     GetTenantResponse.fromPartial({ tenantId, plan: 'DEV', ...tenants.get(tenantId) });
-  await serveStub(t, IdentityServiceDefinition, { getTenant }, mesh);
+  const exchangeTicket = async ({ ticket }: { ticket: string }) => {
+    if (ticket === 'provider away') throw unavailable('The identity provider is not available at the moment');
+    const person = tickets.get(ticket);
+    tickets.delete(ticket);
+    return { person };
+  };
+  await serveStub(t, IdentityServiceDefinition, { getTenant, exchangeTicket }, mesh);
 }
 
 let previous: Promise<unknown> = Promise.resolve();
@@ -145,7 +164,8 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
   });
   const agent = await scriptedAgent(t, callers, addresses);
   const tenants = new Map<number, Partial<GetTenantResponse>>();
-  await serveIdentity(t, tenants, { callers, addresses });
+  const tickets = new Map<string, ProviderPerson>();
+  await serveIdentity(t, tenants, { callers, addresses }, tickets);
 
   async function replica(options: ReplicaOptions = {}): Promise<Replica> {
     const own = options.database ?? (await replicaOf(t, database, sessionSchema, offset));
@@ -161,7 +181,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
     return { app, unit, eventLog };
   }
 
-  return { ...(await replica()), database, agent, published, tenants, eventBus, keyValue, replica };
+  return { ...(await replica()), database, agent, published, tenants, tickets, eventBus, keyValue, replica };
 }
 
 export function inTenant(tenantId: number): TenantCaller {

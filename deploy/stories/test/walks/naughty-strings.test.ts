@@ -462,6 +462,10 @@ const nothingOffered = {
   why: 'no secret is that of anybody',
   said: /^input\.secret was not offered to you within the last 10 minutes$/,
 };
+const noTicket = {
+  why: 'the identity provider made no such ticket',
+  said: /^(The identity provider refused the ticket|input\.(productTickets\.0\.)?(ticket|product) must (not be blank|have at most \d+ characters))$/,
+};
 const nothingBound = { why: 'no secret is bound', said: /^No second factor is bound to this account$/ };
 
 /** What fields of an action need beside them. */
@@ -502,6 +506,9 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   },
   'RefreshAvatarTokenInput.avatarToken': { why: 'nobody was given it', said: /^Invalid or expired avatar token$/ },
   'RefreshAccessTokenInput.refreshToken': { why: 'nobody was given it', said: /^Invalid or expired refresh token$/ },
+  'SdkVerifyIdpIdentityInput.ticket': noTicket,
+  'ProductTicketInput.ticket': noTicket,
+  'ProductTicketInput.product': noTicket,
   ticket: {
     why: 'the identity provider made none of them',
     said: /^(Invalid or expired ticket|ticket must (not be blank|have at most 4096 characters))$/,
@@ -539,7 +546,10 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
     why: 'no region',
     said: /^input\.messagingRegion must be /,
   },
-  after: { why: 'no id of a call', said: /^after must be the id of a call$/ },
+  after: {
+    why: 'no id of a call, and no cursor',
+    said: /^after (must be the id of a call|is no cursor of this list)$/,
+  },
   'CreateCustomActionInput.url': { why: 'no URL', said: /^input\.url / },
   'UpdateCustomActionInput.url': { why: 'no URL', said: /^input\.url / },
   'IngestDocumentFromUrlInput.url': { why: 'no URL', said: /^input\.url / },

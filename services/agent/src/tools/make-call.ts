@@ -7,7 +7,10 @@ import type { Ports } from '../ports.ts';
 import type { TurnScope } from '../turn.ts';
 import { failedResult } from './tool-result.ts';
 
-type Account = Pick<TurnScope['account'], 'agentId' | 'sessionId'>;
+/** For whom a call is made. */
+interface CallScope extends Pick<TurnScope, 'linkedIdentities'> {
+  account: Pick<TurnScope['account'], 'agentId' | 'sessionId'>;
+}
 
 /** A call that action makes once, however often it is asked. */
 export interface KeyedCall {
@@ -26,7 +29,7 @@ const pauseAfter = backoff({ firstMs: 100, maxMs: 2_000 });
 export async function makeCall(
   { action, log }: Pick<Ports, 'action' | 'log'>,
   request: TenantRequest,
-  account: Account,
+  scope: CallScope,
   call: KeyedCall,
   timeLimitMs: number,
 ): Promise<CallResult> {
@@ -36,13 +39,13 @@ export async function makeCall(
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     try {
-      return await ask(action, request, account, call, Math.max(1, timeLimitMs - elapsedMs()));
+      return await ask(action, request, scope, call, Math.max(1, timeLimitMs - elapsedMs()));
     } catch (error) {
       signal.throwIfAborted();
       // Asked again by the same key, because nobody else can tell whether it was begun.
       const isLast = attempt === attempts || elapsedMs() + pauseAfter(attempt) >= timeLimitMs;
       if (isLast || !isDomainError(error, 'unavailable')) {
-        const { agentId, sessionId } = account;
+        const { agentId, sessionId } = scope.account;
         log.warn({ err: error, agentId, sessionId }, 'tool call failed');
         return { ...failureOf(error), durationMs: elapsedMs() };
       }
@@ -54,7 +57,7 @@ export async function makeCall(
 async function ask(
   action: Ports['action'],
   { caller, signal }: TenantRequest,
-  { agentId, sessionId }: Account,
+  { account: { agentId, sessionId }, linkedIdentities = [] }: CallScope,
   { ref, argumentsJson, key }: KeyedCall,
   timeLimitMs: number,
 ): Promise<CallResult> {
@@ -67,7 +70,10 @@ async function ask(
     return result;
   }
   if (target?.$case !== 'actionId') return unanswered;
-  const { result = unanswered } = await action.callAction({ ...call, actionId: target.value }, options);
+  const { result = unanswered } = await action.callAction(
+    { ...call, actionId: target.value, linkedIdentities },
+    options,
+  );
   return result;
 }
 

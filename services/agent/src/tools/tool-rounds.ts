@@ -42,7 +42,7 @@ export async function openToolRounds(
   { tools, contextTokens }: { tools: readonly AgentTool[]; contextTokens: number },
 ) {
   const { tools: limits } = ports;
-  const { account, turnKey, toolKeyPrefix = '' } = scope;
+  const { turnKey, toolKeyPrefix = '' } = scope;
   const [toolbox, begun] = await Promise.all([
     openToolbox(ports, request, tools, scope),
     scope.resumes ? begunRounds(ports, request, scope) : [],
@@ -71,7 +71,7 @@ export async function openToolRounds(
       call,
       key,
       name,
-      result: (signal) => makeCall(ports, { ...request, signal }, account, keyed, timeLimitMs),
+      result: (signal) => makeCall(ports, { ...request, signal }, scope, keyed, timeLimitMs),
     };
   }
 
@@ -92,7 +92,7 @@ export async function openToolRounds(
       call: { ...call, arguments: parseJson(argumentsJson) },
       key: key?.call ?? '',
       name,
-      result: async (signal) => result ?? makeCall(ports, { ...request, signal }, account, keyed, limits.callTimeMs),
+      result: async (signal) => result ?? makeCall(ports, { ...request, signal }, scope, keyed, limits.callTimeMs),
     };
   }
 

@@ -15,7 +15,7 @@ import type { ActionEffect, EffectOutcome, ToolEffect } from '../workflow/state.
 export async function* makeNodeCall(
   ports: Ports,
   request: TenantRequest,
-  { account, turnKey }: TurnScope,
+  scope: TurnScope,
   effect: ToolEffect | ActionEffect,
 ): AsyncGenerator<TurnEvent, EffectOutcome> {
   const { key, nodeId, args, timeoutMs = Number.POSITIVE_INFINITY } = effect;
@@ -23,10 +23,10 @@ export async function* makeNodeCall(
   const call = {
     ref: toolRef(effect),
     argumentsJson: JSON.stringify(args),
-    key: { turn: turnKey, call: key, note: Buffer.of() },
+    key: { turn: scope.turnKey, call: key, note: Buffer.of() },
   };
   yield { text: '', toolCall: startedCall(key, name) };
-  const result = await makeCall(ports, request, account, call, Math.min(timeoutMs, ports.tools.callTimeMs));
+  const result = await makeCall(ports, request, scope, call, Math.min(timeoutMs, ports.tools.callTimeMs));
   yield { text: '', toolCall: endedCall(key, name, result) };
   return outcomeOf(result);
 }

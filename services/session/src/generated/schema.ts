@@ -274,6 +274,85 @@ export type SdkSendMessageInput = {
   clientTurnId?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** A ticket of another product of the identity provider. */
+export type ProductTicketInput = {
+  /** The product's name, e.g. PARTNER_A, at most 100 characters. */
+  product: Scalars['String']['input'];
+  /** Single-use, at most 4,096 characters. */
+  ticket: Scalars['String']['input'];
+};
+
+/** What the identity provider gave the person when they signed in there. */
+export type SdkVerifyIdpIdentityInput = {
+  /** The session of the token. */
+  sessionId: Scalars['Int']['input'];
+  /** Single-use, at most 4,096 characters. */
+  ticket: Scalars['String']['input'];
+  /** At most 10, of different products; each links the person's identity in it. */
+  productTickets?: InputMaybe<Array<ProductTicketInput>>;
+};
+
+/** Whom the session talks to, from its next turn on. */
+export type SdkVerifyIdpIdentityResult = {
+  __typename?: 'SdkVerifyIdpIdentityResult';
+  /** The session. */
+  sessionId: Scalars['Int']['output'];
+  /** Who it is at the identity provider. */
+  subject: Scalars['String']['output'];
+  /** Null where the provider has verified none. */
+  email?: Maybe<Scalars['String']['output']>;
+  /** Their name. */
+  fullname?: Maybe<Scalars['String']['output']>;
+  /** The name of where they work. */
+  company?: Maybe<Scalars['String']['output']>;
+  /** Products that are linked, those of earlier calls for the same person included. */
+  linkedProducts: Array<Scalars['String']['output']>;
+};
+
+/** A page of a customer's sessions, newest first. */
+export type SessionConnection = {
+  __typename?: 'SessionConnection';
+  /** The sessions of the page. */
+  edges: Array<SessionEdge>;
+  /** Whether there are more, and from where. */
+  pageInfo: SessionPageInfo;
+  /** All sessions of the customer, whatever the page. */
+  totalCount: Scalars['Int']['output'];
+};
+
+/** A session of a page. */
+export type SessionEdge = {
+  __typename?: 'SessionEdge';
+  /** What `after` takes to go on below it. */
+  cursor: Scalars['String']['output'];
+  /** The session. */
+  node: SessionDto;
+};
+
+/** The end of a page. */
+export type SessionPageInfo = {
+  __typename?: 'SessionPageInfo';
+  /** Whether there are older sessions. */
+  hasNextPage: Scalars['Boolean']['output'];
+  /** What `after` takes for the next page; null where the page is empty. */
+  endCursor?: Maybe<Scalars['String']['output']>;
+};
+
+/** What all sessions of a customer have taken; of those that go on, up to now. */
+export type CustomerUsageSummaryDto = {
+  __typename?: 'CustomerUsageSummaryDto';
+  /** As given. */
+  externalCustomerId: Scalars['String']['output'];
+  /** Sessions. */
+  sessionCount: Scalars['Int']['output'];
+  /** Input tokens of their messages; at most 2147483647. */
+  tokensIn: Scalars['Int']['output'];
+  /** Output tokens, likewise. */
+  tokensOut: Scalars['Int']['output'];
+  /** What they cost, in USD. */
+  costUsd: Scalars['Float']['output'];
+};
+
 /** Which session to end. */
 export type SdkEndSessionInput = {
   /** The session of the token. */
@@ -450,6 +529,13 @@ export type Query = {
   sessionCount: Scalars['Int']['output'];
   /** A token of the caller's tenant for the voice service, valid for an hour; it opens no session. */
   avatarToken: Scalars['String']['output'];
+  /**
+   * Sessions of one of the caller's customers (`clientExternalId`), newest first. `first` is 1 to 100; `after` is a cursor of the same customer's
+   * list.
+   */
+  sessionsByExternalCustomerId: SessionConnection;
+  /** What the sessions of one of the caller's customers have taken; zeros for one without sessions. */
+  customerUsageSummary: CustomerUsageSummaryDto;
   /** Null until the session has ended and was judged. */
   evaluation?: Maybe<EvaluationDto>;
 };
@@ -467,6 +553,18 @@ export type QuerySessionsArgs = {
 };
 
 
+export type QuerySessionsByExternalCustomerIdArgs = {
+  externalCustomerId: Scalars['String']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type QueryCustomerUsageSummaryArgs = {
+  externalCustomerId: Scalars['String']['input'];
+};
+
+
 export type QueryEvaluationArgs = {
   sessionId: Scalars['Int']['input'];
 };
@@ -480,6 +578,11 @@ export type Mutation = {
    * other; BAD_REQUEST when the session is not active any more.
    */
   refreshAvatarToken: RefreshAvatarTokenResult;
+  /**
+   * Verifies who the person is by a single-use ticket of the identity provider, which is exchanged on the server's side. A ticket that is refused
+   * or was used before is BAD_REQUEST, TICKET_REFUSED, and nothing is stored then.
+   */
+  sdkVerifyIdpIdentity: SdkVerifyIdpIdentityResult;
   /** As `sendMessage`, in an embedded session. */
   sdkSendMessage: Scalars['Boolean']['output'];
   /** As `endSession`, in an embedded session; answers its evaluation if that is made within two seconds. */
@@ -502,6 +605,11 @@ export type MutationSdkStartArgs = {
 
 export type MutationRefreshAvatarTokenArgs = {
   input: RefreshAvatarTokenInput;
+};
+
+
+export type MutationSdkVerifyIdpIdentityArgs = {
+  input: SdkVerifyIdpIdentityInput;
 };
 
 

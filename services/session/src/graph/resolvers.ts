@@ -1,9 +1,11 @@
 import { selectedFields } from '@parley/graph/selected-fields';
 import { avatarToken } from '../embed/avatar-token.ts';
+import { countCustomerSessions, customerUsage, listCustomerSessions } from '../embed/customer-sessions.ts';
 import { refreshAvatarToken } from '../embed/refresh-avatar-token.ts';
 import { sdkEndSession } from '../embed/sdk-end-session.ts';
 import { sdkSendMessage } from '../embed/sdk-send-message.ts';
 import { sdkStart } from '../embed/sdk-start.ts';
+import { verifyIdpIdentity } from '../embed/verify-idp-identity.ts';
 import { endSession } from '../end-session.ts';
 import { findEvaluation } from '../find-evaluation.ts';
 import { interruptSession } from '../interrupt-session.ts';
@@ -14,6 +16,9 @@ import type { Resolvers } from './generated/resolvers.ts';
 
 export const resolvers: Resolvers = {
   Query: {
+    sessionsByExternalCustomerId: (_, args, { ports, tenantRequest }, info) =>
+      listCustomerSessions(ports, tenantRequest(info), args),
+    customerUsageSummary: (_, args, { ports, tenantRequest }, info) => customerUsage(ports, tenantRequest(info), args),
     avatarToken: (_, __, { ports, tenantRequest }, info) => avatarToken(ports, tenantRequest(info)),
     session: (_, { id }, { ports, tenantRequest }, info) => findSession(ports, tenantRequest(info), id),
     sessions: (_, query, { ports, answer, tenantRequest }, info) =>
@@ -34,12 +39,28 @@ export const resolvers: Resolvers = {
     sdkStart: (_, { input }, { ports, tenantRequest }, info) => sdkStart(ports, tenantRequest(info), input),
     refreshAvatarToken: (_, { input }, { ports, request }, info) => refreshAvatarToken(ports, request(info), input),
     sdkSendMessage: (_, { input }, { ports, tenantRequest }, info) => sdkSendMessage(ports, tenantRequest(info), input),
+    sdkVerifyIdpIdentity: (_, { input }, { ports, tenantRequest }, info) =>
+      verifyIdpIdentity(ports, tenantRequest(info), input),
     sdkEndSession: (_, { input }, { ports, tenantRequest }, info) => sdkEndSession(ports, tenantRequest(info), input),
     startSession: (_, { input }, { ports, tenantRequest }, info) => startSession(ports, tenantRequest(info), input),
     sendMessage: (_, { input }, { ports, tenantRequest }, info) => sendMessage(ports, tenantRequest(info), input),
     endSession: (_, { sessionId }, { ports, tenantRequest }, info) => endSession(ports, tenantRequest(info), sessionId),
     interruptSession: (_, { sessionId }, { ports, tenantRequest }, info) =>
       interruptSession(ports, tenantRequest(info), sessionId),
+  },
+
+  SessionConnection: {
+    edges: ({ sessionIds, ...customer }, _, { ports }) =>
+      sessionIds.map((sessionId) => ({ sessionId, cursor: ports.cursors.cursorOf(customer, sessionId) })),
+    pageInfo: ({ sessionIds, hasNextPage, ...customer }, _, { ports }) => {
+      const last = sessionIds.at(-1);
+      return { hasNextPage, endCursor: last === undefined ? null : ports.cursors.cursorOf(customer, last) };
+    },
+    totalCount: (customer, _, { ports }) => countCustomerSessions(ports, customer),
+  },
+
+  SessionEdge: {
+    node: ({ sessionId }, _, { sessionOf }, info) => sessionOf(info, sessionId),
   },
 
   SessionDto: {

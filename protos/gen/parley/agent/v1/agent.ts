@@ -8,6 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
+import { LinkedIdentity } from "../../action/v1/action.ts";
 import { Citations } from "./citations.ts";
 import { ToolCall } from "./tool_calls.ts";
 
@@ -187,6 +188,8 @@ export interface RunTurnRequest {
    * or search takes part; the spend counts as `greeting`.
    */
   opens: boolean;
+  /** Who the person is in products of the identity provider, for actions with the credential source SESSION_*. */
+  linkedIdentities: LinkedIdentity[];
 }
 
 /** The next part of a turn. The end of the stream is the end of the reply: the usage sent last is then exact. */
@@ -1213,6 +1216,7 @@ function createBaseRunTurnRequest(): RunTurnRequest {
     identityJson: "",
     includesEarlierUsage: false,
     opens: false,
+    linkedIdentities: [],
   };
 }
 
@@ -1256,6 +1260,9 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     }
     if (message.opens !== false) {
       writer.uint32(104).bool(message.opens);
+    }
+    for (const v of message.linkedIdentities) {
+      LinkedIdentity.encode(v!, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -1377,6 +1384,14 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
             message.opens = reader.bool();
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.linkedIdentities.push(LinkedIdentity.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1407,6 +1422,7 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     message.identityJson = object.identityJson ?? "";
     message.includesEarlierUsage = object.includesEarlierUsage ?? false;
     message.opens = object.opens ?? false;
+    message.linkedIdentities = object.linkedIdentities?.map((e) => LinkedIdentity.fromPartial(e)) || [];
     return message;
   },
 };

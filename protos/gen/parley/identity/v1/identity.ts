@@ -142,6 +142,30 @@ export interface GetAvatarConfigResponse {
   speakingRate: number;
 }
 
+/** A ticket. */
+export interface ExchangeTicketRequest {
+  /** As the identity provider gave it, at most 4,096 characters. */
+  ticket: string;
+}
+
+/** Whose ticket it is. */
+export interface ExchangeTicketResponse {
+  /** Absent where the ticket is refused. */
+  person?: ProviderPerson | undefined;
+}
+
+/** A person, as the identity provider knows them. */
+export interface ProviderPerson {
+  /** Who it is at the provider, for ever. */
+  subject: string;
+  /** Empty where there is none that the provider has verified. */
+  verifiedEmail: string;
+  /** Their name. */
+  fullname: string;
+  /** Where they work; empty where that is not known. */
+  company: string;
+}
+
 /** How much a tenant may keep. */
 export interface TenantQuotas {
   /** Knowledge bases. */
@@ -1425,6 +1449,209 @@ export const GetAvatarConfigResponse: MessageFns<GetAvatarConfigResponse> = {
     message.glbModel = object.glbModel ?? "";
     message.languageCode = object.languageCode ?? "";
     message.speakingRate = object.speakingRate ?? 0;
+    return message;
+  },
+};
+
+function createBaseExchangeTicketRequest(): ExchangeTicketRequest {
+  return { ticket: "" };
+}
+
+export const ExchangeTicketRequest: MessageFns<ExchangeTicketRequest> = {
+  encode(message: ExchangeTicketRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.ticket !== "") {
+      writer.uint32(10).string(message.ticket);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExchangeTicketRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExchangeTicketRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ticket = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExchangeTicketRequest>): ExchangeTicketRequest {
+    return ExchangeTicketRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExchangeTicketRequest>): ExchangeTicketRequest {
+    const message = createBaseExchangeTicketRequest();
+    message.ticket = object.ticket ?? "";
+    return message;
+  },
+};
+
+function createBaseExchangeTicketResponse(): ExchangeTicketResponse {
+  return { person: undefined };
+}
+
+export const ExchangeTicketResponse: MessageFns<ExchangeTicketResponse> = {
+  encode(message: ExchangeTicketResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.person !== undefined) {
+      ProviderPerson.encode(message.person, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExchangeTicketResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExchangeTicketResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.person = ProviderPerson.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExchangeTicketResponse>): ExchangeTicketResponse {
+    return ExchangeTicketResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExchangeTicketResponse>): ExchangeTicketResponse {
+    const message = createBaseExchangeTicketResponse();
+    message.person = (object.person !== undefined && object.person !== null)
+      ? ProviderPerson.fromPartial(object.person)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseProviderPerson(): ProviderPerson {
+  return { subject: "", verifiedEmail: "", fullname: "", company: "" };
+}
+
+export const ProviderPerson: MessageFns<ProviderPerson> = {
+  encode(message: ProviderPerson, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.subject !== "") {
+      writer.uint32(10).string(message.subject);
+    }
+    if (message.verifiedEmail !== "") {
+      writer.uint32(18).string(message.verifiedEmail);
+    }
+    if (message.fullname !== "") {
+      writer.uint32(26).string(message.fullname);
+    }
+    if (message.company !== "") {
+      writer.uint32(34).string(message.company);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProviderPerson {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProviderPerson();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.subject = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.verifiedEmail = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.fullname = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.company = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ProviderPerson>): ProviderPerson {
+    return ProviderPerson.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProviderPerson>): ProviderPerson {
+    const message = createBaseProviderPerson();
+    message.subject = object.subject ?? "";
+    message.verifiedEmail = object.verifiedEmail ?? "";
+    message.fullname = object.fullname ?? "";
+    message.company = object.company ?? "";
     return message;
   },
 };
@@ -2906,6 +3133,19 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
+     * Whose ticket of the identity provider this is, for a session of the caller's tenant. The ticket is spent: one that was seen before, in
+     * whatever operation, is refused like one that the provider refuses. INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE where
+     * the provider does not answer, RESOURCE_EXHAUSTED where too many wait for it.
+     */
+    exchangeTicket: {
+      name: "ExchangeTicket",
+      requestType: ExchangeTicketRequest as typeof ExchangeTicketRequest,
+      requestStream: false,
+      responseType: ExchangeTicketResponse as typeof ExchangeTicketResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
      * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
      * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
      * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
@@ -3033,6 +3273,15 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetAvatarConfigResponse>>;
   /**
+   * Whose ticket of the identity provider this is, for a session of the caller's tenant. The ticket is spent: one that was seen before, in
+   * whatever operation, is refused like one that the provider refuses. INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE where
+   * the provider does not answer, RESOURCE_EXHAUSTED where too many wait for it.
+   */
+  exchangeTicket(
+    request: ExchangeTicketRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ExchangeTicketResponse>>;
+  /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
    * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
    * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
@@ -3126,6 +3375,15 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<GetAvatarConfigRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetAvatarConfigResponse>;
+  /**
+   * Whose ticket of the identity provider this is, for a session of the caller's tenant. The ticket is spent: one that was seen before, in
+   * whatever operation, is refused like one that the provider refuses. INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE where
+   * the provider does not answer, RESOURCE_EXHAUSTED where too many wait for it.
+   */
+  exchangeTicket(
+    request: DeepPartial<ExchangeTicketRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ExchangeTicketResponse>;
   /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
    * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.

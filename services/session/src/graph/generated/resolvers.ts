@@ -2,7 +2,7 @@
 
 import type * as Types from '../../generated/schema.ts';
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { SessionDto, EvaluationDto } from '../mappers.ts';
+import type { SessionDto, SessionConnection, SessionEdge, EvaluationDto } from '../mappers.ts';
 import type { Context } from '../context.ts';
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
@@ -108,6 +108,13 @@ export type ResolversTypes = {
   RefreshAvatarTokenInput: Types.RefreshAvatarTokenInput;
   RefreshAvatarTokenResult: ResolverTypeWrapper<Types.RefreshAvatarTokenResult>;
   SdkSendMessageInput: Types.SdkSendMessageInput;
+  ProductTicketInput: Types.ProductTicketInput;
+  SdkVerifyIdpIdentityInput: Types.SdkVerifyIdpIdentityInput;
+  SdkVerifyIdpIdentityResult: ResolverTypeWrapper<Types.SdkVerifyIdpIdentityResult>;
+  SessionConnection: ResolverTypeWrapper<SessionConnection>;
+  SessionEdge: ResolverTypeWrapper<SessionEdge>;
+  SessionPageInfo: ResolverTypeWrapper<Types.SessionPageInfo>;
+  CustomerUsageSummaryDto: ResolverTypeWrapper<Types.CustomerUsageSummaryDto>;
   SdkEndSessionInput: Types.SdkEndSessionInput;
   SdkEndSessionResult: ResolverTypeWrapper<Types.SdkEndSessionResult>;
   SdkEvaluationResult: ResolverTypeWrapper<Types.SdkEvaluationResult>;
@@ -145,6 +152,13 @@ export type ResolversParentTypes = {
   RefreshAvatarTokenInput: Types.RefreshAvatarTokenInput;
   RefreshAvatarTokenResult: Types.RefreshAvatarTokenResult;
   SdkSendMessageInput: Types.SdkSendMessageInput;
+  ProductTicketInput: Types.ProductTicketInput;
+  SdkVerifyIdpIdentityInput: Types.SdkVerifyIdpIdentityInput;
+  SdkVerifyIdpIdentityResult: Types.SdkVerifyIdpIdentityResult;
+  SessionConnection: SessionConnection;
+  SessionEdge: SessionEdge;
+  SessionPageInfo: Types.SessionPageInfo;
+  CustomerUsageSummaryDto: Types.CustomerUsageSummaryDto;
   SdkEndSessionInput: Types.SdkEndSessionInput;
   SdkEndSessionResult: Types.SdkEndSessionResult;
   SdkEvaluationResult: Types.SdkEvaluationResult;
@@ -248,6 +262,39 @@ export type RefreshAvatarTokenResultResolvers<ContextType = Context, ParentType 
   expiresInMs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 
+export type SdkVerifyIdpIdentityResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SdkVerifyIdpIdentityResult'] = ResolversParentTypes['SdkVerifyIdpIdentityResult']> = {
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  subject?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  email?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  fullname?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  company?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  linkedProducts?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type SessionConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionConnection'] = ResolversParentTypes['SessionConnection']> = {
+  edges?: Resolver<Array<ResolversTypes['SessionEdge']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['SessionPageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type SessionEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionEdge'] = ResolversParentTypes['SessionEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType>;
+};
+
+export type SessionPageInfoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionPageInfo'] = ResolversParentTypes['SessionPageInfo']> = {
+  hasNextPage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  endCursor?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type CustomerUsageSummaryDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CustomerUsageSummaryDto'] = ResolversParentTypes['CustomerUsageSummaryDto']> = {
+  externalCustomerId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sessionCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tokensIn?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tokensOut?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
 export type SdkEndSessionResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SdkEndSessionResult'] = ResolversParentTypes['SdkEndSessionResult']> = {
   sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   durationSeconds?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -341,12 +388,15 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   sessions?: Resolver<Array<ResolversTypes['SessionDto']>, ParentType, ContextType, Partial<Types.QuerySessionsArgs>>;
   sessionCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   avatarToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sessionsByExternalCustomerId?: Resolver<ResolversTypes['SessionConnection'], ParentType, ContextType, RequireFields<Types.QuerySessionsByExternalCustomerIdArgs, 'externalCustomerId' | 'first'>>;
+  customerUsageSummary?: Resolver<ResolversTypes['CustomerUsageSummaryDto'], ParentType, ContextType, RequireFields<Types.QueryCustomerUsageSummaryArgs, 'externalCustomerId'>>;
   evaluation?: Resolver<Types.Maybe<ResolversTypes['EvaluationDto']>, ParentType, ContextType, RequireFields<Types.QueryEvaluationArgs, 'sessionId'>>;
 };
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   sdkStart?: Resolver<ResolversTypes['SdkStartResult'], ParentType, ContextType, RequireFields<Types.MutationSdkStartArgs, 'input'>>;
   refreshAvatarToken?: Resolver<ResolversTypes['RefreshAvatarTokenResult'], ParentType, ContextType, RequireFields<Types.MutationRefreshAvatarTokenArgs, 'input'>>;
+  sdkVerifyIdpIdentity?: Resolver<ResolversTypes['SdkVerifyIdpIdentityResult'], ParentType, ContextType, RequireFields<Types.MutationSdkVerifyIdpIdentityArgs, 'input'>>;
   sdkSendMessage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationSdkSendMessageArgs, 'input'>>;
   sdkEndSession?: Resolver<ResolversTypes['SdkEndSessionResult'], ParentType, ContextType, RequireFields<Types.MutationSdkEndSessionArgs, 'input'>>;
   startSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationStartSessionArgs, 'input'>>;
@@ -370,6 +420,11 @@ export type PartialResolvers<ContextType = Context> = {
   ToolCallDto?: ToolCallDtoResolvers<ContextType>;
   SdkStartResult?: SdkStartResultResolvers<ContextType>;
   RefreshAvatarTokenResult?: RefreshAvatarTokenResultResolvers<ContextType>;
+  SdkVerifyIdpIdentityResult?: SdkVerifyIdpIdentityResultResolvers<ContextType>;
+  SessionConnection?: SessionConnectionResolvers<ContextType>;
+  SessionEdge?: SessionEdgeResolvers<ContextType>;
+  SessionPageInfo?: SessionPageInfoResolvers<ContextType>;
+  CustomerUsageSummaryDto?: CustomerUsageSummaryDtoResolvers<ContextType>;
   SdkEndSessionResult?: SdkEndSessionResultResolvers<ContextType>;
   SdkEvaluationResult?: SdkEvaluationResultResolvers<ContextType>;
   SessionEvent?: SessionEventResolvers<ContextType>;
@@ -390,6 +445,8 @@ export type Resolvers = PartialResolvers & {
   Query: Required<QueryResolvers>;
   Mutation: Required<MutationResolvers>;
   SessionDto: Needed<SessionDtoResolvers, Types.SessionDto, SessionDto>;
+  SessionConnection: Needed<SessionConnectionResolvers, Types.SessionConnection, SessionConnection>;
+  SessionEdge: Needed<SessionEdgeResolvers, Types.SessionEdge, SessionEdge>;
   EvaluationDto: Needed<EvaluationDtoResolvers, Types.EvaluationDto, EvaluationDto>;
 };
 
