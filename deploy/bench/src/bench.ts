@@ -1,4 +1,5 @@
 import { actionsFigures } from './actions.ts';
+import { embeddedFigures } from './embedded.ts';
 import { gatewayFigures } from './gateway.ts';
 import { knowledgeFigures } from './knowledge.ts';
 import { localFigures } from './local.ts';
@@ -19,6 +20,7 @@ export const parts = {
   models: modelsFigures,
   actions: actionsFigures,
   workflows: workflowsFigures,
+  embedded: embeddedFigures,
   storage: storageFigures,
   parser: parserFigures,
   knowledge: knowledgeFigures,

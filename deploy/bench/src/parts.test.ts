@@ -15,6 +15,7 @@ const parts = [
   'models',
   'actions',
   'workflows',
+  'embedded',
   'storage',
   'parser',
   'knowledge',

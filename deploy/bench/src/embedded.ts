@@ -1,0 +1,142 @@
+import { Client } from '@parley/stories/client';
+import { createAgent } from '@parley/stories/conversation';
+import { documents } from '@parley/stories/embed';
+import { Client as Database } from 'pg';
+import { askWithKey, type KeyHolder } from './client.ts';
+import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { onServers } from './on-servers.ts';
+import { type BenchOptions, limits, openPlace } from './processes.ts';
+
+const trustedProxy = { TRUSTED_PROXIES: '127.0.0.1/32' };
+const start = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { sessionId avatarToken } }';
+const messagesOfSession = 100;
+const sessionsOfCustomer = 10;
+
+/** Embedded sessions started, and customers looked up among a million messages, by the mesh of processes on real servers. */
+export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
+  return onServers('embedded', options, async (servers) => {
+    const { say, short } = options;
+    await using place = await openPlace(options);
+    await using mesh = await place.start({ ...servers.env, ...limits, ...trustedProxy }, '--mesh');
+    const url = mesh.urls[0] ?? '';
+    const owner = new Client(url);
+    await owner.register();
+    const agentId = await createAgent(owner);
+    const { apiKey = '' } = await owner.withApiKey();
+    const key = { url, apiKey };
+    const { id: tenantId } = await owner.value<{ id: number }>('{ myTenant { id } }');
+    const starts = await startFigures(options, key, agentId);
+
+    const customers = short ? 2 : 1_000;
+    say(`${customers * sessionsOfCustomer * messagesOfSession} messages`);
+    await fill(servers.superuserUrl ?? '', { tenantId, agentId, customers });
+    return [...starts, ...(await lookUpFigures(options, key, customers))];
+  });
+}
+
+let clients = 0;
+/** Each call comes from an IP address of its own: the operations are throttled by address. */
+function nextAddress(): string {
+  clients += 1;
+  return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
+}
+
+/** Sessions of one agent and of a persona, which greet meanwhile. */
+async function startFigures({ rounds, short, say }: BenchOptions, key: KeyHolder, agentId: number): Promise<Figure[]> {
+  say(`sdkStart, ${rounds} rounds`);
+  const calls = short ? 4 : 320;
+  const persona = { personaPrompt: 'You are Max, a clerk of a lamp shop.', agentName: 'Max', position: 'Clerk' };
+  async function started(input: object, count: number) {
+    const begunAt = performance.now();
+    const each = () => askWithKey(key, nextAddress(), start, { input });
+    const times = (await atOnce(count, () => oneByOne(Math.ceil(calls / count), each))).flat();
+    return { times, rate: (times.length * 1_000) / (performance.now() - begunAt) };
+  }
+  await started({ agentId }, 16); // warm-up
+  const figures: Figure[] = [];
+  for (const [what, input] of [
+    ['an agent', { agentId }],
+    ['a persona', persona],
+  ] as const) {
+    for (const count of [1, 16]) {
+      const all = await oneByOne(rounds, () => started(input, count));
+      const name = `sdkStart of ${what}, ${count} at once`;
+      figures.push(
+        figure(
+          `${name}, p50`,
+          medianOf(all, ({ times }) => quantile(times, 0.5)),
+          'ms',
+        ),
+        figure(
+          `${name}`,
+          medianOf(all, ({ rate }) => rate),
+          '/s',
+        ),
+      );
+    }
+  }
+  return figures;
+}
+
+/** Ended sessions of customers, each with as many messages, of which every other one has cost something. */
+async function fill(
+  url: string,
+  { tenantId, agentId, customers }: Record<'tenantId' | 'agentId' | 'customers', number>,
+) {
+  const database = new Database({ connectionString: url });
+  await database.connect();
+  try {
+    await database.query('SET search_path TO session, public');
+    await database.query(
+      `WITH sessions AS (
+         INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, next_turn_index, started_at, ended_at)
+         SELECT cast($1 AS integer), cast($2 AS integer), 'ENDED', 'customer ' || n % cast($3 AS integer),
+                cast($5 AS integer), parley_now(), parley_now()
+           FROM generate_series(1, cast($3 AS integer) * cast($4 AS integer)) AS n RETURNING tenant_id, id
+       )
+       INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
+                             token_estimate)
+       SELECT tenant_id, id, CASE WHEN at % 2 = 0 THEN 'USER' ELSE 'MODEL' END, repeat('What is a lease? ', 6), at, at / 2 * 2,
+              (at % 2) * 200, (at % 2) * 25, (at % 2) * 0.0004, 25
+         FROM sessions, generate_series(0, cast($5 AS integer) - 1) AS at`,
+      [tenantId, agentId, customers, sessionsOfCustomer, messagesOfSession],
+    );
+    await database.query('VACUUM ANALYZE sessions');
+    await database.query('VACUUM ANALYZE messages');
+  } finally {
+    await database.end();
+  }
+}
+
+async function lookUpFigures(
+  { rounds, short, say }: BenchOptions,
+  key: KeyHolder,
+  customers: number,
+): Promise<Figure[]> {
+  say(`look-ups of customers, ${rounds} rounds`);
+  const calls = short ? 4 : 500;
+  let next = 0;
+  const nextCustomer = () => `customer ${(next += 7_919) % customers}`;
+  const page = `query ($id: String!) { sessionsByExternalCustomerId(externalCustomerId: $id) {
+    edges { cursor node { id status startedAt } } pageInfo { hasNextPage endCursor } totalCount } }`;
+  const lookUps = { 'a page of sessions': page, 'a usage summary': documents.usage };
+  const figures: Figure[] = [];
+  for (const [what, document] of Object.entries(lookUps)) {
+    const all = await oneByOne(rounds, () =>
+      oneByOne(calls, () => askWithKey(key, nextAddress(), document, { id: nextCustomer() })),
+    );
+    for (const [name, q] of [
+      ['p50', 0.5],
+      ['p99', 0.99],
+    ] as const) {
+      figures.push(
+        figure(
+          `${what} of a customer, ${name}`,
+          medianOf(all, (times) => quantile(times, q)),
+          'ms',
+        ),
+      );
+    }
+  }
+  return figures;
+}
