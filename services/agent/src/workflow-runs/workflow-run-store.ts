@@ -44,6 +44,14 @@ export interface RunEnd {
   progress: RunProgress | undefined;
 }
 
+interface MeasuredRun extends RunPlace {
+  id: number;
+  isDraft: boolean;
+  status: WorkflowRunStatus;
+  /** By how many bytes it holds more than it was counted with. */
+  grown: number;
+}
+
 /** Runs that a turn may delete beyond the tenant's bytes. */
 const evictedAtOnce = 100;
 
@@ -70,15 +78,18 @@ export function workflowRunStore(db: TenantDb) {
     return Number(counted?.bytes ?? 0);
   }
 
-  /** Counts the bytes of a run that has stopped. @returns by how much they have grown */
-  async function countRun(id: number): Promise<number> {
-    const [run] = await rows<{ grown: number }>(
+  /** Sets the bytes of a run that has stopped; undefined where another attempt has it. */
+  async function measured(turnKey: string, attempt: string): Promise<MeasuredRun | undefined> {
+    const [run] = await rows<MeasuredRun>(
       `UPDATE workflow_runs AS run SET bytes = ${allBytes}
-         FROM (SELECT id, bytes FROM workflow_runs WHERE tenant_id = :tenantId AND id = :id) AS before
-        WHERE run.tenant_id = :tenantId AND run.id = before.id RETURNING run.bytes - before.bytes AS grown`,
-      { tenantId, id },
+         FROM (SELECT id, bytes FROM workflow_runs
+                WHERE tenant_id = :tenantId AND turn_key = :turnKey AND attempt = :attempt FOR UPDATE) AS before
+        WHERE run.tenant_id = :tenantId AND run.id = before.id
+        RETURNING run.id, run.session_id, run.workflow_id, run.version IS NULL AS is_draft, run.status,
+                  run.bytes - before.bytes AS grown`,
+      { tenantId, turnKey, attempt },
     );
-    return run?.grown ?? 0;
+    return run;
   }
 
   /** Drops the states of earlier runs of a session. @returns by how much they have grown, which is below 0 */
@@ -202,20 +213,10 @@ export function workflowRunStore(db: TenantDb) {
      * kept. Where the tenant's runs hold more than `maxBytes`, the oldest are deleted.
      */
     async settle(turnKey: string, attempt: string, maxBytes: number): Promise<void> {
-      const [run] = await rows<{
-        id: number;
-        sessionId: number;
-        workflowId: number;
-        isDraft: boolean;
-        status: WorkflowRunStatus;
-      }>(
-        `SELECT id, session_id, workflow_id, version IS NULL AS is_draft, status FROM workflow_runs
-          WHERE tenant_id = :tenantId AND turn_key = :turnKey AND attempt = :attempt FOR UPDATE`,
-        { tenantId, turnKey, attempt },
-      );
+      const run = await measured(turnKey, attempt);
       if (!run) return;
       const { id, sessionId, workflowId, isDraft, status } = run;
-      let grown = await countRun(id);
+      let { grown } = run;
       if (status === 'ENDED' || status === 'WAITING') {
         grown += await dropStates('id < :id AND workflow_id = :workflowId AND (version IS NULL) = :isDraft', {
           sessionId,
