@@ -44,14 +44,6 @@ export interface RunEnd {
   progress: RunProgress | undefined;
 }
 
-interface MeasuredRun extends RunPlace {
-  id: number;
-  isDraft: boolean;
-  status: WorkflowRunStatus;
-  /** By how many bytes it holds more than it was counted with. */
-  grown: number;
-}
-
 /** Runs that a turn may delete beyond the tenant's bytes. */
 const evictedAtOnce = 100;
 
@@ -68,40 +60,25 @@ export function workflowRunStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
 
-  /** @returns what the tenant's runs hold now */
-  async function count(grown: number): Promise<number> {
-    const [counted] = await rows<{ bytes: string }>(
+  async function count(grown: number): Promise<void> {
+    await rows(
       `INSERT INTO workflow_run_bytes AS counted (tenant_id, bytes) VALUES (:tenantId, cast(:grown AS bigint))
-       ON CONFLICT (tenant_id) DO UPDATE SET bytes = counted.bytes + excluded.bytes RETURNING bytes`,
+       ON CONFLICT (tenant_id) DO UPDATE SET bytes = counted.bytes + excluded.bytes`,
       { tenantId, grown },
     );
-    return Number(counted?.bytes ?? 0);
   }
 
-  /** Sets the bytes of a run that has stopped; undefined where another attempt has it. */
-  async function measured(turnKey: string, attempt: string): Promise<MeasuredRun | undefined> {
-    const [run] = await rows<MeasuredRun>(
-      `UPDATE workflow_runs AS run SET bytes = ${allBytes}
-         FROM (SELECT id, bytes FROM workflow_runs
-                WHERE tenant_id = :tenantId AND turn_key = :turnKey AND attempt = :attempt FOR UPDATE) AS before
-        WHERE run.tenant_id = :tenantId AND run.id = before.id
-        RETURNING run.id, run.session_id, run.workflow_id, run.version IS NULL AS is_draft, run.status,
-                  run.bytes - before.bytes AS grown`,
-      { tenantId, turnKey, attempt },
-    );
-    return run;
-  }
-
-  /** Drops the states of earlier runs of a session. @returns by how much they have grown, which is below 0 */
-  async function dropStates(which: string, bindings: Record<string, unknown>): Promise<number> {
+  /** Drops the states of a session's other runs that did not end well, and closes those that were left open. @returns by how much they have grown */
+  async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
     const dropped = await rows<{ grown: number }>(
       `UPDATE workflow_runs AS run
           SET ${withoutState}, bytes = ${traceBytes}, status = CASE run.status WHEN 'RUNNING' THEN 'INTERRUPTED' ELSE run.status END,
               updated_at = CASE run.status WHEN 'RUNNING' THEN parley_now() ELSE run.updated_at END
          FROM (SELECT id, bytes FROM workflow_runs
-                WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND ${which} FOR UPDATE) AS before
+                WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND turn_key <> :turnKey
+                  AND status IN ('RUNNING', 'FAILED', 'INTERRUPTED') FOR UPDATE) AS before
         WHERE run.tenant_id = :tenantId AND run.id = before.id RETURNING run.bytes - before.bytes AS grown`,
-      { tenantId, ...bindings },
+      { tenantId, sessionId, turnKey },
     );
     return dropped.reduce((sum, { grown }) => sum + grown, 0);
   }
@@ -166,8 +143,7 @@ export function workflowRunStore(db: TenantDb) {
          ON CONFLICT DO NOTHING`,
         { tenantId },
       );
-      const over = `turn_key <> :turnKey AND status IN ('RUNNING', 'FAILED', 'INTERRUPTED')`;
-      const grown = await dropStates(over, { sessionId, turnKey });
+      const grown = await dropFailed(sessionId, turnKey);
       if (grown !== 0) await count(grown);
       return true;
     },
@@ -213,19 +189,33 @@ export function workflowRunStore(db: TenantDb) {
      * kept. Where the tenant's runs hold more than `maxBytes`, the oldest are deleted.
      */
     async settle(turnKey: string, attempt: string, maxBytes: number): Promise<void> {
-      const run = await measured(turnKey, attempt);
-      if (!run) return;
-      const { id, sessionId, workflowId, isDraft, status } = run;
-      let { grown } = run;
-      if (status === 'ENDED' || status === 'WAITING') {
-        grown += await dropStates('id < :id AND workflow_id = :workflowId AND (version IS NULL) = :isDraft', {
-          sessionId,
-          workflowId,
-          isDraft,
-          id,
-        });
-      }
-      const held = await count(grown);
+      // One statement, because every turn ends with it.
+      const [settled] = await rows<{ sessionId: number; held: string }>(
+        `WITH before AS (
+           SELECT id, bytes FROM workflow_runs
+            WHERE tenant_id = :tenantId AND turn_key = :turnKey AND attempt = :attempt FOR UPDATE
+         ), measured AS (
+           UPDATE workflow_runs AS run SET bytes = ${allBytes} FROM before
+            WHERE run.tenant_id = :tenantId AND run.id = before.id
+            RETURNING run.id, run.session_id, run.workflow_id, run.version, run.status, run.bytes - before.bytes AS grown
+         ), earlier AS (
+           SELECT run.id, run.bytes FROM workflow_runs AS run JOIN measured ON measured.status IN ('WAITING', 'ENDED')
+            WHERE run.tenant_id = :tenantId AND run.session_id = measured.session_id AND run.id < measured.id AND run.has_state
+              AND run.workflow_id = measured.workflow_id AND (run.version IS NULL) = (measured.version IS NULL) FOR UPDATE OF run
+         ), dropped AS (
+           UPDATE workflow_runs AS run SET ${withoutState}, bytes = ${traceBytes} FROM earlier
+            WHERE run.tenant_id = :tenantId AND run.id = earlier.id RETURNING run.bytes - earlier.bytes AS grown
+         ), counted AS (
+           INSERT INTO workflow_run_bytes AS counted (tenant_id, bytes)
+           SELECT :tenantId, grown + (SELECT coalesce(sum(grown), 0) FROM dropped) FROM measured
+           ON CONFLICT (tenant_id) DO UPDATE SET bytes = counted.bytes + excluded.bytes RETURNING bytes
+         )
+         SELECT measured.session_id, counted.bytes AS held FROM measured, counted`,
+        { tenantId, turnKey, attempt },
+      );
+      if (!settled) return;
+      const { sessionId } = settled;
+      const held = Number(settled.held);
       if (held <= maxBytes) return;
       const freed = await evict(sessionId, held - maxBytes);
       if (freed > 0) await count(-freed);
