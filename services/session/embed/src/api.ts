@@ -1,0 +1,130 @@
+import { backoff } from './backoff.ts';
+import { asParleyError, fromGraphError, type GraphError, ParleyError } from './parley-error.ts';
+
+export interface ApiOptions {
+  /** An absolute URL. */
+  endpoint: string;
+  token: string;
+  /** Called with each new token. */
+  onToken: (token: string, expiresInMs: number) => void;
+  /** The session of the token. */
+  sessionId: number;
+  random?: (() => number) | undefined;
+}
+
+export interface CallOptions {
+  /** Makes the operation safe to repeat, so that it is repeated while the network or the server fails. */
+  idempotencyKey?: string;
+  /** Cancels the call. */
+  signal: AbortSignal;
+}
+
+export type Api = ReturnType<typeof createApi>;
+
+const refreshDocument = `mutation ($input: RefreshAvatarTokenInput!) {
+  refreshAvatarToken(input: $input) { sessionId avatarToken expiresInMs }
+}`;
+
+const requestTimeoutMs = 30_000;
+/** About 15 seconds. */
+const maxAttempts = 6;
+
+/** The mutations of one session, with a token that is refreshed when the API refuses it. */
+export function createApi({ endpoint, sessionId, onToken, random, ...given }: ApiOptions) {
+  let { token } = given;
+  let refreshing: Promise<void> | undefined;
+  const pauseAfter = backoff({ firstMs: 500, maxMs: 8_000, ...(random && { random }) });
+
+  async function post<Data>(query: string, variables: object, headers: object, signal?: AbortSignal): Promise<Data> {
+    let response: Response;
+    try {
+      const timeout = AbortSignal.timeout(requestTimeoutMs);
+      response = await fetch(endpoint, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-app-platform': 'customer', ...headers },
+        body: JSON.stringify({ query, variables }),
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      });
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new ParleyError('NETWORK', 'The server cannot be reached', { cause });
+    }
+    const answer = (await response.json().catch(() => ({}))) as { data?: Data; errors?: GraphError[] };
+    const retryAfterMs = Number(response.headers.get('retry-after')) * 1_000 || undefined;
+    if (answer.errors?.[0]) throw fromGraphError(answer.errors[0], retryAfterMs);
+    if (answer.data) return answer.data;
+    throw new ParleyError('UNAVAILABLE', `The server answered ${response.status}`, { retryAfterMs });
+  }
+
+  async function renew(): Promise<void> {
+    const data = await post<{ refreshAvatarToken: { sessionId: number; avatarToken: string; expiresInMs: number } }>(
+      refreshDocument,
+      { input: { avatarToken: token } },
+      {}, // the token in the input is the credential
+    ).catch((error: unknown) => {
+      const { code, message } = asParleyError(error);
+      throw code === 'UNAUTHENTICATED' ? new ParleyError('EXPIRED', message, { cause: error }) : error;
+    });
+    const fresh = data.refreshAvatarToken;
+    if (fresh.sessionId !== sessionId) {
+      throw new ParleyError('FORBIDDEN', `The token is of session ${fresh.sessionId}, not ${sessionId}`);
+    }
+    token = fresh.avatarToken;
+    onToken(token, fresh.expiresInMs);
+  }
+
+  /**
+   * Replaces the token unless another one than `used` is in use already. Concurrent calls share one request.
+   * @throws ParleyError `EXPIRED` past the grace window, `BAD_REQUEST` when the session is no longer active.
+   */
+  function refresh(used: string): Promise<void> {
+    if (used !== token) return Promise.resolve();
+    refreshing ??= renew().finally(() => {
+      refreshing = undefined;
+    });
+    return refreshing;
+  }
+
+  return {
+    /** The token in use. */
+    token: () => token,
+    refresh,
+    /** Runs a mutation. @throws ParleyError */
+    async call<Data>(query: string, variables: object, { idempotencyKey, signal }: CallOptions): Promise<Data> {
+      const key = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+      let isRefreshed = false;
+      for (let attempts = 1; ; attempts += 1) {
+        const used = token;
+        try {
+          return await post<Data>(query, variables, { authorization: `Bearer ${used}`, ...key }, signal);
+        } catch (thrown) {
+          signal.throwIfAborted();
+          const error = asParleyError(thrown);
+          if (error.code === 'UNAUTHENTICATED' && !isRefreshed) {
+            isRefreshed = true;
+            await refresh(used);
+          } else if (error.isPassing && idempotencyKey !== undefined && attempts < maxAttempts) {
+            await pause(Math.max(error.retryAfterMs, pauseAfter(attempts)), signal);
+          } else throw error;
+        }
+      }
+    },
+  };
+}
+
+/** Resolves after that time. @throws the signal's reason */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(done, ms);
+  const aborted = () => {
+    clearTimeout(timer);
+    reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
+  };
+  function done(): void {
+    signal.removeEventListener('abort', aborted);
+    resolve();
+  }
+  if (signal.aborted) aborted();
+  else signal.addEventListener('abort', aborted, { once: true });
+  return promise;
+}

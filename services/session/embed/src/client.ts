@@ -1,0 +1,283 @@
+import { createApi, pause } from './api.ts';
+import { backoff } from './backoff.ts';
+import { eventQueue } from './event-queue.ts';
+import { readEventStream, type StreamEnd } from './event-stream.ts';
+import { isLater, type SessionEvent, sessionEventsDocument } from './events.ts';
+import { asParleyError, ParleyError } from './parley-error.ts';
+import { randomId } from './random-id.ts';
+import { refreshAfterMs } from './token-schedule.ts';
+
+export type {
+  AiResponseChunkEvent,
+  AiResponseEvent,
+  Citation,
+  SessionEvent,
+  SessionStatusEvent,
+  ToolCall,
+  ToolCallEvent,
+  TurnFailedEvent,
+} from './events.ts';
+export { ParleyError } from './parley-error.ts';
+export { createTranscript, type Transcript, type Turn } from './transcript.ts';
+
+export interface ConnectOptions {
+  /** `graphqlEndpoint` of `sdkStart`; in a browser also relative to the page. */
+  endpoint: string;
+  /** `avatarToken` of `sdkStart`, or the newest one that `onToken` was given. */
+  token: string;
+  sessionId: number;
+  /** Only events after this `eventId`. Default `0`: from the session's beginning. */
+  after?: string;
+  /** How long the token is valid from now on. Default: an hour, the lifetime of a token of `sdkStart`. */
+  tokenExpiresInMs?: number;
+  onEvent?: (event: SessionEvent) => void;
+  onState?: (state: State) => void;
+  /** Called with each refreshed token. Pass it to `connect` after a reload of the page. */
+  onToken?: (token: string, expiresInMs: number) => void;
+}
+
+/**
+ * `connecting` at first, `open` while events arrive, `reconnecting` after a lost connection. The last three are final: `ended` by the session's
+ * end, `failed` with an error, `closed` by `close()`.
+ */
+export type State =
+  | { name: 'connecting' | 'open' | 'ended' | 'closed' }
+  | { name: 'reconnecting'; error: ParleyError }
+  | { name: 'failed'; error: ParleyError };
+
+export interface SendOptions {
+  /** Comes back on the events of this turn. Default: a new random one. */
+  clientTurnId?: string;
+  /** A message is stored once for each. Give the same one again to repeat a call that was rejected. Default: a new random one. */
+  idempotencyKey?: string;
+}
+
+export interface Ended {
+  sessionId: number;
+  durationSeconds: number;
+  /** Null if the session had not been judged within about two seconds. */
+  evaluation: { score: number; recommendation: string; summary: string; strengths: string[] } | null;
+}
+
+/** A conversation. Iterating it gives the events from then on, each once: begin before you wait for anything, and none is missed. */
+export interface Session extends AsyncIterable<SessionEvent> {
+  readonly sessionId: number;
+  readonly state: State;
+  /** The `eventId` of the last event received. */
+  readonly lastEventId: string;
+  /** Sends a message, repeated while the network or the server fails, and stored once. Resolves when it is stored. @throws ParleyError */
+  send(text: string, options?: SendOptions): Promise<{ clientTurnId: string }>;
+  /** Cuts the running reply. Resolves with whether there was one. @throws ParleyError */
+  interrupt(): Promise<boolean>;
+  /** Ends the conversation. @throws ParleyError */
+  end(): Promise<Ended>;
+  /** Stops receiving; the session goes on, and `connect` resumes it. */
+  close(): void;
+}
+
+const sendDocument = 'mutation ($input: SdkSendMessageInput!) { sdkSendMessage(input: $input) }';
+const interruptDocument = 'mutation ($sessionId: ID!) { interruptSession(sessionId: $sessionId) }';
+const endDocument = `mutation ($input: SdkEndSessionInput!) {
+  sdkEndSession(input: $input) {
+    sessionId durationSeconds evaluation { score recommendation summary strengths }
+  }
+}`;
+
+const hourMs = 3_600_000;
+/** The server closes a socket with it whose token is refused or has ended. */
+const forbidden = 4_403;
+/** Closed for it three times in a row, each with a new token: nothing that a client can mend. */
+const maxRefusals = 3;
+
+/** What a browser has and Node does not. */
+interface Page {
+  location?: { href: string };
+  addEventListener?: (type: string, listener: () => void) => void;
+  removeEventListener?: (type: string, listener: () => void) => void;
+  reportError?: (error: unknown) => void;
+}
+const page: Page = globalThis as object;
+
+/**
+ * Connects to a session that `sdkStart` has started. A lost connection is restored after the last event received, and the token is refreshed
+ * before it ends or when it is refused, so that nothing is missing and nothing arrives twice.
+ */
+export function connect(options: ConnectOptions): Session {
+  const { sessionId, onEvent, onState, onToken, tokenExpiresInMs = hourMs } = options;
+  const endpoint = new URL(options.endpoint, page.location?.href).href;
+  const url = endpoint.replace(/^http/u, 'ws');
+  const pauseAfter = backoff({ firstMs: 500, maxMs: 20_000 });
+  const closing = new AbortController();
+  const { signal } = closing;
+  const queues = new Set<ReturnType<typeof eventQueue<SessionEvent>>>();
+  let state: State = { name: 'connecting' };
+  let lastEventId = options.after ?? '0';
+  let refreshTimer: ReturnType<typeof setTimeout> | undefined;
+  let wake = new AbortController();
+
+  const api = createApi({
+    endpoint,
+    sessionId,
+    token: options.token,
+    onToken(token, expiresInMs) {
+      refreshBefore(expiresInMs);
+      notify(() => onToken?.(token, expiresInMs));
+    },
+  });
+
+  /** An error in a callback of the page is the page's, and the session goes on. */
+  function notify(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      if (page.reportError) page.reportError(error);
+      else
+        queueMicrotask(() => {
+          throw error;
+        });
+    }
+  }
+
+  function isOver(): boolean {
+    return state.name === 'ended' || state.name === 'failed' || state.name === 'closed';
+  }
+
+  function enter(next: State): void {
+    if (isOver() || (next.name === state.name && next.name !== 'reconnecting')) return;
+    state = next;
+    if (isOver()) {
+      clearTimeout(refreshTimer);
+      page.removeEventListener?.('online', reconnectNow);
+      closing.abort(new ParleyError('CLOSED', 'The session is closed'));
+      const error = state.name === 'failed' ? state.error : undefined;
+      for (const queue of queues) queue.close(error);
+    }
+    notify(() => onState?.(next));
+  }
+
+  function refreshBefore(lifetimeMs: number, failures = 0): void {
+    clearTimeout(refreshTimer);
+    const ms = failures === 0 ? refreshAfterMs(lifetimeMs) : pauseAfter(failures + 4);
+    refreshTimer = setTimeout(() => {
+      // Refused for good, the token is still valid for a while: the next call or the end of the socket will show it.
+      api.refresh(api.token()).catch((error: unknown) => {
+        if (asParleyError(error).isPassing && !isOver()) refreshBefore(lifetimeMs, failures + 1);
+      });
+    }, ms);
+  }
+
+  function receive(event: SessionEvent): void {
+    if (!isLater(event.eventId, lastEventId)) return;
+    lastEventId = event.eventId;
+    for (const queue of queues) queue.push(event);
+    notify(() => onEvent?.(event));
+  }
+
+  /** The device is online again. */
+  function reconnectNow(): void {
+    wake.abort();
+  }
+
+  /** Waits before the next connection, until the device is online again or the session is closed. */
+  async function rest(ms: number): Promise<void> {
+    wake = new AbortController();
+    await pause(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
+  }
+
+  /** Refreshes the token after the server has closed a stream for it. A session that is no longer active has ended. */
+  async function renew(used: string): Promise<void> {
+    try {
+      await api.refresh(used);
+    } catch (error) {
+      if (asParleyError(error).code !== 'BAD_REQUEST') throw error;
+      enter({ name: 'ended' });
+    }
+  }
+
+  /** Finds out what to do after a stream has ended. @returns the error to go on after. @throws the final one */
+  async function recover(end: Exclude<StreamEnd, { completed: true }>, used: string, refusals: number) {
+    const error = 'error' in end ? end.error : new ParleyError('NETWORK', end.reason || 'The connection was lost');
+    const isRefused = error.code === 'UNAUTHENTICATED' || ('closeCode' in end && end.closeCode === forbidden);
+    if (isRefused) {
+      if (refusals >= maxRefusals) throw new ParleyError('FORBIDDEN', error.message);
+      await renew(used);
+    } else if (!error.isPassing && error.code !== 'INTERNAL') throw error;
+    return { error, isRefused };
+  }
+
+  async function follow(): Promise<void> {
+    let failures = 0;
+    let refusals = 0;
+    while (!isOver()) {
+      const used = api.token();
+      const variables = { sessionId: String(sessionId), after: lastEventId };
+      const end = await readEventStream<{ sessionEvents: SessionEvent }>({
+        url,
+        token: used,
+        query: sessionEventsDocument,
+        variables,
+        signal,
+        onOpen: () => enter({ name: 'open' }),
+        onData({ sessionEvents }) {
+          failures = 0;
+          refusals = 0;
+          receive(sessionEvents);
+        },
+      });
+      if (isOver()) return;
+      if ('completed' in end) return enter({ name: 'ended' });
+      failures += 1;
+      try {
+        const { error, isRefused } = await recover(end, used, refusals);
+        if (isRefused) refusals += 1;
+        else enter({ name: 'reconnecting', error });
+        // A token that has ended is replaced at once.
+        if (!isRefused || refusals > 1) await rest(Math.max(error.retryAfterMs, pauseAfter(failures)));
+      } catch (thrown) {
+        const error = asParleyError(thrown);
+        if (!error.isPassing) return enter({ name: 'failed', error });
+        enter({ name: 'reconnecting', error });
+        await rest(Math.max(error.retryAfterMs, pauseAfter(failures)));
+      }
+    }
+  }
+
+  refreshBefore(tokenExpiresInMs);
+  page.addEventListener?.('online', reconnectNow);
+  // Begins later, so that the caller has the session before the first callback.
+  queueMicrotask(() => void follow());
+
+  return {
+    sessionId,
+    get state() {
+      return state;
+    },
+    get lastEventId() {
+      return lastEventId;
+    },
+    async send(text, { clientTurnId = randomId(), idempotencyKey = randomId() } = {}) {
+      await api.call(sendDocument, { input: { sessionId, text, clientTurnId } }, { idempotencyKey, signal });
+      return { clientTurnId };
+    },
+    async interrupt() {
+      const data = await api.call<{ interruptSession: boolean }>(interruptDocument, { sessionId }, { signal });
+      return data.interruptSession;
+    },
+    async end() {
+      // Its answer is for the caller also when the session's end closes this session first.
+      const data = await api.call<{ sdkEndSession: Ended }>(
+        endDocument,
+        { input: { sessionId } },
+        { idempotencyKey: randomId(), signal: new AbortController().signal },
+      );
+      return data.sdkEndSession;
+    },
+    close: () => enter({ name: 'closed' }),
+    [Symbol.asyncIterator]() {
+      const queue = eventQueue<SessionEvent>(() => queues.delete(queue));
+      if (isOver()) queue.close(state.name === 'failed' ? state.error : undefined);
+      else queues.add(queue);
+      return queue.items;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+interface EventBase {
+  /** `<ms>-<n>`; grows within a session. */
+  eventId: string;
+  sessionId: number;
+  /** ISO 8601. */
+  occurredAt: string;
+}
+
+interface TurnEvent extends EventBase {
+  /** As given with the message; null for a greeting. */
+  clientTurnId: string | null;
+  /** Index of the message being answered; 0 for a greeting. */
+  turnIndex: number;
+}
+
+/** A piece of a reply. A higher `attempt` voids the pieces before it. */
+export interface AiResponseChunkEvent extends TurnEvent {
+  __typename: 'AiResponseChunkEvent';
+  attempt: number;
+  text: string;
+}
+
+export interface ToolCall {
+  callId: string;
+  name: string;
+  callStatus: 'STARTED' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+  durationMs: number | null;
+  errorKind: string | null;
+}
+
+/** A call of a tool began or ended. A later event with the same `callId` replaces the earlier one. */
+export interface ToolCallEvent extends TurnEvent, ToolCall {
+  __typename: 'ToolCallEvent';
+  attempt: number;
+}
+
+/** A passage of a document that the reply was given. */
+export interface Citation {
+  documentId: number;
+  documentName: string;
+  chunkIndex: number;
+  preview: string;
+}
+
+/** A whole reply, as stored. */
+export interface AiResponseEvent extends TurnEvent {
+  __typename: 'AiResponseEvent';
+  text: string;
+  interrupted: boolean;
+  message: {
+    id: number;
+    turnIndex: number;
+    createdAt: string;
+    /** A card, a table or a list; see `readStructuredContent`. */
+    structuredContent: unknown;
+    citations: Citation[] | null;
+    toolCalls: ToolCall[] | null;
+  };
+}
+
+/** A turn that ended without a reply. */
+export interface TurnFailedEvent extends TurnEvent {
+  __typename: 'TurnFailedEvent';
+  /** `MODEL_UNAVAILABLE`, `TURN_TIMEOUT`, … */
+  code: string;
+  /** Safe to show; the schema's `message`. */
+  failure: string;
+}
+
+export interface SessionStatusEvent extends EventBase {
+  __typename: 'SessionStatusEvent';
+  status: 'PENDING' | 'ACTIVE' | 'ENDED' | 'EXPIRED';
+}
+
+/** What happens in a session. A newer server may send types that are not listed: ignore them. */
+export type SessionEvent =
+  | AiResponseChunkEvent
+  | ToolCallEvent
+  | AiResponseEvent
+  | TurnFailedEvent
+  | SessionStatusEvent;
+
+const turn = 'clientTurnId turnIndex';
+const call = 'callId name callStatus: status durationMs errorKind';
+
+/** `status` and `message` have aliases where other types of event have other types for them. */
+export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: String) {
+  sessionEvents(sessionId: $sessionId, after: $after) {
+    __typename eventId sessionId occurredAt
+    ... on AiResponseChunkEvent { ${turn} attempt text }
+    ... on ToolCallEvent { ${turn} attempt ${call} }
+    ... on AiResponseEvent {
+      ${turn} text interrupted
+      message {
+        id turnIndex createdAt structuredContent
+        citations { documentId documentName chunkIndex preview }
+        toolCalls { ${call} }
+      }
+    }
+    ... on TurnFailedEvent { ${turn} code failure: message }
+    ... on SessionStatusEvent { status }
+  }
+}`;
+
+/** Whether the first event id is later than the second one. */
+export function isLater(id: string, than: string): boolean {
+  const [ms = 0, n = 0] = id.split('-').map(Number);
+  const [thanMs = 0, thanN = 0] = than.split('-').map(Number);
+  return ms > thanMs || (ms === thanMs && n > thanN);
+}

@@ -1,0 +1,109 @@
+import type { AiResponseEvent, Citation, SessionEvent, SessionStatusEvent, ToolCall } from './events.ts';
+
+/** One message and its reply, or a greeting. */
+export interface Turn {
+  /** Unique in its session. */
+  readonly key: string;
+  readonly turnIndex: number;
+  readonly clientTurnId: string | null;
+  /** Said by the agent without a message of the person. */
+  readonly isGreeting: boolean;
+  state: 'streaming' | 'replied' | 'interrupted' | 'failed';
+  attempt: number;
+  /** The reply so far. */
+  text: string;
+  toolCalls: ToolCall[];
+  citations: Citation[];
+  structuredContent: unknown;
+  /** Why there is no reply. */
+  failure: { code: string; message: string } | undefined;
+  /** ISO 8601; of its last event. */
+  occurredAt: string;
+}
+
+export interface Transcript {
+  /** In the order of the messages. */
+  readonly turns: readonly Turn[];
+  /** Of the last status event; ACTIVE before one. */
+  readonly status: SessionStatusEvent['status'];
+  /** Takes the next event. @returns the turn that it changed, if it belongs to one. */
+  take(event: SessionEvent): Turn | undefined;
+}
+
+/** Folds the events of a session into its turns. Give it every event once and in order, as the client does. */
+export function createTranscript(): Transcript {
+  const turns: Turn[] = [];
+  let status: SessionStatusEvent['status'] = 'ACTIVE';
+
+  function turnOf({ turnIndex, clientTurnId, occurredAt }: TurnPosition): Turn {
+    const key = `${turnIndex} ${clientTurnId ?? ''}`;
+    const found = turns.find((turn) => turn.key === key);
+    if (found) return found;
+    const turn: Turn = {
+      key,
+      turnIndex,
+      clientTurnId,
+      isGreeting: turnIndex === 0 && clientTurnId === null,
+      state: 'streaming',
+      attempt: 1,
+      text: '',
+      toolCalls: [],
+      citations: [],
+      structuredContent: null,
+      failure: undefined,
+      occurredAt,
+    };
+    const next = turns.findIndex((other) => other.turnIndex > turnIndex);
+    turns.splice(next < 0 ? turns.length : next, 0, turn);
+    return turn;
+  }
+
+  return {
+    turns,
+    get status() {
+      return status;
+    },
+    take(event) {
+      if (event.__typename === 'SessionStatusEvent') {
+        status = event.status;
+        return undefined;
+      }
+      if (!('turnIndex' in event)) return undefined; // of a newer server
+      const turn = turnOf(event);
+      turn.occurredAt = event.occurredAt;
+      if (event.__typename === 'AiResponseEvent') finish(turn, event);
+      else if (event.__typename === 'TurnFailedEvent') {
+        // What was shown of a reply that failed is kept.
+        turn.state = 'failed';
+        turn.failure = { code: event.code, message: event.failure };
+        turn.toolCalls = turn.toolCalls.map(asEnded);
+      } else if (turn.state === 'streaming' && event.attempt >= turn.attempt) {
+        if (event.attempt > turn.attempt) Object.assign(turn, { attempt: event.attempt, text: '', toolCalls: [] });
+        if (event.__typename === 'AiResponseChunkEvent') turn.text += event.text;
+        else if (event.__typename === 'ToolCallEvent') turn.toolCalls = withCall(turn.toolCalls, event);
+      }
+      return turn;
+    },
+  };
+}
+
+type TurnPosition = Pick<AiResponseEvent, 'turnIndex' | 'clientTurnId' | 'occurredAt'>;
+
+function finish(turn: Turn, { text, interrupted, message }: AiResponseEvent): void {
+  turn.text = text;
+  turn.state = interrupted ? 'interrupted' : 'replied';
+  turn.toolCalls = message.toolCalls ?? turn.toolCalls.map(asEnded);
+  turn.citations = message.citations ?? [];
+  turn.structuredContent = message.structuredContent;
+}
+
+/** A call that still runs when its turn ends was cut off. */
+function asEnded(call: ToolCall): ToolCall {
+  return call.callStatus === 'STARTED' ? { ...call, callStatus: 'CANCELLED' } : call;
+}
+
+function withCall(calls: ToolCall[], { callId, name, callStatus, durationMs, errorKind }: ToolCall): ToolCall[] {
+  const call = { callId, name, callStatus, durationMs, errorKind };
+  const known = calls.some((each) => each.callId === callId);
+  return known ? calls.map((each) => (each.callId === callId ? call : each)) : [...calls, call];
+}

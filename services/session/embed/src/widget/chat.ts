@@ -1,0 +1,227 @@
+import { connect, type Ended, ParleyError, type Session, type SessionEvent, type State } from '../client.ts';
+import { asParleyError } from '../parley-error.ts';
+import { randomId } from '../random-id.ts';
+import { createTranscript, type Turn } from '../transcript.ts';
+import { announcer } from './announcer.ts';
+import { composer } from './composer.ts';
+import { button, element, placeChildren } from './dom.ts';
+import { header } from './header.ts';
+import { fill, type Labels } from './labels.ts';
+import { shownText } from './markdown.ts';
+import { type OwnMessage, ownMessages } from './own-messages.ts';
+import { storedToken } from './stored-token.ts';
+import { type TurnView, turnView } from './turn-view.ts';
+
+export interface ChatOptions {
+  endpoint: string;
+  token: string;
+  sessionId: number;
+  agentName: string;
+  labels: Labels;
+  /** Called with an event for the page: its name after `parley-`, and its detail. */
+  tell: (name: string, detail: unknown) => void;
+}
+
+export type Chat = ReturnType<typeof chat>;
+
+/** Changes are shown together, at most this often. */
+const showEveryMs = 33;
+const nearEndPx = 80;
+
+/** A conversation on the screen, from its connection to its nodes. */
+export function chat({ endpoint, token, sessionId, agentName, labels, tell }: ChatOptions) {
+  const name = `${new URL(endpoint, location.href).href}#${sessionId}`;
+  const store = sessionStore();
+  const tokens = storedToken(store, name, token);
+  const kept = tokens.find();
+  const transcript = createTranscript();
+  const views = new Map<string, TurnView>();
+  /** Turns whose replies were seen or asked for in this page, so that a replay of older ones is not read out. */
+  const followed = new Set<string>();
+  const own = ownMessages({ name, store, channel: broadcastChannel(name), onMessage: showSoon });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const top = header({ labels, agentName, onEnd: () => void end().catch(() => undefined) });
+  const foot = composer({ labels, onSend: (text) => void send(text), onStop: () => void stop() });
+  const voice = announcer();
+  const title = fill(labels.conversation, { agent: agentName });
+  const log = element('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': title, tabindex: '0' });
+  const jump = button('jump', labels.newMessages, () => scrollToEnd());
+  jump.hidden = true;
+  const node = element('section', { class: 'chat', 'aria-label': title }, top.node, log, jump, foot.node, voice.node);
+  let followsEnd = true;
+  log.addEventListener('scroll', () => {
+    followsEnd = log.scrollHeight - log.scrollTop - log.clientHeight < nearEndPx;
+    if (followsEnd) jump.hidden = true;
+  });
+
+  const session: Session = connect({
+    endpoint,
+    sessionId,
+    token: kept?.token ?? token,
+    ...(kept && { tokenExpiresInMs: kept.expiresInMs }),
+    onEvent: take,
+    onState(state) {
+      showSoon();
+      tell('state', state);
+    },
+    onToken(fresh, expiresInMs) {
+      tokens.put(fresh, expiresInMs);
+      tell('token', { token: fresh, expiresInMs });
+    },
+  });
+
+  function take(event: SessionEvent): void {
+    const turn = transcript.take(event);
+    if (turn) settle(turn);
+    if (turn && event.__typename === 'AiResponseEvent') {
+      if (followed.has(turn.key) || followed.has(turn.clientTurnId ?? '')) {
+        voice.say(`${agentName}: ${shownText(turn.text)}${event.interrupted ? ` ${labels.interrupted}` : ''}`);
+      }
+      tell('reply', event);
+    } else if (turn?.failure && followed.has(turn.clientTurnId ?? '')) {
+      voice.say(`${labels.turnFailed} ${shownText(turn.failure.message)}`);
+    }
+    tell('event', event);
+    showSoon();
+  }
+
+  /** A message that has a turn has arrived, whatever became of the request. */
+  function settle({ clientTurnId }: Turn): void {
+    const message = own.get(clientTurnId);
+    if (message && message.state !== 'sent') own.put({ ...message, state: 'sent' });
+  }
+
+  async function send(text: string, clientTurnId = randomId()): Promise<void> {
+    followed.add(clientTurnId);
+    own.put({ clientTurnId, text, state: 'sending' });
+    followsEnd = true;
+    show();
+    let state: OwnMessage['state'] = 'sent';
+    try {
+      await session.send(text, { clientTurnId, idempotencyKey: clientTurnId });
+    } catch (error) {
+      state = 'failed';
+      report(error);
+    }
+    // Its events may have come before the answer.
+    if (own.get(clientTurnId)?.state === 'sending') own.put({ clientTurnId, text, state });
+    if (state === 'failed' && own.get(clientTurnId)?.state === 'failed') voice.say(labels.notSent);
+    showSoon();
+  }
+
+  async function stop(): Promise<boolean> {
+    try {
+      return await session.interrupt();
+    } catch (error) {
+      report(error);
+      return false;
+    }
+  }
+
+  async function end(): Promise<Ended> {
+    try {
+      const ended = await session.end();
+      tell('ended', ended);
+      return ended;
+    } catch (error) {
+      report(error);
+      throw error;
+    }
+  }
+
+  function report(error: unknown): void {
+    if (error instanceof ParleyError && error.code === 'CLOSED') return;
+    tell('error', asParleyError(error));
+  }
+
+  function showSoon(): void {
+    timer ??= setTimeout(show, showEveryMs);
+  }
+
+  function show(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const { state } = session;
+    const isActive = !isOver(state) && transcript.status === 'ACTIVE';
+    const contents = entries();
+    const nodes = contents.map(({ key, message, turn }, index) => {
+      const view = views.get(key) ?? newView(key);
+      view.update({ message, turn, isLast: index === contents.length - 1, isActive });
+      if (turn?.state === 'streaming') followed.add(turn.key);
+      return view.node;
+    });
+    const wasAtEnd = followsEnd;
+    placeChildren(log, nodes);
+    top.update(isActive || isOver(state) ? state : { name: 'ended' });
+    foot.update({ isReplying: isActive && contents.some(isReplying), overText: overText(state) });
+    if (wasAtEnd) scrollToEnd();
+    else jump.hidden = nodes.length === 0;
+  }
+
+  function overText(state: State): string | undefined {
+    if (state.name === 'failed') return labels.failed;
+    return state.name === 'ended' || transcript.status !== 'ACTIVE' ? labels.ended : undefined;
+  }
+
+  /** The turns in order, then the messages that have none yet. */
+  function entries(): { key: string; message: OwnMessage | undefined; turn: Turn | undefined }[] {
+    const begun = transcript.turns.map((turn) => ({ key: turn.clientTurnId ?? turn.key, turn, message: own.get(turn.clientTurnId) }));
+    const seen = new Set(begun.map(({ key }) => key));
+    const waiting = own.list().filter(({ clientTurnId }) => !seen.has(clientTurnId));
+    return [...begun, ...waiting.map((message) => ({ key: message.clientTurnId, turn: undefined, message }))];
+  }
+
+  function newView(key: string): TurnView {
+    const onRepeat = ({ text, clientTurnId }: OwnMessage) => void send(text, clientTurnId);
+    const view = turnView({ labels, agentName, onSend: (text) => void send(text), onRepeat });
+    views.set(key, view);
+    return view;
+  }
+
+  function scrollToEnd(): void {
+    followsEnd = true;
+    jump.hidden = true;
+    log.scrollTop = log.scrollHeight;
+  }
+
+  show();
+  return {
+    node,
+    session,
+    send,
+    stop,
+    end,
+    focus: () => foot.input.focus(),
+    close(): void {
+      clearTimeout(timer);
+      session.close();
+      own.close();
+    },
+  };
+}
+
+function isReplying({ turn, message }: { turn: Turn | undefined; message: OwnMessage | undefined }): boolean {
+  return turn ? turn.state === 'streaming' : message?.state === 'sent';
+}
+
+function isOver({ name }: State): boolean {
+  return name === 'ended' || name === 'failed' || name === 'closed';
+}
+
+/** Undefined where the browser denies it, as in some private windows. */
+function sessionStore(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+function broadcastChannel(name: string): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel(`parley-chat:${name}`);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+import { button, element, icon } from './dom.ts';
+import { fill, type Labels } from './labels.ts';
+
+export interface ComposerOptions {
+  labels: Labels;
+  onSend: (text: string) => void;
+  onStop: () => void;
+}
+
+/** In Unicode code points, as the API counts. */
+const maxLength = 10_000;
+
+const arrow = 'M3.4 20.4 21.5 12 3.4 3.6l-.1 6.6L15 12 3.3 13.8z';
+const square = 'M7 7h10v10H7z';
+
+/** Where the person writes. Enter sends, with Shift it is a new line; Escape stops the reply. */
+export function composer({ labels, onSend, onStop }: ComposerOptions) {
+  const input = element('textarea', {
+    rows: '1',
+    dir: 'auto',
+    'aria-label': labels.message,
+    placeholder: labels.placeholder,
+    enterkeyhint: 'send',
+    autocomplete: 'off',
+  });
+  const alert = element('p', { class: 'alert', role: 'alert' });
+  const send = element('button', { class: 'round primary flip-in', type: 'submit', 'aria-label': labels.send });
+  const arrowIcon = icon(arrow);
+  arrowIcon.classList.add('flip');
+  send.append(arrowIcon);
+  const stop = button('round', icon(square), onStop);
+  stop.setAttribute('aria-label', labels.stop);
+  const form = element('form', { novalidate: true }, input, stop, send);
+  const over = element('p', { class: 'over' });
+  const node = element('div', { class: 'foot' }, alert, form, over);
+
+  function submit(): void {
+    const text = input.value.trim();
+    const excess = Array.from(text).length - maxLength;
+    alert.textContent = excess > 0 ? fill(labels.tooLong, { count: excess }) : '';
+    if (text === '' || excess > 0) return;
+    input.value = '';
+    resize();
+    onSend(text);
+    input.focus();
+  }
+
+  /** Where `field-sizing` is missing. */
+  function resize(): void {
+    if (CSS.supports('field-sizing', 'content')) return;
+    input.style.blockSize = 'auto';
+    input.style.blockSize = `${input.scrollHeight + 2}px`;
+  }
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    submit();
+  });
+  input.addEventListener('input', resize);
+  input.addEventListener('keydown', (event) => {
+    if (event.isComposing) return; // Enter accepts a suggestion of the input method
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      submit();
+    } else if (event.key === 'Escape' && !stop.hidden) onStop();
+  });
+
+  return {
+    node,
+    input,
+    /** @param overText says why nothing more can be sent; undefined while it can */
+    update({ isReplying, overText }: { isReplying: boolean; overText: string | undefined }): void {
+      if (!isReplying && form.getRootNode() instanceof ShadowRoot) keepFocus(stop, input);
+      stop.hidden = !isReplying;
+      form.hidden = overText !== undefined;
+      over.hidden = overText === undefined;
+      over.textContent = overText ?? '';
+      if (overText !== undefined) alert.textContent = '';
+    },
+  };
+}
+
+/** Moves the focus from a button that is about to disappear. */
+function keepFocus(from: HTMLElement, to: HTMLElement): void {
+  const root = from.getRootNode();
+  if (root instanceof ShadowRoot && root.activeElement === from) to.focus();
+}

@@ -1,0 +1,187 @@
+import test from 'ava';
+import { defaultLabels, fill, withDefaults } from './labels.ts';
+import { readBlock, readInline, safeUrl, shownText, splitBlocks } from './markdown.ts';
+import { type Channel, type OwnMessage, ownMessages } from './own-messages.ts';
+import { storedToken } from './stored-token.ts';
+import { readStructuredContent } from './structured-content.ts';
+
+test('a reply is split at empty lines and around code, whose empty lines stay', (t) => {
+  t.deepEqual(splitBlocks('One\nline\n\nTwo\n```js\na\n\nb\n```\nThree'), ['One\nline', 'Two', '```js\na\n\nb\n```', 'Three']);
+  t.deepEqual(readBlock('```js\na\n\nb\n```'), [{ kind: 'code', text: 'a\n\nb' }]);
+  t.deepEqual(readBlock('```js\nstill open'), [{ kind: 'code', text: 'still open' }]);
+});
+
+test('blocks that are complete stay as they are while the text grows', (t) => {
+  const text = 'Intro **bold**\n\n- a\n- b\n\n```\ncode\n\nmore\n```\n\nThe end';
+  for (let length = 1; length <= text.length; length += 1) {
+    const [before, after] = [splitBlocks(text.slice(0, length - 1)), splitBlocks(text.slice(0, length))];
+    t.deepEqual(after.slice(0, before.length - 1), before.slice(0, -1));
+  }
+});
+
+test('lists, headings and quotes are read, and what is not known is text', (t) => {
+  t.like(readBlock('# Title\ntext\n- one\n- two\n3. three\n> said'), [
+    { kind: 'heading' },
+    { kind: 'paragraph' },
+    { kind: 'list', isOrdered: false, items: [[{ text: 'one' }], [{ text: 'two' }]] },
+    { kind: 'list', isOrdered: true, start: 3 },
+    { kind: 'quote' },
+  ]);
+  t.deepEqual(readInline('a **b** `c` *d* 2*3*4'), [
+    { kind: 'text', text: 'a ' },
+    { kind: 'strong', text: 'b' },
+    { kind: 'text', text: ' ' },
+    { kind: 'code', text: 'c' },
+    { kind: 'text', text: ' ' },
+    { kind: 'em', text: 'd' },
+    { kind: 'text', text: ' 2*3*4' },
+  ]);
+});
+
+test('only absolute URLs of http and https become links, without the punctuation after them', (t) => {
+  t.deepEqual(readInline('See https://a.example/x?y=1). Or [docs](https://b.example/).'), [
+    { kind: 'text', text: 'See ' },
+    { kind: 'link', text: 'https://a.example/x?y=1', href: 'https://a.example/x?y=1' },
+    { kind: 'text', text: '). Or ' },
+    { kind: 'link', text: 'docs', href: 'https://b.example/' },
+    { kind: 'text', text: '.' },
+  ]);
+  for (const text of ['[x](javascript:alert(1))', '[x](data:text/html,hi)', '<img src=x onerror=alert(1)>', 'https://user:pw@evil.example/']) {
+    t.deepEqual(readInline(text), [{ kind: 'text', text }], text);
+  }
+  for (const url of ['javascript:alert(1)', ' javascript:alert(1)', '//evil.example', '/path', 'https://a@b.example', 7, null, 'ftp://a.example']) {
+    t.is(safeUrl(url), undefined, String(url));
+  }
+});
+
+test('hostile text is read in linear time', (t) => {
+  const began = performance.now();
+  for (const sign of ['*', '**', '`', '[', '[a](', 'https://', '_', '> ', '- ', '1. ', '\u202E', '```\n']) {
+    const text = sign.repeat(50_000);
+    splitBlocks(text).flatMap(readBlock);
+  }
+  t.true(performance.now() - began < 5_000);
+});
+
+test('signs that reorder their surroundings and control characters are not shown', (t) => {
+  t.is(shownText('a\u202Ebc\u202C \u0000\u0007d\n\te'), 'abc d\n\te');
+  t.is(shownText('مرحبا \u2067x\u2069'), 'مرحبا \u2067x\u2069');
+});
+
+test('a card keeps its safe buttons, and loses a picture and links that are not', (t) => {
+  const buttons = [
+    { label: 'Open', url: 'https://a.example/' },
+    { label: 'Bad', url: 'javascript:alert(1)' },
+    { label: 'Yes', value: 'yes please' },
+    { label: '', value: 'x' },
+    { value: 'x' },
+    'text',
+  ];
+  t.deepEqual(readStructuredContent({ kind: 'card', title: 'T', body: 'B', imageUrl: 'javascript:x', buttons }), {
+    kind: 'card',
+    title: 'T',
+    subtitle: undefined,
+    body: 'B',
+    imageUrl: undefined,
+    buttons: [{ label: 'Open', url: 'https://a.example/' }, { label: 'Yes', value: 'yes please' }],
+  });
+});
+
+test('a table has as many cells in each row as columns, and a list only items with a title', (t) => {
+  t.deepEqual(readStructuredContent({ kind: 'table', columns: ['a', 'b'], rows: [[1], [true, null, 'x'], 'no'] }), {
+    kind: 'table',
+    columns: ['a', 'b'],
+    rows: [['1', ''], ['true', ''], ['', '']],
+  });
+  t.deepEqual(readStructuredContent({ kind: 'list', items: [{ title: 'A', url: 'https://a.example/' }, { description: 'x' }, 3] }), {
+    kind: 'list',
+    items: [{ title: 'A', description: undefined, url: 'https://a.example/' }],
+  });
+});
+
+test('what is no structured content is none', (t) => {
+  for (const value of [null, 'x', 3, [], {}, { kind: 'video' }, { kind: 'card' }, { kind: 'table', columns: [] }, { kind: 'list', items: [{}] }]) {
+    t.is(readStructuredContent(value), undefined, JSON.stringify(value));
+  }
+});
+
+test('labels of the page replace the defaults, and what is no text does not', (t) => {
+  t.deepEqual(withDefaults({ send: 'Senden', stop: 5, other: 'x' }), { ...defaultLabels, send: 'Senden' });
+  t.deepEqual(withDefaults(null), defaultLabels);
+  t.is(fill('{name}: {seconds} {other}', { name: 'a', seconds: 3 }), 'a: 3 {other}');
+});
+
+function memoryStore() {
+  const items = new Map<string, string>();
+  return {
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, value: string) => void items.set(key, value),
+  };
+}
+
+/** Channels of tabs that hear one another. */
+function tabs() {
+  const open = new Set<Channel>();
+  return (): Channel => {
+    const channel: Channel = {
+      onmessage: null,
+      close: () => open.delete(channel),
+      postMessage(message) {
+        for (const other of open) if (other !== channel) other.onmessage?.({ data: structuredClone(message) } as MessageEvent);
+      },
+    };
+    open.add(channel);
+    return channel;
+  };
+}
+
+const quiet = () => undefined;
+const sent: OwnMessage = { clientTurnId: 'a', text: 'Hello', state: 'sent' };
+
+test('a reloaded tab has its messages, and one that was being sent can be repeated', (t) => {
+  const store = memoryStore();
+  const before = ownMessages({ name: 's', store, channel: undefined, onMessage: quiet });
+  before.put(sent);
+  before.put({ clientTurnId: 'b', text: 'Cut', state: 'sending' });
+  const after = ownMessages({ name: 's', store, channel: undefined, onMessage: quiet });
+  t.deepEqual(after.list(), [sent, { clientTurnId: 'b', text: 'Cut', state: 'failed' }]);
+  t.deepEqual(ownMessages({ name: 'other', store, channel: undefined, onMessage: quiet }).list(), []);
+});
+
+test('tabs of a session have the messages of one another, from before and from now on, each once', (t) => {
+  const tab = tabs();
+  const first = ownMessages({ name: 's', store: memoryStore(), channel: tab(), onMessage: quiet });
+  first.put(sent);
+  first.put({ clientTurnId: 'f', text: 'Lost', state: 'failed' });
+  const heard: OwnMessage[] = [];
+  const second = ownMessages({ name: 's', store: memoryStore(), channel: tab(), onMessage: (message) => heard.push(message) });
+  t.deepEqual(second.list(), [sent]);
+  first.put({ clientTurnId: 'b', text: 'More', state: 'sent' });
+  first.put({ clientTurnId: 'b', text: 'More', state: 'sent' });
+  t.deepEqual(heard.map(({ clientTurnId }) => clientTurnId), ['a', 'b']);
+});
+
+test('broken storage, a full one and messages of another page change nothing', (t) => {
+  const channel = tabs()();
+  const store = {
+    getItem: () => '{"not": "a list"',
+    setItem(): never {
+      throw new Error('full');
+    },
+  };
+  const own = ownMessages({ name: 's', store, channel, onMessage: quiet });
+  channel.onmessage?.({ data: { messages: [{ clientTurnId: 7 }, null, 'x'] } } as MessageEvent);
+  channel.onmessage?.({ data: null } as MessageEvent);
+  own.put(sent);
+  t.deepEqual(own.list(), [sent]);
+});
+
+test('a refreshed token is found again for the token that the page gave first, with the life that it has left', (t) => {
+  const store = memoryStore();
+  let now = 1_000;
+  storedToken(store, 's', 'given', () => now).put('fresh', 600);
+  now = 1_400;
+  t.deepEqual(storedToken(store, 's', 'given', () => now).find(), { token: 'fresh', expiresInMs: 200 });
+  t.is(storedToken(store, 's', 'another', () => now).find(), undefined);
+  t.is(storedToken(undefined, 's', 'given').find(), undefined);
+});

@@ -1,0 +1,50 @@
+/** Every text that the widget shows or has read out. `{agent}`, `{name}` and `{seconds}` are filled in. */
+export const defaultLabels = {
+  agent: 'Assistant',
+  you: 'You',
+  conversation: 'Conversation with {agent}',
+  message: 'Message',
+  placeholder: 'Write a message…',
+  send: 'Send',
+  stop: 'Stop the reply',
+  end: 'End',
+  endLong: 'End the conversation',
+  endQuestion: 'End this conversation?',
+  endConfirm: 'End it',
+  endCancel: 'Keep talking',
+  ended: 'This conversation has ended.',
+  connecting: 'Connecting…',
+  online: 'Online',
+  reconnecting: 'Connection lost. Reconnecting…',
+  failed: 'This conversation cannot be continued. Reload the page to start again.',
+  replying: '{agent} is replying…',
+  interrupted: 'Stopped',
+  turnFailed: 'No reply:',
+  retry: 'Try again',
+  notSent: 'Not sent.',
+  unknownMessage: 'A message from another device',
+  sources: 'Sources',
+  toolRunning: 'Using {name}…',
+  toolDone: 'Used {name}',
+  toolFailed: '{name} failed',
+  toolCancelled: '{name} was stopped',
+  seconds: '{seconds} s',
+  table: 'Table',
+  newMessages: 'New messages',
+  opensNewTab: '(opens in a new tab)',
+  tooLong: 'Too long by {count} characters',
+};
+
+export type Labels = typeof defaultLabels;
+
+/** The label with its placeholders filled in. */
+export function fill(label: string, values: Record<string, string | number> = {}): string {
+  return label.replaceAll(/\{(\w+)\}/gu, (whole, name: string) => String(values[name] ?? whole));
+}
+
+/** The defaults with what the page says instead. What is no text is ignored. */
+export function withDefaults(given: unknown): Labels {
+  const own = typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
+  const entries = Object.entries(defaultLabels).map(([name, label]) => [name, typeof own[name] === 'string' ? own[name] : label]);
+  return Object.fromEntries(entries) as Labels;
+}

@@ -1,0 +1,121 @@
+import type { Ended, Session } from '../client.ts';
+import { type Chat, chat } from './chat.ts';
+import { type Labels, withDefaults } from './labels.ts';
+import { styles } from './styles.ts';
+
+const attributes = ['endpoint', 'token', 'session-id', 'agent-name', 'labels'];
+
+/** `<parley-chat>`: a conversation with an agent, with a session that the page's server has started. The README has its attributes and events. */
+export class ParleyChat extends HTMLElement {
+  static readonly observedAttributes = attributes;
+
+  #chat: Chat | undefined;
+  #labels: Partial<Labels> | undefined;
+  #isStarting = false;
+  readonly #root: ShadowRoot;
+
+  constructor() {
+    super();
+    this.#root = this.attachShadow({ mode: 'open', delegatesFocus: false });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(styles);
+    this.#root.adoptedStyleSheets = [sheet];
+  }
+
+  /** Texts that replace the built-in ones; the attribute `labels` takes them as JSON. */
+  get labels(): Labels {
+    return withDefaults(this.#labels ?? this.#labelsAttribute());
+  }
+
+  set labels(labels: Partial<Labels>) {
+    this.#labels = labels;
+    this.#startSoon();
+  }
+
+  /** The client of the running session. */
+  get session(): Session | undefined {
+    return this.#chat?.session;
+  }
+
+  /** Sends a message as the person. */
+  send(text: string): Promise<void> {
+    return this.#running().send(text);
+  }
+
+  /** Cuts the running reply. Resolves with whether there was one. */
+  interrupt(): Promise<boolean> {
+    return this.#running().stop();
+  }
+
+  /** Ends the conversation, without asking. */
+  end(): Promise<Ended> {
+    return this.#running().end();
+  }
+
+  override focus(): void {
+    this.#chat?.focus();
+  }
+
+  connectedCallback(): void {
+    this.#startSoon();
+  }
+
+  disconnectedCallback(): void {
+    // An element that is moved is connected again at once.
+    queueMicrotask(() => !this.isConnected && this.#stop());
+  }
+
+  attributeChangedCallback(_name: string, before: string | null, after: string | null): void {
+    if (before !== after) this.#startSoon();
+  }
+
+  #running(): Chat {
+    if (!this.#chat) throw new Error('<parley-chat> needs endpoint, token and session-id');
+    return this.#chat;
+  }
+
+  /** Several attributes that change together start one session. */
+  #startSoon(): void {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    queueMicrotask(() => {
+      this.#isStarting = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    const [endpoint, token, id] = ['endpoint', 'token', 'session-id'].map((name) => this.getAttribute(name));
+    const sessionId = Number(id);
+    this.#stop();
+    if (!this.isConnected || !endpoint || !token || !Number.isInteger(sessionId) || sessionId <= 0) return;
+    const { labels } = this;
+    this.#chat = chat({
+      endpoint,
+      token,
+      sessionId,
+      labels,
+      agentName: this.getAttribute('agent-name') || labels.agent,
+      tell: (name, detail) => {
+        this.dispatchEvent(new CustomEvent(`parley-${name}`, { detail, bubbles: true, composed: true }));
+      },
+    });
+    this.#root.append(this.#chat.node);
+  }
+
+  #stop(): void {
+    this.#chat?.close();
+    this.#chat?.node.remove();
+    this.#chat = undefined;
+  }
+
+  #labelsAttribute(): unknown {
+    try {
+      return JSON.parse(this.getAttribute('labels') ?? '{}');
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+if (!customElements.get('parley-chat')) customElements.define('parley-chat', ParleyChat);

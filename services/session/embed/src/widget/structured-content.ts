@@ -1,0 +1,93 @@
+import { safeUrl, shownText } from './markdown.ts';
+
+export type Button = { label: string; url: string } | { label: string; value: string };
+
+export interface Card {
+  kind: 'card';
+  title: string;
+  subtitle: string | undefined;
+  body: string | undefined;
+  imageUrl: string | undefined;
+  buttons: Button[];
+}
+
+export interface Table {
+  kind: 'table';
+  columns: string[];
+  /** As wide as the columns. */
+  rows: string[][];
+}
+
+export interface List {
+  kind: 'list';
+  items: { title: string; description: string | undefined; url: string | undefined }[];
+}
+
+const maxButtons = 20;
+const maxRows = 500;
+const maxColumns = 50;
+
+/** Reads `structuredContent` of a reply. Undefined if it is none: the text of the reply says the same then. */
+export function readStructuredContent(value: unknown): Card | Table | List | undefined {
+  if (!isObject(value)) return undefined;
+  if (value['kind'] === 'card') return readCard(value);
+  if (value['kind'] === 'table') return readTable(value);
+  if (value['kind'] === 'list') return readList(value);
+  return undefined;
+}
+
+function readCard({ title, subtitle, body, imageUrl, buttons }: Record<string, unknown>): Card | undefined {
+  const shownTitle = text(title);
+  if (shownTitle === undefined) return undefined;
+  return {
+    kind: 'card',
+    title: shownTitle,
+    subtitle: text(subtitle),
+    body: text(body),
+    imageUrl: safeUrl(imageUrl),
+    buttons: array(buttons).slice(0, maxButtons).flatMap(readButton),
+  };
+}
+
+/** A button whose URL is not safe is left out. */
+function readButton(button: unknown): Button[] {
+  if (!isObject(button)) return [];
+  const label = text(button['label']);
+  const url = safeUrl(button['url']);
+  const { value } = button;
+  if (label === undefined) return [];
+  if (url !== undefined) return [{ label, url }];
+  return typeof value === 'string' && value.trim() !== '' ? [{ label, value }] : [];
+}
+
+function readTable({ columns, rows }: Record<string, unknown>): Table | undefined {
+  const names = array(columns).slice(0, maxColumns).map(scalar);
+  if (names.length === 0) return undefined;
+  const cells = array(rows).slice(0, maxRows).map((row) => names.map((_, index) => scalar(array(row)[index])));
+  return { kind: 'table', columns: names, rows: cells };
+}
+
+function readList({ items }: Record<string, unknown>): List | undefined {
+  const read = array(items).slice(0, maxRows).flatMap((item) => {
+    const title = isObject(item) ? text(item['title']) : undefined;
+    if (!isObject(item) || title === undefined) return [];
+    return [{ title, description: text(item['description']), url: safeUrl(item['url']) }];
+  });
+  return read.length === 0 ? undefined : { kind: 'list', items: read };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function array(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? shownText(value) : undefined;
+}
+
+function scalar(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? shownText(String(value)) : '';
+}

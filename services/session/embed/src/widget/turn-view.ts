@@ -1,0 +1,161 @@
+import type { Citation, ToolCall } from '../events.ts';
+import type { Turn } from '../transcript.ts';
+import { button, element, placeChildren, setText } from './dom.ts';
+import { fill, type Labels } from './labels.ts';
+import { shownText } from './markdown.ts';
+import type { OwnMessage } from './own-messages.ts';
+import { richText } from './rich-text.ts';
+import { structuredView } from './structured-view.ts';
+
+export interface TurnViewOptions {
+  labels: Labels;
+  agentName: string;
+  /** Sends a text: a button of a card, or a failed message as a new one. */
+  onSend: (text: string) => void;
+  /** Repeats a message that has not arrived. */
+  onRepeat: (message: OwnMessage) => void;
+}
+
+/** What is shown of a turn: the person's message, if there is one, and what came of it. */
+export interface TurnContent {
+  message: OwnMessage | undefined;
+  turn: Turn | undefined;
+  /** Only the last turn can be tried again. */
+  isLast: boolean;
+  isActive: boolean;
+}
+
+export type TurnView = ReturnType<typeof turnView>;
+
+/** The node of one turn, which is updated in place. */
+export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOptions) {
+  const node = element('div', { class: 'turn' });
+  const own = element('div', { class: 'message own' });
+  const reply = element('div', { class: 'message reply' });
+  const says = element('span', { class: 'unseen' }, `${agentName}: `);
+  const text = richText(labels);
+  const typing = element('div', { class: 'typing' }, element('i'), element('i'), element('i'));
+  const typingLabel = element('span', { class: 'unseen' }, fill(labels.replying, { agent: agentName }));
+  typing.append(typingLabel);
+  const interrupted = element('p', { class: 'muted note' }, labels.interrupted);
+  const tools = element('ul', { class: 'tools' });
+  const toolNodes = new Map<string, HTMLElement>();
+  const failure = element('div', { class: 'failure' });
+  const sources = element('details', { class: 'sources' });
+  let structured: HTMLElement | undefined;
+  let isFinished = false;
+  let shownMessage = '';
+  let shownFailure = '';
+
+  function showOwn({ message, turn, isActive }: TurnContent): Element | undefined {
+    if (turn?.isGreeting) return undefined;
+    const state = turn && message?.state !== undefined ? 'sent' : message?.state;
+    const key = JSON.stringify([message?.text, state, isActive]);
+    if (key === shownMessage) return own;
+    shownMessage = key;
+    own.classList.toggle('unknown', !message);
+    own.classList.toggle('pending', state === 'sending');
+    const shown = shownText(message?.text ?? labels.unknownMessage);
+    own.replaceChildren(
+      element('span', { class: 'unseen' }, `${labels.you}: `),
+      element('p', { class: 'lines', dir: 'auto' }, shown),
+    );
+    if (message && state === 'failed') {
+      const note = element('p', { class: 'failure' }, `${labels.notSent} `);
+      if (isActive) note.append(button('link', labels.retry, () => onRepeat(message)));
+      own.append(note);
+    }
+    return own;
+  }
+
+  function showTools(calls: ToolCall[]): Element | undefined {
+    if (calls.length === 0) return undefined;
+    const ids = calls.map(({ callId }) => callId);
+    for (const id of toolNodes.keys()) if (!ids.includes(id)) toolNodes.delete(id);
+    const nodes = calls.map((call) => {
+      const item = toolNodes.get(call.callId) ?? element('li', { dir: 'auto' });
+      toolNodes.set(call.callId, item);
+      item.className = `tool ${call.callStatus.toLowerCase()}`;
+      setText(item, toolText(call, labels));
+      return item;
+    });
+    placeChildren(tools, nodes);
+    return tools;
+  }
+
+  function showFailure({ turn, message, isLast, isActive }: TurnContent): Element | undefined {
+    if (!turn?.failure) return undefined;
+    const canRetry = message !== undefined && isLast && isActive;
+    const key = JSON.stringify([turn.failure, canRetry]);
+    if (key !== shownFailure) {
+      shownFailure = key;
+      failure.replaceChildren(
+        element('p', { dir: 'auto' }, `${labels.turnFailed} ${shownText(turn.failure.message)}`),
+        ...(canRetry ? [button('choice', labels.retry, () => onSend(message.text))] : []),
+      );
+    }
+    return failure;
+  }
+
+  /** Once: a finished reply does not change. */
+  function finish(turn: Turn): void {
+    if (isFinished || turn.state === 'streaming') return;
+    isFinished = true;
+    structured = structuredView(turn.structuredContent, labels, onSend);
+    if (turn.citations.length > 0) {
+      const cited = turn.citations.map(citationView);
+      sources.append(element('summary', {}, `${labels.sources} (${cited.length})`), element('ol', {}, ...cited));
+    }
+  }
+
+  return {
+    node,
+    update(content: TurnContent): void {
+      const { turn } = content;
+      const parts: (Element | undefined)[] = [showOwn(content)];
+      if (turn) {
+        finish(turn);
+        text.show(turn.text);
+        const isStreaming = turn.state === 'streaming' && content.isActive;
+        placeChildren(
+          reply,
+          [
+            says,
+            showTools(turn.toolCalls),
+            turn.text === '' ? undefined : text.node,
+            isStreaming && turn.text === '' ? typing : undefined,
+            structured,
+            turn.state === 'interrupted' ? interrupted : undefined,
+            turn.citations.length > 0 ? sources : undefined,
+          ].filter((part) => part !== undefined),
+        );
+        reply.setAttribute('aria-busy', String(isStreaming));
+        parts.push(reply.children.length > 1 ? reply : undefined, showFailure(content));
+      } else if (content.message?.state === 'sent' && content.isActive) {
+        placeChildren(reply, [says, typing]);
+        parts.push(reply);
+      }
+      placeChildren(node, parts.filter((part) => part !== undefined));
+    },
+  };
+}
+
+function toolText({ name, callStatus, durationMs }: ToolCall, labels: Labels): string {
+  const label = {
+    STARTED: labels.toolRunning,
+    SUCCEEDED: labels.toolDone,
+    FAILED: labels.toolFailed,
+    CANCELLED: labels.toolCancelled,
+  }[callStatus];
+  const seconds = durationMs === null ? '' : ` · ${fill(labels.seconds, { seconds: (durationMs / 1_000).toFixed(1) })}`;
+  return `${fill(label, { name: shownText(name) })}${seconds}`;
+}
+
+function citationView({ documentName, preview }: Citation): HTMLElement {
+  return element(
+    'li',
+    {},
+    element('bdi', { class: 'card-title' }, shownText(documentName)),
+    element('p', { class: 'muted lines', dir: 'auto' }, shownText(preview)),
+  );
+}
