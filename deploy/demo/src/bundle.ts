@@ -1,16 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-
-/** The files of `@parley/embed` that a page includes, by their names. */
-export const bundles = {
-  /** The client: an ES module. */
-  'parley-client.js': { entry: '@parley/embed', format: 'esm' },
-  /** The widget with its client: a script that defines `<parley-chat>`. */
-  'parley-chat.js': { entry: '@parley/embed/parley-chat', format: 'iife' },
-} as const;
-
-export type BundleName = keyof typeof bundles;
+import { type BundleName, bundles } from './bundle-names.ts';
 
 /** Browsers since the middle of 2024. */
 const target = ['chrome123', 'edge123', 'firefox121', 'safari17.5'];

@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { exampleAgent } from '@parley/demo/example-agent';
 import { type Api, type Tokens, tokenFields } from './api.ts';
 
 const login = `mutation ($input: SignInInput!) { tokens: login(input: $input) { ${tokenFields} } }`;
@@ -24,22 +25,6 @@ export async function enter(api: Api, { email, password }: TalkOptions) {
   return input;
 }
 
-const example = {
-  name: 'Robin',
-  position: 'Guide to Parley',
-  subject: 'conversational agents',
-  useCase: 'ONBOARDING',
-  openingGreeting: 'Hello, I am Robin. Ask me what Parley is and what you can build with it.',
-  personaPrompt: `You are Robin, a friendly guide to Parley.
-Parley is a self-hosted platform for conversational AI agents. A tenant describes an agent by its persona, its voice, a workflow and knowledge.
-People talk to an agent from the dashboard or embedded in a product. Replies are streamed word by word over a subscription.
-When a session ends it is evaluated in the background, with a score, strengths, weaknesses and a recommendation.
-Knowledge bases hold documents that replies draw on. Agents call tools over MCP and REST actions.
-Spend is metered and capped per month and tenant. No tenant ever sees the data of another tenant.
-Teams deploy Parley on Kubernetes with Helm and scale each service on its own.
-Answer briefly, and ask what the person wants to build.`,
-};
-
 interface Agent {
   id: number;
   name: string;
@@ -56,5 +41,5 @@ export async function chooseAgent(api: Api, id: string | undefined): Promise<Age
   const newest = agents.findLast(({ status }) => status === 'ACTIVE');
   if (newest) return newest;
   const create = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id name } }';
-  return (await api.call<{ createAgent: Agent }>(create, { input: example })).createAgent;
+  return (await api.call<{ createAgent: Agent }>(create, { input: exampleAgent })).createAgent;
 }

@@ -17,7 +17,6 @@ const square = 'M7 7h10v10H7z';
 export function composer({ labels, onSend, onStop }: ComposerOptions) {
   const input = element('textarea', {
     rows: '1',
-    dir: 'auto',
     'aria-label': labels.message,
     placeholder: labels.placeholder,
     enterkeyhint: 'send',
@@ -45,8 +44,9 @@ export function composer({ labels, onSend, onStop }: ComposerOptions) {
     input.focus();
   }
 
-  /** Where `field-sizing` is missing. */
+  /** Follows the text: its direction, with the page's for the placeholder, and its height where `field-sizing` is missing. */
   function resize(): void {
+    input.dir = input.value === '' ? '' : 'auto';
     if (CSS.supports('field-sizing', 'content')) return;
     input.style.blockSize = 'auto';
     input.style.blockSize = `${input.scrollHeight + 2}px`;

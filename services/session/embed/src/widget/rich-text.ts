@@ -21,7 +21,7 @@ export function link(text: string, href: string, labels: Labels): HTMLElement {
 
 /** A node with a reply that grows: blocks that are complete are not touched again. */
 export function richText(labels: Labels) {
-  const node = element('div', { class: 'text', dir: 'auto' });
+  const node = element('div', { class: 'text' });
   let shown: string[] = [];
   return {
     node,
@@ -43,9 +43,9 @@ function blockNode(block: Block, labels: Labels): HTMLElement {
     return element('pre', { dir: 'ltr', tabindex: '0' }, element('code', {}, block.text));
   }
   if (block.kind === 'list') {
-    const items = block.items.map((item) => element('li', { dir: 'auto' }, ...inlineNodes(item, labels)));
-    if (!block.isOrdered) return element('ul', {}, ...items);
-    return element('ol', { start: String(block.start) }, ...items);
+    const items = block.items.map((item) => element('li', {}, ...inlineNodes(item, labels)));
+    if (!block.isOrdered) return element('ul', { dir: 'auto' }, ...items);
+    return element('ol', { dir: 'auto', start: String(block.start) }, ...items);
   }
   const lines = block.lines.flatMap((line, index) => [
     ...(index === 0 ? [] : [element('br')]),

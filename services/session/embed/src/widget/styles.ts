@@ -73,7 +73,7 @@ code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fo
 pre { background: var(--_bg); border: 1px solid var(--_border); border-radius: 8px; padding: 10px 12px; overflow-x: auto; line-height: 1.4; }
 a { color: light-dark(color-mix(in srgb, var(--_accent) 90%, #000), var(--_accent)); text-underline-offset: 2px; }
 .host, .muted { color: var(--_muted); }
-.host { font-size: .85em; }
+.host { font-size: .85em; font-weight: 400; }
 .muted { font-size: 14px; }
 .note { font-size: 13px; padding-inline-start: 14px; }
 .typing { display: flex; gap: 5px; align-items: center; block-size: 42px; }
@@ -98,7 +98,8 @@ a { color: light-dark(color-mix(in srgb, var(--_accent) 90%, #000), var(--_accen
 .card-title { font-weight: 600; }
 .buttons { display: flex; flex-wrap: wrap; gap: 8px; margin-block-start: 8px; }
 .table { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 14px; min-inline-size: 100%; }
+table { border-collapse: collapse; font-size: 14px; inline-size: max-content; min-inline-size: 100%; }
+td { max-inline-size: 14rem; }
 th, td { padding: 8px 14px; text-align: start; border-block-end: 1px solid var(--_border); white-space: pre-line; overflow-wrap: normal; }
 th { font-weight: 600; background: var(--_surface); white-space: nowrap; }
 tr:last-child td { border-block-end: 0; }
@@ -126,6 +127,7 @@ button, .choice { font: inherit; cursor: pointer; border-radius: 10px; border: 1
 @media (hover: hover) { button:hover, .choice:hover { border-color: var(--_muted); } .primary:hover, .link:hover { border-color: transparent; } }
 button:disabled, textarea:disabled { opacity: .55; cursor: default; }
 :focus-visible { outline: 2px solid var(--_accent); outline-offset: 2px; }
+textarea:focus-visible { outline-offset: -2px; }
 .own :focus-visible { outline-color: currentColor; }
 .log:focus-visible { outline-offset: -3px; }
 .icon { inline-size: 20px; block-size: 20px; fill: currentColor; }

@@ -147,7 +147,8 @@ function toolText({ name, callStatus, durationMs }: ToolCall, labels: Labels): s
     FAILED: labels.toolFailed,
     CANCELLED: labels.toolCancelled,
   }[callStatus];
-  const seconds = durationMs === null ? '' : ` · ${fill(labels.seconds, { seconds: (durationMs / 1_000).toFixed(1) })}`;
+  const isShort = durationMs === null || durationMs < 100;
+  const seconds = isShort ? '' : ` · ${fill(labels.seconds, { seconds: (durationMs / 1_000).toFixed(1) })}`;
   return `${fill(label, { name: shownText(name) })}${seconds}`;
 }
 

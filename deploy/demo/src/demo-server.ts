@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { listen } from '@parley/kernel/listen';
+import type { Logger } from '@parley/kernel/log';
+import { type BundleName, bundles } from './bundle-names.ts';
+import { type DemoSession, demoSessions } from './demo-tenant.ts';
+
+export interface DemoServerOptions {
+  /** 0: any free one. One that is taken is replaced by a free one. */
+  port: number;
+  /** Where the gateway serves GraphQL, for this process and for browsers of this machine. */
+  endpoint: string;
+  /** A file for the API key of the demo's tenant. */
+  file: string;
+  log: Pick<Logger, 'error'>;
+}
+
+export type DemoServer = Awaited<ReturnType<typeof startDemoServer>>;
+
+const page = join(import.meta.dirname, 'page');
+const files: Record<string, [file: string, type: string]> = {
+  '/': ['index.html', 'text/html; charset=utf-8'],
+  '/demo.css': ['demo.css', 'text/css; charset=utf-8'],
+  '/demo.js': ['demo.js', 'text/javascript; charset=utf-8'],
+};
+
+/**
+ * Serves the demo page on loopback, for development: the page, the built widget, and `POST /session`, which starts a session with the API key of a
+ * tenant that is made for it.
+ */
+export async function startDemoServer({ port, endpoint, file, log }: DemoServerOptions) {
+  const start = demoSessions(endpoint, file);
+  const built = new Map<string, Promise<string>>();
+  const { host } = new URL(endpoint);
+  const policy = [
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src http: https: data:; base-uri 'none'; form-action 'none'",
+    `connect-src 'self' http://${host} ws://${host}`,
+  ].join('; ');
+
+  const server = createServer((request, response) => {
+    response.setHeader('content-security-policy', policy);
+    response.setHeader('x-content-type-options', 'nosniff');
+    response.setHeader('cache-control', 'no-store');
+    serve(request, response).catch((error: unknown) => {
+      log.error({ err: error }, 'demo page failed');
+      end(response, 500, 'text/plain', error instanceof Error ? error.message : 'failed');
+    });
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const name = pathname.slice(1);
+    if (request.method === 'POST' && pathname === '/session') {
+      // Another site must not start sessions by way of this machine's browser.
+      const site = request.headers['sec-fetch-site'] ?? 'same-origin';
+      if (site !== 'same-origin' || !isLocal(request.headers.host)) return end(response, 403, 'text/plain', 'Forbidden');
+      const session: DemoSession & { endpoint: string } = { ...(await start()), endpoint };
+      return end(response, 200, 'application/json', JSON.stringify(session));
+    }
+    if (request.method !== 'GET') return end(response, 405, 'text/plain', 'Method not allowed');
+    if (name in bundles) return end(response, 200, 'text/javascript; charset=utf-8', await builtFile(name as BundleName));
+    const known = files[pathname];
+    if (!known) return end(response, 404, 'text/plain', 'There is nothing here');
+    end(response, 200, known[1], await readFile(join(page, known[0])));
+  }
+
+  /** Built with the first request, because the bundler is loaded for it. */
+  function builtFile(name: BundleName): Promise<string> {
+    const building = built.get(name) ?? import('./bundle.ts').then(({ bundle }) => bundle(name));
+    built.set(name, building);
+    return building;
+  }
+
+  const address = await listen(server, port).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EADDRINUSE') return listen(server);
+    throw error;
+  });
+  return {
+    url: `http://${address.replace('127.0.0.1', 'localhost')}/`,
+    async stop(): Promise<void> {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A name that another site has pointed at this machine is not. */
+function isLocal(host = ''): boolean {
+  return /^(?:localhost|127\.0\.0\.1)(?::\d+)?$/u.test(host);
+}
+
+function end(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
+  response.writeHead(status, { 'content-type': type }).end(body);
+}

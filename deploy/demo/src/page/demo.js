@@ -1,0 +1,78 @@
+// What a page does: it asks its own server for a session, and hands that to the element.
+const options = new URLSearchParams(location.search);
+const place = document.querySelector('#chat');
+const arabic = {
+  agent: 'المساعد',
+  you: 'أنت',
+  conversation: 'محادثة مع {agent}',
+  message: 'رسالة',
+  placeholder: 'اكتب رسالة…',
+  send: 'إرسال',
+  stop: 'إيقاف الرد',
+  end: 'إنهاء',
+  endLong: 'إنهاء المحادثة',
+  endQuestion: 'هل تريد إنهاء هذه المحادثة؟',
+  endConfirm: 'إنهاء',
+  endCancel: 'متابعة',
+  ended: 'انتهت هذه المحادثة.',
+  connecting: 'جارٍ الاتصال…',
+  online: 'متصل',
+  reconnecting: 'انقطع الاتصال. جارٍ إعادة الاتصال…',
+  failed: 'لا يمكن متابعة هذه المحادثة. أعد تحميل الصفحة.',
+  replying: '{agent} يكتب…',
+  interrupted: 'أُوقف',
+  turnFailed: 'لا يوجد رد:',
+  retry: 'إعادة المحاولة',
+  notSent: 'لم تُرسل.',
+  unknownMessage: 'رسالة من جهاز آخر',
+  sources: 'المصادر',
+  toolRunning: 'جارٍ استخدام {name}…',
+  toolDone: 'استُخدم {name}',
+  toolFailed: 'تعذّر {name}',
+  toolCancelled: 'أُوقف {name}',
+  seconds: '{seconds} ث',
+  table: 'جدول',
+  tooLong: 'أطول من المسموح بـ {count} حرفًا',
+  newMessages: 'رسائل جديدة',
+  opensNewTab: '(يفتح في علامة تبويب جديدة)',
+};
+
+/** The tab's session, so that a reload goes on with it. */
+async function session() {
+  const kept = sessionStorage.getItem('session');
+  if (kept) return JSON.parse(kept);
+  const response = await fetch('/session', { method: 'POST' });
+  if (!response.ok) throw new Error(await response.text());
+  const text = await response.text();
+  sessionStorage.setItem('session', text);
+  return JSON.parse(text);
+}
+
+function show({ endpoint, token, sessionId, agentName }) {
+  const chat = document.createElement('parley-chat');
+  const theme = options.get('theme');
+  if (theme) chat.setAttribute('theme', document.documentElement.dataset.theme = theme);
+  if (options.has('accent')) chat.style.setProperty('--parley-accent', options.get('accent'));
+  if (options.get('lang') === 'ar') {
+    Object.assign(document.documentElement, { lang: 'ar', dir: 'rtl' });
+    chat.setAttribute('labels', JSON.stringify(arabic));
+  }
+  for (const [name, value] of Object.entries({ endpoint, token, 'session-id': sessionId, 'agent-name': agentName })) {
+    chat.setAttribute(name, value);
+  }
+  place.replaceChildren(chat);
+}
+
+async function begin() {
+  try {
+    show(await session());
+  } catch (error) {
+    place.textContent = `No session could be started: ${error.message}`;
+  }
+}
+
+document.querySelector('#new').addEventListener('click', () => {
+  sessionStorage.removeItem('session');
+  void begin();
+});
+void begin();

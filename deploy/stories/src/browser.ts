@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { foldersOf } from '@parley/servers/folders';
+import { type Browser, chromium } from 'playwright-core';
+
+const packageFile = join(dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')), '../package.json');
+
+/** Chromium of the npm package, without any other install. Close it with the tests. @throws Error where this machine cannot run it */
+export async function openBrowser(): Promise<Browser> {
+  const folder = await unpacked();
+  // Without the package's own arguments: they run all pages in one process, and turn off the rules for other origins.
+  const options = { executablePath: join(folder, 'chromium'), args: ['--no-sandbox'] };
+  try {
+    return await chromium.launch(options);
+  } catch (error) {
+    if (!String(error).includes('shared librar')) throw error;
+    const LD_LIBRARY_PATH = join(folder, 'al2023/lib');
+    return chromium.launch({ ...options, env: { ...process.env, LD_LIBRARY_PATH } });
+  }
+}
+
+/** Unpacked once for a checkout. Another process may do the same at this time: the first one wins. */
+async function unpacked(): Promise<string> {
+  const { version } = createRequire(import.meta.url)(packageFile) as { version: string };
+  const tools = dirname(foldersOf(process.env).tools);
+  const folder = join(tools, `chromium-${version}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(tools, { recursive: true });
+  const draft = mkdtempSync(`${folder}.`);
+  const archives = ['chromium.br', 'al2023.tar.br'].map((name) => join(dirname(packageFile), 'bin', name));
+  const program = `
+    import { inflate } from '@sparticuz/chromium';
+    await Promise.all(${JSON.stringify(archives)}.map(inflate));`;
+  try {
+    // The package unpacks into the temporary folder of its process.
+    const env = { ...process.env, TMPDIR: draft };
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env, cwd: import.meta.dirname });
+    renameSync(draft, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+  return folder;
+}
