@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild';
 import { type BundleName, bundles } from './bundle-names.ts';
 
 /** Browsers since the middle of 2024. */
-const target = ['chrome123', 'edge123', 'firefox121', 'safari17.5'];
+const target = ['chrome123', 'edge123', 'firefox128', 'safari17.5'];
 
 /** Builds one file, without any other tool's files or a cache; the same source gives the same bytes. */
 export async function bundle(name: BundleName): Promise<string> {
@@ -29,7 +29,9 @@ const shortStyles: Plugin = {
   name: 'short-styles',
   setup(build) {
     build.onLoad({ filter: /\/styles\.ts$/ }, ({ path }) => {
-      const contents = readFileSync(path, 'utf8').replaceAll(/\n\s*/gu, '\n').replaceAll(/([:;{,]) +/gu, '$1');
+      const contents = readFileSync(path, 'utf8')
+        .replaceAll(/\n\s*/gu, '\n')
+        .replaceAll(/([:;{,]) +/gu, '$1');
       return { contents, loader: 'ts' };
     });
   },

@@ -55,12 +55,15 @@ export async function startDemoServer({ port, endpoint, file, log }: DemoServerO
     if (request.method === 'POST' && pathname === '/session') {
       // Another site must not start sessions by way of this machine's browser.
       const site = request.headers['sec-fetch-site'] ?? 'same-origin';
-      if (site !== 'same-origin' || !isLocal(request.headers.host)) return end(response, 403, 'text/plain', 'Forbidden');
+      if (site !== 'same-origin' || !isLocal(request.headers.host))
+        return end(response, 403, 'text/plain', 'Forbidden');
       const session: DemoSession & { endpoint: string } = { ...(await start()), endpoint };
       return end(response, 200, 'application/json', JSON.stringify(session));
     }
-    if (request.method !== 'GET') return end(response, 405, 'text/plain', 'Method not allowed');
-    if (name in bundles) return end(response, 200, 'text/javascript; charset=utf-8', await builtFile(name as BundleName));
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return end(response, 405, 'text/plain', 'Method not allowed');
+    if (name in bundles)
+      return end(response, 200, 'text/javascript; charset=utf-8', await builtFile(name as BundleName));
     const known = files[pathname];
     if (!known) return end(response, 404, 'text/plain', 'There is nothing here');
     end(response, 200, known[1], await readFile(join(page, known[0])));
@@ -73,8 +76,8 @@ export async function startDemoServer({ port, endpoint, file, log }: DemoServerO
     return building;
   }
 
-  const address = await listen(server, port).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EADDRINUSE') return listen(server);
+  const address = await listen(server, port).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return listen(server);
     throw error;
   });
   return {

@@ -37,7 +37,10 @@ async function unpacked(): Promise<string> {
   try {
     // The package unpacks into the temporary folder of its process.
     const env = { ...process.env, TMPDIR: draft };
-    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env, cwd: import.meta.dirname });
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      env,
+      cwd: import.meta.dirname,
+    });
     renameSync(draft, folder);
   } catch (error) {
     if (!existsSync(folder)) throw error;

@@ -1,4 +1,4 @@
-import { text } from '@parley/kernel/setting-types';
+import { port, text } from '@parley/kernel/setting-types';
 import { setting } from '@parley/kernel/settings';
 import { serversFolderSetting } from '@parley/kernel/shared-settings';
 
@@ -8,12 +8,26 @@ export const talkSettings = {
   email: setting('PARLEY_EMAIL', text.default(''), 'The account that `talk` signs in with.', {
     without: 'a new account is registered',
   }),
+  apiKey: setting('PARLEY_API_KEY', text.default(''), 'The API key that `talk --embed` starts sessions with.', {
+    secret: true,
+    without: 'one is made for a throw-away account',
+  }),
   password: setting('PARLEY_PASSWORD', text.default(''), 'Its password.', { secret: true, without: 'none' }),
+};
+
+/** The settings of the demo page of `scripts/up`. */
+export const demoSettings = {
+  port: setting(
+    'DEMO_PORT',
+    port.default(4300),
+    'The port of the demo page of `up`, in development; one that is taken is replaced by a free one.',
+  ),
 };
 
 /** The settings that only commands read. */
 export const commandSettings = {
   talk: talkSettings,
+  demo: demoSettings,
   serversFolder: serversFolderSetting,
   contractFolder: setting(
     'PARLEY_CONTRACT_DIR',

@@ -23,10 +23,20 @@ const refresh = `mutation ($refreshToken: String!) {
   refreshToken(input: { refreshToken: $refreshToken }) { ${tokenFields} }
 }`;
 
-export type Api = ReturnType<typeof publicApi>;
+export interface Api {
+  url: string;
+  /** The same API for somebody else, who is known by these headers. */
+  as: (headers: Record<string, string>) => Api;
+  /** Uses these tokens from now on. */
+  signIn: (given: Tokens) => void;
+  /** Runs a query or mutation and returns its data. An expired token is refreshed once. @throws ApiError */
+  call: <Data>(query: string, variables?: object) => Promise<Data>;
+  /** The connection parameters of a socket, with a newly refreshed token if `fresh`. */
+  connectionParams: (fresh?: boolean) => Promise<Record<string, string>>;
+}
 
 /** The public API with the tokens of one user. `headers` are sent with each request. */
-export function publicApi(url: string, headers: Record<string, string> = {}) {
+export function publicApi(url: string, headers: Record<string, string> = {}): Api {
   let tokens: Tokens | undefined;
   let refreshing: Promise<void> | undefined;
 
@@ -58,8 +68,8 @@ export function publicApi(url: string, headers: Record<string, string> = {}) {
 
   return {
     url,
+    as: (others: Record<string, string>) => publicApi(url, { ...headers, ...others }),
     signIn: (given: Tokens) => void (tokens = given),
-    /** Runs a query or mutation and returns its data. An expired token is refreshed once. @throws ApiError */
     async call<Data>(query: string, variables: object = {}): Promise<Data> {
       try {
         return await post<Data>(query, variables);
@@ -69,7 +79,6 @@ export function publicApi(url: string, headers: Record<string, string> = {}) {
         return post(query, variables);
       }
     },
-    /** The connection parameters of a socket, with a newly refreshed token if `fresh`. */
     async connectionParams(fresh = false): Promise<Record<string, string>> {
       if (fresh) await renew();
       return credentials();

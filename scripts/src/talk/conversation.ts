@@ -64,7 +64,7 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
   throw new Error('The connection was lost and could not be restored.');
 }
 
-type Screen = Pick<Terminal, 'say' | 'note' | 'begin'>;
+export type Screen = Pick<Terminal, 'say' | 'note' | 'begin'>;
 
 /**
  * Shows events until a turn has ended, the greeting's without `clientTurnId`, since it belongs to no turn. A higher attempt
@@ -124,30 +124,35 @@ function showFigures({ modelId, costUsd }: Message, screen: Screen): void {
   if (figures.length > 0) screen.note(`— ${figures.join(', ')}`);
 }
 
-export type Conversation = Awaited<ReturnType<typeof converse>>;
+export interface Conversation {
+  /** Shows the greeting, where the agent has one. */
+  greet: () => Promise<void>;
+  /** Sends a message and shows its reply. @throws ApiError when the message is refused. */
+  send: (text: string) => Promise<void>;
+  /** Interrupts the running reply. */
+  interrupt: () => Promise<unknown>;
+  /** Ends the session. @returns its evaluation; undefined if that takes too long. */
+  end: () => Promise<Evaluation | undefined>;
+}
 
 /** Starts a session and shows its messages. */
-export async function converse(api: Api, agentId: number, screen: Screen) {
+export async function converse(api: Api, agentId: number, screen: Screen): Promise<Conversation> {
   const input = { agentId, clientExternalId: `talk-${randomUUID()}` };
   const { startSession } = await api.call<{ startSession: { id: number; messages: unknown[] } }>(start, { input });
   const { id, messages } = startSession;
   const events = followSession(api, id, (reason) => screen.note(`[connection lost: ${reason}; reconnecting]`));
 
   return {
-    /** Shows the greeting, where the agent has one. */
-    async greet(): Promise<void> {
+    async greet() {
       if (messages.length > 0) await showReply(events, screen);
     },
-    /** Sends a message and shows its reply. @throws ApiError when the message is refused. */
-    async send(text: string): Promise<void> {
+    async send(text) {
       const clientTurnId = randomUUID();
       await api.call(send, { input: { sessionId: id, text, clientTurnId } });
       await showReply(events, screen, clientTurnId);
     },
-    /** Interrupts the running reply. */
     interrupt: () => api.call(interrupt, { id }),
-    /** Ends the session. @returns its evaluation; undefined if that takes longer than 30 s. */
-    async end(): Promise<Evaluation | undefined> {
+    async end() {
       await events.return();
       await api.call(end, { id });
       for (let attempt = 0; attempt < 120; attempt += 1) {

@@ -8,6 +8,10 @@ const register = `mutation ($input: RegisterInput!) { tokens: register(input: $i
 /** The account and the agent: an email address and password, both or none, the id of an agent, and text files for it to read. */
 export type TalkOptions = Partial<Record<'email' | 'password' | 'agent', string | undefined>> & {
   knowledge?: readonly string[] | undefined;
+  /** Talks in an embedded session. */
+  embed?: boolean | undefined;
+  /** Starts embedded sessions; required with an account, which otherwise has to lose the one that it uses. */
+  apiKey?: string | undefined;
 };
 
 /** Signs in with the given credentials, or registers a temporary account and returns its password. */

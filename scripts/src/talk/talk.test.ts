@@ -278,6 +278,36 @@ test('where nothing listens it says what to do', async (t) => {
   t.is(child.stdout, '');
 });
 
+story('with --embed it talks as the browser of a page does, with a session token alone', async (t, mesh) => {
+  mesh.model.answer('first', { text: 'One for the first.' });
+  const ada = await mesh.person();
+  const agent = await createAgent(ada, { name: 'Robin', openingGreeting: 'Greet.' });
+  mesh.model.answer('Greet.', { text: 'Good morning.' });
+  const { apiKey = '' } = await ada.withApiKey();
+  const child = startChild(t, 'talk', {
+    args: ['--url', mesh.url, '--embed', '--agent', String(agent)],
+    env: {
+      PARLEY_EMAIL: ada.account?.email ?? '',
+      PARLEY_PASSWORD: ada.account?.password ?? '',
+      PARLEY_API_KEY: apiKey,
+    },
+  });
+  child.write('first\n\n/end\n');
+  t.is(await child.ended, 0, child.stderr);
+  t.regex(
+    child.stdout,
+    /^Connected to Robin\.[^\n]*\n\nGood morning\.\nyou> first\nOne for the first\.\nyou> \/end\n\n/u,
+  );
+});
+
+story('--embed makes a key for a throw-away account alone, since a new one revokes the one before', async (t, mesh) => {
+  t.regex(
+    await whole(mesh, { embed: true }, 'Hello\n'),
+    /^Registered guest-[^]*Connected to Robin\.[^]*you> Hello\n[^]+\nyou> |evaluation/u,
+  );
+  await t.throwsAsync(whole(mesh, { ...(await scripted(mesh)), embed: true }, ''), { message: /needs --api-key/u });
+});
+
 story('Ctrl-C cuts a running reply; beside none, the second leaves the session open', async (t, mesh) => {
   const gate = createGate();
   mesh.model.answer('tell me everything', { text: 'Well, first of all', beforeDelta: gate });

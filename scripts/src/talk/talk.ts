@@ -1,6 +1,7 @@
 import { type Api, ApiError } from './api.ts';
 import { type Conversation, converse, type Evaluation } from './conversation.ts';
 import { giveDocuments } from './documents.ts';
+import { converseEmbedded, newApiKey } from './embedded.ts';
 import { chooseAgent, enter, type TalkOptions } from './participants.ts';
 import { openTerminal, type Streams } from './terminal.ts';
 
@@ -36,11 +37,16 @@ export function talk(api: Api, options: TalkOptions, streams: Streams, leave: ()
   }
 
   async function run(): Promise<void> {
+    if (options.embed && options.email && !options.apiKey) {
+      throw new Error("--embed with an account needs --api-key too: a new key would revoke the tenant's");
+    }
     const { email, password } = await enter(api, options);
     if (!options.email) terminal.note(`Registered ${email} (password ${password}).`);
     const agent = await chooseAgent(api, options.agent);
     if (options.knowledge?.length) await giveDocuments(api, agent.id, options.knowledge, terminal);
-    conversation = await converse(api, agent.id, terminal);
+    conversation = options.embed
+      ? await converseEmbedded(api, options.apiKey || (await newApiKey(api)), agent.id, terminal)
+      : await converse(api, agent.id, terminal);
     terminal.note(`Connected to ${agent.name}. Ctrl-C interrupts a reply, /end ends the session.\n`);
     await show(conversation.greet());
     for await (const line of terminal.lines()) {

@@ -18,6 +18,7 @@ import { schemas, topics } from '@parley/units';
 import { publicPortSetting } from '@parley/units/settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
+import { demoPage } from './demo-page.ts';
 
 /**
  * Starts real servers and every unit as processes of its own, prints how to use them, and stops all on Ctrl-C or SIGTERM.
@@ -72,10 +73,15 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   await published.start();
   stack.defer(() => published.stop());
 
+  const demo = demoPage(given, dataFolder, () => `http://127.0.0.1:${mesh.publicPort}`);
+  await demo.start();
+  stack.defer(() => demo.stop());
+
   const gateways = mesh.replicas.flatMap(({ ports }) => ports.public ?? []);
   const withSchema = mesh.replicas.filter(({ unit }) => schemas.some(({ name }) => name === unit)).length;
   const rows: [string, string][] = [
     ['gateways', `${gateways.map((each) => `http://127.0.0.1:${each}/graphql`).join('  ')}   (each alone)`],
+    ...demo.rows(),
     ...servers.shown,
     ['connections', `at most ${withSchema * poolSize} to PostgreSQL: ${withSchema} processes, ${poolSize} each`],
     ['embeddings', embeddingsOf(given)],

@@ -6,6 +6,7 @@ import { localMesh } from '@parley/local';
 import { embeddingsOf } from '@parley/local/mesh-settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
+import { demoPage } from './demo-page.ts';
 import { untilReady } from './until-ready.ts';
 
 const stopTimeoutMs = 9_000;
@@ -20,7 +21,8 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
 
   prepareDataFolder(dataFolder);
   const mesh = await localMesh(env, { dataFolder });
-  await run([telemetry(env), mesh], {
+  const demo = demoPage(env, dataFolder, mesh.publicUrl);
+  await run([telemetry(env), mesh, demo], {
     log: createLogger('mesh'),
     addresses: mesh.dependencies.addresses,
     stopTimeoutMs,
@@ -30,6 +32,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
       const url = mesh.publicUrl().replace('127.0.0.1', 'localhost');
       const rows: [string, string][] = [
         ['keys of tokens', `${url}/.well-known/jwks.json`],
+        ...demo.rows(),
         ...Object.entries(mesh.engines()),
         ['embeddings', embeddingsOf(env)],
         ['data', shown(dataFolder)],

@@ -51,7 +51,7 @@ async function session() {
 function show({ endpoint, token, sessionId, agentName }) {
   const chat = document.createElement('parley-chat');
   const theme = options.get('theme');
-  if (theme) chat.setAttribute('theme', document.documentElement.dataset.theme = theme);
+  if (theme) chat.setAttribute('theme', (document.documentElement.dataset.theme = theme));
   if (options.has('accent')) chat.style.setProperty('--parley-accent', options.get('accent'));
   if (options.get('lang') === 'ar') {
     Object.assign(document.documentElement, { lang: 'ar', dir: 'rtl' });

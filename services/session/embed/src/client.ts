@@ -96,7 +96,7 @@ interface Page {
   removeEventListener?: (type: string, listener: () => void) => void;
   reportError?: (error: unknown) => void;
 }
-const page: Page = globalThis as object;
+const page = Object(globalThis) as Page;
 
 /**
  * Connects to a session that `sdkStart` has started. A lost connection is restored after the last event received, and the token is refreshed

@@ -1,5 +1,5 @@
-import { fromGraphError, type GraphError } from './parley-error.ts';
 import type { ParleyError } from './parley-error.ts';
+import { fromGraphError, type GraphError } from './parley-error.ts';
 
 export interface EventStreamOptions<Data> {
   /** Of the WebSocket. */
@@ -35,6 +35,8 @@ export function readEventStream<Data>(options: EventStreamOptions<Data>): Promis
   const { url, token, query, variables, onOpen, onData, signal } = options;
   const { promise, resolve } = Promise.withResolvers<StreamEnd>();
   const socket = new WebSocket(url, 'graphql-transport-ws');
+  /** Aborted when the stream has ended: what the socket still says does not count. */
+  const listening = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   const send = (message: object) => socket.send(JSON.stringify(message));
@@ -57,8 +59,7 @@ export function readEventStream<Data>(options: EventStreamOptions<Data>): Promis
   function end(how: StreamEnd): void {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);
-    socket.onopen = socket.onmessage = socket.onclose = socket.onerror = null;
-    socket.onerror = () => undefined; // of a socket that is closed before it is open
+    listening.abort();
     socket.close();
     resolve(how);
   }
@@ -83,13 +84,21 @@ export function readEventStream<Data>(options: EventStreamOptions<Data>): Promis
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort);
   expectAnswer();
-  socket.onopen = () =>
-    send({ type: 'connection_init', payload: { 'x-app-platform': 'customer', authorization: `Bearer ${token}` } });
-  socket.onmessage = ({ data }) => {
-    pingLater();
-    take(JSON.parse(String(data)));
-  };
-  socket.onclose = ({ code, reason }) => end({ closeCode: code, reason });
-  socket.onerror = () => end({ closeCode: 1_006, reason: 'The connection was lost' });
+  socket.addEventListener(
+    'open',
+    () =>
+      send({ type: 'connection_init', payload: { 'x-app-platform': 'customer', authorization: `Bearer ${token}` } }),
+    listening,
+  );
+  socket.addEventListener(
+    'message',
+    ({ data }) => {
+      pingLater();
+      take(JSON.parse(String(data)));
+    },
+    listening,
+  );
+  socket.addEventListener('close', ({ code, reason }) => end({ closeCode: code, reason }), listening);
+  socket.addEventListener('error', () => end({ closeCode: 1_006, reason: 'The connection was lost' }), listening);
   return promise;
 }

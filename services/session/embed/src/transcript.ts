@@ -30,9 +30,11 @@ export interface Transcript {
   take(event: SessionEvent): Turn | undefined;
 }
 
-/** Folds the events of a session into its turns. Give it every event once and in order, as the client does. */
-export function createTranscript(): Transcript {
-  const turns: Turn[] = [];
+const turnEvents = ['AiResponseChunkEvent', 'ToolCallEvent', 'AiResponseEvent', 'TurnFailedEvent'];
+
+/** Folds the events of a session into its turns. Give it every event once and in order, as the client does. @param kept turns to begin with */
+export function createTranscript(kept: readonly Turn[] = []): Transcript {
+  const turns = [...kept];
   let status: SessionStatusEvent['status'] = 'ACTIVE';
 
   function turnOf({ turnIndex, clientTurnId, occurredAt }: TurnPosition): Turn {
@@ -68,7 +70,7 @@ export function createTranscript(): Transcript {
         status = event.status;
         return undefined;
       }
-      if (!('turnIndex' in event)) return undefined; // of a newer server
+      if (!turnEvents.includes(event.__typename)) return undefined; // of a newer server
       const turn = turnOf(event);
       turn.occurredAt = event.occurredAt;
       if (event.__typename === 'AiResponseEvent') finish(turn, event);

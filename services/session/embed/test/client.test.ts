@@ -1,6 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
-import { type ConnectOptions, connect, ParleyError, type Session, type SessionEvent, type State } from '../src/client.ts';
-import { type Call, fakeGateway, type Follower } from './fake-gateway.ts';
+import {
+  type ConnectOptions,
+  connect,
+  ParleyError,
+  type Session,
+  type SessionEvent,
+  type State,
+} from '../src/client.ts';
+import { type Call, type Follower, fakeGateway } from './fake-gateway.ts';
 
 const refused = { errors: [{ message: 'Invalid or expired avatar token', extensions: { code: 'UNAUTHENTICATED' } }] };
 const bearer = (token: string) => `Bearer ${token}`;
@@ -13,7 +20,13 @@ function renewed(avatarToken = 'second', sessionId = 7, expiresInMs = 3_600_000)
 
 function event(n: number, text = `piece ${n} `): object {
   const turn = { clientTurnId: 'a', turnIndex: 1, attempt: 1, text };
-  return { __typename: 'AiResponseChunkEvent', eventId: `${n}-0`, sessionId: 7, occurredAt: '2026-01-01T00:00:00.000Z', ...turn };
+  return {
+    __typename: 'AiResponseChunkEvent',
+    eventId: `${n}-0`,
+    sessionId: 7,
+    occurredAt: '2026-01-01T00:00:00.000Z',
+    ...turn,
+  };
 }
 
 /** A session with the events and states that it has had. */
@@ -59,7 +72,10 @@ test('a cut socket is replaced after the last event, and what comes again is lef
 
   t.deepEqual(await all, ['1-0', '2-0', '3-0', '4-0']);
   t.deepEqual(ids(), ['1-0', '2-0', '3-0', '4-0']);
-  t.deepEqual(states.map(({ name }) => name), ['open', 'reconnecting', 'open']);
+  t.deepEqual(
+    states.map(({ name }) => name),
+    ['open', 'reconnecting', 'open'],
+  );
   t.is(session.lastEventId, '4-0');
 });
 
@@ -81,7 +97,10 @@ test('iteration ends with the session, after what is still to be read', async (t
   follower.complete();
   t.deepEqual(await all, ['1-0']);
   await over;
-  t.deepEqual(states.map(({ name }) => name), ['open', 'ended']);
+  t.deepEqual(
+    states.map(({ name }) => name),
+    ['open', 'ended'],
+  );
   t.deepEqual(await take(session, 1), []);
 });
 
@@ -101,14 +120,21 @@ test('an error in a callback is reported as in a browser, and does not stop the 
 
 test('a socket refused for its token comes back with a new one, which the page is given', async (t) => {
   const given: string[] = [];
-  const gateway = await fakeGateway(t, () => renewed(), (authorization) => authorization === bearer('second'));
+  const gateway = await fakeGateway(
+    t,
+    () => renewed(),
+    (authorization) => authorization === bearer('second'),
+  );
   const { states } = join(t, gateway.endpoint, { onToken: (token) => given.push(token) });
   t.is((await gateway.follower(1)).authorization, bearer('second'));
   t.deepEqual(given, ['second']);
   t.is(gateway.calls.length, 1);
   t.is(gateway.calls[0]?.headers.authorization, undefined);
   t.is(gateway.calls[0]?.headers['x-app-platform'], 'customer');
-  t.deepEqual(states.map(({ name }) => name), ['open']);
+  t.deepEqual(
+    states.map(({ name }) => name),
+    ['open'],
+  );
 });
 
 test('a socket that is closed when its token ends comes back at once with the token refreshed before', async (t) => {
@@ -123,7 +149,11 @@ test('a socket that is closed when its token ends comes back at once with the to
 });
 
 test('past the grace window the session fails with EXPIRED, for readers too', async (t) => {
-  const gateway = await fakeGateway(t, () => refused, () => false);
+  const gateway = await fakeGateway(
+    t,
+    () => refused,
+    () => false,
+  );
   const { session, over } = join(t, gateway.endpoint);
   await t.throwsAsync(take(session, 1), { instanceOf: ParleyError, code: 'EXPIRED' });
   await over;
@@ -131,8 +161,14 @@ test('past the grace window the session fails with EXPIRED, for readers too', as
 });
 
 test('a refused token of a session that is no longer active ends it', async (t) => {
-  const answer = { errors: [{ message: 'Session 7 is not active (status: ENDED)', extensions: { code: 'BAD_REQUEST' } }] };
-  const gateway = await fakeGateway(t, () => answer, () => false);
+  const answer = {
+    errors: [{ message: 'Session 7 is not active (status: ENDED)', extensions: { code: 'BAD_REQUEST' } }],
+  };
+  const gateway = await fakeGateway(
+    t,
+    () => answer,
+    () => false,
+  );
   const { session, over } = join(t, gateway.endpoint);
   await over;
   t.is(session.state.name, 'ended');
@@ -140,7 +176,11 @@ test('a refused token of a session that is no longer active ends it', async (t) 
 
 test('a server that refuses every new token is given up', async (t) => {
   let count = 0;
-  const gateway = await fakeGateway(t, () => renewed(`token ${(count += 1)}`), () => false);
+  const gateway = await fakeGateway(
+    t,
+    () => renewed(`token ${(count += 1)}`),
+    () => false,
+  );
   const { session, over } = join(t, gateway.endpoint);
   await over;
   t.like(session.state, { name: 'failed', error: { code: 'FORBIDDEN' } });
@@ -148,7 +188,11 @@ test('a server that refuses every new token is given up', async (t) => {
 });
 
 test('a token of another session is not taken', async (t) => {
-  const gateway = await fakeGateway(t, () => renewed('second', 8), () => false);
+  const gateway = await fakeGateway(
+    t,
+    () => renewed('second', 8),
+    () => false,
+  );
   const { session, over } = join(t, gateway.endpoint);
   await over;
   t.like(session.state, { name: 'failed', error: { code: 'FORBIDDEN' } });
@@ -223,7 +267,11 @@ test('a message whose answer is lost is repeated with the same key, so that it i
 for (const [what, answer, status] of [
   ['a proxy that answers HTML', undefined, 502],
   ['UNAVAILABLE', { errors: [{ extensions: { code: 'UNAVAILABLE' } }] }, 200],
-  ['a repetition in progress', { errors: [{ extensions: { code: 'CONFLICT', reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' } }] }, 200],
+  [
+    'a repetition in progress',
+    { errors: [{ extensions: { code: 'CONFLICT', reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' } }] },
+    200,
+  ],
   ['TOO_MANY_REQUESTS', { errors: [{ extensions: { code: 'TOO_MANY_REQUESTS' } }] }, 429],
 ] as const) {
   test(`a message is sent again after ${what}`, async (t) => {
@@ -241,7 +289,9 @@ for (const [what, answer, status] of [
 }
 
 test('a message that is refused is rejected with the reason, once', async (t) => {
-  const gateway = await fakeGateway(t, () => ({ errors: [{ message: 'text: is blank', extensions: { code: 'BAD_REQUEST' } }] }));
+  const gateway = await fakeGateway(t, () => ({
+    errors: [{ message: 'text: is blank', extensions: { code: 'BAD_REQUEST' } }],
+  }));
   const { session } = join(t, gateway.endpoint);
   await t.throwsAsync(session.send(' '), { instanceOf: ParleyError, code: 'BAD_REQUEST', message: 'text: is blank' });
   t.is(gateway.calls.length, 1);

@@ -28,7 +28,11 @@ export interface Follower {
 type Respond = (call: Call, response: ServerResponse) => object | undefined;
 
 /** A server that speaks the gateway's protocols and does what a test says, where that is a failure which no real one can be made to have. */
-export async function fakeGateway(t: ExecutionContext, respond: Respond, accepts: (token: string) => boolean = () => true) {
+export async function fakeGateway(
+  t: ExecutionContext,
+  respond: Respond,
+  accepts: (token: string) => boolean = () => true,
+) {
   const calls: Call[] = [];
   const followers: Follower[] = [];
   const waiting: (() => void)[] = [];
@@ -44,7 +48,10 @@ export async function fakeGateway(t: ExecutionContext, respond: Respond, accepts
     if (answer) response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     changed();
   });
-  const sockets = new WebSocketServer({ server: http, handleProtocols: (names) => names.has('graphql-transport-ws') && 'graphql-transport-ws' });
+  const sockets = new WebSocketServer({
+    server: http,
+    handleProtocols: (names) => names.has('graphql-transport-ws') && 'graphql-transport-ws',
+  });
   sockets.on('connection', (socket) => {
     let authorization = '';
     const received: { type: string }[] = [];
@@ -53,7 +60,8 @@ export async function fakeGateway(t: ExecutionContext, respond: Respond, accepts
       received.push(message);
       if (message.type === 'connection_init') {
         authorization = message.payload?.['authorization'] ?? '';
-        if (message.payload?.['x-app-platform'] === 'customer' && accepts(authorization)) send(socket, { type: 'connection_ack' });
+        if (message.payload?.['x-app-platform'] === 'customer' && accepts(authorization))
+          send(socket, { type: 'connection_ack' });
         else socket.close(4403, 'Forbidden');
       } else if (message.type === 'subscribe') {
         const { id } = message;
@@ -63,7 +71,8 @@ export async function fakeGateway(t: ExecutionContext, respond: Respond, accepts
           received,
           after: variables.after,
           next: (event) => send(socket, { id, type: 'next', payload: { data: { sessionEvents: event } } }),
-          error: (code, text = code) => send(socket, { id, type: 'error', payload: [{ message: text, extensions: { code } }] }),
+          error: (code, text = code) =>
+            send(socket, { id, type: 'error', payload: [{ message: text, extensions: { code } }] }),
           complete: () => send(socket, { id, type: 'complete' }),
           cut: () => socket.terminate(),
           close: (code) => socket.close(code),

@@ -5,6 +5,7 @@ import { createTranscript, type Turn } from '../transcript.ts';
 import { announcer } from './announcer.ts';
 import { composer } from './composer.ts';
 import { button, element, placeChildren } from './dom.ts';
+import { endedTranscript } from './ended-transcript.ts';
 import { header } from './header.ts';
 import { fill, type Labels } from './labels.ts';
 import { shownText } from './markdown.ts';
@@ -29,12 +30,14 @@ const showEveryMs = 33;
 const nearEndPx = 80;
 
 /** A conversation on the screen, from its connection to its nodes. */
-export function chat({ endpoint, token, sessionId, agentName, labels, tell }: ChatOptions) {
+export function chat({ endpoint, token, sessionId, labels, tell, ...given }: ChatOptions) {
+  const agentName = shownText(given.agentName);
   const name = `${new URL(endpoint, location.href).href}#${sessionId}`;
   const store = sessionStore();
   const tokens = storedToken(store, name, token);
   const kept = tokens.find();
-  const transcript = createTranscript();
+  const ending = endedTranscript(store, name);
+  let transcript = createTranscript();
   const views = new Map<string, TurnView>();
   /** Turns whose replies were seen or asked for in this page, so that a replay of older ones is not read out. */
   const followed = new Set<string>();
@@ -62,6 +65,9 @@ export function chat({ endpoint, token, sessionId, agentName, labels, tell }: Ch
     ...(kept && { tokenExpiresInMs: kept.expiresInMs }),
     onEvent: take,
     onState(state) {
+      // An ended session is followed to its end, but not from its beginning again.
+      if (state.name === 'ended' && transcript.turns.length > 0) ending.put(transcript.turns);
+      else if (state.name === 'ended') transcript = createTranscript(ending.find());
       showSoon();
       tell('state', state);
     },
@@ -166,7 +172,11 @@ export function chat({ endpoint, token, sessionId, agentName, labels, tell }: Ch
 
   /** The turns in order, then the messages that have none yet. */
   function entries(): { key: string; message: OwnMessage | undefined; turn: Turn | undefined }[] {
-    const begun = transcript.turns.map((turn) => ({ key: turn.clientTurnId ?? turn.key, turn, message: own.get(turn.clientTurnId) }));
+    const begun = transcript.turns.map((turn) => ({
+      key: turn.clientTurnId ?? turn.key,
+      turn,
+      message: own.get(turn.clientTurnId),
+    }));
     const seen = new Set(begun.map(({ key }) => key));
     const waiting = own.list().filter(({ clientTurnId }) => !seen.has(clientTurnId));
     return [...begun, ...waiting.map((message) => ({ key: message.clientTurnId, turn: undefined, message }))];

@@ -6,7 +6,12 @@ import { storedToken } from './stored-token.ts';
 import { readStructuredContent } from './structured-content.ts';
 
 test('a reply is split at empty lines and around code, whose empty lines stay', (t) => {
-  t.deepEqual(splitBlocks('One\nline\n\nTwo\n```js\na\n\nb\n```\nThree'), ['One\nline', 'Two', '```js\na\n\nb\n```', 'Three']);
+  t.deepEqual(splitBlocks('One\nline\n\nTwo\n```js\na\n\nb\n```\nThree'), [
+    'One\nline',
+    'Two',
+    '```js\na\n\nb\n```',
+    'Three',
+  ]);
   t.deepEqual(readBlock('```js\na\n\nb\n```'), [{ kind: 'code', text: 'a\n\nb' }]);
   t.deepEqual(readBlock('```js\nstill open'), [{ kind: 'code', text: 'still open' }]);
 });
@@ -46,10 +51,24 @@ test('only absolute URLs of http and https become links, without the punctuation
     { kind: 'link', text: 'docs', href: 'https://b.example/' },
     { kind: 'text', text: '.' },
   ]);
-  for (const text of ['[x](javascript:alert(1))', '[x](data:text/html,hi)', '<img src=x onerror=alert(1)>', 'https://user:pw@evil.example/']) {
+  for (const text of [
+    '[x](javascript:alert(1))',
+    '[x](data:text/html,hi)',
+    '<img src=x onerror=alert(1)>',
+    'https://user:pw@evil.example/',
+  ]) {
     t.deepEqual(readInline(text), [{ kind: 'text', text }], text);
   }
-  for (const url of ['javascript:alert(1)', ' javascript:alert(1)', '//evil.example', '/path', 'https://a@b.example', 7, null, 'ftp://a.example']) {
+  for (const url of [
+    'javascript:alert(1)',
+    ' javascript:alert(1)',
+    '//evil.example',
+    '/path',
+    'https://a@b.example',
+    7,
+    null,
+    'ftp://a.example',
+  ]) {
     t.is(safeUrl(url), undefined, String(url));
   }
 });
@@ -83,7 +102,10 @@ test('a card keeps its safe buttons, and loses a picture and links that are not'
     subtitle: undefined,
     body: 'B',
     imageUrl: undefined,
-    buttons: [{ label: 'Open', url: 'https://a.example/' }, { label: 'Yes', value: 'yes please' }],
+    buttons: [
+      { label: 'Open', url: 'https://a.example/' },
+      { label: 'Yes', value: 'yes please' },
+    ],
   });
 });
 
@@ -91,16 +113,36 @@ test('a table has as many cells in each row as columns, and a list only items wi
   t.deepEqual(readStructuredContent({ kind: 'table', columns: ['a', 'b'], rows: [[1], [true, null, 'x'], 'no'] }), {
     kind: 'table',
     columns: ['a', 'b'],
-    rows: [['1', ''], ['true', ''], ['', '']],
+    rows: [
+      ['1', ''],
+      ['true', ''],
+      ['', ''],
+    ],
   });
-  t.deepEqual(readStructuredContent({ kind: 'list', items: [{ title: 'A', url: 'https://a.example/' }, { description: 'x' }, 3] }), {
-    kind: 'list',
-    items: [{ title: 'A', description: undefined, url: 'https://a.example/' }],
-  });
+  t.deepEqual(
+    readStructuredContent({
+      kind: 'list',
+      items: [{ title: 'A', url: 'https://a.example/' }, { description: 'x' }, 3],
+    }),
+    {
+      kind: 'list',
+      items: [{ title: 'A', description: undefined, url: 'https://a.example/' }],
+    },
+  );
 });
 
 test('what is no structured content is none', (t) => {
-  for (const value of [null, 'x', 3, [], {}, { kind: 'video' }, { kind: 'card' }, { kind: 'table', columns: [] }, { kind: 'list', items: [{}] }]) {
+  for (const value of [
+    null,
+    'x',
+    3,
+    [],
+    {},
+    { kind: 'video' },
+    { kind: 'card' },
+    { kind: 'table', columns: [] },
+    { kind: 'list', items: [{}] },
+  ]) {
     t.is(readStructuredContent(value), undefined, JSON.stringify(value));
   }
 });
@@ -121,16 +163,15 @@ function memoryStore() {
 
 /** Channels of tabs that hear one another. */
 function tabs() {
-  const open = new Set<Channel>();
+  const open = new Map<Channel, (event: { data: unknown }) => void>();
   return (): Channel => {
     const channel: Channel = {
-      onmessage: null,
+      addEventListener: (_type, listener) => void open.set(channel, listener),
       close: () => open.delete(channel),
       postMessage(message) {
-        for (const other of open) if (other !== channel) other.onmessage?.({ data: structuredClone(message) } as MessageEvent);
+        for (const [other, hear] of open) if (other !== channel) hear({ data: structuredClone(message) });
       },
     };
-    open.add(channel);
     return channel;
   };
 }
@@ -154,15 +195,24 @@ test('tabs of a session have the messages of one another, from before and from n
   first.put(sent);
   first.put({ clientTurnId: 'f', text: 'Lost', state: 'failed' });
   const heard: OwnMessage[] = [];
-  const second = ownMessages({ name: 's', store: memoryStore(), channel: tab(), onMessage: (message) => heard.push(message) });
+  const second = ownMessages({
+    name: 's',
+    store: memoryStore(),
+    channel: tab(),
+    onMessage: (message) => heard.push(message),
+  });
   t.deepEqual(second.list(), [sent]);
   first.put({ clientTurnId: 'b', text: 'More', state: 'sent' });
   first.put({ clientTurnId: 'b', text: 'More', state: 'sent' });
-  t.deepEqual(heard.map(({ clientTurnId }) => clientTurnId), ['a', 'b']);
+  t.deepEqual(
+    heard.map(({ clientTurnId }) => clientTurnId),
+    ['a', 'b'],
+  );
 });
 
 test('broken storage, a full one and messages of another page change nothing', (t) => {
-  const channel = tabs()();
+  const tab = tabs();
+  const [channel, other] = [tab(), tab()];
   const store = {
     getItem: () => '{"not": "a list"',
     setItem(): never {
@@ -170,8 +220,8 @@ test('broken storage, a full one and messages of another page change nothing', (
     },
   };
   const own = ownMessages({ name: 's', store, channel, onMessage: quiet });
-  channel.onmessage?.({ data: { messages: [{ clientTurnId: 7 }, null, 'x'] } } as MessageEvent);
-  channel.onmessage?.({ data: null } as MessageEvent);
+  other.postMessage({ messages: [{ clientTurnId: 7 }, null, 'x'] });
+  other.postMessage(null);
   own.put(sent);
   t.deepEqual(own.list(), [sent]);
 });

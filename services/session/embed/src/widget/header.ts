@@ -30,7 +30,7 @@ export function header({ labels, agentName, onEnd }: HeaderOptions) {
     'div',
     { class: 'header' },
     element('div', { class: 'avatar', 'aria-hidden': 'true' }, initial === '' ? '' : initial.segment.toUpperCase()),
-    element('div', { class: 'who' }, element('div', { class: 'name', dir: 'auto' }, agentName), status),
+    element('div', { class: 'who' }, element('div', { class: 'name' }, element('bdi', {}, agentName)), status),
     end,
     confirm,
   );

@@ -45,6 +45,9 @@ export function fill(label: string, values: Record<string, string | number> = {}
 /** The defaults with what the page says instead. What is no text is ignored. */
 export function withDefaults(given: unknown): Labels {
   const own = typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
-  const entries = Object.entries(defaultLabels).map(([name, label]) => [name, typeof own[name] === 'string' ? own[name] : label]);
+  const entries = Object.entries(defaultLabels).map(([name, label]) => [
+    name,
+    typeof own[name] === 'string' ? own[name] : label,
+  ]);
   return Object.fromEntries(entries) as Labels;
 }

@@ -11,7 +11,7 @@ export type Store = Pick<Storage, 'getItem' | 'setItem'>;
 /** A `BroadcastChannel`, as far as it is used. */
 export interface Channel {
   postMessage: (message: unknown) => void;
-  onmessage: ((event: MessageEvent) => unknown) | null;
+  addEventListener: (type: 'message', listener: (event: { data: unknown }) => void) => void;
   close: () => void;
 }
 
@@ -53,11 +53,11 @@ export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOpti
   }
 
   if (channel) {
-    channel.onmessage = ({ data }) => {
+    channel.addEventListener('message', ({ data }) => {
       const { ask, messages } = (data ?? {}) as { ask?: unknown; messages?: unknown };
       if (ask === true) channel.postMessage({ messages: sent() });
       else learn(readMessages(messages));
-    };
+    });
     channel.postMessage({ ask: true });
   }
 

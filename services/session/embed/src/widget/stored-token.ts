@@ -15,7 +15,11 @@ export function storedToken(store: Store | undefined, name: string, given: strin
   return {
     find(): StoredToken | undefined {
       try {
-        const kept = JSON.parse(store?.getItem(key) ?? 'null') as { given: string; token: string; expiresAt: number } | null;
+        const kept = JSON.parse(store?.getItem(key) ?? 'null') as {
+          given: string;
+          token: string;
+          expiresAt: number;
+        } | null;
         if (kept?.given !== given || typeof kept.token !== 'string') return undefined;
         return { token: kept.token, expiresInMs: Math.max(0, kept.expiresAt - now()) };
       } catch {

@@ -63,16 +63,20 @@ function readButton(button: unknown): Button[] {
 function readTable({ columns, rows }: Record<string, unknown>): Table | undefined {
   const names = array(columns).slice(0, maxColumns).map(scalar);
   if (names.length === 0) return undefined;
-  const cells = array(rows).slice(0, maxRows).map((row) => names.map((_, index) => scalar(array(row)[index])));
+  const cells = array(rows)
+    .slice(0, maxRows)
+    .map((row) => names.map((_, index) => scalar(array(row)[index])));
   return { kind: 'table', columns: names, rows: cells };
 }
 
 function readList({ items }: Record<string, unknown>): List | undefined {
-  const read = array(items).slice(0, maxRows).flatMap((item) => {
-    const title = isObject(item) ? text(item['title']) : undefined;
-    if (!isObject(item) || title === undefined) return [];
-    return [{ title, description: text(item['description']), url: safeUrl(item['url']) }];
-  });
+  const read = array(items)
+    .slice(0, maxRows)
+    .flatMap((item) => {
+      const title = isObject(item) ? text(item['title']) : undefined;
+      if (!isObject(item) || title === undefined) return [];
+      return [{ title, description: text(item['description']), url: safeUrl(item['url']) }];
+    });
   return read.length === 0 ? undefined : { kind: 'list', items: read };
 }
 
@@ -89,5 +93,7 @@ function text(value: unknown): string | undefined {
 }
 
 function scalar(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? shownText(String(value)) : '';
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? shownText(String(value))
+    : '';
 }

@@ -4,7 +4,11 @@ import { link } from './rich-text.ts';
 import { type Button, type Card, type List, readStructuredContent, type Table } from './structured-content.ts';
 
 /** @param onValue called with the value of a button that is chosen. */
-export function structuredView(content: unknown, labels: Labels, onValue: (value: string) => void): HTMLElement | undefined {
+export function structuredView(
+  content: unknown,
+  labels: Labels,
+  onValue: (value: string) => void,
+): HTMLElement | undefined {
   const read = readStructuredContent(content);
   if (!read) return undefined;
   if (read.kind === 'card') return cardView(read, labels, onValue);

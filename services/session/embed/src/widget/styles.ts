@@ -3,7 +3,7 @@ export const styles = `
 :host {
   color-scheme: light dark;
   --_accent: var(--parley-accent, light-dark(#2f4fd8, #8ea4ff));
-  --_accent-text: var(--parley-accent-text, light-dark(#fff, #0d1330));
+  --_accent-text: var(--parley-accent-text, oklch(from var(--_accent) clamp(0, (.66 - l) * 1000, 1) 0 0));
   --_bg: var(--parley-background, light-dark(#fff, #15181e));
   --_surface: var(--parley-surface, light-dark(#f1f3f7, #222731));
   --_text: var(--parley-text, light-dark(#1a1f2b, #e8ebf0));

@@ -135,7 +135,10 @@ export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOption
         placeChildren(reply, [says, typing]);
         parts.push(reply);
       }
-      placeChildren(node, parts.filter((part) => part !== undefined));
+      placeChildren(
+        node,
+        parts.filter((part) => part !== undefined),
+      );
     },
   };
 }

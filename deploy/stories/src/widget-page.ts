@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { bundle } from '@parley/demo/bundle';
+import { listen } from '@parley/kernel/listen';
+import { eventually } from '@parley/testing/eventually';
+import type { ExecutionContext, TestFn } from 'ava';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { openBrowser } from './browser.ts';
+import { createAgent } from './conversation.ts';
+import { sdkStart } from './embed.ts';
+import type { TestMesh } from './mesh.ts';
+
+export interface PageOptions {
+  endpoint: string;
+  token: string;
+  sessionId: number;
+  agentName?: string;
+  /** Of the page. Default `en`. */
+  lang?: string;
+  labels?: Record<string, string>;
+}
+
+interface AxeResult {
+  violations: { id: string; help: string; nodes: { target: unknown }[] }[];
+}
+
+/** Pages of a site of its own, on another origin than the gateway, which includes the built widget; one browser for a file of tests. */
+export function widgetPages(test: TestFn) {
+  let started: Promise<{ browser: Browser; origin: string }> | undefined;
+  const closers: (() => unknown)[] = [];
+  const pages = new Map<string, string>();
+  test.after.always('the browser is closed', async () => {
+    for (const close of closers.toReversed()) await close();
+  });
+
+  async function start() {
+    const script = await bundle('parley-chat.js');
+    const server = createServer(({ url = '' }, response) => {
+      const html = pages.get(url);
+      // As strict as a page can be that includes the widget.
+      response.setHeader(
+        'content-security-policy',
+        "default-src 'none'; script-src 'self'; connect-src *; style-src 'self'",
+      );
+      if (url === '/parley-chat.js') response.setHeader('content-type', 'text/javascript').end(script);
+      else if (html !== undefined) response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
+      else response.writeHead(404).end();
+    });
+    const origin = `http://${await listen(server)}`;
+    closers.push(
+      () => server.closeAllConnections(),
+      () => server.close(),
+    );
+    const browser = await openBrowser();
+    closers.push(() => browser.close());
+    return { browser, origin };
+  }
+
+  /** Opens a page that has the widget in a browser profile of its own, which is closed with the test. */
+  async function visit(t: ExecutionContext, mesh: TestMesh, url: string, options: BrowserContextOptions = {}) {
+    started ??= start();
+    const { browser, origin } = await started;
+    const context = await browser.newContext({
+      ...options,
+      extraHTTPHeaders: { 'x-forwarded-for': mesh.visitor().ip }, // throttles count by address
+    });
+    t.teardown(() => context.close());
+    const errors: string[] = [];
+    const posted: string[] = [];
+    context.on('request', (request) => posted.push(request.postData() ?? ''));
+    async function tab() {
+      const page = await context.newPage();
+      page.on('pageerror', (error) => errors.push(String(error)));
+      page.on('console', (message) => {
+        if (message.type() === 'error' && !isNetwork(message.text())) errors.push(message.text());
+      });
+      await page.goto(new URL(url, origin).href);
+      return chatIn(page);
+    }
+    return { ...(await tab()), tab, errors, posted };
+  }
+
+  return {
+    visit,
+    /** Opens a page of this site with the widget. */
+    open(t: ExecutionContext, mesh: TestMesh, options: PageOptions, browser?: BrowserContextOptions) {
+      const path = `/${pages.size}`;
+      pages.set(path, htmlOf(options));
+      return visit(t, mesh, path, browser);
+    },
+  };
+}
+
+/** The browser reports by itself what the tests cut. */
+function isNetwork(text: string): boolean {
+  return /net::ERR|WebSocket connection|Failed to load resource/u.test(text);
+}
+
+function chatIn(page: Page) {
+  const part = (selector: string) => page.locator(`parley-chat ${selector}`);
+  const log = part('.log');
+  const text = () => log.innerText();
+  return {
+    page,
+    part,
+    log,
+    text,
+    async send(message: string): Promise<void> {
+      await part('textarea').fill(message);
+      await part('textarea').press('Enter');
+    },
+    /** Waits until the conversation shows all of these texts. */
+    shows: (...texts: string[]) =>
+      eventually(
+        `the chat shows ${texts.join(', ')}`,
+        async () => {
+          const shown = await text();
+          return texts.every((each) => shown.includes(each));
+        },
+        { timeoutMs: 30_000 },
+      ).catch(async (error: unknown) => {
+        throw new Error(`${String(error)}\n${await text()}`, { cause: error });
+      }),
+    /** How often the conversation shows a text. */
+    count: async (wanted: string) => (await text()).split(wanted).length - 1,
+    /** The links of the conversation: where each leads, its `rel` and its `target`. */
+    links: () =>
+      page.evaluate<string[][]>(
+        '[...document.querySelector("parley-chat").shadowRoot.querySelectorAll(".log a")].map((it) => [it.href, it.rel, it.target])',
+      ),
+    /** What screen readers were given to read out, at most the last two. */
+    announced: () => part('[aria-live=polite]').innerText(),
+    /** What axe finds. */
+    async problems(): Promise<string[]> {
+      const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate<AxeResult>('axe.run()');
+      return violations.map(
+        ({ id, help, nodes }) => `${id}: ${help} ${JSON.stringify(nodes.map(({ target }) => target))}`,
+      );
+    },
+  };
+}
+
+/** A session of a new agent that the test's model answers for. */
+export async function startEmbedded(mesh: TestMesh, agent: Record<string, unknown> = {}) {
+  const owner = await mesh.person();
+  const agentId = await createAgent(owner, { name: 'Robin', openingGreeting: 'Greet them.', ...agent });
+  mesh.model.answer('Greet them.', { text: 'Hello, I am Robin.' });
+  const server = await owner.withApiKey();
+  const { sessionId, avatarToken: token } = await sdkStart(server, { agentId });
+  return { owner, agentId, server, sessionId, token, endpoint: mesh.url };
+}
+
+function htmlOf({ endpoint, token, sessionId, agentName = 'Robin', lang = 'en', labels = {} }: PageOptions): string {
+  const values = {
+    endpoint,
+    token,
+    'session-id': String(sessionId),
+    'agent-name': agentName,
+    labels: JSON.stringify(labels),
+  };
+  const attributes = Object.entries(values).map(
+    ([name, value]) => `${name}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`,
+  );
+  return `<!doctype html>
+<html lang="${lang}" dir="${lang === 'ar' ? 'rtl' : 'ltr'}">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Lamps</title>
+<script src="/parley-chat.js" defer></script></head>
+<body><main><h1>Lamps</h1><parley-chat ${attributes.join(' ')}></parley-chat></main></body></html>`;
+}

@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { type DemoServer, startDemoServer } from '@parley/demo';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { createLogger } from '@parley/kernel/log';
+import type { Part } from '@parley/kernel/unit';
+import { demoSettings } from '@parley/units/command-settings';
+
+/** The page with the chat widget, in development only: it has an API key of its own, and anyone on this machine may open it. */
+export function demoPage(env: Environment, dataFolder: string, publicUrl: () => string) {
+  const { port } = readSettings(env, demoSettings);
+  let server: DemoServer | undefined;
+  return {
+    name: 'demo page',
+    async start() {
+      if (env.NODE_ENV === 'production') return;
+      const endpoint = `${publicUrl().replace('127.0.0.1', 'localhost')}/graphql`;
+      server = await startDemoServer({
+        port,
+        endpoint,
+        file: join(dataFolder, 'demo.json'),
+        log: createLogger('demo'),
+      });
+    },
+    stop: async () => server?.stop(),
+    /** Its line of the banner. */
+    rows: (): [string, string][] => (server ? [['demo page', `${server.url}   (the chat widget in a page)`]] : []),
+  } satisfies Part & { rows: () => unknown };
+}
