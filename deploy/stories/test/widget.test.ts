@@ -98,7 +98,7 @@ story('a token that has ended, and one that ends in the middle, are replaced wit
   await ending.send('Count ends.');
   gate.release(4);
   await ending.shows('word3');
-  await eventually('a new token', () => ending.posted.some((body) => body.includes('refreshAvatarToken')));
+  await eventually('a new token', () => ending.posted.some((body) => body.includes('"avatarToken"')));
   gate.open();
   for (const chat of [late, ending]) {
     await chat.shows(whole);

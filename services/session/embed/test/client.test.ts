@@ -11,7 +11,7 @@ import { type Call, type Follower, fakeGateway } from './fake-gateway.ts';
 
 const refused = { errors: [{ message: 'Invalid or expired avatar token', extensions: { code: 'UNAUTHENTICATED' } }] };
 const bearer = (token: string) => `Bearer ${token}`;
-const isRefresh = ({ query }: Call) => query.includes('refreshAvatarToken');
+const isRefresh = ({ query }: Call) => query.includes('expiresInMs');
 const nothing = () => ({ data: { sdkSendMessage: true } });
 
 function renewed(avatarToken = 'second', sessionId = 7, expiresInMs = 3_600_000) {
