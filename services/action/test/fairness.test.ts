@@ -1,4 +1,6 @@
+import { rowsBy } from '@parley/postgres/database/rows';
 import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { actionUnit, inTenant } from './action-unit.ts';
 import { restServer, sendJson } from './custom-actions/rest-server.ts';
@@ -95,4 +97,25 @@ test('what may not wait any more is refused, what waits too long is not sent, an
   waiting[0]?.();
   t.like(await first, { errorKind: '' });
   t.is(slow.seen.length, 1);
+});
+
+test("a tenant's results that wait for each other hold no connections to the database", async (t) => {
+  const unit = await actionUnit(t, { env: { DATABASE_POOL_SIZE: '4' } });
+  const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
+  const busy = await unit.createAction(1, { url: rest.url });
+  const strangers = await unit.createAction(2, { url: rest.url });
+  await unit.callAction(1, busy);
+  const [held, gate] = [createGate(), createGate()];
+  const holding = unit.database.transact(1, async ({ knex }) => {
+    await rowsBy(knex)('SELECT bytes FROM kept_call_bytes WHERE tenant_id = 1 FOR UPDATE', {});
+    held.open();
+    await gate.pass();
+  });
+  await held.pass();
+  const calls = Array.from({ length: 8 }, () => unit.callAction(1, busy));
+  await eventually('all have their answers', () => rest.seen.length === 9);
+  t.like(await unit.callAction(2, strangers), { errorKind: '' });
+  gate.open();
+  await holding;
+  t.deepEqual(new Set((await Promise.all(calls)).map((result) => result?.errorKind)), new Set(['']));
 });

@@ -103,14 +103,19 @@ async function end(
   const place = { tenantId, turn: call.turn, call: call.call };
   const until = performance.now() + storeMs;
   const store = () =>
-    database.transact(tenantId, async (db) => {
-      const store = turnCallStore(db);
-      const isKept = isShort(result) || (await store.keptBytes()) < limits.keptBytes;
-      const kept = isKept ? result : { ...result, body: null, truncated: true };
-      const isStored = await store.end(call, sealedResult(box, place, kept));
-      if (isStored) await outboundCallStore(db).insert(entry);
-      return isStored;
-    });
+    database.transact(
+      tenantId,
+      async (db) => {
+        const store = turnCallStore(db);
+        const isKept = isShort(result) || (await store.keptBytes()) < limits.keptBytes;
+        const kept = isKept ? result : { ...result, body: null, truncated: true };
+        const isStored = await store.end(call, sealedResult(box, place, kept));
+        if (isStored) await outboundCallStore(db).insert(entry);
+        return isStored;
+      },
+      // Each waits for the row that counts the tenant's bytes, which is no reason to hold a connection.
+      { turn: { row: `kept bytes of ${tenantId}` } },
+    );
   let isMine: boolean;
   try {
     isMine = await whileUnavailable(store, 200, () => performance.now() < until);
