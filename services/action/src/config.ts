@@ -27,6 +27,16 @@ export const actionSettings = {
       byteCount.default(1_048_576),
       "Bytes of an action's answer (`REMOTE_TOO_LARGE`), and of a tool's result that are kept.",
     ),
+    heldBytes: setting(
+      'ACTION_HELD_BYTES',
+      byteCount.default(134_217_728),
+      'Bytes of answers that one process holds at once; beyond, tenants with more than an equal share get `REMOTE_TOO_LARGE`.',
+    ),
+    heldTenantBytes: setting(
+      'ACTION_HELD_TENANT_BYTES',
+      byteCount.default(33_554_432),
+      'The same, of one tenant (`REMOTE_TOO_LARGE`).',
+    ),
     keptBytes: setting(
       'ACTION_KEPT_BYTES',
       byteCount.default(268_435_456),

@@ -8,9 +8,11 @@ import type { RpcClient } from '@parley/rpc/client';
 import type { CallMetrics } from './calls/call-metrics.ts';
 import type { CallQueue } from './calls/call-queue.ts';
 import type { CallingProcess } from './calls/calling-process.ts';
+import type { HeldAnswers } from './calls/held-answers.ts';
 import type { CertifiedOperation } from './certified-operations.ts';
 import type { ActionLimits } from './config.ts';
 import type { SendPorts } from './custom-actions/send-action.ts';
+import type { LargeWork } from './large-work.ts';
 import type { McpClient } from './mcp/mcp-client.ts';
 
 export interface Ports {
@@ -25,6 +27,10 @@ export interface Ports {
   sending: SendPorts;
   /** Of all calls of this process. */
   queue: CallQueue;
+  /** Answers that calls and lists of this process hold. */
+  held: HeldAnswers;
+  /** Work on large answers and schemas, of all tenants. */
+  workOn: LargeWork;
   process: CallingProcess;
   certifiedOperations: readonly CertifiedOperation[];
   metrics: CallMetrics;

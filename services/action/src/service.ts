@@ -14,11 +14,13 @@ import { meteredOutbound } from './calls/call-meter.ts';
 import { callMetrics } from './calls/call-metrics.ts';
 import { callQueue } from './calls/call-queue.ts';
 import { callingProcess } from './calls/calling-process.ts';
+import { heldAnswers } from './calls/held-answers.ts';
 import { callSweep } from './calls/sweep-calls.ts';
 import { messagingTokens } from './custom-actions/messaging-tokens.ts';
 import { actionDeclaration } from './declaration.ts';
 import { endTenant } from './end-tenant.ts';
 import { resolvers } from './graph/resolvers.ts';
+import { largeWork } from './large-work.ts';
 import { mcpClient } from './mcp/mcp-client.ts';
 import type { Ports } from './ports.ts';
 import { actionRpc } from './rpc.ts';
@@ -28,9 +30,11 @@ export const action = service(actionDeclaration, {
   dependencies({ config, database, keyValue, calls, log, metrics }): Ports {
     const { limits, messaging, idpOne } = config;
     const box = createSecretBox(config.secretsKeys);
-    const guard = meteredOutbound(outbound({ ...config.outbound, log }));
+    const held = heldAnswers({ maxBytes: limits.heldBytes, maxTenantBytes: limits.heldTenantBytes });
+    const guard = meteredOutbound(outbound({ ...config.outbound, log }), held.take);
     const schemas = jsonSchemas();
     const queue = callQueue(limits);
+    const workOn = largeWork();
     metrics.gauge('parley_action_calls_waiting', 'Outbound calls that wait for their turn', () => queue.waiting);
     return {
       database,
@@ -49,10 +53,13 @@ export const action = service(actionDeclaration, {
           maxResultBytes: limits.answerBytes,
         },
         queue,
+        held,
+        workOn,
       }),
       sending: {
         outbound: guard,
         schemas,
+        workOn,
         limits: { timeoutMs: limits.callMs, maxBytes: limits.answerBytes },
         messaging: messagingTokens({
           keyValue,
@@ -64,6 +71,8 @@ export const action = service(actionDeclaration, {
         partnerToken: partnerTokens({ database, box }),
       },
       queue,
+      held,
+      workOn,
       process: callingProcess({ database, leaseMs: limits.leaseMs, log }),
       certifiedOperations: config.certifiedOperations,
       metrics: callMetrics(metrics),

@@ -25,6 +25,18 @@ test('an action is called with its arguments and credential, and its answer is t
   t.like(entry, { id: 1, kind: 'ACTION', target: id, name: 'Call', status: 201, bytes: 8, errorKind: null });
 });
 
+test('numbers of an answer keep all their digits', async (t) => {
+  const unit = await actionUnit(t);
+  const body = '{ "id": 12345678901234567890, "price": 1.10 }';
+  const rest = await restServer(t, (_, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body),
+  );
+  const id = await unit.createAction(1, { url: rest.url, bearerToken: 'canary-token' });
+  const call = { turn: 'numbers', call: '1.0' };
+  t.deepEqual((await unit.callAction(1, id, call))?.body, { $case: 'json', value: body });
+  t.deepEqual((await unit.callAction(1, id, call))?.body, { $case: 'json', value: body }, 'as it was stored');
+});
+
 test('the same call is sent once, at once and later, and answers the same result', async (t) => {
   const unit = await actionUnit(t);
   let served = 0;

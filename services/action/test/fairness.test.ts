@@ -119,3 +119,24 @@ test("a tenant's results that wait for each other hold no connections to the dat
   await holding;
   t.deepEqual(new Set((await Promise.all(calls)).map((result) => result?.errorKind)), new Set(['']));
 });
+
+test('answers that a tenant has in memory at once are bounded, and another tenant has its own', async (t) => {
+  const unit = await actionUnit(t, { env: { ACTION_HELD_BYTES: '400000', ACTION_HELD_TENANT_BYTES: '250000' } });
+  const gate = createGate();
+  const begun = '"'.padEnd(100_000, 'x');
+  const rest = await restServer(t, async (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write(begun);
+    await gate.pass();
+    response.end('"');
+  });
+  const [one, other] = [await unit.createAction(1, { url: rest.url }), await unit.createAction(2, { url: rest.url })];
+  const own = [unit.callAction(1, one), unit.callAction(1, one)];
+  await eventually('both are held', () => unit.unit.deps.held.bytes === 200_000);
+  t.like(await unit.callAction(1, one), { errorKind: 'REMOTE_TOO_LARGE' });
+  const strangers = unit.callAction(2, other);
+  await eventually("the stranger's is held, too", () => unit.unit.deps.held.bytes === 300_000);
+  gate.open();
+  t.like(await strangers, { errorKind: '' });
+  t.deepEqual(new Set((await Promise.all(own)).map((result) => result?.errorKind)), new Set(['']));
+  t.is(unit.unit.deps.held.bytes, 0);
+});

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { AnswerHead, Outbound, OutboundRequest } from '@parley/outbound/outbound';
+import type { AnswerHead, Outbound, OutboundRequest, OutboundStream } from '@parley/outbound/outbound';
 
 /** What one call has cost of the network. */
 export interface CallMeter {
@@ -19,8 +19,8 @@ export async function metered<T>(work: (meter: CallMeter) => Promise<T>): Promis
   return meters.run(meter, () => work(meter));
 }
 
-/** The guard, which counts what goes through it for the call in whose context it is used. */
-export function meteredOutbound(guard: Outbound): Outbound {
+/** The guard, which counts what goes through it for the call in whose context it is used. @param received throws where that is too much */
+export function meteredOutbound(guard: Outbound, received: (bytes: number) => void): Outbound {
   function begin(request: OutboundRequest): { meter: CallMeter | undefined; counted: OutboundRequest } {
     const meter = meters.getStore();
     if (!meter) return { meter, counted: request };
@@ -32,25 +32,27 @@ export function meteredOutbound(guard: Outbound): Outbound {
     return { meter, counted: { ...request, onHead } };
   }
 
+  async function stream(url: string, request: OutboundRequest): Promise<OutboundStream> {
+    const { meter, counted } = begin(request);
+    const answer = await guard.stream(url, counted);
+    async function* countedBody(): AsyncGenerator<Buffer, void> {
+      for await (const chunk of answer.body) {
+        if (meter) meter.bytes += chunk.length;
+        received(chunk.length);
+        yield chunk;
+      }
+    }
+    return { ...answer, body: countedBody() };
+  }
+
   return {
     urlProblem: guard.urlProblem,
     async fetch(url, request) {
-      const { meter, counted } = begin(request);
-      const answer = await guard.fetch(url, counted);
-      if (meter) meter.bytes += answer.body.length;
-      return answer;
+      const { body, cancel: _, ...head } = await stream(url, request);
+      const chunks: Buffer[] = [];
+      for await (const chunk of body) chunks.push(chunk);
+      return { ...head, body: Buffer.concat(chunks) };
     },
-    async stream(url, request) {
-      const { meter, counted } = begin(request);
-      const answer = await guard.stream(url, counted);
-      return meter ? { ...answer, body: countedBody(answer.body, meter) } : answer;
-    },
+    stream,
   };
-}
-
-async function* countedBody(body: AsyncIterable<Buffer>, meter: CallMeter): AsyncGenerator<Buffer, void> {
-  for await (const chunk of body) {
-    meter.bytes += chunk.length;
-    yield chunk;
-  }
 }

@@ -34,7 +34,8 @@ export async function callOnce(
   const made = await ports.process.holding(async () => {
     const endMaking = ports.process.making(callName(request.caller.tenantId, call));
     try {
-      return (await begin(ports, request, call)) ? await makeCall(ports, request, call, make) : undefined;
+      if (!(await begin(ports, request, call))) return undefined;
+      return await ports.held.holding(request.caller.tenantId, () => makeCall(ports, request, call, make));
     } finally {
       endMaking();
     }

@@ -3,6 +3,7 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError, notFound } from '@parley/kernel/errors';
 import { connectorStore } from '../connectors/connector-store.ts';
 import { type OpenConnector, openConnector } from '../connectors/open-connector.ts';
+import { type LargeWork, schemaBytes } from '../large-work.ts';
 import type { McpTool } from '../mcp/list-tools.ts';
 import type { Ports } from '../ports.ts';
 import { callOnce, type MadeResult } from './call-once.ts';
@@ -26,11 +27,11 @@ async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, 
   const connector = openConnector(ports.box, row);
   const name = ref.toolName ?? '';
   const tool = await listedTool(ports, connector, name, timeLimitMs, signal);
-  const refusal = tool && argumentsRefusal(ports, tenantId, tool, args);
+  const refusal = tool && (await argumentsRefusal(ports, tenantId, tool, args));
   if (refusal) return refusal;
   const idempotencyKey = idempotencyKeyOf(tenantId, call);
   const result = await ports.mcp.callTool(connector, { name, args, idempotencyKey }, { signal, timeoutMs: leftMs() });
-  return madeOfTool(result, [connector.apiKey]);
+  return ports.workOn(tenantId, result.bytes, () => madeOfTool(result, [connector.apiKey]));
 }
 
 /** How long a call waits for the list of tools at most, and which part of its time. */
@@ -55,13 +56,14 @@ async function listedTool(
 }
 
 /** By the schema of the tool; the server judges what cannot be checked here. */
-function argumentsRefusal(
-  { schemas }: { schemas: Pick<JsonSchemas, 'argsProblems'> },
+async function argumentsRefusal(
+  { schemas, workOn }: { schemas: Pick<JsonSchemas, 'argsProblems'>; workOn: LargeWork },
   tenantId: number,
   { inputSchema }: McpTool,
   args: Record<string, unknown>,
-): MadeResult | undefined {
-  const problems = problemsOf(() => schemas.argsProblems(inputSchema, args, 'args', { lenient: true, tenantId }));
+): Promise<MadeResult | undefined> {
+  const check = () => schemas.argsProblems(inputSchema, args, 'args', { lenient: true, tenantId });
+  const problems = await workOn(tenantId, schemaBytes(inputSchema), () => problemsOf(check));
   if (problems.length === 0) return undefined;
   const errorMessage = problems.map(({ path, message }) => `${path} ${message}`).join('; ');
   return { errorKind: 'ARGUMENTS_REFUSED', errorMessage, status: null, headers: {}, body: null, truncated: false };

@@ -5,7 +5,8 @@ const textOf = (text: string) => [{ type: 'text' as const, text }];
 
 test('a credential that a tool repeats is in no form of its result', (t) => {
   const secret = 'canary"secret\\key/1';
-  const body = (result: object) => madeOfTool({ isError: false, content: [], isCut: false, ...result }, [secret]).body;
+  const body = (result: object) =>
+    madeOfTool({ isError: false, content: [], isCut: false, bytes: 0, ...result }, [secret]).body;
   const json = { kind: 'json', text: '{"said":"[credential]"}' } as const;
   const said = { said: secret };
   t.deepEqual(body({ structured: said }), json);
@@ -26,13 +27,14 @@ test('a credential that a tool repeats is in no form of its result', (t) => {
 test('a credential of digits is found as a number, and the result stays JSON', (t) => {
   for (const secret of ['12345678', '12345678901234567890']) {
     const content = textOf(`{"n": ${secret}, "other": 12}`);
-    const { body } = madeOfTool({ isError: false, content, isCut: false }, [secret]);
+    const { body } = madeOfTool({ isError: false, content, isCut: false, bytes: 0 }, [secret]);
     t.deepEqual(body, { kind: 'json', text: '{"n":"[credential]","other":12}' });
   }
 });
 
 test('JSON without a credential stays as it was written, and deeper JSON than anybody walks is text', (t) => {
-  const body = (text: string) => madeOfTool({ isError: false, content: textOf(text), isCut: false }, ['canary-1']).body;
+  const body = (text: string) =>
+    madeOfTool({ isError: false, content: textOf(text), isCut: false, bytes: 0 }, ['canary-1']).body;
   t.deepEqual(body('{ "id": 12345678901234567890 }'), { kind: 'json', text: '{ "id": 12345678901234567890 }' });
   const deep = `${'['.repeat(20_000)}"canary-1"${']'.repeat(20_000)}`;
   t.deepEqual(body(deep), { kind: 'text', text: deep.replace('canary-1', '[credential]') });

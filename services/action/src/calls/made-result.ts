@@ -36,9 +36,7 @@ function bodyOf({ structured, content }: ToolResult, redacted: Redactor): CallRe
 /** As the server wrote it, unless it has repeated a secret. */
 function jsonBody(text: string, json: unknown, redacted: Redactor): CallResult['body'] {
   if (!isShallow(text)) return { kind: 'text', text: redacted.text(text) };
-  const clean = JSON.stringify(redacted.json(json));
-  const isClean = clean === JSON.stringify(json) && redacted.text(text) === text;
-  return { kind: 'json', text: isClean ? text : clean };
+  return { kind: 'json', text: redacted.jsonText(text, json) };
 }
 
 function isText(item: ToolContent): item is Extract<ToolContent, { type: 'text' }> {
@@ -60,6 +58,7 @@ export function madeOfAction({ status, errorKind, headers, body }: ActionAnswer)
 
 function actionBody(body: ActionAnswer['body']): CallResult['body'] {
   if (body.kind === 'text') return body.text === '' ? null : body;
+  if (body.kind === 'json') return { kind: 'json', text: body.text };
   const { kind: _, ...binary } = body;
-  return { kind: 'json', text: JSON.stringify(body.kind === 'json' ? body.json : binary) };
+  return { kind: 'json', text: JSON.stringify(binary) };
 }

@@ -27,7 +27,11 @@ export async function connectorTools(
   return tools.map((tool) => ({ ...tool, changedAt: changes.get(tool.name) ?? null }));
 }
 
-function changesOf(ports: Pick<Ports, 'database'>, connector: OpenConnector, tools: McpTool[]): Promise<Changes> {
+function changesOf(
+  ports: Pick<Ports, 'database' | 'workOn'>,
+  connector: OpenConnector,
+  tools: McpTool[],
+): Promise<Changes> {
   const known = noted.get(tools);
   if (known) return known;
   const seen = see(ports, connector, tools);
@@ -38,11 +42,14 @@ function changesOf(ports: Pick<Ports, 'database'>, connector: OpenConnector, too
 
 /** Writes only where something differs from what was seen last. */
 async function see(
-  { database }: Pick<Ports, 'database'>,
+  { database, workOn }: Pick<Ports, 'database' | 'workOn'>,
   { tenantId, id }: OpenConnector,
   tools: readonly McpTool[],
 ): Promise<Changes> {
-  const now = tools.map(({ name, inputSchema }) => ({ name, hash: schemaHash(inputSchema) }));
+  // Whatever their size, since it is done once for each list that was read.
+  const now = await workOn(tenantId, Number.POSITIVE_INFINITY, () =>
+    tools.map(({ name, inputSchema }) => ({ name, hash: schemaHash(inputSchema) })),
+  );
   const stored = await database.read(tenantId, (db) => toolSchemaStore(db).listOf(id));
   const byName = new Map(stored.map((schema) => [schema.name, schema]));
   const isSame = now.every(({ name, hash }) => byName.get(name)?.hash === hash);

@@ -1,8 +1,11 @@
 import { parseJson } from '@parley/kernel/json';
 
-/** A body as a caller can use it: `json` where it is JSON, `text`, or what is known of bytes that are neither. */
+/**
+ * A body as a caller can use it: `json` where it is JSON, `text`, or what is known of bytes that are neither. The text of JSON is the
+ * server's own, since the parsed value has lost digits of long numbers.
+ */
 export type AnswerBody =
-  | { kind: 'json'; json: unknown }
+  | { kind: 'json'; json: unknown; text: string }
   | { kind: 'text'; text: string }
   | { kind: 'binary'; contentType: string; bytes: number };
 
@@ -19,7 +22,7 @@ export function answerBody(body: Uint8Array, contentTypeHeader: string | undefin
   const text = decoded(body, charset);
   const mayBeJson = type === '' || /[/+]json$/u.test(type);
   const json = mayBeJson && isShallow(text) ? parseJson(text) : undefined;
-  return json === undefined ? { kind: 'text', text } : { kind: 'json', json };
+  return json === undefined ? { kind: 'text', text } : { kind: 'json', json, text };
 }
 
 function mediaType(header = ''): { type: string; charset: string } {

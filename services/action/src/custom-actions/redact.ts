@@ -14,12 +14,38 @@ export function redactor(secrets: readonly string[]) {
   function json(value: unknown): unknown {
     if (typeof value === 'string') return text(value);
     if (typeof value === 'number') return numbers.has(value) || text(String(value)) !== String(value) ? mark : value;
+    if (isRawJSON(value))
+      return numbers.has(Number(value.rawJSON)) || text(value.rawJSON) !== value.rawJSON ? mark : value;
     if (Array.isArray(value)) return value.map(json);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [text(key), json(each)]));
   }
 
-  return forms.length === 0 ? { text: (given: string) => given, json: (value: unknown) => value } : { text, json };
+  /** As it was written, unless it has a secret: then without the secret, and still with all digits of long numbers. */
+  function jsonText(given: string, value: unknown): string {
+    const clean = JSON.stringify(json(value));
+    if (clean === JSON.stringify(value) && text(given) === given) return given;
+    return JSON.stringify(json(JSON.parse(given, keepingLongNumbers)));
+  }
+
+  return forms.length === 0
+    ? { text: (given: string) => given, json: (value: unknown) => value, jsonText: (given: string) => given }
+    : { text, json, jsonText };
+}
+
+interface RawJson {
+  rawJSON: string;
+}
+/** The types of TypeScript lack both functions, and the text of a value that a reviver is given. */
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): RawJson;
+  isRawJSON(value: unknown): value is RawJson;
+};
+
+/** A reviver of `JSON.parse`: integers that a number cannot hold are written again with the digits that they came with. */
+function keepingLongNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const isLong = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isLong && context?.source ? rawJSON(context.source) : value;
 }
 
 /** As it is, in a URL, in base64, and within JSON, in which some write a slash as `\/`. */

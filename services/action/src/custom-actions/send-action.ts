@@ -1,6 +1,7 @@
 import type { JsonSchemas } from '@parley/json-schema/json-schemas';
 import { DomainError } from '@parley/kernel/errors';
 import type { Outbound } from '@parley/outbound/outbound';
+import { type LargeWork, schemaBytes } from '../large-work.ts';
 import { type AnswerBody, answerBody } from './answer-body.ts';
 import { type Args, buildRequest } from './build-request.ts';
 import { type CallErrorKind, type CallErrorReason, kindOfStatus } from './call-error-kind.ts';
@@ -14,6 +15,7 @@ export const callLimits = { timeoutMs: 30_000, maxBytes: 1_048_576 };
 export interface SendPorts extends CredentialPorts {
   outbound: Pick<Outbound, 'fetch'>;
   schemas: Pick<JsonSchemas, 'argsProblems'>;
+  workOn: LargeWork;
   /** Default: `callLimits`. */
   limits?: typeof callLimits;
 }
@@ -59,7 +61,7 @@ const maxHeaderLength = 2_048;
  * @throws DomainError whose kind for a workflow is `kindOfError(error)`: the arguments, the credential, the outbound guard
  */
 export async function sendAction(ports: SendPorts, action: CustomAction, call: ActionCall): Promise<ActionAnswer> {
-  checkArgs(ports, action, call.args);
+  await checkArgs(ports, action, call.args);
   const limits = ports.limits ?? callLimits;
   const { timeoutMs = limits.timeoutMs } = call;
   const endsAt = performance.now() + Math.min(timeoutMs, limits.timeoutMs);
@@ -80,17 +82,26 @@ export async function sendAction(ports: SendPorts, action: CustomAction, call: A
   if (answer.status === 401) await credential.refused?.();
 
   const redacted = redactor(credential.secrets);
+  const { body } = answer;
   return {
     status: answer.status,
     errorKind: kindOfStatus(answer.status),
     headers: headersThatMatter(answer.headers, redacted.text),
-    body: redactedBody(answerBody(answer.body, answer.headers['content-type']), redacted),
-    bytes: answer.body.length,
+    body: await ports.workOn(action.tenantId, body.length, () =>
+      redactedBody(answerBody(body, answer.headers['content-type']), redacted),
+    ),
+    bytes: body.length,
   };
 }
 
-function checkArgs({ schemas }: SendPorts, { argsSchema, tenantId }: CustomAction, args: Args): void {
-  const fields = schemas.argsProblems(argsSchema, args, 'args', { tenantId });
+async function checkArgs(
+  { schemas, workOn }: SendPorts,
+  { argsSchema, tenantId }: CustomAction,
+  args: Args,
+): Promise<void> {
+  const fields = await workOn(tenantId, schemaBytes(argsSchema), () =>
+    schemas.argsProblems(argsSchema, args, 'args', { tenantId }),
+  );
   if (fields.length === 0) return;
   const message = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
   throw new DomainError('invalid', message, { reason: 'BAD_ARGUMENTS' satisfies CallErrorReason, fields });
@@ -125,6 +136,9 @@ function headersThatMatter(headers: Readonly<Record<string, string>>, redact: (t
 }
 
 function redactedBody(body: AnswerBody, redacted: ReturnType<typeof redactor>): AnswerBody {
-  if (body.kind === 'json') return { kind: 'json', json: redacted.json(body.json) };
+  if (body.kind === 'json') {
+    const text = redacted.jsonText(body.text, body.json);
+    return text === body.text ? body : { kind: 'json', json: JSON.parse(text), text };
+  }
   return body.kind === 'text' ? { kind: 'text', text: redacted.text(body.text) } : body;
 }

@@ -3,7 +3,8 @@ import { isDomainError } from '@parley/kernel/errors';
 import { createParser } from 'eventsource-parser';
 import { unreachable } from './connector-errors.ts';
 import type { Exchange } from './exchange.ts';
-import { answers, messagesOf, parsedMessage } from './messages.ts';
+import type { WorkOn } from './mcp-fetch.ts';
+import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
 /** A server says after how long its stream may be resumed; these bound it. */
 const resumeAfterMs = { least: 100, most: 5_000 };
@@ -12,16 +13,20 @@ const maxAsked = 20;
 /** Events and messages within one exchange, since each costs more of our time than of the server's. */
 const maxMessages = 10_000;
 /** The client ignores all others. */
-const notifications = new Set<unknown>(['notifications/progress', 'notifications/tools/list_changed']);
+const changed = 'notifications/tools/list_changed';
+const notifications = new Set<unknown>(['notifications/progress', changed]);
 
 /**
  * Rewrites an event stream of a server, so that the SDK takes each message in it. A stream that ends without an answer, and cannot be
  * resumed, fails the exchange at once: the SDK would wait for the end of the time.
  */
-export function eventMessages(exchange: Exchange): TransformStream<Uint8Array, Uint8Array> {
+export function eventMessages(exchange: Exchange, workOn: WorkOn): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const lineFeeds = lineFeedsOnly();
+  /** Bytes that were received since the last event. */
+  let pending = 0;
+  let hasChanged = false;
   let feed: (text: string) => void;
 
   function count(): void {
@@ -29,11 +34,18 @@ export function eventMessages(exchange: Exchange): TransformStream<Uint8Array, U
     if (exchange.messages > maxMessages) throw unreachable(new Error('too many messages'));
   }
 
+  /** That the tools have changed is news once: each time costs the SDK much more than the server. */
+  function isNews(method: unknown): boolean {
+    const isRepeated = method === changed && hasChanged;
+    hasChanged ||= method === changed;
+    return !isRepeated && notifications.has(method);
+  }
+
   function isTaken(message: Record<string, unknown>): boolean {
     count();
     if (exchange.id !== undefined && answers(message, exchange.id)) exchange.isAnswered = true;
     if (!('method' in message)) return exchange.isAnswered;
-    if (!('id' in message)) return notifications.has(message.method);
+    if (!('id' in message)) return isNews(message.method);
     exchange.asked += 1;
     return exchange.asked <= maxAsked;
   }
@@ -44,22 +56,24 @@ export function eventMessages(exchange: Exchange): TransformStream<Uint8Array, U
       const parser = createParser({
         onEvent({ id, event, data }) {
           count();
+          pending = 0;
           if (id) {
             exchange.isResumable = true;
             send(`id: ${id}\n`);
           }
           const isMessage = event === undefined || event === '' || event === 'message';
           const messages = isMessage ? messagesOf(parsedMessage(data)).filter(isTaken) : [];
-          for (const message of messages) send(`data: ${JSON.stringify(message)}\n\n`);
+          for (const message of messages) send(`data: ${JSON.stringify(forClient(exchange, message))}\n\n`);
           if (id && messages.length === 0) send('data:\n\n');
         },
         onRetry: (ms) => send(`retry: ${Math.min(resumeAfterMs.most, Math.max(resumeAfterMs.least, ms))}\n`),
       });
       feed = (text) => parser.feed(text);
     },
-    transform(chunk) {
+    async transform(chunk) {
       try {
-        feed(lineFeeds(decoder.decode(chunk, { stream: true })));
+        pending += chunk.length;
+        await workOn(pending, () => feed(lineFeeds(decoder.decode(chunk, { stream: true }))));
       } catch (error) {
         exchange.fail(error);
         throw error;

@@ -11,6 +11,8 @@ export interface Exchange {
   timeoutMs: number;
   /** The bytes of answers that may still be read, by this exchange and others that share it. Default: only each answer is bounded. */
   room?: Room | undefined;
+  /** Where the result of the answer is kept, which the SDK does not get then: it would parse and check all of it once more. */
+  kept?: { result?: Record<string, unknown> } | undefined;
   /** Aborts when the exchange is over, which closes its connection. */
   signal: AbortSignal;
   /** The id of the JSON-RPC request, once it is sent. Whatever is sent in this context afterwards is another request. */

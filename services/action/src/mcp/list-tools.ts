@@ -3,6 +3,7 @@ import { isDomainError } from '@parley/kernel/errors';
 import { storageProblem } from '@parley/kernel/input-checks';
 import { isJsonObject } from '@parley/kernel/json';
 import { unreachable } from './connector-errors.ts';
+import type { WorkOn } from './mcp-fetch.ts';
 
 export interface McpTool {
   name: string;
@@ -24,23 +25,30 @@ const max = { pages: 100, tools: 1_000, bytes: 2 ** 20, nameLength: 256 };
 /** Deeper ones are no use to those who check by them. */
 const schemaDepth = { maxDepth: 64, maxBytes: Number.POSITIVE_INFINITY, maxValues: Number.POSITIVE_INFINITY };
 
-type PageAfter = (cursor?: string) => Promise<Record<string, unknown>>;
+type PageAfter = (cursor?: string) => Promise<{ answer: Record<string, unknown>; bytes: number }>;
+
+interface Reading {
+  /** What is kept of a tool. */
+  redact: (value: unknown) => unknown;
+  workOn: WorkOn;
+}
 
 /**
  * Reads the pages of a server's tools, as many as there is room for.
- * @param redact what is kept of a tool
  * @throws DomainError where the answer is no list
  */
-export async function listTools(pageAfter: PageAfter, redact: (value: unknown) => unknown): Promise<ToolList> {
+export async function listTools(pageAfter: PageAfter, { redact, workOn }: Reading): Promise<ToolList> {
   const list = toolList(redact);
   const cursors = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < max.pages; page += 1) {
-    const answer = await (page === 0 ? pageAfter() : laterPage(pageAfter, cursor));
-    if (!answer) return list.end(true);
-    const { tools, nextCursor } = answer;
+    const next = await (page === 0 ? pageAfter() : laterPage(pageAfter, cursor));
+    if (!next) return list.end(true);
+    const { tools, nextCursor } = next.answer;
     if (!Array.isArray(tools)) throw unreachable(new Error('no list of tools'));
-    for (const tool of tools) list.add(tool);
+    await workOn(next.bytes, () => {
+      for (const tool of tools) list.add(tool);
+    });
     // A cursor that repeats would never end.
     if (typeof nextCursor !== 'string' || nextCursor === '' || cursors.has(nextCursor)) return list.end(false);
     cursors.add(nextCursor);

@@ -1,6 +1,8 @@
 import { type FairQueue, fairQueue } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
 import type { Outbound } from '@parley/outbound/outbound';
+import type { HeldAnswers } from '../calls/held-answers.ts';
+import { type LargeWork, largeWork } from '../large-work.ts';
 import { type CallOptions, callTool, type ToolCall } from './call-tool.ts';
 import { isTooSlow, noTurn } from './connector-errors.ts';
 import type { McpTool } from './list-tools.ts';
@@ -19,6 +21,10 @@ export interface McpClientOptions {
   limits?: Partial<McpClientLimits>;
   /** Where calls wait for their turn, shared with others. Default: one of its own, with `limits.calls`. */
   queue?: Pick<FairQueue<'connector' | 'tenant'>, 'enter'>;
+  /** Bounds what is held of lists. Default: nothing does. */
+  held?: Pick<HeldAnswers, 'holding'>;
+  /** Does what takes processor time, shared with others. Default: one of its own. */
+  workOn?: LargeWork;
   /** The time in milliseconds. Default: the clock of the process. */
   now?: () => number;
 }
@@ -53,13 +59,16 @@ const defaults: McpClientLimits = {
     shares: {
       connector: { inFlight: 2, waiting: 256, label: 'to this connector' },
       // Few, since reading one takes up to 2 MB of JSON; more than one tenant's slow servers usually are.
-      tenant: { inFlight: 8, waiting: 512 },
+      tenant: { inFlight: 4, waiting: 512 },
     },
   },
 };
 
+const unbounded: Pick<HeldAnswers, 'holding'> = { holding: (_, work) => work() };
+
 /** Lists and calls the tools of MCP servers over Streamable HTTP, through the outbound guard. */
-export function mcpClient({ outbound, log, limits: given = {}, queue: shared, now }: McpClientOptions): McpClient {
+export function mcpClient(options: McpClientOptions): McpClient {
+  const { outbound, log, limits: given = {}, queue: shared, held = unbounded, workOn = largeWork(), now } = options;
   const limits = { ...defaults, ...given };
   const lists = toolLists({ keptMs: limits.listKeptMs, now });
   const queues = { calls: shared ?? fairQueue(limits.calls), lists: fairQueue(limits.lists) };
@@ -73,12 +82,14 @@ export function mcpClient({ outbound, log, limits: given = {}, queue: shared, no
         signal,
         timeoutMs: limits.openMs,
         onToolsChanged: () => lists.changed(connector),
+        workOn: (bytes, work) => workOn(connector.tenantId, bytes, work),
       }),
   });
 
   const ports: McpPorts = {
     limits,
     log,
+    workOn,
     async inSession(connector, use, work) {
       const { tenantId: tenant, id } = connector;
       const turn = queues[use.waitsWith].enter({ connector: `${tenant}/${id}`, tenant }, () => use.signal);
@@ -91,7 +102,8 @@ export function mcpClient({ outbound, log, limits: given = {}, queue: shared, no
         end();
       }
     },
-    toolsOf: (connector) => lists.get(connector, () => readTools(ports, connector)),
+    toolsOf: (connector) =>
+      lists.get(connector, () => held.holding(connector.tenantId, () => readTools(ports, connector))),
   };
 
   return {

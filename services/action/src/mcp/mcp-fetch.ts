@@ -5,7 +5,7 @@ import type { Outbound } from '@parley/outbound/outbound';
 import { StatusError, unreachable } from './connector-errors.ts';
 import { eventMessages } from './event-messages.ts';
 import { type Exchange, exchanges } from './exchange.ts';
-import { answers, messagesOf, parsedMessage } from './messages.ts';
+import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
 /** Limits of notifications, answers to the server's own requests, and the end of a session, whose answers nobody reads. */
 const plainLimits = { timeoutMs: 5_000, maxBytes: 65_536 };
@@ -15,8 +15,11 @@ const maxResumed = 100;
 /** JSON-RPC's codes for an unknown method and for invalid arguments. Some servers send them with a status of 400 or 404. */
 const refusals = new Set<unknown>([-32_601, -32_602]);
 
+/** Works on what was received, of so many bytes, when it is the tenant's turn. */
+export type WorkOn = <T>(bytes: number, work: () => T) => Promise<T>;
+
 /** The `fetch` of the SDK's transport: guarded, bounded, and tolerant of servers that bend the rules. */
-export function mcpFetch(outbound: Pick<Outbound, 'stream'>): FetchLike {
+export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): FetchLike {
   const plain = guardedFetch(outbound, plainLimits);
 
   async function send(exchange: Exchange, url: string | URL, init: RequestInit): Promise<Response> {
@@ -24,13 +27,14 @@ export function mcpFetch(outbound: Pick<Outbound, 'stream'>): FetchLike {
     const headers = new Headers(init.headers);
     for (const [name, value] of Object.entries(exchange.headers)) headers.set(name, value);
     const response = await fetchOf(outbound, exchange)(url, { ...init, headers, signal: signalOf(exchange, init) });
-    return response.ok ? answerOf(exchange, response) : refusalOf(exchange, response);
+    return response.ok ? answerOf(exchange, response, workOn) : refusalOf(exchange, response);
   }
 
   async function resume(exchange: Exchange, url: string | URL, init: RequestInit): Promise<Response> {
     exchange.resumed += 1;
     const response = await fetchOf(outbound, exchange)(url, { ...init, signal: signalOf(exchange, init) });
-    if (response.ok && exchange.resumed <= maxResumed && isEvents(response)) return answerOf(exchange, response);
+    if (response.ok && exchange.resumed <= maxResumed && isEvents(response))
+      return answerOf(exchange, response, workOn);
     await response.body?.cancel();
     // No StatusError, whose 404 would mean that the request was not processed.
     exchange.fail(unreachable(response.ok ? new Error('not resumed') : new StatusError(response.status)));
@@ -72,11 +76,13 @@ function signalOf({ signal }: Exchange, init: RequestInit): AbortSignal {
   return init.signal ? AbortSignal.any([signal, init.signal]) : signal;
 }
 
-async function answerOf(exchange: Exchange, response: Response): Promise<Response> {
+async function answerOf(exchange: Exchange, response: Response, workOn: WorkOn): Promise<Response> {
   const { status, headers } = response;
   const body = response.body && counted(exchange, response.body);
-  if (body && isEvents(response)) return new Response(body.pipeThrough(eventMessages(exchange)), { status, headers });
-  const answer = answerIn(exchange, await new Response(body).text());
+  if (body && isEvents(response))
+    return new Response(body.pipeThrough(eventMessages(exchange, workOn)), { status, headers });
+  const text = await new Response(body).text();
+  const answer = await workOn(text.length, () => answerIn(exchange, text));
   if (!answer) throw unreachable(new Error('no answer in JSON-RPC'));
   return jsonResponse(exchange, answer, headers);
 }
@@ -109,5 +115,5 @@ function jsonResponse(exchange: Exchange, answer: Record<string, unknown>, recei
   exchange.isAnswered = true;
   const headers = new Headers(received);
   headers.set('content-type', 'application/json');
-  return new Response(JSON.stringify(answer), { headers });
+  return new Response(JSON.stringify(forClient(exchange, answer)), { headers });
 }

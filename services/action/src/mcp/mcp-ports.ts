@@ -1,5 +1,6 @@
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
+import type { LargeWork } from '../large-work.ts';
 import type { ToolList } from './list-tools.ts';
 import type { McpConnector } from './mcp-connector.ts';
 import type { McpSession } from './session.ts';
@@ -36,6 +37,7 @@ export interface SessionUse {
 export interface McpPorts {
   limits: McpClientLimits;
   log: Logger;
+  workOn: LargeWork;
   /** Waits for the connector's turn, and runs `work` in its session. */
   inSession<T>(connector: McpConnector, use: SessionUse, work: (session: McpSession) => Promise<T>): Promise<T>;
   /** The tools of a connector, as they were within the last minute. */

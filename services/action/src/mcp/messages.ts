@@ -1,5 +1,6 @@
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { unreachable } from './connector-errors.ts';
+import type { Exchange } from './exchange.ts';
 
 /** JSON-RPC's code for an error inside the server. */
 const internalError = -32_603;
@@ -69,6 +70,13 @@ function resultOf(given: Record<string, unknown>): Record<string, unknown> {
   const { protocolVersion } = given;
   if (typeof protocolVersion !== 'string') return withoutMeta(given);
   return { protocolVersion, capabilities: {}, serverInfo: { name: 'server', version: '0' } };
+}
+
+/** What the SDK gets of the answer to a request. */
+export function forClient({ kept }: Pick<Exchange, 'kept'>, answer: Record<string, unknown>): Record<string, unknown> {
+  if (!kept || kept.result || !isJsonObject(answer.result)) return answer;
+  kept.result = answer.result;
+  return { ...answer, result: {} };
 }
 
 /** Whether a message is the result or error of the request with this id. Some servers send the number as a text. */

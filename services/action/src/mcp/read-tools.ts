@@ -11,12 +11,13 @@ import type { McpSession, RequestLimits } from './session.ts';
 const maxBytes = 2 * 2 ** 20;
 
 /** Asks the server for all its tools. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */
-export async function readTools({ limits, log, inSession }: McpPorts, connector: McpConnector): Promise<ToolList> {
+export async function readTools(ports: McpPorts, connector: McpConnector): Promise<ToolList> {
+  const { limits, log, inSession } = ports;
   const { timeoutMs } = limits;
   const { signal, end } = callDeadline({ timeoutMs, idleMs: timeoutMs });
   try {
     const list = await inSession(connector, { waitsWith: 'lists', signal, isRepeatable: true }, (session) =>
-      readPages(session, { signal, timeoutMs }, redactor([connector.apiKey]).json),
+      readPages(ports, connector, session, { signal, timeoutMs }),
     );
     if (list.isCut) log.warn({ connectorId: connector.id, tools: list.tools.length }, 'tool list of a connector cut');
     return list;
@@ -30,11 +31,21 @@ export async function readTools({ limits, log, inSession }: McpPorts, connector:
 }
 
 /** Servers repeat the credential that they were sent, in tools too. */
-function readPages(session: McpSession, limits: RequestLimits, redact: (value: unknown) => unknown): Promise<ToolList> {
+function readPages(
+  { workOn }: McpPorts,
+  { tenantId, apiKey }: McpConnector,
+  session: McpSession,
+  limits: RequestLimits,
+): Promise<ToolList> {
   const room = { left: maxBytes };
-  const pageAfter = (cursor?: string) => {
+  const pageAfter = async (cursor?: string) => {
     const params = cursor === undefined ? {} : { cursor };
-    return session.request({ method: 'tools/list', params }, { ...limits, room });
+    const { left } = room;
+    const answer = await session.request({ method: 'tools/list', params }, { ...limits, room });
+    return { answer, bytes: left - room.left };
   };
-  return listTools(pageAfter, redact);
+  return listTools(pageAfter, {
+    redact: redactor([apiKey]).json,
+    workOn: (bytes, work) => workOn(tenantId, bytes, work),
+  });
 }

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { StatusError, unauthorized, unreachable } from './connector-errors.ts';
 import { type Exchange, exchanges, type Room } from './exchange.ts';
 import type { McpConnector } from './mcp-connector.ts';
-import { mcpFetch } from './mcp-fetch.ts';
+import { mcpFetch, type WorkOn } from './mcp-fetch.ts';
 
 export type { Progress };
 
@@ -46,6 +46,7 @@ export interface SessionOptions {
   signal: AbortSignal;
   timeoutMs: number;
   onToolsChanged(): void;
+  workOn: WorkOn;
 }
 
 /** Why a request is cancelled, as servers are told. */
@@ -69,9 +70,9 @@ export async function openSession(connector: McpConnector, options: SessionOptio
   // The platform's own error would quote the value.
   if (headerProblem('authorization', authorization)) throw unauthorized();
   if (!URL.canParse(connector.serverUrl)) throw refusedUrl('must be a URL');
-  const { outbound, signal, timeoutMs, onToolsChanged } = options;
+  const { outbound, signal, timeoutMs, onToolsChanged, workOn } = options;
   const transport = new StreamableHTTPClientTransport(new URL(connector.serverUrl), {
-    fetch: mcpFetch(outbound),
+    fetch: mcpFetch(outbound, workOn),
     requestInit: { headers: { authorization } },
   });
   // The SDK has tried to resume a stream, and gives up without ending the request.
@@ -104,9 +105,11 @@ export async function openSession(connector: McpConnector, options: SessionOptio
     async request({ method, params, headers = {} }, limits) {
       const { signal: ending, timeoutMs: ms, room, onProgress = () => undefined } = limits;
       try {
-        return await exchange({ headers, timeoutMs: ms, signal: ending, room }, (signal) =>
+        const kept: Exchange['kept'] = {};
+        const answer = await exchange({ headers, timeoutMs: ms, signal: ending, room, kept }, (signal) =>
           client.request({ method, params }, anyResult, { signal, timeout: neverMs, onprogress: onProgress }),
         );
+        return kept.result ?? answer;
       } catch (error) {
         // The SDK's error of a closed connection looks like one of the server.
         throw isClosed ? unreachable() : error;
@@ -118,7 +121,7 @@ export async function openSession(connector: McpConnector, options: SessionOptio
 
 /** Runs one request of the SDK, and closes its connection when it is over. @param send is given the signal that cancels the request */
 async function exchange<T>(
-  { signal, ...given }: Pick<Exchange, 'headers' | 'timeoutMs' | 'signal' | 'room'>,
+  { signal, ...given }: Pick<Exchange, 'headers' | 'timeoutMs' | 'signal' | 'room' | 'kept'>,
   send: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();

@@ -27,6 +27,7 @@ test('each kind of content has one form, without the data of media', (t) => {
     ],
     structured: { a: [1] },
     isCut: false,
+    bytes: 15,
   });
 });
 
@@ -56,7 +57,7 @@ test('texts are cut between characters, and JSON that does not fit is left out',
   ]);
   t.true(long.isCut);
   const json = toolResult({ content: [{ type: 'text', text: 'a' }], structuredContent: ['a'.repeat(1_000)] }, options);
-  t.deepEqual(json, { isError: false, content: [{ type: 'text', text: 'a' }], isCut: true });
+  t.deepEqual(json, { isError: false, content: [{ type: 'text', text: 'a' }], isCut: true, bytes: 1 });
   const many = toolResult({ content: Array.from({ length: 5_000 }, () => ({ type: 'text', text: '' })) }, options);
   t.is(many.content.length, 1_000);
   t.true(many.isCut);
@@ -87,8 +88,9 @@ test('what is wrong in a result is left out', (t) => {
       { type: 'text', text: '\ufffd' },
     ],
     isCut: false,
+    bytes: 4,
   });
-  t.deepEqual(toolResult({}, options), { isError: false, content: [], isCut: false });
+  t.deepEqual(toolResult({}, options), { isError: false, content: [], isCut: false, bytes: 0 });
   t.deepEqual(toolResult({ content: 'words', isError: true }, options).content, [{ type: 'text', text: 'words' }]);
   t.deepEqual(toolResult({ toolResult: { a: 1 } }, options).structured, { a: 1 });
 });
@@ -99,6 +101,7 @@ test('a refusal is a result with the words of the server, bounded', (t) => {
     refusal: 'TOOL_FAILED',
     content: [],
     isCut: false,
+    bytes: 0,
   });
   t.true(refusedResult('TOOL_NOT_FOUND', 'a'.repeat(2_000), options).isCut);
 });

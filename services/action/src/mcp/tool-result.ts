@@ -21,6 +21,8 @@ export interface ToolResult {
   structured?: unknown;
   /** Some of it was too large, and left out. */
   isCut: boolean;
+  /** The size of the texts and JSON that are kept. */
+  bytes: number;
 }
 
 export interface ToolResultOptions {
@@ -48,6 +50,7 @@ export function toolResult(given: Record<string, unknown>, options: ToolResultOp
     content: kept,
     ...(structured === undefined ? {} : { structured }),
     isCut: budget.isCut || items.length > maxItems,
+    bytes: budget.taken,
   };
 }
 
@@ -115,6 +118,9 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
   return {
     get isCut() {
       return isCut;
+    },
+    get taken() {
+      return maxBytes - left;
     },
     /** Keeps all of it, or as much as still fits. */
     text(text: string): { text: string; isCut?: true } {

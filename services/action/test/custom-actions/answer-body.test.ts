@@ -12,9 +12,9 @@ test('JSON is parsed, by its type or without one', (t) => {
     'Application/JSON',
     undefined,
   ])
-    t.deepEqual(read('{"a":[1,null]}', type), { kind: 'json', json: { a: [1, null] } }, type);
-  t.deepEqual(read('\ufeff{"a":1}', 'application/json'), { kind: 'json', json: { a: 1 } });
-  t.deepEqual(read('null', 'application/json'), { kind: 'json', json: null });
+    t.deepEqual(read('{"a":[1,null]}', type), { kind: 'json', json: { a: [1, null] }, text: '{"a":[1,null]}' }, type);
+  t.deepEqual(read('\ufeff{"a":1}', 'application/json'), { kind: 'json', json: { a: 1 }, text: '{"a":1}' });
+  t.deepEqual(read('null', 'application/json'), { kind: 'json', json: null, text: 'null' });
 });
 
 test('what claims to be JSON and is not is text', (t) => {
@@ -34,7 +34,8 @@ test('text is decoded by its charset, and by UTF-8 where that is unknown', (t) =
   t.deepEqual(text(Buffer.from([0xe4, 0x80]), 'text/plain; charset=windows-1252'), { kind: 'text', text: 'ä€' });
   t.deepEqual(text(Buffer.from([0xe4]), 'text/html; charset="ISO-8859-1"'), { kind: 'text', text: 'ä' });
   t.deepEqual(text(Buffer.from([0x82, 0xa0]), 'text/plain;charset=Shift_JIS'), { kind: 'text', text: 'あ' });
-  t.deepEqual(text(Buffer.from('"ä"', 'utf16le'), 'application/json; charset=utf-16le'), { kind: 'json', json: 'ä' });
+  const utf16 = text(Buffer.from('"ä"', 'utf16le'), 'application/json; charset=utf-16le');
+  t.deepEqual(utf16, { kind: 'json', json: 'ä', text: '"ä"' });
   t.deepEqual(text(Buffer.from('ä'), 'text/plain; charset=no-such'), { kind: 'text', text: 'ä' });
   t.deepEqual(text(Buffer.from([0x61, 0xff]), 'text/plain'), { kind: 'text', text: 'a\ufffd' });
 });
@@ -66,4 +67,16 @@ test('a credential that a server echoes is replaced, in keys, texts and common e
   } as unknown);
   t.is(text('short words stay'), 'short words stay');
   t.deepEqual(json(JSON.parse('{"__proto__":"x"}')), JSON.parse('{"__proto__":"x"}'));
+});
+
+test('long numbers keep their digits, also where a credential is replaced', (t) => {
+  const { jsonText } = redactor(['canary-1', '98765432109876543210']);
+  const cleaned = (text: string) => jsonText(text, JSON.parse(text));
+  const long = '{ "id": 12345678901234567890, "n": [-9007199254740993, 1.50, 1e400] }';
+  t.is(cleaned(long), long);
+  t.is(
+    cleaned('{"id": 12345678901234567890, "n": 1, "said": "canary-1"}'),
+    '{"id":12345678901234567890,"n":1,"said":"[credential]"}',
+  );
+  t.is(cleaned('[98765432109876543210, 12345678901234567891]'), '["[credential]",12345678901234567891]');
 });

@@ -9,7 +9,7 @@ test('a call initialises a session, and sends credential, idempotency key and ar
   const server = await scriptedServer(t);
   const { call } = mcpApp(t, server.url);
   const result = await call({ args: { a: [1] }, idempotencyKey: 'turn-1-call-2' });
-  t.deepEqual(result, { isError: false, content: [{ type: 'text', text: '{"a":[1]}' }], isCut: false });
+  t.deepEqual(result, { isError: false, content: [{ type: 'text', text: '{"a":[1]}' }], isCut: false, bytes: 9 });
   const sent = server.last('tools/call');
   t.like(sent?.headers, {
     authorization: `Bearer ${canary}`,

@@ -56,6 +56,12 @@ export interface RpcClientPart<Definition extends CompatServiceDefinition> exten
 const defaultTimeoutMs = 5_000;
 
 /**
+ * Bytes that the peer may send before it hears that they were taken. All calls share a connection: with the 64 KB of HTTP/2 the large
+ * answers of one tenant would cost everybody a round trip for each 64 KB, each as long as the slower of two event loops takes.
+ */
+const flowControlWindow = 2 ** 21;
+
+/**
  * A unary call whose proto has an `idempotency_level` is retried once where no handler answered it: the server was unreachable, the
  * connection was lost, or the server stopped. An answered `unavailable` is not retried (`answeredErrors`), so that a chain of calls
  * does not multiply during an outage. The timeout of the call includes the retry.
@@ -107,6 +113,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       ...to.options,
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
+      'grpc-node.flow_control_window': flowControlWindow,
       // A proxy of the environment is for the way out, e.g. to models. It must not see signed callers.
       'grpc.enable_http_proxy': 0,
       // Reconnects within a second after an outage; the default backoff goes up to two minutes.

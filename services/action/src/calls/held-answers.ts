@@ -1,0 +1,64 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { DomainError } from '@parley/kernel/errors';
+import type { OutboundReason } from '@parley/outbound/outbound-errors';
+
+export type HeldAnswers = ReturnType<typeof heldAnswers>;
+
+interface Holder {
+  tenantId: number;
+  bytes: number;
+}
+
+/**
+ * Bounds the bytes of answers that this process holds at once, from their receipt to the end of the call or list that they belong to: of
+ * each tenant, and of all together. Where all hold too much, a tenant with more than an equal share of it gets nothing more.
+ */
+export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; maxTenantBytes: number }) {
+  /** By context, because MCP's client makes requests of its own for a call. */
+  const holders = new AsyncLocalStorage<Holder>();
+  const tenants = new Map<number, { bytes: number; holders: number }>();
+  let all = 0;
+
+  function leave({ tenantId, bytes }: Holder): void {
+    const tenant = tenants.get(tenantId);
+    if (!tenant) return;
+    all -= bytes;
+    tenant.bytes -= bytes;
+    tenant.holders -= 1;
+    if (tenant.holders === 0) tenants.delete(tenantId);
+  }
+
+  return {
+    /** Runs `work`; what it receives is held until its end. */
+    async holding<T>(tenantId: number, work: () => Promise<T>): Promise<T> {
+      const holder = { tenantId, bytes: 0 };
+      const tenant = tenants.get(tenantId) ?? { bytes: 0, holders: 0 };
+      tenant.holders += 1;
+      tenants.set(tenantId, tenant);
+      try {
+        return await holders.run(holder, work);
+      } finally {
+        leave(holder);
+        holder.tenantId = Number.NaN; // what it still receives is nobody's
+      }
+    },
+    /** Counts what the work in whose context it is called has received. @throws DomainError `REMOTE_TOO_LARGE` */
+    take(bytes: number): void {
+      const holder = holders.getStore();
+      const tenant = holder && tenants.get(holder.tenantId);
+      if (!tenant) return;
+      holder.bytes += bytes;
+      tenant.bytes += bytes;
+      all += bytes;
+      if (tenant.bytes > maxTenantBytes || (all > maxBytes && tenant.bytes > maxBytes / tenants.size)) throw tooMuch();
+    },
+    get bytes() {
+      return all;
+    },
+  };
+}
+
+function tooMuch(): DomainError {
+  const reason: OutboundReason = 'REMOTE_TOO_LARGE';
+  return new DomainError('invalid', "Answers to the tenant's calls take too much memory at once", { reason });
+}

@@ -1,0 +1,58 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import test from 'ava';
+import { largeWork, schemaBytes } from './large-work.ts';
+
+const large = 1_000_000;
+
+test('small work is done at once, whatever else waits', async (t) => {
+  const workOn = largeWork();
+  const done: string[] = [];
+  const slow = workOn(1, large, () => void done.push('large'));
+  const small = workOn(1, 10, () => void done.push('small'));
+  await Promise.all([slow, small]);
+  t.deepEqual(done, ['small', 'large']);
+});
+
+test('large work is done one piece at a time, and others are served in between', async (t) => {
+  const workOn = largeWork();
+  const done: string[] = [];
+  let isOver = false;
+  const pieces = [1, 2, 3].map((tenantId) => workOn(tenantId, large, () => void done.push('piece')));
+  const others = (async () => {
+    while (!isOver) {
+      done.push('other');
+      await nextTurn();
+    }
+  })();
+  await Promise.all(pieces);
+  isOver = true;
+  await others;
+  t.notRegex(done.join(' '), /piece piece/u);
+});
+
+test('a piece of another tenant waits for one piece of a tenant with many, at most', async (t) => {
+  const workOn = largeWork();
+  const done: number[] = [];
+  const pieces = Array.from({ length: 20 }, () => workOn(1, large, () => void done.push(1)));
+  await workOn(2, large, () => void done.push(2));
+  await Promise.all(pieces);
+  t.true(done.indexOf(2) <= 1, `after ${done.indexOf(2)} of another tenant`);
+});
+
+test('what work throws rejects, and the next piece of the tenant begins', async (t) => {
+  const workOn = largeWork();
+  await t.throwsAsync(
+    workOn(1, large, () => {
+      throw new Error('broken');
+    }),
+    { message: 'broken' },
+  );
+  t.is(await workOn(1, large, () => 7), 7);
+});
+
+test('a schema is large by its text or its values', (t) => {
+  t.is(schemaBytes(null), 0);
+  t.is(schemaBytes({ type: 'object', properties: { a: { type: 'string' } } }), 0);
+  t.true(schemaBytes({ description: 'x'.repeat(10_000) }) > large);
+  t.true(schemaBytes({ enum: Array.from({ length: 1_000 }, (_, n) => n) }) > large);
+});
