@@ -13,7 +13,7 @@ import { modelErrorOf } from './provider-error.ts';
 import { EmptyAnswer, ErrorEvent } from './provider-fault.ts';
 import { textsOf } from './request-texts.ts';
 import { estimateUsage } from './token-counter.ts';
-import { toolCallReader } from './tool-calls.ts';
+import { isNamelessCall, toolCallReader } from './tool-calls.ts';
 import { hasTools } from './tool-prompt.ts';
 import { type ToolRefusal, ToolsRefused, toolRefusalOf, toolSupport } from './tool-support.ts';
 import { wholeCharacters } from './whole-characters.ts';
@@ -110,6 +110,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
         if (part.type !== 'finish') continue;
         const rest = characters.flush();
         given += rest;
+        if (tools && !tools.hasCalls && part.finishReason.unified === 'tool-calls') yield tools.nameless();
         const finishReason = reasonOf(part.finishReason, tools?.hasCalls ?? false);
         complete = true;
         drain(parts);
@@ -124,6 +125,11 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       throw new ErrorEvent({ type: 'unfinished_answer' });
     } catch (thrown) {
       signal.throwIfAborted();
+      if (tools && isNamelessCall(thrown)) {
+        yield tools.nameless();
+        yield { type: 'finish', finishReason: 'toolCalls', ...(await estimateUsage(model, request, given + unseen)) };
+        return;
+      }
       const timedOut = !complete && call.timedOut();
       const refused = tools && !timedOut && given + unseen === '' ? toolRefusalOf(thrown) : undefined;
       if (refused) throw new ToolsRefused(refused);

@@ -1,4 +1,9 @@
-import type { LanguageModelV3StreamPart, LanguageModelV3ToolCall } from '@ai-sdk/provider';
+import { randomUUID } from 'node:crypto';
+import {
+  InvalidResponseDataError,
+  type LanguageModelV3StreamPart,
+  type LanguageModelV3ToolCall,
+} from '@ai-sdk/provider';
 import { parseJson } from '@parley/kernel/json';
 import type { Model, ModelRequest, ToolCallEvent } from './model.ts';
 import { wireName } from './tool-names.ts';
@@ -22,24 +27,33 @@ export function toolCallReader({ tools = [] }: ModelRequest, model: Pick<Model, 
     return unique;
   }
 
+  function eventOf({ toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall): ToolCallEvent {
+    const argumentsText = input.toWellFormed();
+    return {
+      type: 'toolCall',
+      callId: uniqueId(toolCallId),
+      name: names.get(toolName) ?? toolName.toWellFormed(),
+      arguments: argumentsIn(argumentsText),
+      argumentsText,
+      replay: replays.take(providerMetadata),
+    };
+  }
+
   return {
     wrote: replays.wrote,
     read: (part: LanguageModelV3StreamPart) => replays.read(part),
     get hasCalls() {
       return ids.size > 0;
     },
-    eventOf({ toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall): ToolCallEvent {
-      const argumentsText = input.toWellFormed();
-      return {
-        type: 'toolCall',
-        callId: uniqueId(toolCallId),
-        name: names.get(toolName) ?? toolName.toWellFormed(),
-        arguments: argumentsIn(argumentsText),
-        argumentsText,
-        replay: replays.take(providerMetadata),
-      };
-    },
+    eventOf,
+    /** Stands for a call without a name, which the SDKs of OpenAI's format do not give. */
+    nameless: () => eventOf({ type: 'tool-call', toolCallId: `call_${randomUUID()}`, toolName: '', input: '' }),
   };
+}
+
+/** Whether an SDK gives up an answer because a call in it has no name. */
+export function isNamelessCall(thrown: unknown): boolean {
+  return InvalidResponseDataError.isInstance(thrown) && thrown.message.includes('function.name');
 }
 
 /** Many models write an empty text for a tool without parameters. */
