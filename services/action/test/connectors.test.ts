@@ -72,6 +72,23 @@ test('of many connectors made at once no more are stored than a tenant may have'
   await unit.createConnector(2, 'https://example.com/mcp');
 });
 
+test('of two changes at once both are kept, and of two deletions one succeeds', async (t) => {
+  const unit = await actionUnit(t);
+  const id = await unit.createConnector(1, 'https://tools.example.com/mcp');
+  const update =
+    'mutation ($input: UpdateMcpConnectorInput!) { updateMcpConnector(input: $input) { id name serverUrl } }';
+  const serverUrl = 'https://moved.example.com/mcp';
+  await Promise.all([
+    unit.ask(1, update, { input: { id, name: 'Renamed' } }),
+    unit.ask(1, update, { input: { id, serverUrl } }),
+  ]);
+  const read = 'query ($id: Int!) { mcpConnector(id: $id) { name serverUrl } }';
+  t.deepEqual(await unit.ask(1, read, { id }), { mcpConnector: { name: 'Renamed', serverUrl } });
+  const remove = 'mutation ($id: Int!) { deleteMcpConnector(id: $id) }';
+  const removed = await Promise.allSettled([unit.ask(1, remove, { id }), unit.ask(1, remove, { id })]);
+  t.deepEqual(removed.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+});
+
 test('tools are listed, kept for a while, and a schema that drifts is flagged once and for all', async (t) => {
   const unit = await actionUnit(t, { env: { ACTION_TOOL_LIST_KEPT_MS: '1' } });
   let schema: object = { properties: { a: {}, b: {} }, $ref: '#/x' };
