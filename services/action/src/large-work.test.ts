@@ -16,16 +16,16 @@ test('small work is done at once, whatever else waits', async (t) => {
 test('large work is done one piece at a time, and others are served in between', async (t) => {
   const workOn = largeWork();
   const done: string[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const pieces = [1, 2, 3].map((tenantId) => workOn(tenantId, large, () => void done.push('piece')));
   const others = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       done.push('other');
       await nextTurn();
     }
   })();
   await Promise.all(pieces);
-  isOver = true;
+  over.abort();
   await others;
   t.notRegex(done.join(' '), /piece piece/u);
 });

@@ -114,9 +114,12 @@ test("a tenant's results that wait for each other hold no connections to the dat
   await held.pass();
   const calls = Array.from({ length: 8 }, () => unit.callAction(1, busy));
   await eventually('all have their answers', () => rest.seen.length === 9);
+  const waits = unit.callAction(1, busy);
   t.like(await unit.callAction(2, strangers), { errorKind: '' });
+  t.is(rest.seen.length, 10, 'as many as may run wait for their results to be stored');
   gate.open();
   await holding;
+  t.like(await waits, { errorKind: '' });
   t.deepEqual(new Set((await Promise.all(calls)).map((result) => result?.errorKind)), new Set(['']));
 });
 

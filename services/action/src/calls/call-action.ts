@@ -4,7 +4,7 @@ import { customActionStore } from '../actions/custom-action-store.ts';
 import { sendAction } from '../custom-actions/send-action.ts';
 import { openCredential } from '../custom-actions/stored-credential.ts';
 import type { Ports } from '../ports.ts';
-import { callOnce, type MadeResult } from './call-once.ts';
+import { callOnce, type MadeResult, type Making } from './call-once.ts';
 import { callDeadline } from './call-queue.ts';
 import { type CallRequest, callRequest, type GivenCall, idempotencyKeyOf } from './call-request.ts';
 import type { CallResult } from './call-result.ts';
@@ -18,22 +18,18 @@ export interface GivenActionCall extends GivenCall {
 export async function callAction(ports: Ports, request: TenantRequest, given: GivenActionCall): Promise<CallResult> {
   const call = callRequest(given, ports.limits.callMs);
   const subjects = new Map(given.linkedIdentities.map(({ product, subject }) => [product, subject]));
-  return callOnce(ports, request, call, (signal, describe) =>
-    send(ports, request, call, { subjects, signal, describe }),
-  );
+  return callOnce(ports, request, call, (making) => send(ports, request, call, { subjects, ...making }));
 }
 
-interface Sending {
+interface Sending extends Making {
   subjects: Map<string, string>;
-  signal: AbortSignal;
-  describe(name: string): void;
 }
 
 async function send(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,
   call: CallRequest,
-  { subjects, signal, describe }: Sending,
+  { subjects, signal, describe, keepTurn }: Sending,
 ): Promise<MadeResult> {
   const deadline = callDeadline(call.timeLimitMs);
   const id = call.ref.target;
@@ -44,17 +40,14 @@ async function send(
   const end = await Promise.resolve(
     ports.queue.enter({ action: `${tenantId}/${id}`, tenant: tenantId }, () => waiting.signal),
   ).finally(waiting.end);
-  try {
-    const answer = await sendAction(ports.sending, row, {
-      args: call.args,
-      stored: row.credentialSealed ? openCredential(ports.box, row, row.credentialSealed) : undefined,
-      linkedIdentity: async (product) => subjects.get(product),
-      idempotencyKey: idempotencyKeyOf(tenantId, call),
-      timeoutMs: deadline.leftMs(),
-      signal,
-    });
-    return madeOfAction(answer);
-  } finally {
-    end();
-  }
+  keepTurn(end);
+  const answer = await sendAction(ports.sending, row, {
+    args: call.args,
+    stored: row.credentialSealed ? openCredential(ports.box, row, row.credentialSealed) : undefined,
+    linkedIdentity: async (product) => subjects.get(product),
+    idempotencyKey: idempotencyKeyOf(tenantId, call),
+    timeoutMs: deadline.leftMs(),
+    signal,
+  });
+  return madeOfAction(answer);
 }

@@ -18,8 +18,15 @@ import { callName, type StoredCall, turnCallStore } from './turn-call-store.ts';
 /** A result without its duration, and the name of what was called. */
 export type MadeResult = Omit<CallResult, 'durationMs'>;
 
+export interface Making {
+  signal: AbortSignal;
+  describe(name: string): void;
+  /** Takes what ends the call's turn: it lasts until the result is stored, so that as many results as turns wait for that at most. */
+  keepTurn(end: () => void): void;
+}
+
 /** Sends a call. @throws DomainError what it throws is a result, too */
-export type MakeCall = (signal: AbortSignal, describe: (name: string) => void) => Promise<MadeResult>;
+export type MakeCall = (making: Making) => Promise<MadeResult>;
 
 /**
  * Makes a call of a turn, or resolves with the result of the same call: it is committed as begun before anything is sent, and what was
@@ -68,9 +75,13 @@ async function makeCall(ports: Ports, { caller, signal }: TenantRequest, call: C
   const describe = (given: string) => {
     name = given;
   };
+  let endTurn = () => {};
+  const keepTurn = (given: () => void) => {
+    endTurn = given;
+  };
   const { settled, outcome } = await measuredCall(
     { kind, target },
-    () => make(signal, describe),
+    () => make({ signal, describe, keepTurn }),
     ({ errorKind }) => errorKind,
   );
   const { durationMs } = outcome;
@@ -81,7 +92,7 @@ async function makeCall(ports: Ports, { caller, signal }: TenantRequest, call: C
   ports.metrics.over(kind, result.errorKind, durationMs);
   const { agentId, sessionId } = call;
   const entry = { ...outcome, kind, target, name, errorKind: result.errorKind, agentId, sessionId };
-  return end(ports, caller.tenantId, call, result, entry);
+  return end(ports, caller.tenantId, call, result, entry).finally(endTurn);
 }
 
 function failure(error: unknown, signal: AbortSignal, durationMs: number): CallResult {

@@ -6,7 +6,7 @@ import { type OpenConnector, openConnector } from '../connectors/open-connector.
 import { type LargeWork, schemaBytes } from '../large-work.ts';
 import type { McpTool } from '../mcp/list-tools.ts';
 import type { Ports } from '../ports.ts';
-import { callOnce, type MadeResult } from './call-once.ts';
+import { callOnce, type MadeResult, type Making } from './call-once.ts';
 import { callDeadline } from './call-queue.ts';
 import { type CallRequest, callRequest, type GivenCall, idempotencyKeyOf } from './call-request.ts';
 import type { CallResult } from './call-result.ts';
@@ -15,10 +15,10 @@ import { madeOfTool } from './made-result.ts';
 /** @throws DomainError `invalid` for a call that cannot be asked for; whatever the call itself comes to is a result */
 export async function callTool(ports: Ports, request: TenantRequest, given: GivenCall): Promise<CallResult> {
   const call = callRequest(given, ports.limits.callMs);
-  return callOnce(ports, request, call, (signal) => send(ports, request, call, signal));
+  return callOnce(ports, request, call, (making) => send(ports, request, call, making));
 }
 
-async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, signal: AbortSignal) {
+async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, { signal, keepTurn }: Making) {
   const { ref, args, timeLimitMs } = call;
   const { leftMs } = callDeadline(timeLimitMs);
   const { tenantId } = caller;
@@ -30,7 +30,8 @@ async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, 
   const refusal = tool && (await argumentsRefusal(ports, tenantId, tool, args));
   if (refusal) return refusal;
   const idempotencyKey = idempotencyKeyOf(tenantId, call);
-  const result = await ports.mcp.callTool(connector, { name, args, idempotencyKey }, { signal, timeoutMs: leftMs() });
+  const options = { signal, timeoutMs: leftMs(), keepTurn };
+  const result = await ports.mcp.callTool(connector, { name, args, idempotencyKey }, options);
   return ports.workOn(tenantId, result.bytes, () => madeOfTool(result, [connector.apiKey]));
 }
 

@@ -19,6 +19,8 @@ export interface CallOptions {
   /** The longest time of the whole call, its wait for a turn included. Default: 30,000. */
   timeoutMs?: number | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
+  /** Takes what ends the call's turn, instead of its end with the call. */
+  keepTurn?: ((end: () => void) => void) | undefined;
   /** Whether images, sound and binary resources come with their data. Default: only with type and size. */
   withMedia?: boolean | undefined;
 }
@@ -34,17 +36,21 @@ export async function callTool(
   options: CallOptions = {},
 ): Promise<ToolResult> {
   const { limits, inSession } = ports;
-  const { timeoutMs = limits.timeoutMs, onProgress, withMedia } = options;
+  const { timeoutMs = limits.timeoutMs, onProgress, keepTurn, withMedia } = options;
   const { signal, progressed, end } = callDeadline({ timeoutMs, idleMs: limits.idleMs, signal: options.signal });
   const watch = (progress: Progress) => {
     progressed();
     onProgress?.(progress);
   };
   try {
-    const answer = await inSession(connector, { waitsWith: 'calls', signal, isRepeatable: false }, (session) => {
-      progressed();
-      return session.request(requestOf(call), { signal, timeoutMs, onProgress: watch });
-    });
+    const answer = await inSession(
+      connector,
+      { waitsWith: 'calls', signal, isRepeatable: false, keepTurn },
+      (session) => {
+        progressed();
+        return session.request(requestOf(call), { signal, timeoutMs, onProgress: watch });
+      },
+    );
     return toolResult(answer, { maxBytes: limits.maxResultBytes, withMedia });
   } catch (error) {
     if (isDomainError(error, 'tooManyRequests')) throw error;

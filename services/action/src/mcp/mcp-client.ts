@@ -96,10 +96,11 @@ export function mcpClient(options: McpClientOptions): McpClient {
       const end = await Promise.resolve(turn).catch((error: unknown) => {
         throw isTooSlow(error) ? noTurn() : error;
       });
+      use.keepTurn?.(end);
       try {
         return await sessions.use(connector, use, work);
       } finally {
-        end();
+        if (!use.keepTurn) end();
       }
     },
     toolsOf: (connector) =>

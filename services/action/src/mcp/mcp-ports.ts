@@ -31,6 +31,8 @@ export interface SessionUse {
   signal: AbortSignal;
   /** Whether `work` may run again where the server may have begun with it. */
   isRepeatable: boolean;
+  /** Takes what ends the turn, instead of its end with `work`. */
+  keepTurn?: ((end: () => void) => void) | undefined;
 }
 
 /** What listing and calling share. */
