@@ -54,6 +54,8 @@ export const agents = table('agents', {
   tools: column<AgentTool[] | null>(longJson),
   /** Created by an embed, not by its owner: neither listed nor counted. */
   hidden: column<boolean>(),
+  /** Of a hidden agent: the persona that it was made for, until it is changed. */
+  personaSha256: column<Buffer | null>({ long: 'NULL' }),
   /** A deleted agent starts no new sessions; existing ones can still read and use it. */
   deletedAt: column<Date | null>(),
   createdAt: column<Date>(),
