@@ -1,6 +1,6 @@
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
-import { createWorkflow, publishWorkflow } from '@parley/stories/workflows';
+import { attachWorkflow, createWorkflow, publishWorkflow } from '@parley/stories/workflows';
 import { modelAnswerMs, openTalker } from './client.ts';
 import { type Figure, figure, median, medianOf, oneByOne } from './figures.ts';
 import { type BenchOptions, limits, openPlace } from './processes.ts';
@@ -8,8 +8,6 @@ import { content } from './turns.ts';
 
 const conditions = 20;
 const held = 4;
-const attach =
-  'mutation ($id: ID!, $workflowId: Int) { updateAgent(id: $id, input: { workflowId: $workflowId }) { id } }';
 
 type Nodes = Record<string, object>;
 
@@ -29,7 +27,7 @@ export async function workflowsFigures(options: BenchOptions): Promise<Figure[]>
     if (nodes) {
       const workflowId = await createWorkflow(owner, { draft: { version: 1, start: Object.keys(nodes)[0], nodes } });
       await publishWorkflow(owner, workflowId);
-      await owner.query(attach, { id: agentId, workflowId });
+      await attachWorkflow(owner, agentId, workflowId);
     }
     return talkers.use(await openTalker(owner.at(url), agentId));
   }

@@ -83,6 +83,8 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
     ...provider.env,
     MESSAGING_URL_INTL: messaging.url,
     IDP_ONE_TIMEOUT_MS: '20000',
+    // A story waits for its end.
+    AGENT_WORKFLOW_TURN_MS: '15000',
     ...(!offline && forwarder.env),
     ...observed,
   });

@@ -1,4 +1,7 @@
+import type { ExecutionContext } from 'ava';
 import type { Client } from './client.ts';
+import { createAgent, follow, startSession } from './conversation.ts';
+import type { SessionEvents } from './session-events.ts';
 
 /** A definition that says this and ends. */
 export function saying(text: string) {
@@ -19,3 +22,80 @@ export async function publishWorkflow(client: Client, id: number): Promise<numbe
 export async function deleteWorkflow(client: Client, id: number): Promise<void> {
   await client.query('mutation ($id: Int!) { deleteWorkflow(id: $id) }', { id });
 }
+
+export async function attachWorkflow(client: Client, agentId: number, workflowId: number | null): Promise<void> {
+  const document =
+    'mutation ($id: ID!, $workflowId: Int) { updateAgent(id: $id, input: { workflowId: $workflowId }) { id } }';
+  await client.query(document, { id: agentId, workflowId });
+}
+
+/** A definition that begins with the first of these nodes. */
+export function workflowOf(nodes: Record<string, object>, variables: object = {}) {
+  return { version: 1, start: Object.keys(nodes)[0] ?? '', variables, nodes };
+}
+
+/** What routes the requests of a node to the model of the test file, in its `system` or `instruction`. */
+export function modelTag({ modelPort }: Client): string {
+  return modelPort === undefined ? '' : `[model 127.0.0.1:${modelPort}]`;
+}
+
+/** A session, followed from its first event, of a new agent whose workflow is this definition. */
+export async function converseBy(t: ExecutionContext, owner: Client, draft: object, agent: object = {}) {
+  const workflowId = await createWorkflow(owner, { draft });
+  await publishWorkflow(owner, workflowId);
+  const agentId = await createAgent(owner, { useCase: 'SUPPORT', ...agent });
+  await attachWorkflow(owner, agentId, workflowId);
+  const { id: sessionId } = await startSession(owner, agentId);
+  const events = follow(t, owner, sessionId);
+  await events.opened();
+  return { workflowId, agentId, sessionId, events };
+}
+
+/** Sends a message and answers the end of its turn. */
+export async function say(owner: Client, sessionId: number, events: SessionEvents, text: string, testDraft = false) {
+  const before = events.ended.length;
+  const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
+  await owner.query(document, { input: { sessionId, text, testDraft } });
+  const end = (await events.turns(before + 1)).at(-1);
+  if (!end) throw new Error('The turn has no end');
+  return end;
+}
+
+/** The text of a reply, or how the turn failed. */
+export function textOf(end: Awaited<ReturnType<typeof say>>): string {
+  return end.__typename === 'AiResponseEvent' ? end.text : `failed: ${end.code}`;
+}
+
+export interface Run {
+  version: number | null;
+  status: string;
+  failureCode: string | null;
+  tokensIn: number;
+  costUsd: number;
+  trace: {
+    nodeId: string;
+    kind: string;
+    startedAt: string;
+    durationMs: number | null;
+    output: unknown;
+    error: string | null;
+    costUsd: number;
+  }[];
+}
+
+/** The runs of a session, newest first. */
+export function runsOf(owner: Client, sessionId: number): Promise<Run[]> {
+  const document = `query ($id: Int!) { workflowRuns(sessionId: $id) {
+    version status failureCode tokensIn costUsd trace { nodeId kind startedAt durationMs output error costUsd } } }`;
+  return owner.value(document, { id: sessionId });
+}
+
+/** The content of each message of a session, null where it has none. */
+export async function contentsOf(owner: Client, sessionId: number): Promise<unknown[]> {
+  const document = 'query ($id: ID!) { session(id: $id) { messages { structuredContent } } }';
+  const { messages } = await owner.value<{ messages: { structuredContent: unknown }[] }>(document, { id: sessionId });
+  return messages.map(({ structuredContent }) => structuredContent);
+}
+
+export const runTask = `mutation ($input: RunWorkflowTaskInput!) { runWorkflowTask(input: $input) {
+  text structuredContent variables costUsd trace { nodeId output error } } }`;

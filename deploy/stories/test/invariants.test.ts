@@ -208,6 +208,16 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     ['of tenant @ in session #, 1 calls of tools still run'],
   ],
   [
+    'a run of a workflow that runs',
+    (whole) => whole.in('agent', (db) => insertRuns(db, whole.sessionId, ['ENDED', 'RUNNING'])),
+    ['session # has 1 runs of workflows that still run'],
+  ],
+  [
+    'more runs of a workflow than turns',
+    (whole) => whole.in('agent', (db) => insertRuns(db, whole.sessionId, ['ENDED', 'FAILED', 'WAITING'])),
+    ['session # has 3 runs of workflows in 2 turns'],
+  ],
+  [
     'a total without its call',
     (whole) => whole.in('identity', ({ knex }) => knex('usage_calls').delete()),
     [
@@ -309,6 +319,27 @@ const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) =
 ];
 
 const processId = '01890a5d-ac96-774b-bcce-b302099a8057';
+
+async function insertRuns({ knex, tenantId }: TenantDb, sessionId: number, statuses: string[]): Promise<void> {
+  const run = {
+    workflow_id: 1,
+    version: 1,
+    attempt: '1',
+    progress: '{}',
+    trace: '[]',
+    tokens_in: 0,
+    tokens_out: 0,
+    cost_usd: 0,
+  };
+  for (const status of statuses)
+    await knex('workflow_runs').insert({
+      tenant_id: tenantId,
+      session_id: sessionId,
+      turn_key: status,
+      status,
+      ...run,
+    });
+}
 
 async function insertToolCall({ knex, tenantId }: TenantDb, sessionId: number, row: object): Promise<void> {
   const sealed = { note_sealed: Buffer.alloc(0), arguments_sealed: Buffer.alloc(0), ...row };

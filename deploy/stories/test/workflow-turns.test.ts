@@ -14,29 +14,25 @@ import {
 } from '../src/conversation.ts';
 import { createKnowledgeBase, ingestText } from '../src/knowledge.ts';
 import type { TestMesh } from '../src/mesh.ts';
-import type { SessionEvents } from '../src/session-events.ts';
 import { stories } from '../src/stories.ts';
-import { createWorkflow, publishWorkflow, saying } from '../src/workflows.ts';
+import {
+  attachWorkflow,
+  contentsOf,
+  converseBy,
+  createWorkflow,
+  modelTag,
+  publishWorkflow,
+  runsOf,
+  runTask,
+  say,
+  saying,
+  textOf,
+} from '../src/workflows.ts';
 
 const story = stories(test);
 const offlineStory = stories(test, { on: 'offline' });
 
-const attach =
-  'mutation ($id: ID!, $workflowId: Int) { updateAgent(id: $id, input: { workflowId: $workflowId }) { id } }';
 const setDraft = 'mutation ($id: Int!, $draft: JSON!) { updateWorkflow(id: $id, input: { draft: $draft }) { id } }';
-const listRuns = `query ($id: Int!) { workflowRuns(sessionId: $id) {
-  version status failureCode tokensIn costUsd trace { nodeId kind startedAt durationMs output error costUsd } } }`;
-const runTask = `mutation ($input: RunWorkflowTaskInput!) { runWorkflowTask(input: $input) {
-  text structuredContent variables costUsd trace { nodeId output error } } }`;
-const readContents = 'query ($id: ID!) { session(id: $id) { messages { text structuredContent } } }';
-
-interface Run {
-  version: number | null;
-  status: string;
-  failureCode: string | null;
-  costUsd: number;
-  trace: { nodeId: string; output: unknown; error: string | null }[];
-}
 
 const returns = '# Returns\n\nLamps can be returned within 30 days of the purchase, in their original box.\n';
 const orderOf = (number: string) => ({
@@ -58,37 +54,11 @@ async function supportBot(t: ExecutionContext, owner: Client) {
   const bot = JSON.parse(readFileSync(file, 'utf8'));
   Object.assign(bot.nodes.answer, { knowledgeBaseId });
   Object.assign(bot.nodes.find_order, { actionId });
-  // What routes requests to the model of this file.
-  if (owner.modelPort !== undefined) {
-    const tag = `[model 127.0.0.1:${owner.modelPort}]`;
-    bot.nodes.classify.instruction += `\n${tag}`;
-    for (const node of [bot.nodes.answer, bot.nodes.ask_number]) node.system = `You work for a web shop.\n${tag}`;
-  }
+  const tag = modelTag(owner);
+  bot.nodes.classify.instruction += `\n${tag}`;
+  for (const node of [bot.nodes.answer, bot.nodes.ask_number]) node.system = `You work for a web shop.\n${tag}`;
   return { bot, api };
 }
-
-async function converseBy(t: ExecutionContext, owner: Client, draft: object) {
-  const workflowId = await createWorkflow(owner, { draft });
-  await publishWorkflow(owner, workflowId);
-  const agentId = await createAgent(owner, { useCase: 'SUPPORT' });
-  await owner.query(attach, { id: agentId, workflowId });
-  const { id: sessionId } = await startSession(owner, agentId);
-  const events = follow(t, owner, sessionId);
-  await events.opened();
-  return { workflowId, agentId, sessionId, events };
-}
-
-async function say(owner: Client, sessionId: number, events: SessionEvents, text: string, testDraft = false) {
-  const before = events.ended.length;
-  const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
-  await owner.query(document, { input: { sessionId, text, testDraft } });
-  const end = (await events.turns(before + 1)).at(-1);
-  if (!end) throw new Error('The turn has no end');
-  return end;
-}
-
-const textOf = (end: Awaited<ReturnType<typeof say>>) =>
-  end.__typename === 'AiResponseEvent' ? end.text : `failed: ${JSON.stringify(end)}`;
 
 function scriptBot({ model }: TestMesh, unique: string) {
   model.judge(unique, ({ messages }) => {
@@ -119,16 +89,13 @@ story(
     t.is(textOf(await say(ada, sessionId, events, 'It is 4711.')), 'Order 4711 is sent.');
     t.is(api.seen.length, 1);
 
-    const { session } = await ada.query<{ session: { messages: { structuredContent: unknown }[] } }>(readContents, {
-      id: sessionId,
-    });
-    t.like(session.messages.at(-1)?.structuredContent, {
+    t.like((await contentsOf(ada, sessionId)).at(-1), {
       kind: 'card',
       title: 'Order 4711',
       body: '2 × Lamp',
       buttons: [{ label: 'Track the parcel', url: 'https://example.com/parcels/4711' }, { label: 'Something else' }],
     });
-    const runs = await ada.value<Run[]>(listRuns, { id: sessionId });
+    const runs = await runsOf(ada, sessionId);
     t.deepEqual(
       runs.map(({ version, status, trace }) => [version, status, trace.map(({ nodeId }) => nodeId)]),
       [
@@ -147,7 +114,7 @@ story(
     );
 
     const eve = await mesh.person();
-    t.deepEqual(await eve.value(listRuns, { id: sessionId }), []);
+    t.deepEqual(await runsOf(eve, sessionId), []);
     const task = { workflowId, input: { message: 'Where is order 4712?' } };
     const done = await ada.value<{ text: string; trace: { nodeId: string }[] }>(runTask, { input: task });
     t.is(done.text, 'Order 4712 is sent.');
@@ -165,7 +132,7 @@ story(
     const ada = await mesh.person();
     const workflowId = await createWorkflow(ada, { draft: saying('One.') });
     const agentId = await createAgent(ada, { openingGreeting: 'Never said' });
-    await ada.query(attach, { id: agentId, workflowId });
+    await attachWorkflow(ada, agentId, workflowId);
     const { id: sessionId, messages } = await startSession(ada, agentId);
     t.deepEqual(messages, [], 'nothing is said where a workflow is attached');
     const events = follow(t, ada, sessionId);
@@ -199,7 +166,7 @@ story(
       __typename: 'TurnFailedEvent',
       code: 'WORKFLOW_FAILED',
     });
-    const [run] = await ada.value<Run[]>(listRuns, { id: other.sessionId });
+    const [run] = await runsOf(ada, other.sessionId);
     t.like(run, { status: 'FAILED', failureCode: 'WORKFLOW_FAILED', costUsd: 0 });
     t.regex(run?.trace[0]?.error ?? '', /^[A-Z_]+: /u);
   },
@@ -227,7 +194,7 @@ story('a workflow that writes is interrupted like any reply, and the next messag
   gate.open();
   mesh.model.answer('Write to me about harbours again', { text: 'All of it.' });
   t.is(textOf(await say(ada, sessionId, events, 'Write to me about harbours again')), 'All of it.');
-  const runs = await ada.value<Run[]>(listRuns, { id: sessionId });
+  const runs = await runsOf(ada, sessionId);
   t.deepEqual(
     runs.map(({ status }) => status),
     ['ENDED', 'INTERRUPTED'],
@@ -239,7 +206,7 @@ story('a turn of an agent without a workflow leaves no run, and testDraft has no
   mesh.model.answer('What about lighthouses without a plan?', { text: 'They shine.' });
   const { sessionId, events } = await converse(t, ada);
   t.is(textOf(await say(ada, sessionId, events, 'What about lighthouses without a plan?', true)), 'They shine.');
-  t.deepEqual(await ada.value(listRuns, { id: sessionId }), []);
+  t.deepEqual(await runsOf(ada, sessionId), []);
 });
 
 offlineStory(
@@ -254,7 +221,7 @@ offlineStory(
     t.is(answered.message.citations?.length, 1);
     // Built-in replies are not extracts of a field, so the number of an order is asked for.
     t.is(textOf(await say(ada, sessionId, events, 'Where is my order?')), 'What is the number of your order?');
-    const runs = await ada.value<Run[]>(listRuns, { id: sessionId });
+    const runs = await runsOf(ada, sessionId);
     t.true(runs.every(({ status, costUsd }) => status === 'WAITING' && costUsd === 0));
   },
 );

@@ -6,7 +6,7 @@ import { createAgent } from '../src/conversation.ts';
 import { pricedProvider, promptOf, usageOf } from '../src/direct-calls.ts';
 import { createKnowledgeBase } from '../src/knowledge.ts';
 import { stories } from '../src/stories.ts';
-import { createWorkflow, deleteWorkflow, publishWorkflow, saying } from '../src/workflows.ts';
+import { attachWorkflow, createWorkflow, deleteWorkflow, publishWorkflow, saying } from '../src/workflows.ts';
 
 // names workflow: the ledger's name of such calls.
 
@@ -73,11 +73,11 @@ story(
     });
 
     const agentId = await createAgent(ada);
-    await ada.query(attach, { id: agentId, workflowId: id });
+    await attachWorkflow(ada, agentId, id);
     const attached = await ada.refusal(remove, { id });
     t.is(attached.message, `Workflow ${id} is attached to agent ${agentId} (Maya)`);
     t.like(attached.extensions, { code: 'CONFLICT', statusCode: 409 });
-    await ada.query(attach, { id: agentId, workflowId: null });
+    await attachWorkflow(ada, agentId, null);
     await deleteWorkflow(ada, id);
     t.is(await ada.value(readWorkflow, { id }), null);
     t.is((await ada.refusal(attach, { id: agentId, workflowId: id })).extensions.code, 'NOT_FOUND');

@@ -94,7 +94,7 @@ export function requestBodies(
       return next(new BodyTooLong(maxBodyBytes));
     // Decoding would replace invalid bytes with U+FFFD and store something else than was sent.
     if (!isUtf8(body)) return next(new InvalidJson());
-    if (body.length > uncheckedBytes && holdsMoreValues(body, maxValues)) return next(new InvalidJson());
+    if (body.length > uncheckedBytes && holdsMoreValues(body, maxValues)) return next(new TooManyValues(maxValues));
     try {
       request.body = body.length === 0 ? {} : JSON.parse(decoder.decode(body));
     } catch {
@@ -110,6 +110,17 @@ export function requestBodies(
 class BodyTooLong extends Error {
   readonly status = 413;
   readonly type = 'entity.too.large';
+  readonly limit: number;
+
+  constructor(limit: number) {
+    super();
+    this.limit = limit;
+  }
+}
+
+class TooManyValues extends Error {
+  readonly status = 400;
+  readonly type = 'entity.too.many.values';
   readonly limit: number;
 
   constructor(limit: number) {

@@ -52,8 +52,9 @@ export function failedRequests(log: Logger): ErrorRequestHandler {
   return (error: Error & { status?: number; type?: string; limit?: number }, _request, response, _next) => {
     if (response.headersSent) return; // already refused
     if (error.type === 'entity.too.large') return refuse(response, 413, bodyTooLarge(error.limit ?? 0));
-    if (error.type === 'entity.parse.failed')
-      return refuse(response, 400, 'The body is no JSON in UTF-8, or holds too much');
+    if (error.type === 'entity.too.many.values')
+      return refuse(response, 400, `The body holds more than ${error.limit} values`);
+    if (error.type === 'entity.parse.failed') return refuse(response, 400, 'The body is no JSON in UTF-8');
     if (error.status && error.status < 500) return refuse(response, error.status, 'The request cannot be read');
     if (isDomainError(error, 'unavailable')) {
       return refuse(response, errorTable.unavailable.http, error.message, errorTable.unavailable.code);

@@ -50,6 +50,8 @@ export interface Rows {
   documents: { tenantId: number; id: number; parseStatus: string }[];
   /** Calls of tools by session, 0 for none: those that ended, those that run in a process that lives, and those in the tenant's log. */
   toolCalls: { tenantId: number; sessionId: number; ended: number; running: number; logged: number }[];
+  /** Runs of workflows. */
+  workflowRuns: { tenantId: number; sessionId: number; status: string }[];
   /** Recorded calls of models. */
   calls: {
     tenantId: number;

@@ -62,6 +62,7 @@ const statements: Record<keyof Rows, string> = {
           SELECT current_setting('parley.tenant')::integer AS tenant_id, session_id, coalesce(ended, 0)::integer AS ended,
             coalesce(running, 0)::integer AS running, coalesce(logged, 0)::integer AS logged
           FROM begun FULL JOIN logged USING (session_id)`,
+  workflowRuns: 'SELECT tenant_id, session_id, status FROM workflow_runs',
   calls: 'SELECT tenant_id, call_id, operation, model_id, estimated, tokens_in, tokens_out FROM usage_calls',
 };
 
@@ -104,19 +105,21 @@ export async function readRows(database: Databases, only?: readonly number[]): P
       for (const { id } of tenants) found.push(...(await asTenant(id, (db) => select(db, name))));
       return found as Rows[Name];
     });
-  // names agents: the table. names sessions: likewise.
-  const [agents, sessions, messages, turns, evaluations, usage, kept, documents, toolCalls, calls] = await Promise.all([
-    ofTenants('agent', 'agents'),
-    ofTenants('session', 'sessions'),
-    ofTenants('session', 'messages'),
-    ofTenants('session', 'turns'),
-    ofTenants('evaluation', 'evaluations'),
-    ofTenants('identity', 'usage'),
-    ofTenants('knowledge', 'kept'),
-    ofTenants('knowledge', 'documents'),
-    ofTenants('action', 'toolCalls'),
-    ofTenants('identity', 'calls'),
-  ]);
+  // names agents: the table. names sessions: likewise. names workflowRuns: likewise.
+  const [agents, sessions, messages, turns, evaluations, usage, kept, documents, toolCalls, workflowRuns, calls] =
+    await Promise.all([
+      ofTenants('agent', 'agents'),
+      ofTenants('session', 'sessions'),
+      ofTenants('session', 'messages'),
+      ofTenants('session', 'turns'),
+      ofTenants('evaluation', 'evaluations'),
+      ofTenants('identity', 'usage'),
+      ofTenants('knowledge', 'kept'),
+      ofTenants('knowledge', 'documents'),
+      ofTenants('action', 'toolCalls'),
+      ofTenants('agent', 'workflowRuns'),
+      ofTenants('identity', 'calls'),
+    ]);
   const jobs = tasks.jobs.filter(({ tenantId }) => isWanted(tenantId));
   const outbox = tasks.outbox.filter(({ tenantId }) => isWanted(tenantId));
   const reservations = tasks.reservations.filter(({ tenantId }) => isWanted(tenantId));
@@ -138,6 +141,7 @@ export async function readRows(database: Databases, only?: readonly number[]): P
     kept,
     documents,
     toolCalls,
+    workflowRuns,
     calls,
   };
 }

@@ -17,11 +17,13 @@ export const responsesMatchRows: Invariant = ({ responses, messages, sessions })
   ];
 };
 
-/** Every reply has a request to a model, and no reply has more requests than attempts. */
-export const modelsAreAskedOnce: Invariant = ({ asked, turns }) => {
+/** Every reply has a request to a model, and no reply has more requests than attempts, but where a workflow says what is asked. */
+export const modelsAreAskedOnce: Invariant = ({ asked, turns, workflowRuns }) => {
   if (!asked) return [];
+  const planned = new Set(workflowRuns.map(({ sessionId }) => sessionId));
   const asks = Map.groupBy(asked.replies, (text) => text);
-  return [...Map.groupBy(turns, ({ text }) => text)].flatMap(([text, ofText]) => {
+  const free = turns.filter(({ sessionId }) => !planned.has(sessionId));
+  return [...Map.groupBy(free, ({ text }) => text)].flatMap(([text, ofText]) => {
     if (text === null) return [];
     const count = asks.get(text)?.length ?? 0;
     const whole = ofText.filter(({ state, interrupted }) => state === 'DONE' && !interrupted).length;

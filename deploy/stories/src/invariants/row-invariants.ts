@@ -28,6 +28,19 @@ export const everyToolCallIsLogged: Invariant = ({ toolCalls }) =>
     ...(running > 0 ? [`of tenant ${tenantId} in session ${sessionId}, ${running} calls of tools still run`] : []),
   ]);
 
+/** A turn has at most one run of a workflow, and none of an idle mesh runs. */
+export const everyRunEnds: Invariant = ({ workflowRuns, turns }) => {
+  const turnsOf = Map.groupBy(turns, ({ sessionId }) => sessionId);
+  return [...Map.groupBy(workflowRuns, ({ sessionId }) => sessionId)].flatMap(([sessionId, runs]) => {
+    const running = runs.filter(({ status }) => status === 'RUNNING').length;
+    const most = turnsOf.get(sessionId)?.length ?? 0;
+    return [
+      ...(runs.length > most ? [`session ${sessionId} has ${runs.length} runs of workflows in ${most} turns`] : []),
+      ...(running > 0 ? [`session ${sessionId} has ${running} runs of workflows that still run`] : []),
+    ];
+  });
+};
+
 /** A document whose text is still being read has an event or a job that reads it. */
 export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
   const withJob = new Set(jobs.map(({ documentId }) => documentId));
