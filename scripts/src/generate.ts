@@ -10,12 +10,13 @@ import { drift } from './generate/drift.ts';
 import { graphqlTypes } from './generate/graphql-types.ts';
 import { dependenciesOnUnits, withUnitLinks } from './generate/listed-units.ts';
 import { settingsTables } from './generate/settings-tables.ts';
+import { workflowPictures } from './generate/workflow-pictures.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
 services/*/src/schema.graphql; the tables of settings; what README.md, deploy/units/package.json
-and the chart have of each unit; its dashboards; and the services of Docker Compose.
+and the chart have of each unit; its dashboards; the services of Docker Compose; and the pictures of workflows.
 
   scripts/generate [--check]
 
@@ -32,6 +33,7 @@ const texts = [
   ...chartUnits(root),
   ...composeServices(root, units),
   ...grafanaDashboards(),
+  ...workflowPictures(root),
 ].filter(({ path, text }) => textOf(path) !== text);
 buf('lint');
 if (check) {

@@ -135,14 +135,23 @@ export interface Conversation {
   end: () => Promise<Evaluation | undefined>;
 }
 
+/** A conversation that may be left open. */
+export interface OpenConversation extends Conversation {
+  /** The id of its session. */
+  id: number;
+  /** Closes the subscription. */
+  leave: () => Promise<void>;
+}
+
 /** Starts a session and shows its messages. */
-export async function converse(api: Api, agentId: number, screen: Screen): Promise<Conversation> {
+export async function converse(api: Api, agentId: number, screen: Screen): Promise<OpenConversation> {
   const input = { agentId, clientExternalId: `talk-${randomUUID()}` };
   const { startSession } = await api.call<{ startSession: { id: number; messages: unknown[] } }>(start, { input });
   const { id, messages } = startSession;
   const events = followSession(api, id, (reason) => screen.note(`[connection lost: ${reason}; reconnecting]`));
 
   return {
+    id,
     async greet() {
       if (messages.length > 0) await showReply(events, screen);
     },
@@ -152,6 +161,9 @@ export async function converse(api: Api, agentId: number, screen: Screen): Promi
       await showReply(events, screen, clientTurnId);
     },
     interrupt: () => api.call(interrupt, { id }),
+    async leave() {
+      await events.return();
+    },
     async end() {
       await events.return();
       await api.call(end, { id });

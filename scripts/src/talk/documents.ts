@@ -8,13 +8,12 @@ const ingest = 'mutation ($input: IngestDocumentInput!) { passages: ingestDocume
 const find = 'query ($id: ID!) { agent(id: $id) { knowledgeBaseIds } }';
 const attach = 'mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { id } }';
 
-/** Stores text files in a new knowledge base, and adds that to the agent. @throws Error for a file that cannot be read */
-export async function giveDocuments(
+/** Stores text files in a new knowledge base, and answers its id. @throws Error for a file that cannot be read */
+export async function storeDocuments(
   api: Api,
-  agentId: number,
   files: readonly string[],
   screen: Pick<Terminal, 'note'>,
-): Promise<void> {
+): Promise<number> {
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
   const { base } = await api.call<{ base: { id: number } }>(create, { input: { name: 'scripts/talk' } });
   for (const [n, text] of texts.entries()) {
@@ -23,6 +22,17 @@ export async function giveDocuments(
     const { passages } = await api.call<{ passages: number }>(ingest, { input });
     screen.note(`Read ${fileName}: ${passages} ${passages === 1 ? 'passage' : 'passages'}.`);
   }
+  return base.id;
+}
+
+/** Stores text files in a new knowledge base, and adds that to the agent. @throws Error for a file that cannot be read */
+export async function giveDocuments(
+  api: Api,
+  agentId: number,
+  files: readonly string[],
+  screen: Pick<Terminal, 'note'>,
+): Promise<void> {
+  const baseId = await storeDocuments(api, files, screen);
   const { agent } = await api.call<{ agent: { knowledgeBaseIds: number[] | null } }>(find, { id: agentId });
-  await api.call(attach, { id: agentId, input: { knowledgeBaseIds: [...(agent.knowledgeBaseIds ?? []), base.id] } });
+  await api.call(attach, { id: agentId, input: { knowledgeBaseIds: [...(agent.knowledgeBaseIds ?? []), baseId] } });
 }

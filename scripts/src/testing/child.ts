@@ -42,6 +42,8 @@ export function startChild(
     ended,
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     write: (text: string) => void child.stdin.write(text),
+    /** Ends its input. */
+    endInput: () => void child.stdin.end(),
     /** Resolves when its stdout matches. @throws Error with its output if it ends before. */
     async says(pattern: RegExp): Promise<void> {
       while (!pattern.test(written.stdout)) {

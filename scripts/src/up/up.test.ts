@@ -61,13 +61,30 @@ async function ends(t: ExecutionContext, mesh: Child, { data, temporary }: Place
   t.false(existsSync(join(data, 'database/lock')));
 }
 
+// names workflow: the command.
+
+/** The command of the page of examples of workflows, at a mesh without a language model. */
+async function runsExample(t: ExecutionContext, url: string): Promise<void> {
+  const page = readFileSync(join(root, 'services/agent/examples/README.md'), 'utf8');
+  const command = /(?<=```sh\nscripts\/workflow )[^`]*/u.exec(page)?.[0].replaceAll('\\\n', ' ') ?? '';
+  const args = (command.match(/'[^']*'|\S+/gu) ?? []).map((word) => word.replaceAll("'", ''));
+  const run = startChild(t, 'workflow', { args, env: { PARLEY_URL: url } });
+  t.is(await run.ended, 0, run.stderr);
+  t.is(run.stderr, '');
+  t.regex(run.stdout, /three working days.*\n— from returns\.md\n[^]*— by classify → answer → say_answer\n/u);
+  t.regex(
+    run.stdout,
+    /What is the number of your order\?\n[^]*— by classify → ask_number → has_number → want_number\n/u,
+  );
+}
+
 /** One data folder, and one person's account in it, for one start after the other. */
 const place = newPlace({ teardown: (remove) => test.after.always('the data folder is removed', () => void remove()) });
 const { data, temporary } = place;
 const ada = new Client('');
 
 test.serial(
-  'a first start says all that a person needs, and its data folder is in use until it is killed',
+  'a first start says all that a person needs, runs the example of a workflow, and its data folder is in use until it is killed',
   async (t) => {
     const first = startUp(t, place, { IDENTITY_HASH_QUEU: '3' });
     const url = await whenUp(first);
@@ -88,6 +105,7 @@ test.serial(
 
     Object.assign(ada, { url });
     await ada.register();
+    await runsExample(t, url);
     const second = startUp(t, { data, temporary: newPlace(t).temporary });
     t.is(await second.ended, 1);
     t.regex(second.stderr, new RegExp(`^The data folder .* is in use by process ${first.pid}\\..*\n$`, 'u'));

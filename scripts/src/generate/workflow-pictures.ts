@@ -1,0 +1,28 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { WorkflowDefinition } from '@parley/agent/workflow/definition';
+import { type DrawnRun, draw } from '@parley/agent/workflow/draw';
+
+const marked = /(?<=<!-- workflow: (?<file>[^\s,]+)(?:, run: (?<run>\S+))? -->\n).*?(?=<!-- end of workflow -->)/gsu;
+
+/**
+ * The pages of services below `root` with current pictures of workflows between markers: `<!-- workflow: FILE -->`, or
+ * `<!-- workflow: FILE, run: FILE -->` for the way of a run over it, and `<!-- end of workflow -->`. Files are named from their page.
+ * @throws Error if a page names a file that cannot be read
+ */
+export function workflowPictures(root: string) {
+  return globSync('services/*/{,src/*/,examples/}README.md', { cwd: root }).map((path) => {
+    const read = (file: string) => {
+      try {
+        return JSON.parse(readFileSync(join(root, dirname(path), file), 'utf8'));
+      } catch (error) {
+        throw new Error(`${path} has a picture of ${file}, which cannot be read`, { cause: error });
+      }
+    };
+    const text = readFileSync(join(root, path), 'utf8').replaceAll(marked, (_, file: string, run?: string) => {
+      const picture = draw(read(file) as WorkflowDefinition, run === undefined ? undefined : (read(run) as DrawnRun));
+      return `\n\`\`\`mermaid\n${picture}\`\`\`\n\n`;
+    });
+    return { path, text };
+  });
+}
