@@ -100,6 +100,20 @@ test('a turn that is lost between nodes goes on after the last one that ended', 
   );
 });
 
+test('a take-over tells of the calls of finished nodes again, each as it ended', async (t) => {
+  const never = createGate();
+  const unit = await unitOn(t, { Last: { beforeHeaders: never } });
+  const { agentId } = await agentWith(unit, chain);
+  const first = await lost(unit, agentId, () => unit.server.requests.length === 2);
+  const ended = first.toolCalls.at(-1);
+  t.like(ended, { callId: 'call#1', name: 'call', errorKind: '' });
+  const reply = await takeOver(unit, agentId);
+  t.deepEqual(reply.toolCalls, [ended]);
+  const again = await takeOver(unit, agentId, { callId: 'again' });
+  t.deepEqual(again.toolCalls, [ended], 'also of a run that has ended');
+  t.deepEqual(keysOf(unit.action.asked), ['turn call#1']);
+});
+
 test('without being asked for it a take-over does not count what the first attempt took', async (t) => {
   const never = createGate();
   const unit = await unitOn(t, { Last: { beforeHeaders: never } });

@@ -11,7 +11,7 @@ import type { EffectOutcome, NodeError, WorkflowEffect } from '../workflow/state
 import { type CallClock, callClock, untimed } from './call-clock.ts';
 import { carryOut, type EffectContext } from './effects.ts';
 import { closeNodeSpan, openNodeSpan, recordNodeSpans, within } from './node-span.ts';
-import { cutBy, type RunProgress, withSpent } from './workflow-run.ts';
+import { cutBy, type RunProgress, withCall, withSpent } from './workflow-run.ts';
 
 export interface WorkflowDrive extends EffectContext {
   definition: WorkflowDefinition;
@@ -81,6 +81,7 @@ export async function* driveWorkflow(
             const { usage, passages, text, ...event } = next.value;
             if (usage) used = usage;
             if (passages) progress = { ...progress, passages: withPassages(passagesBefore, passages) };
+            if (event.toolCall) progress = withCall(progress, event.toolCall);
             streamed += text;
             yield {
               ...event,

@@ -103,6 +103,7 @@ async function* runOpened(
   const taken = 'taken' in open ? open.taken : undefined;
   if ('failureCode' in open) throwEnd(open.failureCode);
   if (taken?.passages) yield { text: '', passages: taken.passages };
+  for (const toolCall of taken?.calls ?? []) yield { text: '', toolCall };
   let isBegun = taken !== undefined;
 
   async function keep(progress: RunProgress): Promise<void> {

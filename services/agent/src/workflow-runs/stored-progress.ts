@@ -8,6 +8,7 @@ export interface StoredProgress {
   state: Omit<WorkflowState, 'trace' | 'nodes'> & { nodes: Record<string, StoredResult> };
   usage: Omit<TurnUsage, 'costUsdE8'> & { costUsdE8: string };
   passages?: RunProgress['passages'];
+  calls?: RunProgress['calls'];
   ranMs?: number;
 }
 
@@ -17,7 +18,7 @@ type StoredResult = NodeResult | { outputOf: string; error?: NodeError };
 const shortest = 100;
 
 /** Of a run that has failed nothing but its failure. */
-export function storedProgress({ state, usage, passages, ranMs }: RunProgress): StoredProgress {
+export function storedProgress({ state, usage, passages, calls, ranMs }: RunProgress): StoredProgress {
   const { trace: _, ...kept } = state;
   const { variables, nodes, ...rest } = kept;
   const isOver = state.status === 'failed';
@@ -30,12 +31,13 @@ export function storedProgress({ state, usage, passages, ranMs }: RunProgress): 
     },
     usage: { ...usage, costUsdE8: usage.costUsdE8.toString() },
     passages,
+    calls: isOver ? [] : calls,
     ranMs,
   };
 }
 
 export function progressOf(
-  { state, usage, passages, ranMs }: StoredProgress,
+  { state, usage, passages, calls = [], ranMs }: StoredProgress,
   steps: readonly RunStep[] = [],
 ): RunProgress {
   const spent = steps.map(({ tokensIn, tokensOut, costUsdE8 }) => ({ tokensIn, tokensOut, costUsdE8 }));
@@ -46,6 +48,7 @@ export function progressOf(
     spent,
     usage: { ...usage, costUsdE8: BigInt(usage.costUsdE8) },
     passages,
+    calls,
     ranMs: ranMs ?? trace.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0),
   };
 }

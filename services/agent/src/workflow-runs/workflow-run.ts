@@ -1,5 +1,6 @@
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import type { ToolCall } from '@parley/protos/parley/agent/v1/tool_calls';
 import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { NodeError, WorkflowState, WorkflowTraceStep } from '../workflow/state.ts';
@@ -13,6 +14,8 @@ export interface RunProgress {
   usage: TurnUsage;
   /** What the models of the turn were given; undefined where nothing was searched. */
   passages: Passage[] | undefined;
+  /** The calls of tools and actions of the turn, as its client was told of them, in the order in which they began. */
+  calls: ToolCall[];
   /** How long calls have run, without waiting for slots of models. */
   ranMs: number;
 }
@@ -65,6 +68,12 @@ export function withSpent(progress: RunProgress, usage: TurnUsage): RunProgress 
   return { ...progress, spent, usage: { ...sumOf(progress.usage, usage), contextTokens: 0 } };
 }
 
+/** The run after a call of its last step has begun or ended. */
+export function withCall(progress: RunProgress, call: ToolCall): RunProgress {
+  const calls = new Map(progress.calls.map((each) => [each.callId, each]));
+  return { ...progress, calls: [...calls.set(call.callId, call).values()] };
+}
+
 /** The run after it has ended within its last step. */
 export function cutBy(progress: RunProgress, error: NodeError, now: number): RunProgress {
   const { state } = progress;
@@ -75,5 +84,5 @@ export function cutBy(progress: RunProgress, error: NodeError, now: number): Run
 }
 
 export function newProgress(state: WorkflowState): RunProgress {
-  return { state, spent: [], usage: noUsage, passages: undefined, ranMs: 0 };
+  return { state, spent: [], usage: noUsage, passages: undefined, calls: [], ranMs: 0 };
 }
