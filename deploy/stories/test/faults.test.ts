@@ -8,6 +8,7 @@ import './faults/idempotency.test.ts';
 import './faults/stop.test.ts';
 import './faults/kill.test.ts';
 import './faults/calls.test.ts';
+import './faults/workflows.test.ts';
 import './faults/knowledge-away.test.ts';
 import './faults/documents.test.ts';
 import './faults/slow-line.test.ts';
