@@ -68,7 +68,7 @@ async function startFigures({ rounds, short, say }: BenchOptions, key: KeyHolder
           'ms',
         ),
         figure(
-          `${name}`,
+          name,
           medianOf(all, ({ rate }) => rate),
           '/s',
         ),
