@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { bundle } from '@parley/demo/bundle';
 import { type BundleName, bundles } from '@parley/demo/bundle-names';
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
+import { root } from './root.ts';
 
-const usage = `Builds the chat widget and its client for a page: DIR/parley-chat.js and DIR/parley-client.js.
+const usage = `Builds the chat widget and its client for a page: DIR/parley-chat.js and DIR/parley-client.js, and the client's types.
 
   scripts/embed DIR
 `;
@@ -22,4 +25,16 @@ await attempt(async () => {
     writeFileSync(join(folder, name), text);
     console.log(`${join(folder, name)}: ${(gzipSync(text, { level: 9 }).length / 1024).toFixed(1)} KB gzipped`);
   }
+  const types = join(folder, 'types');
+  const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rewriteRelativeImportExtensions'];
+  const compiler = [
+    '-p',
+    join(root, 'services/session/embed/tsconfig.types.json'),
+    '--outDir',
+    resolve(types),
+    ...options,
+  ];
+  await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), compiler);
+  writeFileSync(join(folder, 'parley-client.d.ts'), "export * from './types/client.js';\n");
+  console.log(`${join(folder, 'parley-client.d.ts')}, with ${types}`);
 });

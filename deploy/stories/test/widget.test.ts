@@ -9,6 +9,7 @@ import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { createAction, restApi } from '../src/actions.ts';
+import { hasBrowser } from '../src/browser.ts';
 import { readSession } from '../src/conversation.ts';
 import { idsOf, withCredentials } from '../src/credentials.ts';
 import { createKnowledgeBase, ingestText } from '../src/knowledge.ts';
@@ -16,7 +17,9 @@ import { stories } from '../src/stories.ts';
 import { startEmbedded, widgetPages } from '../src/widget-page.ts';
 import { createWorkflow, publishWorkflow } from '../src/workflows.ts';
 
-const story = stories(test);
+const story: ReturnType<typeof stories>['serial'] = hasBrowser
+  ? stories(test)
+  : (title) => test.skip(`${title} (Chromium is there for Linux on x64 alone)`, () => undefined);
 const pages = widgetPages(test);
 
 const greeting = 'Hello, I am Robin.';

@@ -1,6 +1,6 @@
 import type { Citation, ToolCall } from '../events.ts';
 import type { Turn } from '../transcript.ts';
-import { button, element, placeChildren, setText } from './dom.ts';
+import { button, element, placeChildren } from './dom.ts';
 import { fill, type Labels } from './labels.ts';
 import { shownText } from './markdown.ts';
 import type { OwnMessage } from './own-messages.ts';
@@ -39,7 +39,7 @@ export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOption
   typing.append(typingLabel);
   const interrupted = element('p', { class: 'muted note' }, labels.interrupted);
   const tools = element('ul', { class: 'tools' });
-  const toolNodes = new Map<string, HTMLElement>();
+  const toolItems = new Map<string, { item: HTMLElement; call: ToolCall }>();
   const failure = element('div', { class: 'failure' });
   const sources = element('details', { class: 'sources' });
   let structured: HTMLElement | undefined;
@@ -71,12 +71,15 @@ export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOption
   function showTools(calls: ToolCall[]): Element | undefined {
     if (calls.length === 0) return undefined;
     const ids = calls.map(({ callId }) => callId);
-    for (const id of toolNodes.keys()) if (!ids.includes(id)) toolNodes.delete(id);
+    for (const id of toolItems.keys()) if (!ids.includes(id)) toolItems.delete(id);
     const nodes = calls.map((call) => {
-      const item = toolNodes.get(call.callId) ?? element('li', { dir: 'auto' });
-      toolNodes.set(call.callId, item);
-      item.className = `tool ${call.callStatus.toLowerCase()}`;
-      setText(item, toolText(call, labels));
+      const known = toolItems.get(call.callId);
+      const item = known?.item ?? element('li');
+      if (known?.call !== call) {
+        item.className = `tool ${call.callStatus.toLowerCase()}`;
+        item.replaceChildren(element('span', { dir: 'auto' }, ...toolNodes(call, labels)));
+        toolItems.set(call.callId, { item, call });
+      }
       return item;
     });
     placeChildren(tools, nodes);
@@ -143,16 +146,19 @@ export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOption
   };
 }
 
-function toolText({ name, callStatus, durationMs }: ToolCall, labels: Labels): string {
+/** The name and the time stand apart from the direction of the label. */
+function toolNodes({ name, callStatus, durationMs }: ToolCall, labels: Labels): (Node | string)[] {
   const label = {
     STARTED: labels.toolRunning,
     SUCCEEDED: labels.toolDone,
     FAILED: labels.toolFailed,
     CANCELLED: labels.toolCancelled,
   }[callStatus];
-  const isShort = durationMs === null || durationMs < 100;
-  const seconds = isShort ? '' : ` · ${fill(labels.seconds, { seconds: (durationMs / 1_000).toFixed(1) })}`;
-  return `${fill(label, { name: shownText(name) })}${seconds}`;
+  const [before = '', after = ''] = label.split('{name}');
+  const nodes = [before, element('bdi', {}, shownText(name)), after];
+  if (durationMs === null || durationMs < 100) return nodes;
+  const seconds = fill(labels.seconds, { seconds: (durationMs / 1_000).toFixed(1) });
+  return [...nodes, ' · ', element('bdi', {}, seconds)];
 }
 
 function citationView({ documentName, preview }: Citation): HTMLElement {
