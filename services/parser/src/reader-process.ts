@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unavailable } from '@parley/kernel/errors';
+import { residentMb } from '@parley/kernel/resident-memory';
 import { startTaskProcess, TaskProcessDied, TaskProcessNotStarted } from '@parley/kernel/task-process';
 import type { ContentKind } from './content-kind.ts';
 import { FileProblem, type Problem, type ReadLimits } from './file-problem.ts';
@@ -31,7 +31,6 @@ const heapShare = 0.75;
 const uncollectedShare = 0.375;
 /** Of each half of V8's space for new objects. By default the two grow to 128 MB, which documents then lack, and save no time. */
 const semiSpaceMb = 16;
-const watchIntervalMs = 50;
 /** Requests come first where processors are short. At 5 a reader still gets a quarter of one that something else wants all the time. */
 const niceness = 5;
 
@@ -48,30 +47,14 @@ export function startReaderProcess(limits: ReadLimits) {
     niceness,
   });
 
-  /** The kernel shows the memory of another process at once, also while that is busy. Elsewhere the limit of the heap must do. */
-  function residentMb(): number | undefined {
-    try {
-      const status = readFileSync(`/proc/${process.pid}/status`, 'latin1');
-      return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(status)?.[1] ?? Number.NaN) / 1_024;
-    } catch {
-      return undefined;
-    }
-  }
-
   return {
     pid: process.pid,
     get ended() {
       return process.ended;
     },
-    residentMb,
+    residentMb: () => residentMb(process.pid),
     /** One at a time. @throws FileProblem; the signal's reason; DomainError `unavailable` if it did not start; Error if it ended. */
     async read(file: FileToRead, signal: AbortSignal): Promise<ReadText> {
-      signal.throwIfAborted();
-      const stop = () => process.kill(signal.reason);
-      signal.addEventListener('abort', stop, { once: true });
-      const watch = setInterval(() => {
-        if ((residentMb() ?? 0) > limits.maxMemoryMb) process.kill(new FileProblem('tooMuchMemory'));
-      }, watchIntervalMs);
       try {
         const answer = await process.perform(
           { file, limits },
@@ -79,6 +62,8 @@ export function startReaderProcess(limits: ReadLimits) {
             maxProcessorMs: limits.timeoutMs,
             timeoutMs: limits.timeoutMs * (platform() === 'linux' ? longestWait : 1),
             onTimeout: () => new FileProblem('tooSlow'),
+            maxMemory: { mb: limits.maxMemoryMb, onExceeded: () => new FileProblem('tooMuchMemory') },
+            signal,
           },
         );
         if (!('problem' in answer)) return answer;
@@ -88,9 +73,6 @@ export function startReaderProcess(limits: ReadLimits) {
         if (error instanceof TaskProcessDied && error.how === 'SIGABRT') throw new FileProblem('tooMuchMemory');
         if (error instanceof TaskProcessNotStarted) throw unavailable(error.message, error);
         throw error;
-      } finally {
-        clearInterval(watch);
-        signal.removeEventListener('abort', stop);
       }
     },
     end: () => process.end(),

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { processorMs } from './processor-time.ts';
+import { residentMb } from './resident-memory.ts';
 
 export interface TaskProcessOptions {
   /** Sends `ready` once, then one answer to each message. */
@@ -25,6 +26,10 @@ export interface PerformOptions {
   /** The same for its processor time, on Linux. That does not pass while the process waits for a processor. Default: unlimited. */
   maxProcessorMs?: number | undefined;
   onTimeout: () => Error;
+  /** The process is killed when it has more than so many MB in memory, on Linux. Elsewhere a limit of its heap must do. Default: unlimited. */
+  maxMemory?: { mb: number; onExceeded: () => Error } | undefined;
+  /** Kills the process when it aborts; the task is rejected with its reason. */
+  signal?: AbortSignal | undefined;
 }
 
 const watchIntervalMs = 50;
@@ -111,13 +116,24 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     },
     /** Kills it at once: the task under way is rejected with `why`. */
     kill,
-    /** @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout` or `kill`; Error if the process was ended. */
-    async perform(task: Task, { timeoutMs, maxProcessorMs, onTimeout }: PerformOptions): Promise<Answer> {
+    /** @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout`, `maxMemory` or `kill`; the signal's reason; Error if the process was ended. */
+    async perform(
+      task: Task,
+      { timeoutMs, maxProcessorMs, onTimeout, maxMemory, signal }: PerformOptions,
+    ): Promise<Answer> {
+      signal?.throwIfAborted();
       if (this.ended || isBusy) throw new Error(`The process ${purpose} takes no task now`);
       isBusy = true;
       setRef(child, true);
       let timer: NodeJS.Timeout | undefined;
       let watch: NodeJS.Timeout | undefined;
+      const stop = () => kill(signal?.reason);
+      signal?.addEventListener('abort', stop, { once: true });
+      const memoryWatch =
+        maxMemory &&
+        setInterval(() => {
+          if ((residentMb(child.pid) ?? 0) > maxMemory.mb) kill(maxMemory.onExceeded());
+        }, watchIntervalMs);
       try {
         await ready.promise; // the start does not count against the task
         waiting = Promise.withResolvers();
@@ -128,6 +144,8 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
       } finally {
         clearTimeout(timer);
         clearInterval(watch);
+        clearInterval(memoryWatch);
+        signal?.removeEventListener('abort', stop);
         waiting = undefined;
         isBusy = false;
         if (!ending) setRef(child, false);
