@@ -1,6 +1,7 @@
 import { ActionServiceDefinition } from './gen/parley/action/v1/action.ts';
 import { AgentServiceDefinition } from './gen/parley/agent/v1/agent.ts';
 import { EvaluationServiceDefinition } from './gen/parley/evaluation/v1/evaluation.ts';
+import { ExportServiceDefinition } from './gen/parley/export/v1/export.ts';
 import { IdentityServiceDefinition } from './gen/parley/identity/v1/identity.ts';
 import { KnowledgeServiceDefinition } from './gen/parley/knowledge/v1/knowledge.ts';
 import { SessionServiceDefinition } from './gen/parley/session/v1/session.ts';
@@ -10,6 +11,7 @@ export const meshServices = {
   action: ActionServiceDefinition,
   agent: AgentServiceDefinition,
   evaluation: EvaluationServiceDefinition,
+  export: ExportServiceDefinition,
   identity: IdentityServiceDefinition,
   knowledge: KnowledgeServiceDefinition,
   session: SessionServiceDefinition,

@@ -12,7 +12,7 @@ interface Manifest {
   workspaces?: string[];
   /** Of the root: versions of packages that others depend on. */
   overrides?: Record<string, string>;
-  parley?: { tests?: unknown };
+  parley?: { tests?: unknown; image?: { packageFiles?: Record<string, string[]> } };
 }
 
 export interface Workspace {

@@ -1,5 +1,6 @@
 import { actionsFigures } from './actions.ts';
 import { embeddedFigures } from './embedded.ts';
+import { exportsFigures } from './exports.ts';
 import { gatewayFigures } from './gateway.ts';
 import { knowledgeFigures } from './knowledge.ts';
 import { localFigures } from './local.ts';
@@ -23,6 +24,7 @@ export const parts = {
   embedded: embeddedFigures,
   storage: storageFigures,
   parser: parserFigures,
+  exports: exportsFigures,
   knowledge: knowledgeFigures,
   retrieval: retrievalFigures,
 };

@@ -1,5 +1,5 @@
 /** Units and their number of decimals. `×`: a ratio to another figure of the same run. */
-const decimals = { ms: 1, s: 1, MB: 0, KB: 0, '×': 2, '/s': 0, '/turn': 1, 'in all': 1 };
+const decimals = { ms: 1, s: 1, MB: 0, KB: 0, '×': 2, '/s': 0, '/min': 0, '/turn': 1, 'in all': 1 };
 export type Unit = keyof typeof decimals;
 
 /** `goal`: the upper bound of a figure; `atLeast`: the lower one. None where it is only reported. */

@@ -18,6 +18,7 @@ const parts = [
   'embedded',
   'storage',
   'parser',
+  'exports',
   'knowledge',
   'retrieval',
 ];

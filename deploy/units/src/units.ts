@@ -2,6 +2,7 @@ import { actionDeclaration } from '@parley/action/declaration';
 import { agentDeclaration } from '@parley/agent/declaration';
 import { evaluationDeclaration } from '@parley/evaluation/declaration';
 import type { TopicDeclaration } from '@parley/events/topics';
+import { exportDeclaration } from '@parley/export/declaration';
 import { gatewayDeclaration } from '@parley/gateway/declaration';
 import { identityDeclaration } from '@parley/identity/declaration';
 import { knowledgeDeclaration } from '@parley/knowledge/declaration';
@@ -51,6 +52,7 @@ export const waves = [
   [listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 })],
   [
     listed(evaluationDeclaration, async () => (await import('@parley/evaluation')).evaluation),
+    listed(exportDeclaration, async () => (await import('@parley/export')).studyKitExport),
     listed(sessionDeclaration, async () => (await import('@parley/session')).session, { replicas: 2 }),
   ],
   [

@@ -360,7 +360,7 @@ chartTest('a change of a setting replaces the pods of the units that read it, an
   const changedBy = async (set: object) =>
     [...(await sums(set))].filter(([unit, sum]) => before.get(unit) !== sum).map(([unit]) => unit);
   t.deepEqual(await changedBy({ 'units.agent.env.LOG_LEVEL': 'debug' }), ['agent']);
-  t.deepEqual((await changedBy({ 'config.S3_BUCKET': 'other' })).toSorted(), ['knowledge', 'parser']);
+  t.deepEqual((await changedBy({ 'config.S3_BUCKET': 'other' })).toSorted(), ['export', 'knowledge', 'parser']);
 });
 
 /** Where pods have a value of a unit. */

@@ -40,13 +40,13 @@ chartTest(
       ...subgraphs.map(({ name }) => `gateway → ${name} graph`),
       ...streams.map(({ name }) => `gateway → ${name} rpc`),
     ]);
-    const outside = units.flatMap(({ name, callsOut, schema, publishes = [], consumes = [] }) => [
+    const outside = units.flatMap(({ name, callsOut, schema, keepsFiles, publishes = [], consumes = [] }) => [
       `${name} → DNS 53,53`,
       `${name} → redis 6379`,
       `${name} → telemetry 4317,4318`,
       ...(schema ? [`${name} → postgres 5432`] : []),
       ...(publishes.length + consumes.length > 0 ? [`${name} → kafka 9092`] : []),
-      ...(name === 'knowledge' || name === 'parser' ? [`${name} → s3 9000`] : []),
+      ...(keepsFiles ? [`${name} → s3 9000`] : []),
       ...(name === 'identity' ? [`${name} → smtp 465,587`] : []),
       ...(callsOut ? [`${name} → the world 80,443,8080,8443`] : []),
     ]);

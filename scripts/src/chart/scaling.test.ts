@@ -6,7 +6,11 @@ import { helm, render } from './render.ts';
 const chartTest = await testWith(helm);
 
 chartTest('Kafka consumers are scaled by their groups and topics, turns and jobs by metrics', async (t) => {
-  const keda = { lagPerReplica: 51, turnsPerReplica: 61, jobsPerReplica: { evaluation: 16, knowledge: 8, parser: 4 } };
+  const keda = {
+    lagPerReplica: 51,
+    turnsPerReplica: 61,
+    jobsPerReplica: { evaluation: 16, export: 4, knowledge: 8, parser: 4 },
+  };
   const set = Object.fromEntries(Object.entries(keda).map(([name, value]) => [`keda.${name}`, value]));
   const manifests = await render('production', { ...set, 'defaults.autoscaling.targetCPUUtilizationPercentage': 71 });
   const scaled = ofKind(manifests, 'ScaledObject').flatMap((each) =>
@@ -26,6 +30,9 @@ chartTest('Kafka consumers are scaled by their groups and topics, turns and jobs
     'evaluation by cpu: 71',
     'evaluation by evaluation.session-ended of session-ended: 51',
     `evaluation by ${jobsOf('evaluation')}: 16`,
+    'export by cpu: 71',
+    'export by export.tenant-deleted of tenant-deleted: 51',
+    `export by ${jobsOf('export')}: 4`,
     'knowledge by cpu: 71',
     `knowledge by ${jobsOf('knowledge')}: 8`,
     'parser by cpu: 71',

@@ -358,6 +358,21 @@ export const dashboards: Record<string, Dashboard> = {
           'For ACTION_CALLS_AT_ONCE, or for the share of their tenant or target. If it stays, raise maxReplicas of action.',
       },
       {
+        title: 'Exports',
+        unit: 'reqps',
+        queries: { [`sum by (outcome) (${rate('parley_exports_total')})`]: '{{outcome}}' },
+        description: 'Study kits that have ended. `failed` and `fallback` have their reason in the log of export.',
+      },
+      {
+        title: 'Time to render an export',
+        unit: 's',
+        queries: {
+          [quantile(0.5, 'parley_export_render_seconds', 'unit')]: 'p50',
+          [quantile(0.95, 'parley_export_render_seconds', 'unit')]: 'p95',
+        },
+        description: 'In its own process, its start included.',
+      },
+      {
         title: 'Documents',
         unit: 'short',
         queries: {

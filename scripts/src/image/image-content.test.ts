@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
+import { fontFiles } from '@parley/export/render-inputs';
 import { unitNames, units } from '@parley/units';
 import test from 'ava';
 import { root } from '../root.ts';
@@ -23,6 +24,21 @@ test('the image of a unit has its sources and none of another unit, of a test or
   t.true(imageContent(root, 'gateway').files.includes('gateway/supergraph.graphql'));
   t.true(imageContent(root, 'commands').files.includes('protos/gen/image.binpb'), '`admin` reads its methods from it');
   t.true(imageContent(root, 'identity').files.includes('services/identity/src/common-passwords/list.txt'));
+});
+
+test('of packages that have much that is not used, an image has the files that a unit names, and their licences', (t) => {
+  const { packageFiles } = imageContent(root, 'export');
+  const patterns = Object.entries(packageFiles).flatMap(([name, kept]) => kept.map((pattern) => `${name}/${pattern}`));
+  const isKept = (path: string) => patterns.some((pattern) => matchesGlob(path, pattern));
+  const fonts = fontFiles().map((file) => file.slice(file.lastIndexOf('/node_modules/') + '/node_modules/'.length));
+  t.deepEqual(
+    fonts.filter((path) => !isKept(path)),
+    [],
+  );
+  for (const name of Object.keys(packageFiles)) t.true(isKept(`${name}/LICENSE_FONT`), name);
+  t.false(isKept('@expo-google-fonts/noto-sans-sc/900Black/NotoSansSC_900Black.ttf'));
+  t.deepEqual(imageContent(root, 'gateway').packageFiles, {});
+  t.deepEqual(imageContent(root, 'commands').packageFiles, packageFiles);
 });
 
 test('an unknown unit, and a folder with files, are refused', async (t) => {

@@ -10,6 +10,8 @@ export interface ImageContent {
   workspaces: Workspace[];
   /** Their files, by the path in the checkout, without the manifests. */
   files: string[];
+  /** Of packages that have much that is not used, patterns of the files that are, by package: `parley.image.packageFiles`. */
+  packageFiles: Record<string, string[]>;
 }
 
 const main = 'src/main.ts';
@@ -32,7 +34,12 @@ export function imageContent(root: string, name: string): ImageContent {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
   });
-  return { main: join(started.folder, main), workspaces, files: files.filter((file) => !unused.test(file)).toSorted() };
+  return {
+    main: join(started.folder, main),
+    workspaces,
+    files: files.filter((file) => !unused.test(file)).toSorted(),
+    packageFiles: Object.assign({}, ...workspaces.map(({ manifest }) => manifest.parley?.image?.packageFiles)),
+  };
 }
 
 /** The manifest of the root for an image: npm installs what these workspaces need in production, and nothing else. */

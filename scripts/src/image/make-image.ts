@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, matchesGlob, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { imageContent, rootManifest } from './image-content.ts';
 
@@ -23,7 +23,7 @@ const unread = /\.(d\.[cm]?ts|map)$/u;
  * @throws Error for an unknown name, where there are files in the folder, and with what npm says where that fails.
  */
 export async function makeImage(root: string, name: string, folder: string) {
-  const { main, workspaces, files } = imageContent(root, name);
+  const { main, workspaces, files, packageFiles } = imageContent(root, name);
   const tree = resolve(folder);
   if (existsSync(tree) && readdirSync(tree).length > 0) throw new Error(`${folder} is not empty`);
   const usual = process.umask(0o022);
@@ -39,6 +39,7 @@ export async function makeImage(root: string, name: string, folder: string) {
       writeManifest(join(workspace, 'package.json'), shipped);
     }
     await install(root, tree);
+    for (const [name, kept] of Object.entries(packageFiles)) prune(join(tree, 'node_modules', name), kept);
     for (const file of files) write(file, await readFile(join(root, file)));
     symlinkSync(main, join(tree, 'main.ts'));
   } finally {
@@ -62,6 +63,15 @@ async function install(root: string, tree: string): Promise<void> {
   await promisify(execFile)('npm', args, { cwd: tree });
   for (const file of inputs) rmSync(join(tree, file));
   for (const file of filesIn(tree).filter((path) => unread.test(path))) rmSync(file);
+}
+
+/** Leaves of an installed package these files and its manifest. @throws Error for a pattern that no file matches */
+function prune(folder: string, kept: string[]): void {
+  const files = filesIn(folder).map((file) => relative(folder, file));
+  const missing = kept.find((pattern) => !files.some((file) => matchesGlob(file, pattern)));
+  if (missing) throw new Error(`${folder} has no ${missing}`);
+  const unused = files.filter((file) => ![...kept, 'package.json'].some((pattern) => matchesGlob(file, pattern)));
+  for (const file of unused) rmSync(join(folder, file));
 }
 
 function sizeOf(tree: string) {

@@ -7,7 +7,7 @@ export const sessionDeclaration = declareService({
   name: 'session',
   serves: ['rpc', 'graph'],
   settings: sessionSettings,
-  calls: ['agent', 'evaluation', 'identity'],
+  calls: ['agent', 'evaluation', 'export', 'identity'],
   schema: sessionSchema,
   hasSubscriptions: true,
   consumes: ['tenant.deleted.v1'],

@@ -4,6 +4,7 @@ import type { EventLog } from '@parley/live/event-log/event-log';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import type { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { ExportServiceDefinition } from '@parley/protos/parley/export/v1/export';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
@@ -14,6 +15,7 @@ export interface Ports {
   eventLog: EventLog;
   agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'resolveEmbedAgent' | 'runTurn'>;
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
+  export: Pick<RpcClient<ExportServiceDefinition>, 'requestExport' | 'getExport'>;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'exchangeTicket'>;
   /** Tokens of embedded sessions, and those of tenants for the voice service. */
   tokens: SessionTokens;

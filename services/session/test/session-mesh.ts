@@ -152,7 +152,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
   const offset = clockOffsetMs === undefined ? {} : { clockOffsetMs };
   const database = await testSchema(t, sessionSchema, offset);
   const callers = createCallers(randomBytes(32));
-  const addresses = createAddresses({ EVALUATION_RPC_URL: '127.0.0.1:1' });
+  const addresses = createAddresses({ EVALUATION_RPC_URL: '127.0.0.1:1', EXPORT_RPC_URL: '127.0.0.1:1' });
   const keyValue = memoryKeyValue();
   const sharedLog = memoryEventLog();
   const eventBus = inProcessEventBus({ deadLetters: { append: async () => undefined } });

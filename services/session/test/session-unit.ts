@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { Export, ExportServiceDefinition, type RequestExportRequest } from '@parley/protos/parley/export/v1/export';
 import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import { rpcClient } from '@parley/rpc/client';
 import { follow } from '@parley/rpc/follow';
@@ -12,7 +14,7 @@ import { session } from '../src/service.ts';
 import { scriptedAgent } from './scripted-agent.ts';
 import { oneAtATime, serveIdentity, tokenKeys } from './session-mesh.ts';
 
-/** The whole unit on loopback servers and a schema of the test's own, with stubs of agent and evaluation. */
+/** The whole unit on loopback servers and a schema of the test's own, with stubs of agent, evaluation and export. */
 export const sessionUnit = (t: ExecutionContext) => oneAtATime(() => startUnit(t));
 
 async function startUnit(t: ExecutionContext) {
@@ -44,6 +46,24 @@ async function startUnit(t: ExecutionContext) {
             transcriptBytes: evaluations.transcriptBytes,
           },
         };
+      },
+    },
+    { callers, addresses },
+  );
+  /** The stub's exports: the requests for them, of which it has made export 7. */
+  const exports = { asked: [] as RequestExportRequest[] };
+  const made = Export.fromPartial({ id: 7, kind: 'STUDY_KIT', createdAt: new Date(0), updatedAt: new Date(0) });
+  await serveStub(
+    t,
+    ExportServiceDefinition,
+    {
+      async requestExport(request) {
+        exports.asked.push(request);
+        return { export: { ...made, status: 'PENDING' } };
+      },
+      async getExport({ id }) {
+        if (id !== made.id) throw notFound('Thing', id);
+        return { export: { ...made, status: 'READY', downloadUrl: 'https://files.test/7', fileSizeBytes: 3 } };
       },
     },
     { callers, addresses },
@@ -83,6 +103,7 @@ async function startUnit(t: ExecutionContext) {
     events,
     firstEvent,
     evaluations,
+    exports,
     ops: addresses.of('session', 'ops'),
   };
 }

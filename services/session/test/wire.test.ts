@@ -44,6 +44,7 @@ test('a user without a tenant is refused with NO_TENANT', async (t) => {
     '{ sessionCount }',
     '{ avatarToken }',
     '{ evaluation(sessionId: 1) { score } }',
+    '{ exportRecord(id: 7) { id } }',
   ]) {
     const { errors } = await query(operation, {}, { ...user, tenantId: null });
     t.like(errors?.[0]?.extensions, { code: 'FORBIDDEN', reason: 'NO_TENANT' }, operation);
@@ -154,6 +155,44 @@ test('a transcript is read only if selected and within the answer budget', async
   const { errors } = await ask('transcript again: transcript');
   t.like(errors?.[0]?.extensions, { code: 'BAD_REQUEST', reason: 'ANSWER_TOO_LARGE' });
   t.deepEqual((await ask('score')).data.evaluation, { score: 80 });
+});
+
+test('an export is asked for by the token of its session, under the key of the request, and read by its id', async (t) => {
+  const { query, exports } = await startUnit(t);
+  const input = { agentId: 2, clientExternalId: 'me' };
+  const { id: sessionId } = (await query(startSession, { input })).data.startSession;
+  const browser: Caller = { kind: 'session', tenantId: 1, sessionId, requestId: 'test' };
+  const ask =
+    'mutation ($id: Int) { requestStudyKitExport(sessionId: $id) { id kind status downloadUrl errorMessage fileSizeBytes } }';
+  const pending = {
+    id: 7,
+    kind: 'STUDY_KIT',
+    status: 'PENDING',
+    downloadUrl: null,
+    errorMessage: null,
+    fileSizeBytes: null,
+  };
+  t.deepEqual((await query(ask, {}, browser)).data as unknown, { requestStudyKitExport: pending });
+  const keyed = { ...browser, idempotencyKey: 'a key' };
+  t.deepEqual((await query(ask, { id: sessionId }, keyed)).data as unknown, { requestStudyKitExport: pending });
+  await query(ask, { id: sessionId }, keyed);
+  const [first, second, third] = exports.asked;
+  t.like(first, { sessionId, agentId: 2 });
+  t.true((first?.requestKey.length ?? 0) > 20);
+  t.not(first?.requestKey, second?.requestKey);
+  t.deepEqual(third, second, 'a retry has the same key');
+  for (const id of [sessionId + 1, 0, -1])
+    t.like((await query(ask, { id }, browser)).errors?.[0]?.extensions, { code: 'FORBIDDEN' });
+  t.like((await query(ask)).errors?.[0]?.extensions, { code: 'UNAUTHENTICATED' });
+  t.is(exports.asked.length, 3);
+
+  const read = 'query ($id: Int!) { exportRecord(id: $id) { status downloadUrl createdAt } }';
+  const ready = { status: 'READY', downloadUrl: 'https://files.test/7', createdAt: '1970-01-01T00:00:00.000Z' };
+  for (const caller of [user, browser])
+    t.deepEqual((await query(read, { id: 7 }, caller)).data as unknown, { exportRecord: ready });
+  t.like(await query(read, { id: 8 }), {
+    errors: [{ message: 'Export 8 not found', extensions: { code: 'NOT_FOUND' } }],
+  });
 });
 
 test('errors have the common shape, and absent sessions are null', async (t) => {

@@ -1,7 +1,7 @@
 import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
-/** Jobs that wait for a time: until a session is idle, and until no upload to a URL can be under way. */
-const waitForTime = new Set(['session.expiry', 'knowledge.settle-upload']);
+/** Jobs that wait for a time: until a session is idle, no upload to a URL can be under way, an export has been kept long enough. */
+const waitForTime = new Set(['session.expiry', 'knowledge.settle-upload', 'export.remove']);
 
 /** Every outbox is empty, every call of a model settled, no request holds its key, and the only jobs left are those of suspended tenants. */
 export function nothingIsLeftToDo({

@@ -14,7 +14,17 @@ import { createWorkflow, deleteWorkflow, publishWorkflow } from '../../src/workf
 const story = stories(test, { on: 'processes' });
 
 // names workflow: the kind of thing.
-const kinds = ['agent', 'session', 'tenant', 'workflow', 'base', 'document', 'connector', 'customAction'] as const;
+const kinds = [
+  'agent',
+  'session',
+  'tenant',
+  'workflow',
+  'base',
+  'document',
+  'connector',
+  'customAction',
+  'export',
+] as const;
 
 /** Ids of nothing of ours. names validateSecuredToken: its id is that of a code, which is nobody's without the code. */
 const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
@@ -151,6 +161,10 @@ async function twoTenants({ person }: TestMesh) {
   const embedded = await sdkStart(server, { agentId: ownAgent });
   const browser = browserOf(server, embedded.avatarToken);
   const ownBase = await createKnowledgeBase(eve);
+  const theirs = await sdkStart(await ada.withApiKey(), { agentId });
+  const exported = await browserOf(server, theirs.avatarToken).value<{ id: number }>(
+    'mutation { requestStudyKitExport { id } }',
+  );
   const own = {
     agentId: ownAgent,
     sessionId: (await startSession(eve, ownAgent)).id,
@@ -170,6 +184,7 @@ async function twoTenants({ person }: TestMesh) {
     document: [document.id, deletedDocument.id, lostDocument.id],
     connector: [connectorId, deletedConnectorId],
     customAction: [actionId, deletedActionId],
+    export: [exported.id],
     external: [],
   };
   return { ada, eve, browser, agentId, sessionId, documentId: document.id, things, own };

@@ -519,6 +519,45 @@ export type EvaluationDto = {
   updatedAt: Scalars['DateTime']['output'];
 };
 
+/** What is exported. */
+export type ExportKind =
+  /** A PDF of the session: how to use it, transcript, evaluation, key points and practice prompts. */
+  | 'STUDY_KIT';
+
+/** How far an export is; READY, FAILED and FALLBACK_READY are final. */
+export type ExportStatus =
+  /** Waits for its turn, or for the evaluation of a session that has just ended. */
+  | 'PENDING'
+  /** Is being rendered. */
+  | 'RENDERING'
+  /** Can be downloaded. */
+  | 'READY'
+  /** Could not be rendered. */
+  | 'FAILED'
+  /** Could not be rendered; a general document can be downloaded in its place. */
+  | 'FALLBACK_READY';
+
+/** A document of a session, kept for 30 days unless the operator says otherwise. */
+export type ExportRecordDto = {
+  __typename?: 'ExportRecordDto';
+  /** The export's id. */
+  id: Scalars['Int']['output'];
+  /** What it is. */
+  kind: ExportKind;
+  /** Poll `exportRecord` until it is READY, FALLBACK_READY or FAILED. */
+  status: ExportStatus;
+  /** Made for this answer: valid for 24 hours where READY, for 7 days where FALLBACK_READY, and null otherwise. */
+  downloadUrl?: Maybe<Scalars['String']['output']>;
+  /** Why it could not be rendered: of FAILED and FALLBACK_READY, and null otherwise. */
+  errorMessage?: Maybe<Scalars['String']['output']>;
+  /** Size of what can be downloaded. */
+  fileSizeBytes?: Maybe<Scalars['Int']['output']>;
+  /** When it was asked for. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
 export type Query = {
   __typename?: 'Query';
   /** Null when it is not there or not the caller's. */
@@ -538,6 +577,8 @@ export type Query = {
   customerUsageSummary: CustomerUsageSummaryDto;
   /** Null until the session has ended and was judged. */
   evaluation?: Maybe<EvaluationDto>;
+  /** An export of the tenant, with a session token of that session. NOT_FOUND when there is none, also once it was removed. */
+  exportRecord: ExportRecordDto;
 };
 
 
@@ -569,6 +610,11 @@ export type QueryEvaluationArgs = {
   sessionId: Scalars['Int']['input'];
 };
 
+
+export type QueryExportRecordArgs = {
+  id: Scalars['Int']['input'];
+};
+
 export type Mutation = {
   __typename?: 'Mutation';
   /** Starts an embedded session, from the server of an embedding application; the agent greets first. */
@@ -595,6 +641,11 @@ export type Mutation = {
   endSession: SessionDto;
   /** Cuts the running reply and keeps what was said of it. Answers whether one was cut. */
   interruptSession: Scalars['Boolean']['output'];
+  /**
+   * Has a study kit of the token's session rendered, and answers at once. It has what was said until then; that of an ended session also its
+   * evaluation. TOO_MANY_REQUESTS (reason TOO_MANY_EXPORTS) while 3 of the session wait, or 50 are kept, unless the operator says otherwise.
+   */
+  requestStudyKitExport: ExportRecordDto;
 };
 
 
@@ -640,6 +691,11 @@ export type MutationEndSessionArgs = {
 
 export type MutationInterruptSessionArgs = {
   sessionId: Scalars['ID']['input'];
+};
+
+
+export type MutationRequestStudyKitExportArgs = {
+  sessionId?: InputMaybe<Scalars['Int']['input']>;
 };
 
 export type Subscription = {

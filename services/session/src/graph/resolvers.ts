@@ -8,8 +8,10 @@ import { sdkStart } from '../embed/sdk-start.ts';
 import { verifyIdpIdentity } from '../embed/verify-idp-identity.ts';
 import { endSession } from '../end-session.ts';
 import { findEvaluation } from '../find-evaluation.ts';
+import { getExportRecord } from '../get-export-record.ts';
 import { interruptSession } from '../interrupt-session.ts';
 import { countSessions, findSession, listSessions } from '../read-sessions.ts';
+import { requestStudyKitExport } from '../request-study-kit-export.ts';
 import { sendMessage } from '../send-message.ts';
 import { startSession } from '../start-session.ts';
 import type { Resolvers } from './generated/resolvers.ts';
@@ -33,6 +35,7 @@ export const resolvers: Resolvers = {
         if (evaluation && times > 0) room.charge(times * Number(evaluation.transcriptBytes));
         return evaluation;
       }),
+    exportRecord: (_, { id }, { ports, tenantRequest }, info) => getExportRecord(ports, tenantRequest(info), id),
   },
 
   Mutation: {
@@ -47,6 +50,8 @@ export const resolvers: Resolvers = {
     endSession: (_, { sessionId }, { ports, tenantRequest }, info) => endSession(ports, tenantRequest(info), sessionId),
     interruptSession: (_, { sessionId }, { ports, tenantRequest }, info) =>
       interruptSession(ports, tenantRequest(info), sessionId),
+    requestStudyKitExport: (_, args, { ports, tenantRequest }, info) =>
+      requestStudyKitExport(ports, tenantRequest(info), args),
   },
 
   SessionConnection: {

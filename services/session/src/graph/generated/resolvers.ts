@@ -125,6 +125,9 @@ export type ResolversTypes = {
   TurnFailedEvent: ResolverTypeWrapper<Types.TurnFailedEvent>;
   SessionStatusEvent: ResolverTypeWrapper<Types.SessionStatusEvent>;
   EvaluationDto: ResolverTypeWrapper<EvaluationDto>;
+  ExportKind: Types.ExportKind;
+  ExportStatus: Types.ExportStatus;
+  ExportRecordDto: ResolverTypeWrapper<Types.ExportRecordDto>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   ID: ResolverTypeWrapper<Types.Scalars['ID']['output']>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
@@ -169,6 +172,7 @@ export type ResolversParentTypes = {
   TurnFailedEvent: Types.TurnFailedEvent;
   SessionStatusEvent: Types.SessionStatusEvent;
   EvaluationDto: EvaluationDto;
+  ExportRecordDto: Types.ExportRecordDto;
   Query: Record<PropertyKey, never>;
   ID: Types.Scalars['ID']['output'];
   Mutation: Record<PropertyKey, never>;
@@ -383,6 +387,17 @@ export type EvaluationDtoResolvers<ContextType = Context, ParentType extends Res
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
+export type ExportRecordDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExportRecordDto'] = ResolversParentTypes['ExportRecordDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['ExportKind'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['ExportStatus'], ParentType, ContextType>;
+  downloadUrl?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  errorMessage?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  fileSizeBytes?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   session?: Resolver<Types.Maybe<ResolversTypes['SessionDto']>, ParentType, ContextType, RequireFields<Types.QuerySessionArgs, 'id'>>;
   sessions?: Resolver<Array<ResolversTypes['SessionDto']>, ParentType, ContextType, Partial<Types.QuerySessionsArgs>>;
@@ -391,6 +406,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   sessionsByExternalCustomerId?: Resolver<ResolversTypes['SessionConnection'], ParentType, ContextType, RequireFields<Types.QuerySessionsByExternalCustomerIdArgs, 'externalCustomerId' | 'first'>>;
   customerUsageSummary?: Resolver<ResolversTypes['CustomerUsageSummaryDto'], ParentType, ContextType, RequireFields<Types.QueryCustomerUsageSummaryArgs, 'externalCustomerId'>>;
   evaluation?: Resolver<Types.Maybe<ResolversTypes['EvaluationDto']>, ParentType, ContextType, RequireFields<Types.QueryEvaluationArgs, 'sessionId'>>;
+  exportRecord?: Resolver<ResolversTypes['ExportRecordDto'], ParentType, ContextType, RequireFields<Types.QueryExportRecordArgs, 'id'>>;
 };
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
@@ -403,6 +419,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   sendMessage?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationSendMessageArgs, 'input'>>;
   endSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationEndSessionArgs, 'sessionId'>>;
   interruptSession?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationInterruptSessionArgs, 'sessionId'>>;
+  requestStudyKitExport?: Resolver<ResolversTypes['ExportRecordDto'], ParentType, ContextType, Partial<Types.MutationRequestStudyKitExportArgs>>;
 };
 
 export type SubscriptionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = {
@@ -434,6 +451,7 @@ export type PartialResolvers<ContextType = Context> = {
   TurnFailedEvent?: TurnFailedEventResolvers<ContextType>;
   SessionStatusEvent?: SessionStatusEventResolvers<ContextType>;
   EvaluationDto?: EvaluationDtoResolvers<ContextType>;
+  ExportRecordDto?: ExportRecordDtoResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;

@@ -1,0 +1,47 @@
+import test from 'ava';
+import { excerpt } from './excerpt.ts';
+
+const message = (text: string, n = 0) => ({ text, n });
+
+function of(texts: string[], limits = { maxCharacters: 100, maxMessages: 10 }) {
+  const collecting = excerpt<{ text: string; n: number }>(limits);
+  texts.forEach((text, n) => {
+    collecting.add(message(text, n));
+  });
+  const { first, leftOut, last } = collecting.excerpt();
+  return { first: first.map(({ n }) => n), leftOut, last: last.map(({ n }) => n) };
+}
+
+test('a conversation within the limits is whole', (t) => {
+  const { first, leftOut, last } = of(Array(10).fill('ab'));
+  t.deepEqual([...first, ...last], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  t.is(leftOut, 0);
+});
+
+test('of one with more messages the first half and the last half of as many remain', (t) => {
+  t.deepEqual(of(Array(5_000).fill('a')), {
+    first: [0, 1, 2, 3, 4],
+    leftOut: 4_990,
+    last: [4_995, 4_996, 4_997, 4_998, 4_999],
+  });
+});
+
+test('of one with more characters likewise, without a message from the middle', (t) => {
+  t.deepEqual(of(['x'.repeat(30), 'y'.repeat(30), 'z'.repeat(10), 'x'.repeat(45), 'a', 'b']), {
+    first: [0],
+    leftOut: 2,
+    last: [3, 4, 5],
+  });
+});
+
+test('a message that alone is longer than half of the limit is cut, and says so', (t) => {
+  const collecting = excerpt<{ text: string }>({ maxCharacters: 100, maxMessages: 10 });
+  collecting.add({ text: 'x'.repeat(1_000) });
+  t.deepEqual(collecting.excerpt(), { first: [{ text: `${'x'.repeat(46)} […]` }], leftOut: 0, last: [] });
+});
+
+test('ends of lines count as lines', (t) => {
+  const collecting = excerpt<{ text: string }>({ maxCharacters: 1_000, maxMessages: 10 });
+  collecting.add({ text: 'ab\n'.repeat(1_000) });
+  t.deepEqual(collecting.excerpt().first, [{ text: 'ab\nab\nab\nab\nab\na […]' }]);
+});

@@ -1,0 +1,100 @@
+export interface ExcerptLimits {
+  maxCharacters: number;
+  maxMessages: number;
+}
+
+/** The beginning and the end of a conversation. */
+export interface Excerpt<Message> {
+  first: Message[];
+  /** Between the two. */
+  leftOut: number;
+  last: Message[];
+}
+
+/**
+ * Collects a conversation of any length: all of it, or of a longer one its first and its last messages, each of at most half of the
+ * limits. A message longer than half of the limit is cut. It never holds more than that.
+ */
+export function excerpt<Message extends { text: string }>({ maxCharacters, maxMessages }: ExcerptLimits) {
+  const first = collected<Message>();
+  /** Whether the beginning has ended: a short message after a long one does not come into it. */
+  let isFull = false;
+  const last = collected<Message>();
+  const half = { characters: Math.ceil(maxCharacters / 2), messages: Math.ceil(maxMessages / 2) };
+  const rest = { characters: Math.floor(maxCharacters / 2), messages: Math.floor(maxMessages / 2) };
+  let leftOut = 0;
+
+  return {
+    add(given: Message): void {
+      const message = clipped(given, rest.characters);
+      isFull ||= !first.fits(message, half);
+      if (!isFull) {
+        first.push(message);
+        return;
+      }
+      last.push(message);
+      while (last.exceeds(rest)) {
+        last.shift();
+        leftOut += 1;
+      }
+    },
+    excerpt: (): Excerpt<Message> => ({ first: first.messages(), leftOut, last: last.messages() }),
+  };
+}
+
+const lineEnd = /[\n\r\p{Zl}\p{Zp}]/gu;
+/** So many characters fill a line, which a shorter one takes up as well. */
+const charactersOfLine = 80;
+
+/** How much of a document a text takes up, in characters. */
+function sizeOf({ text }: { text: string }): number {
+  let size = text.length;
+  for (const _ of text.matchAll(lineEnd)) size += charactersOfLine;
+  return size;
+}
+
+/** One message alone takes no more than half of the room either. */
+function clipped<Message extends { text: string }>(message: Message, max: number): Message {
+  if (sizeOf(message) <= max) return message;
+  let { text } = message;
+  let size = 0;
+  for (const { index } of text.matchAll(lineEnd)) {
+    if (index + size + charactersOfLine > max) {
+      text = text.slice(0, index);
+      break;
+    }
+    size += charactersOfLine;
+  }
+  return { ...message, text: `${text.slice(0, Math.max(0, max - size - cut.length))}${cut}` };
+}
+
+const cut = ' […]';
+
+interface Room {
+  characters: number;
+  messages: number;
+}
+
+function collected<Message extends { text: string }>() {
+  const all: Message[] = [];
+  let start = 0;
+  let characters = 0;
+  const count = () => all.length - start;
+  return {
+    fits: (message: Message, room: Room) =>
+      characters + sizeOf(message) <= room.characters && count() + 1 <= room.messages,
+    exceeds: (room: Room) => count() > 0 && (characters > room.characters || count() > room.messages),
+    push(message: Message): void {
+      all.push(message);
+      characters += sizeOf(message);
+    },
+    shift(): void {
+      characters -= sizeOf(all[start] ?? { text: '' });
+      start += 1;
+      if (start < 1_024) return; // moving the others takes time
+      all.splice(0, start);
+      start = 0;
+    },
+    messages: () => all.slice(start),
+  };
+}

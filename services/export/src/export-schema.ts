@@ -1,0 +1,9 @@
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import { tombstonesMigration } from '@parley/postgres/tenant-tombstones';
+import { exportRecords } from './migrations/001-export-records.ts';
+
+export const exportSchema: SchemaDeclaration = {
+  name: 'export',
+  tables: { export_records: 'tenant', deleted_tenants: 'tenant' },
+  migrations: [exportRecords, tombstonesMigration('002-deleted-tenants')],
+};

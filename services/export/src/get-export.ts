@@ -1,0 +1,34 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import { tenantObjects } from '@parley/objects/tenant-objects';
+import { type ExportRecord, pdf } from './export-record.ts';
+import { exportStore } from './export-store.ts';
+import type { Ports } from './ports.ts';
+
+/** What a reader of an export gets: with a link that is stored nowhere. */
+export type ReadExport = ExportRecord & { downloadUrl: string | undefined };
+
+const hourMs = 60 * 60 * 1_000;
+const linkMs = { READY: 24 * hourMs, FALLBACK_READY: 7 * 24 * hourMs };
+
+/** @throws DomainError `notFound`, also for another tenant's, and for another session's with a session token */
+export async function getExport(ports: Ports, { caller }: TenantRequest, id: number): Promise<ReadExport> {
+  const { tenantId, kind, sessionId } = caller;
+  const found = await ports.database.transact(tenantId, (db) => exportStore(db).find(id));
+  if (!found || (kind === 'session' && found.sessionId !== sessionId)) throw notFound('Export', id);
+  return withLink(ports, found);
+}
+
+/** Signs a link to its file, if it has one. */
+export async function withLink({ objects }: Pick<Ports, 'objects'>, record: ExportRecord): Promise<ReadExport> {
+  const { tenantId, sessionId, status, objectKey } = record;
+  if (objectKey === null || !(status === 'READY' || status === 'FALLBACK_READY'))
+    return { ...record, downloadUrl: undefined };
+  const { url } = await tenantObjects(objects, tenantId).presignGet({
+    key: objectKey,
+    expiresInMs: linkMs[status],
+    fileName: `study-kit-${sessionId}.pdf`,
+    contentType: pdf,
+  });
+  return { ...record, downloadUrl: url };
+}

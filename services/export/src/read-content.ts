@@ -1,0 +1,65 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import { excerpt } from './excerpt.ts';
+import type { ExportRecord } from './export-record.ts';
+import { highlighter } from './highlights.ts';
+import type { Ports } from './ports.ts';
+import type { Judgement, StudyKitContent, TranscriptMessage } from './study-kit.ts';
+
+type Source = Pick<ExportRecord, 'sessionId' | 'agentId'>;
+
+/** Whether a session goes on, and its evaluation, which it has at some time after its end. */
+export interface SessionState {
+  isActive: boolean;
+  evaluation: Judgement | undefined;
+}
+
+/** @throws DomainError `notFound`, `unavailable` */
+export async function readState(
+  { session, evaluation }: Ports,
+  request: TenantRequest,
+  { sessionId }: Source,
+): Promise<SessionState> {
+  const { sessions } = await session.resolveSessions({ sessionIds: [sessionId] }, request);
+  const status = sessions[0]?.status;
+  if (status === undefined) throw notFound('Session', sessionId);
+  if (status === 'PENDING' || status === 'ACTIVE') return { isActive: true, evaluation: undefined };
+  const found = await evaluation.getEvaluation({ sessionId, maxTranscriptBytes: 0n }, request);
+  if (!found.evaluation) return { isActive: false, evaluation: undefined };
+  const { score, summary, strengths, weaknesses, recommendation } = found.evaluation;
+  return { isActive: false, evaluation: { score, summary, strengths, weaknesses, recommendation } };
+}
+
+/** Reads the conversation as it streams; of a long one no more than a document has is kept. @throws DomainError `notFound`, `unavailable` */
+export async function readContent(
+  ports: Ports,
+  request: TenantRequest,
+  { source: { sessionId, agentId }, state }: { source: Source; state: SessionState },
+): Promise<StudyKitContent> {
+  const { agent } = await ports.agent.getAgent({ agentId }, request);
+  if (!agent) throw notFound('Agent', agentId);
+  const transcript = excerpt<TranscriptMessage>(ports.limits);
+  const highlights = highlighter();
+  let from: Date | undefined;
+  let until: Date | undefined;
+  for await (const { lines } of ports.session.streamTranscript({ sessionId }, request)) {
+    for (const { role, text, turnIndex, createdAt = new Date(0) } of lines) {
+      const message: TranscriptMessage = { role: role === 'USER' ? 'USER' : 'MODEL', text, turnIndex, createdAt };
+      transcript.add(message);
+      highlights.add(message);
+      from ??= createdAt;
+      until = createdAt;
+    }
+  }
+  const { name, position, subject } = agent;
+  return {
+    sessionId,
+    agent: { name, position, subject },
+    isActive: state.isActive,
+    transcript: transcript.excerpt(),
+    from,
+    until,
+    highlights: highlights.highlights(),
+    evaluation: state.evaluation,
+  };
+}

@@ -1,0 +1,28 @@
+import { LeaseLost } from '@parley/postgres/jobs/job-signals';
+
+export type Problem = 'tooSlow' | 'tooMuchMemory' | 'tooLarge' | 'notRendered' | 'ended';
+
+/** Why a document has not been rendered. */
+export class RenderProblem extends Error {
+  override name = 'RenderProblem';
+  readonly problem: Problem;
+
+  constructor(problem: Problem, cause?: unknown) {
+    super(problem, { cause });
+    this.problem = problem;
+  }
+}
+
+/** What whoever asked for the document reads. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RenderProblem) return reasons[error.problem];
+  return reasons[error instanceof LeaseLost ? 'ended' : 'notRendered'];
+}
+
+const reasons: Record<Problem, string> = {
+  tooSlow: 'The document could not be rendered: it takes too long.',
+  tooMuchMemory: 'The document could not be rendered: it takes too much memory.',
+  tooLarge: 'The document could not be rendered: its file is too large.',
+  notRendered: 'The document could not be rendered.',
+  ended: 'The document could not be rendered: each attempt ended unexpectedly.',
+};

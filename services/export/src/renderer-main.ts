@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
+import { performTasks } from '@parley/kernel/perform-tasks';
+import { fontFiles, templateFile } from './render-inputs.ts';
+import type { RendererAnswer, RenderTask } from './renderer.ts';
+import { parseContent, studyKit } from './study-kit.ts';
+
+// Runs in the process that `renderer.ts` starts.
+
+const compiler = NodeCompiler.create({
+  workspace: dirname(templateFile),
+  // By their families these come before fonts of the system, and the template names no others.
+  fontArgs: [{ fontBlobs: fontFiles().map((file) => readFileSync(file)) }],
+});
+const mainFileContent = readFileSync(templateFile, 'utf8');
+
+performTasks(({ content }: RenderTask): RendererAnswer => {
+  const kit = JSON.stringify(studyKit(parseContent(content)));
+  const { result } = compiler.compile({ mainFileContent, inputs: { kit } });
+  // What the compiler says may quote the text.
+  return result ? { pdf: compiler.pdf(result), pages: result.numOfPages } : { problem: 'notRendered' };
+});

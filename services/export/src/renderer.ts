@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { platform } from 'node:os';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { unavailable } from '@parley/kernel/errors';
+import { startTaskProcess, TaskProcessDied, TaskProcessNotStarted } from '@parley/kernel/task-process';
+import type { Part } from '@parley/kernel/unit';
+import { compilerPackage, makingHash } from './render-inputs.ts';
+import { type Problem, RenderProblem } from './render-problem.ts';
+import type { StudyKitContent } from './study-kit.ts';
+
+export interface RenderTask {
+  /** The JSON of a `StudyKitContent`. */
+  content: string;
+}
+
+export type RendererAnswer = { pdf: Buffer; pages: number } | { problem: Problem };
+
+export interface RenderLimits {
+  timeoutMs: number;
+  maxMemoryMb: number;
+  maxBytes: number;
+}
+
+export interface Rendered {
+  pdf: Buffer;
+  pages: number;
+}
+
+/** Content before it is rendered. The same content has the same hash, and the same hash gives the same bytes. */
+export interface PreparedContent {
+  json: string;
+  contentHash: string;
+}
+
+export interface Renderer extends Part {
+  prepare(content: StudyKitContent): PreparedContent;
+  /** @throws RenderProblem; the signal's reason; DomainError `unavailable` if no process could be started. */
+  render(content: PreparedContent, signal: AbortSignal): Promise<Rendered>;
+}
+
+/** Requests come first where processors are short. */
+const niceness = 5;
+/** By the clock a document may take so many times its processor time, as it waits for processors. */
+const longestWait = 10;
+/** Of the memory limit, what V8's heap may have: the compiler's memory is outside of it. */
+const heapShare = 0.4;
+
+/**
+ * Lays out and renders each document in a process of its own, which is killed at its limits: the compiler runs as native code, keeps
+ * what it has compiled, and could end the process that it is in.
+ */
+export function renderer({ timeoutMs, maxMemoryMb, maxBytes }: RenderLimits): Renderer {
+  const processes = new Set<{ end(): Promise<void> }>();
+  const making = makingHash();
+  let stopped = false;
+
+  return {
+    name: 'renderer',
+    async start() {
+      stopped = false;
+    },
+    prepare(content) {
+      const json = JSON.stringify(content);
+      return { json, contentHash: createHash('sha256').update(making).update('\n').update(json).digest('hex') };
+    },
+    async render({ json }, signal) {
+      signal.throwIfAborted();
+      if (stopped) throw new Error('No documents are rendered any more');
+      const process = startTaskProcess<RenderTask, RendererAnswer>({
+        module: new URL('./renderer-main.ts', import.meta.url),
+        purpose: 'that renders documents',
+        serialization: 'advanced',
+        execArgv: rendererArguments(maxMemoryMb),
+        niceness,
+      });
+      processes.add(process);
+      try {
+        const answer = await process.perform(
+          { content: json },
+          {
+            maxProcessorMs: timeoutMs,
+            timeoutMs: timeoutMs * (platform() === 'linux' ? longestWait : 1),
+            onTimeout: () => new RenderProblem('tooSlow'),
+            maxMemory: { mb: maxMemoryMb, onExceeded: () => new RenderProblem('tooMuchMemory') },
+            signal,
+          },
+        );
+        if ('problem' in answer) throw new RenderProblem(answer.problem);
+        const pdf = Buffer.from(answer.pdf);
+        if (pdf.length > maxBytes) throw new RenderProblem('tooLarge');
+        return { pdf, pages: answer.pages };
+      } catch (error) {
+        if (error instanceof TaskProcessDied) throw new RenderProblem(problemOf(error), error);
+        if (error instanceof TaskProcessNotStarted) throw unavailable(error.message, error);
+        throw error;
+      } finally {
+        processes.delete(process);
+        void process.end();
+      }
+    },
+    async stop() {
+      stopped = true;
+      await Promise.all([...processes].map((process) => process.end()));
+    },
+  };
+}
+
+function problemOf({ how }: TaskProcessDied): Problem {
+  return how === 'SIGABRT' ? 'tooMuchMemory' : 'ended';
+}
+
+/** Without writing, processes, code from text, and files other than its own. The compiler's native code is not held to it. */
+export function rendererArguments(maxMemoryMb: number): string[] {
+  return [
+    '--permission',
+    '--allow-addons',
+    ...codeFolders().map((folder) => `--allow-fs-read=${folder}/`),
+    '--disallow-code-generation-from-strings',
+    `--max-old-space-size=${Math.floor(maxMemoryMb * heapShare)}`,
+    '--max-semi-space-size=16',
+  ];
+}
+
+function codeFolders(): string[] {
+  const compiler = fileURLToPath(import.meta.resolve(compilerPackage));
+  const packages = compiler.slice(0, compiler.lastIndexOf('/node_modules/') + '/node_modules'.length);
+  const kernel = dirname(fileURLToPath(import.meta.resolve('@parley/kernel/perform-tasks')));
+  return [packages, dirname(kernel), dirname(import.meta.dirname)];
+}

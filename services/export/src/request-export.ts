@@ -1,0 +1,68 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { DomainError, forbidden, invalid } from '@parley/kernel/errors';
+import { textProblem } from '@parley/kernel/input';
+import { requireId } from '@parley/kernel/row-id';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { notDeletedSql, tenantTombstones } from '@parley/postgres/tenant-tombstones';
+import type { ExportRecord } from './export-record.ts';
+import { exportStore, type NewExport } from './export-store.ts';
+import type { Ports } from './ports.ts';
+import { removeLater } from './remove-export.ts';
+import { type RenderExportJob, renderKind } from './render-export.ts';
+import { requireOwnSession } from './require-own-session.ts';
+
+/**
+ * Stores an export with the job that renders it and the one that removes it, in one transaction: what was answered is rendered,
+ * whichever process dies. The same request key answers the same export.
+ * @throws DomainError `forbidden`; `tooManyRequests`; `invalid`
+ */
+export async function requestExport(
+  { database, limits }: Ports,
+  { caller }: TenantRequest,
+  given: NewExport,
+): Promise<ExportRecord> {
+  const { requestKey } = given;
+  const sessionId = requireId('Session', given.sessionId);
+  const agentId = requireId('Agent', given.agentId);
+  requireOwnSession(caller, sessionId);
+  const problem = textProblem(requestKey, 255);
+  if (problem) throw invalid({ path: 'requestKey', message: problem });
+
+  return database.transact(caller.tenantId, async (db) => {
+    await requireTenant(db);
+    const store = exportStore(db);
+    await store.lockCounts();
+    const known = await store.findByRequestKey(requestKey);
+    if (known) {
+      requireOwnSession(caller, known.sessionId);
+      return known;
+    }
+    const counts = await store.count(sessionId);
+    if (counts.waitingOfSession >= limits.waitingPerSession) {
+      throw tooMany(`${counts.waitingOfSession} exports of this session are not rendered yet`);
+    }
+    if (counts.waitingOfTenant >= limits.waitingPerTenant) {
+      throw tooMany(`${counts.waitingOfTenant} exports of this tenant are not rendered yet`);
+    }
+    if (counts.keptOfSession >= limits.keptPerSession) {
+      throw tooMany(`This session has ${counts.keptOfSession} exports, as many as are kept`);
+    }
+    const made = await store.insert({ sessionId, agentId, requestKey });
+    await jobs(db).append<RenderExportJob>({ kind: renderKind, key: String(made.id), data: { exportId: made.id } });
+    await removeLater(db, made.id, limits.keptDays);
+    return made;
+  });
+}
+
+async function requireTenant(db: TenantDb): Promise<void> {
+  const { knex, tenantId } = db;
+  await tenantTombstones(db).lockShared();
+  const [live] = await rowsBy(knex)(`SELECT 1 AS live WHERE ${notDeletedSql}`, { tenantId });
+  if (!live) throw forbidden('The tenant was deleted', 'NO_TENANT');
+}
+
+function tooMany(message: string): DomainError {
+  return new DomainError('tooManyRequests', message, { reason: 'TOO_MANY_EXPORTS' });
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { unavailable } from '@parley/kernel/errors';
+import { eventually } from '@parley/testing/eventually';
+import test from 'ava';
+import { exportMesh } from './export-mesh.ts';
+import { conversation } from './samples.ts';
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const fallback = Buffer.from('%PDF-1.7\nThe document of the operator.\n');
+
+async function fileOf(t: { teardown(fn: () => Promise<void>): void }, bytes: Uint8Array): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-fallback-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'fallback.pdf');
+  await writeFile(file, bytes);
+  return file;
+}
+
+test('three failures make an export FAILED, with the reason and without a link', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '1000' });
+  await mesh.replica();
+  const { id } = await mesh.request();
+  const failed = await mesh.ended(id);
+  t.like(failed, {
+    status: 'FAILED',
+    errorMessage: 'The document could not be rendered: its file is too large.',
+    downloadUrl: undefined,
+    fileSizeBytes: undefined,
+  });
+  t.is(mesh.script.transcriptsRead, 3);
+  t.deepEqual([await mesh.jobs(), await mesh.files()], [[], []]);
+});
+
+test("with the operator's document it is FALLBACK_READY, with the reason and a link for a week", async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_TIMEOUT_MS: '1', EXPORT_FALLBACK_FILE: await fileOf(t, fallback) });
+  mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(5_000), evaluation: undefined });
+  await mesh.replica();
+  const { id } = await mesh.request(2);
+  const ready = await mesh.ended(id);
+  const readAt = Date.now();
+  t.like(ready, {
+    status: 'FALLBACK_READY',
+    errorMessage: 'The document could not be rendered: it takes too long.',
+    fileSizeBytes: fallback.length,
+  });
+  t.deepEqual(await mesh.download(ready.downloadUrl), fallback);
+  const expires = Number(/[?&]expires=(\d+)/iu.exec(ready.downloadUrl ?? '')?.[1]);
+  t.true(Math.abs(expires * (expires > 1e12 ? 1 : 1_000) - readAt - 7 * dayMs) < 60_000);
+});
+
+test('a document that takes too much memory fails, and the unit lives on', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_MAX_MEMORY_MB: '192' });
+  mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(10_000), evaluation: undefined });
+  await mesh.replica();
+  const { id } = await mesh.request(2);
+  t.is((await mesh.ended(id)).errorMessage, 'The document could not be rendered: it takes too much memory.');
+  t.is((await mesh.ended((await mesh.request(1)).id)).status, 'READY');
+});
+
+test('an export waits while another service or the object store is away, and uses up no attempt', async (t) => {
+  const mesh = await exportMesh(t);
+  let isAway = true;
+  let puts = 0;
+  const away: typeof mesh.store = Object.assign(Object.create(mesh.store), {
+    put: async (...given: Parameters<typeof mesh.store.put>) => {
+      puts += 1;
+      if (isAway) throw unavailable('The object store does not answer');
+      return mesh.store.put(...given);
+    },
+  });
+  mesh.script.failure = unavailable('Session does not answer');
+  await mesh.replica(away);
+  const { id } = await mesh.request();
+  await eventually('it has asked', () => mesh.script.statesRead > 0);
+  t.is((await mesh.get(id)).status, 'PENDING');
+  delete mesh.script.failure;
+  await eventually('it has tried to store', () => puts > 0);
+  t.is((await mesh.get(id)).status, 'RENDERING');
+  isAway = false;
+  t.is((await mesh.ended(id)).status, 'READY');
+});
+
+test('an unusable fallback file stops the start and is named', async (t) => {
+  const refused = async (path: string) =>
+    (await t.throwsAsync((await exportMesh(t, { EXPORT_FALLBACK_FILE: path })).replica()))?.message ?? '';
+  t.regex(await refused('/nowhere/fallback.pdf'), /EXPORT_FALLBACK_FILE.*cannot be read/u);
+  t.regex(await refused(await fileOf(t, Buffer.from('text'))), /EXPORT_FALLBACK_FILE.*is not a PDF/u);
+});

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { forbidden } from '@parley/kernel/errors';
+import { exportRecord } from './export-record.ts';
+import type { ExportRecordDto, MutationRequestStudyKitExportArgs } from './generated/schema.ts';
+import type { Ports } from './ports.ts';
+import { findSession } from './read-sessions.ts';
+import { requireOwnSession } from './require-own-session.ts';
+
+/**
+ * Has a study kit of the token's session rendered. Export commits the request with its job before this answers.
+ * @throws DomainError `forbidden`, `tooManyRequests`, `unavailable`
+ */
+export async function requestStudyKitExport(
+  ports: Ports,
+  request: TenantRequest,
+  { sessionId }: Partial<MutationRequestStudyKitExportArgs>,
+): Promise<ExportRecordDto> {
+  const { caller, effectKey } = request;
+  const own = caller.sessionId;
+  if (sessionId != null) requireOwnSession(caller, sessionId);
+  const session = own === undefined ? undefined : await findSession(ports, request, own);
+  if (!session) throw forbidden('The session of this token is not there');
+  const { export: made } = await ports.export.requestExport(
+    // A key in any case, so that the call can be repeated when its answer is lost.
+    { sessionId: session.id, agentId: session.agentId, requestKey: effectKey ?? randomUUID() },
+    { caller, expectedErrors: ['forbidden', 'tooManyRequests'] },
+  );
+  return exportRecord(made);
+}
