@@ -57,6 +57,16 @@ test('every workspace of this checkout with tests is found, with what it declare
   }
 });
 
+test('a test of a workspace within another belongs to the inner one alone', (t) => {
+  const { folder, write } = checkout(t);
+  write('package.json', JSON.stringify({ workspaces: ['*', 'gateway/inner'] }));
+  write('gateway/inner/package.json', '{}');
+  write('gateway/inner/src/b.test.ts', '');
+  const files = Object.fromEntries(testedWorkspaces(folder).map((each) => [each.name, each.files]));
+  t.deepEqual(files['gateway'], ['gateway/a.test.ts']);
+  t.deepEqual(files['inner'], ['gateway/inner/src/b.test.ts']);
+});
+
 test('every pattern of files that share a process has several', (t) => {
   for (const workspace of testedWorkspaces(root)) {
     const shared = byProcess(workspace).filter((files) => files.length > 1);

@@ -39,12 +39,17 @@ export interface Workspace extends z.infer<typeof declaration> {
 
 /** The workspaces of the checkout that have tests. @throws Error for an unknown declaration. */
 export function testedWorkspaces(root: string): Workspace[] {
-  return readWorkspaces(root)
+  const all = readWorkspaces(root);
+  return all
     .map(({ folder, manifest }) => {
       const { success, data, error } = declaration.safeParse(manifest.parley?.tests ?? {});
       if (!success) throw new Error(`${folder}/package.json, parley.tests: ${z.prettifyError(error)}`);
-      const files = globSync('**/*.test.ts', { cwd: join(root, folder), exclude: (name) => name === 'node_modules' });
-      return { ...data, name: basename(folder), folder, files: files.map((file) => join(folder, file)) };
+      const found = globSync('**/*.test.ts', { cwd: join(root, folder), exclude: (name) => name === 'node_modules' });
+      const within = all.filter((other) => other.folder.startsWith(`${folder}/`));
+      const files = found
+        .map((file) => join(folder, file))
+        .filter((file) => !within.some((other) => file.startsWith(`${other.folder}/`)));
+      return { ...data, name: basename(folder), folder, files };
     })
     .filter(({ files }) => files.length > 0);
 }
