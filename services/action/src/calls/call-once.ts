@@ -53,7 +53,11 @@ export async function callOnce(
 /** How long the database may be away at the beginning of a call. A commit whose answer was lost is found by asking again. */
 const beginMs = 2_000;
 
-async function begin({ database, box, process }: Ports, { caller, signal }: TenantRequest, call: CallRequest) {
+async function begin(
+  { database, box, process, beginning }: Ports,
+  { caller, signal }: TenantRequest,
+  call: CallRequest,
+) {
   const { tenantId } = caller;
   const place = { tenantId, turn: call.turn, call: call.call };
   const sealed = {
@@ -63,7 +67,12 @@ async function begin({ database, box, process }: Ports, { caller, signal }: Tena
   signal.throwIfAborted();
   const until = performance.now() + beginMs;
   return whileUnavailable(
-    () => database.transact(tenantId, (db) => turnCallStore(db).begin(call, process.id, sealed)),
+    () =>
+      beginning(
+        tenantId,
+        () => database.transact(tenantId, (db) => turnCallStore(db).begin(call, process.id, sealed)),
+        signal,
+      ),
     200,
     () => !signal.aborted && performance.now() < until,
   );
