@@ -142,7 +142,7 @@ chartTest('every rule names whom it is for, but that of the public port', async 
 });
 
 test('a unit with the address of something outside declares that it calls out', (t) => {
-  const own = /^(RESET_URL|PARLEY_PUBLIC_URL)$|_GRAPH_URL$|DATABASE_URL$/;
+  const own = /^(RESET_URL|PARLEY_PUBLIC_URL|VOICE_PUBLIC_URL)$|_GRAPH_URL$|DATABASE_URL$/;
   const withAddress = units.filter((unit) =>
     settingsOfUnit(unit).own.some(({ name, type }) => type === 'URL' && !own.test(name)),
   );
