@@ -1,0 +1,52 @@
+import { fairQueue } from '@parley/kernel/fair-queue';
+import { workerPool } from '@parley/kernel/worker-pool';
+import { type MapperLimits, startMapperProcess } from './mapper-process.ts';
+import type { Mapping } from './mapping.ts';
+
+export { MappingError, type MappingProblem } from './mapper-process.ts';
+
+export type PayloadMapper = ReturnType<typeof payloadMapper>;
+
+export interface PayloadMapperOptions extends Partial<MapperLimits> {
+  /** Default 2, each started on first use. */
+  maxProcesses?: number;
+  /** Of one mapping, all its fields together. Default 300. */
+  maxProcessorMs?: number;
+  /** Of the mapped object as JSON. Default 1,000,000. */
+  maxCharacters?: number;
+}
+
+/** Evaluates the JSONPaths of tenants in other processes, which can be ended, and one mapping of a tenant at a time. */
+export function payloadMapper({
+  maxProcesses = 2,
+  heapMb = 128,
+  killAfterMs = 2_000,
+  maxProcessorMs = 300,
+  maxCharacters = 1_000_000,
+}: PayloadMapperOptions = {}) {
+  const turns = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
+  const processes = workerPool(() => startMapperProcess({ heapMb, killAfterMs }));
+  let stopped = false;
+
+  return {
+    name: 'payload mapper',
+    async start(): Promise<void> {
+      stopped = false;
+    },
+    /** @returns JSON. @throws MappingError where the mapping is to blame; Error where the process is */
+    async map(
+      { mapping, payload }: { mapping: Mapping; payload: object },
+      { tenantId, signal }: { tenantId: number; signal: AbortSignal },
+    ): Promise<string> {
+      signal.throwIfAborted();
+      const task = { mapping, payloadJson: JSON.stringify(payload), maxProcessorMs, maxCharacters };
+      using _turn = { [Symbol.dispose]: await turns.enter({ tenant: tenantId }, () => signal) };
+      if (stopped) throw new Error('No payloads are mapped any more');
+      return await processes.use((mapper) => mapper.map(task));
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      await processes.close();
+    },
+  };
+}
