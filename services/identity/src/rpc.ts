@@ -14,6 +14,7 @@ import { endIdempotencyKey } from './end-idempotency-key.ts';
 import { tenantAvatarConfig } from './get-avatar-config.ts';
 import { getJwks } from './get-jwks.ts';
 import { getTenant } from './get-tenant.ts';
+import { getTenantSecret, hasTenantSecret } from './get-tenant-secret.ts';
 import { exchangeTicket, ticketText } from './idp-one/exchange-ticket.ts';
 import type { ProviderPerson } from './idp-one/provider-person.ts';
 import { meterSpend } from './meter-spend.ts';
@@ -69,6 +70,14 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
       const { ticket: given } = parseInput(ticketInput, { ticket }, '');
       const person = await exchangeTicket(ports, tenantRequest(call), given);
       return { person: person && toMessage(person) };
+    },
+
+    async hasTenantSecret({ name }, call) {
+      return { exists: await hasTenantSecret(ports, tenantRequest(call), name) };
+    },
+
+    async getTenantSecret({ name }, call) {
+      return { value: await getTenantSecret(ports, tenantRequest(call), name) };
     },
 
     async reserveSpend(input, call) {

@@ -1,7 +1,10 @@
+import type { Caller } from '@parley/kernel/caller';
+import { inTenant } from '@parley/kernel/caller';
 import test from 'ava';
+import { getTenantSecret, hasTenantSecret } from '../src/get-tenant-secret.ts';
 import { secretSealingContext } from '../src/operators/tenant-secrets.ts';
 import { signUp } from './support/identity-app.ts';
-import { operator, operatorsApp } from './support/operators.ts';
+import { operator, operatorsApp, operatorsUnit } from './support/operators.ts';
 
 const ada = operator('ada');
 
@@ -53,4 +56,47 @@ test("a tenant's secrets are stored encrypted for it and their name, and only th
   await app.deleteTenant(caller);
   t.deepEqual(await database.transact(tenantId, ({ knex }) => knex('tenant_secrets')), []);
   t.like(await t.throwsAsync(put('after')), { kind: 'notFound' });
+});
+
+const byUnit = (service: string, tenantId: number) =>
+  inTenant({ kind: 'service', service, tenantId, requestId: 'test' });
+const { signal } = new AbortController();
+
+test('a tenant has the secrets that were provisioned for it, and session alone reads their values as they are now', async (t) => {
+  const { app, admin, ports } = await operatorsApp(t);
+  const { caller: user } = await signUp(app);
+  const { tenantId } = user;
+  const { caller: stranger } = await signUp(app);
+  const put = (value: string) => admin.putTenantSecret(ada, { tenantId, name: 'HOOK', value });
+  const has = (name: string, caller = user) => hasTenantSecret(ports, { caller, signal }, name);
+  const read = (name: string, caller: typeof user | ReturnType<typeof byUnit> = byUnit('session', tenantId)) =>
+    getTenantSecret(ports, { caller, signal }, name);
+  await put('first');
+
+  t.true(await has('HOOK'));
+  t.false(await has('HOOK', stranger));
+  for (const name of ['OTHER', 'hook', '', '\0', "' OR 1=1", 'x'.repeat(1_000)]) {
+    t.false(await has(name), name);
+    t.like(await t.throwsAsync(read(name)), { kind: 'notFound' }, name);
+  }
+  t.is(await read('HOOK'), 'first');
+  await put('秘密');
+  t.is(await read('HOOK'), '秘密');
+  t.like(await t.throwsAsync(read('HOOK', byUnit('session', stranger.tenantId))), { kind: 'notFound' });
+  for (const caller of [user, byUnit('agent', tenantId)]) {
+    t.like(await t.throwsAsync(read('HOOK', caller)), { kind: 'forbidden' });
+  }
+
+  await admin.removeTenantSecret(ada, { tenantId, name: 'HOOK' });
+  t.false(await has('HOOK'));
+  t.like(await t.throwsAsync(read('HOOK')), { kind: 'notFound' });
+});
+
+test('over gRPC a secret is read with a credential of the mesh, by session', async (t) => {
+  const { rpc } = await operatorsUnit(t);
+  const ask = (caller: Caller) =>
+    rpc.getTenantSecret({ name: 'HOOK' }, { caller, expectedErrors: ['forbidden', 'notFound'] });
+  t.like(await t.throwsAsync(ask(byUnit('session', 1))), { kind: 'notFound' });
+  t.like(await t.throwsAsync(ask(byUnit('action', 1))), { kind: 'forbidden' });
+  t.deepEqual(await rpc.hasTenantSecret({ name: 'HOOK' }, { caller: byUnit('agent', 1) }), { exists: false });
 });

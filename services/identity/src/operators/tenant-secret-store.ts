@@ -18,6 +18,10 @@ export function tenantSecretStore({ knex, tenantId }: TenantDb) {
       return (await mine().where({ name }).first('name')) !== undefined;
     },
 
+    async findSealed(name: string): Promise<Buffer | undefined> {
+      return (await mine().where({ name }).first('valueSealed'))?.valueSealed;
+    },
+
     async put(name: string, valueSealed: Buffer): Promise<void> {
       await knex('tenant_secrets')
         .insert({ tenantId, name, valueSealed })

@@ -9,12 +9,13 @@ import { directoryStore } from './directory-store.ts';
 import { operatorOf } from './operator.ts';
 import { type ListedSecret, tenantSecretStore } from './tenant-secret-store.ts';
 
-const isName = (name: string) => /^[a-z][\w.-]{0,99}$/iu.test(name);
+/** Whether a secret may have this name. */
+export const isSecretName = (name: string): boolean => /^[a-z][\w.-]{0,99}$/iu.test(name);
 const secret = z.object({
   tenantId: z.int32(),
   name: z
     .string()
-    .check(rule((name) => (isName(name) ? undefined : 'must be a letter and up to 99 of A-Z a-z 0-9 _ . -'))),
+    .check(rule((name) => (isSecretName(name) ? undefined : 'must be a letter and up to 99 of A-Z a-z 0-9 _ . -'))),
   value: text(65_536),
 });
 
@@ -57,7 +58,7 @@ export async function removeTenantSecret(
 ): Promise<void> {
   await changeTenant(ports, request, { action: 'remove-secret', tenantId }, (db) =>
     db.asTenant(tenantId, async (own) => {
-      if (!(isName(name) && (await tenantSecretStore(own).remove(name)))) throw notFound('Secret', name);
+      if (!(isSecretName(name) && (await tenantSecretStore(own).remove(name)))) throw notFound('Secret', name);
       return { name };
     }),
   );

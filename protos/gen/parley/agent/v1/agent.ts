@@ -296,6 +296,26 @@ export interface DescribeModelResponse {
   modelId: string;
 }
 
+/** Names an agent. */
+export interface GetExternalSyncRequest {
+  /** The agent. */
+  agentId: number;
+}
+
+/** The agent's external sync, as it is now. */
+export interface GetExternalSyncResponse {
+  /** Empty: nothing is posted. */
+  url: string;
+  /** The secret that signs what is posted, by its name in identity; empty: it is not signed. */
+  secretRef: string;
+  /** Its owner in the receiver's system, as the agent's owner gave it. */
+  ownerId?:
+    | number
+    | undefined;
+  /** Maps target fields to JSONPaths of the payload; empty: the payload itself is posted. */
+  schemaConfigJson: string;
+}
+
 function createBaseGetAgentRequest(): GetAgentRequest {
   return { agentId: 0 };
 }
@@ -2103,6 +2123,152 @@ export const DescribeModelResponse: MessageFns<DescribeModelResponse> = {
   },
 };
 
+function createBaseGetExternalSyncRequest(): GetExternalSyncRequest {
+  return { agentId: 0 };
+}
+
+export const GetExternalSyncRequest: MessageFns<GetExternalSyncRequest> = {
+  encode(message: GetExternalSyncRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.agentId !== 0) {
+      writer.uint32(8).int32(message.agentId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExternalSyncRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetExternalSyncRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.agentId = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetExternalSyncRequest>): GetExternalSyncRequest {
+    return GetExternalSyncRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetExternalSyncRequest>): GetExternalSyncRequest {
+    const message = createBaseGetExternalSyncRequest();
+    message.agentId = object.agentId ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetExternalSyncResponse(): GetExternalSyncResponse {
+  return { url: "", secretRef: "", ownerId: undefined, schemaConfigJson: "" };
+}
+
+export const GetExternalSyncResponse: MessageFns<GetExternalSyncResponse> = {
+  encode(message: GetExternalSyncResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.url !== "") {
+      writer.uint32(10).string(message.url);
+    }
+    if (message.secretRef !== "") {
+      writer.uint32(18).string(message.secretRef);
+    }
+    if (message.ownerId !== undefined) {
+      writer.uint32(24).int32(message.ownerId);
+    }
+    if (message.schemaConfigJson !== "") {
+      writer.uint32(34).string(message.schemaConfigJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExternalSyncResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetExternalSyncResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.url = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.secretRef = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.ownerId = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.schemaConfigJson = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetExternalSyncResponse>): GetExternalSyncResponse {
+    return GetExternalSyncResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetExternalSyncResponse>): GetExternalSyncResponse {
+    const message = createBaseGetExternalSyncResponse();
+    message.url = object.url ?? "";
+    message.secretRef = object.secretRef ?? "";
+    message.ownerId = object.ownerId ?? undefined;
+    message.schemaConfigJson = object.schemaConfigJson ?? "";
+    return message;
+  },
+};
+
 /** What the mesh asks of agent: an agent's facts, one turn of a conversation, one generation. */
 export type AgentServiceDefinition = typeof AgentServiceDefinition;
 export const AgentServiceDefinition = {
@@ -2115,6 +2281,15 @@ export const AgentServiceDefinition = {
       requestType: GetAgentRequest as typeof GetAgentRequest,
       requestStream: false,
       responseType: GetAgentResponse as typeof GetAgentResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
+    /** Where results of an agent's sessions are posted, deleted agents included. NOT_FOUND when there is no such agent. */
+    getExternalSync: {
+      name: "GetExternalSync",
+      requestType: GetExternalSyncRequest as typeof GetExternalSyncRequest,
+      requestStream: false,
+      responseType: GetExternalSyncResponse as typeof GetExternalSyncResponse,
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
@@ -2178,6 +2353,11 @@ export const AgentServiceDefinition = {
 export interface AgentServiceImplementation<CallContextExt = {}> {
   /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
   getAgent(request: GetAgentRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetAgentResponse>>;
+  /** Where results of an agent's sessions are posted, deleted agents included. NOT_FOUND when there is no such agent. */
+  getExternalSync(
+    request: GetExternalSyncRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<GetExternalSyncResponse>>;
   /**
    * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
    * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
@@ -2218,6 +2398,11 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
 export interface AgentServiceClient<CallOptionsExt = {}> {
   /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
   getAgent(request: DeepPartial<GetAgentRequest>, options?: CallOptions & CallOptionsExt): Promise<GetAgentResponse>;
+  /** Where results of an agent's sessions are posted, deleted agents included. NOT_FOUND when there is no such agent. */
+  getExternalSync(
+    request: DeepPartial<GetExternalSyncRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<GetExternalSyncResponse>;
   /**
    * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
    * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such

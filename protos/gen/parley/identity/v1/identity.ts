@@ -347,6 +347,30 @@ export interface EndIdempotencyKeyRequest {
 export interface EndIdempotencyKeyResponse {
 }
 
+/** Names a secret of the caller's tenant. */
+export interface HasTenantSecretRequest {
+  /** Its name. */
+  name: string;
+}
+
+/** Whether it is there. */
+export interface HasTenantSecretResponse {
+  /** False also for what cannot be a name. */
+  exists: boolean;
+}
+
+/** Names a secret of the caller's tenant. */
+export interface GetTenantSecretRequest {
+  /** Its name. */
+  name: string;
+}
+
+/** A secret. */
+export interface GetTenantSecretResponse {
+  /** Its value: never to be logged, kept or shown. */
+  value: string;
+}
+
 function createBaseGetJwksRequest(): GetJwksRequest {
   return {};
 }
@@ -3063,6 +3087,226 @@ export const EndIdempotencyKeyResponse: MessageFns<EndIdempotencyKeyResponse> = 
   },
 };
 
+function createBaseHasTenantSecretRequest(): HasTenantSecretRequest {
+  return { name: "" };
+}
+
+export const HasTenantSecretRequest: MessageFns<HasTenantSecretRequest> = {
+  encode(message: HasTenantSecretRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HasTenantSecretRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHasTenantSecretRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<HasTenantSecretRequest>): HasTenantSecretRequest {
+    return HasTenantSecretRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<HasTenantSecretRequest>): HasTenantSecretRequest {
+    const message = createBaseHasTenantSecretRequest();
+    message.name = object.name ?? "";
+    return message;
+  },
+};
+
+function createBaseHasTenantSecretResponse(): HasTenantSecretResponse {
+  return { exists: false };
+}
+
+export const HasTenantSecretResponse: MessageFns<HasTenantSecretResponse> = {
+  encode(message: HasTenantSecretResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.exists !== false) {
+      writer.uint32(8).bool(message.exists);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HasTenantSecretResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHasTenantSecretResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.exists = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<HasTenantSecretResponse>): HasTenantSecretResponse {
+    return HasTenantSecretResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<HasTenantSecretResponse>): HasTenantSecretResponse {
+    const message = createBaseHasTenantSecretResponse();
+    message.exists = object.exists ?? false;
+    return message;
+  },
+};
+
+function createBaseGetTenantSecretRequest(): GetTenantSecretRequest {
+  return { name: "" };
+}
+
+export const GetTenantSecretRequest: MessageFns<GetTenantSecretRequest> = {
+  encode(message: GetTenantSecretRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetTenantSecretRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetTenantSecretRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetTenantSecretRequest>): GetTenantSecretRequest {
+    return GetTenantSecretRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetTenantSecretRequest>): GetTenantSecretRequest {
+    const message = createBaseGetTenantSecretRequest();
+    message.name = object.name ?? "";
+    return message;
+  },
+};
+
+function createBaseGetTenantSecretResponse(): GetTenantSecretResponse {
+  return { value: "" };
+}
+
+export const GetTenantSecretResponse: MessageFns<GetTenantSecretResponse> = {
+  encode(message: GetTenantSecretResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.value !== "") {
+      writer.uint32(10).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetTenantSecretResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetTenantSecretResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetTenantSecretResponse>): GetTenantSecretResponse {
+    return GetTenantSecretResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetTenantSecretResponse>): GetTenantSecretResponse {
+    const message = createBaseGetTenantSecretResponse();
+    message.value = object.value ?? "";
+    return message;
+  },
+};
+
 /** What the mesh asks of identity: who is this, and what are the facts of a tenant. */
 export type IdentityServiceDefinition = typeof IdentityServiceDefinition;
 export const IdentityServiceDefinition = {
@@ -3144,6 +3388,27 @@ export const IdentityServiceDefinition = {
       responseType: ExchangeTicketResponse as typeof ExchangeTicketResponse,
       responseStream: false,
       options: {},
+    },
+    /** Whether the caller's tenant has a secret of this name, which operators provision. */
+    hasTenantSecret: {
+      name: "HasTenantSecret",
+      requestType: HasTenantSecretRequest as typeof HasTenantSecretRequest,
+      requestStream: false,
+      responseType: HasTenantSecretResponse as typeof HasTenantSecretResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
+    /**
+     * The value of such a secret as it is now. Only for the unit that signs with it: PERMISSION_DENIED for every caller but session on its
+     * own behalf; NOT_FOUND when the tenant has none of that name.
+     */
+    getTenantSecret: {
+      name: "GetTenantSecret",
+      requestType: GetTenantSecretRequest as typeof GetTenantSecretRequest,
+      requestStream: false,
+      responseType: GetTenantSecretResponse as typeof GetTenantSecretResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
      * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
@@ -3281,6 +3546,19 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     request: ExchangeTicketRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ExchangeTicketResponse>>;
+  /** Whether the caller's tenant has a secret of this name, which operators provision. */
+  hasTenantSecret(
+    request: HasTenantSecretRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<HasTenantSecretResponse>>;
+  /**
+   * The value of such a secret as it is now. Only for the unit that signs with it: PERMISSION_DENIED for every caller but session on its
+   * own behalf; NOT_FOUND when the tenant has none of that name.
+   */
+  getTenantSecret(
+    request: GetTenantSecretRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<GetTenantSecretResponse>>;
   /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
    * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
@@ -3384,6 +3662,19 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ExchangeTicketRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ExchangeTicketResponse>;
+  /** Whether the caller's tenant has a secret of this name, which operators provision. */
+  hasTenantSecret(
+    request: DeepPartial<HasTenantSecretRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<HasTenantSecretResponse>;
+  /**
+   * The value of such a secret as it is now. Only for the unit that signs with it: PERMISSION_DENIED for every caller but session on its
+   * own behalf; NOT_FOUND when the tenant has none of that name.
+   */
+  getTenantSecret(
+    request: DeepPartial<GetTenantSecretRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<GetTenantSecretResponse>;
   /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
    * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
