@@ -1,3 +1,4 @@
+import { maxPathLength, pathProblem } from '@parley/json-path/json-path';
 import { invalid } from '@parley/kernel/errors';
 import { between, graphEnum, rule, text, textProblem } from '@parley/kernel/input';
 import { codePoints, storageProblem } from '@parley/kernel/input-checks';
@@ -99,7 +100,7 @@ export const agentFields = z.object({
   evaluationPromptTemplate: template.nullable(),
   evaluationRecommendationLabels: labels.nullable(),
   externalSyncUrl: url.nullable(),
-  externalSyncSecretRef: z.string().check(rule(secretRefProblem)).nullable(),
+  externalSyncSecretRef: text(100).nullable(),
   externalSyncOwnerId: z.int().positive('must be above 0').nullable(),
   externalSyncSchemaConfig: mapping.nullable(),
   llmProviderOverride: graphEnum<LlmProviderType>().nullable(),
@@ -140,17 +141,13 @@ export function checkSyncUrl({ outbound }: Pick<Ports, 'outbound'>, { externalSy
   if (message) throw invalid({ path: 'input.externalSyncUrl', message });
 }
 
-function secretRefProblem(): string {
-  return 'names no secret that was provisioned for this tenant';
-}
-
 function urlProblem(given: string): string | undefined {
   const url = URL.parse(given);
   return !url || !/^https?:$/.test(url.protocol) || /\s/.test(given) ? 'must be an http or https URL' : undefined;
 }
 
 const maxMappedFields = 100;
-const maxMappingLength = 500;
+const maxFieldLength = 500;
 
 function checkMapping({ value, issues }: z.core.ParsePayload): void {
   const refuse = (message: string, ...path: string[]) => issues.push({ code: 'custom', message, input: value, path });
@@ -160,9 +157,9 @@ function checkMapping({ value, issues }: z.core.ParsePayload): void {
   if (unstorable) refuse(unstorable);
   if (entries.length > maxMappedFields) return void refuse(`must map at most ${maxMappedFields} fields`);
   for (const [field, jsonPath] of entries) {
-    if (codePoints(field) > maxMappingLength) refuse(`has a field of over ${maxMappingLength} characters`);
+    if (codePoints(field) > maxFieldLength) refuse(`has a field of over ${maxFieldLength} characters`);
     else {
-      const why = textProblem(jsonPath, maxMappingLength);
+      const why = textProblem(jsonPath, maxPathLength) ?? pathProblem(String(jsonPath));
       if (why) refuse(why, field.toWellFormed().replaceAll('\0', ''));
     }
   }

@@ -4,6 +4,7 @@ import type { Agent } from './agent.ts';
 import { agentDefaults, checkAvatarBackend, checkSyncUrl, newAgent } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
 import { checkKnowledgeBases } from './check-knowledge-bases.ts';
+import { checkSecretRef } from './check-secret-ref.ts';
 import type { CreateAgentInput } from './generated/schema.ts';
 import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
@@ -14,6 +15,7 @@ export async function createAgent(ports: Ports, request: TenantRequest, input: C
   checkAvatarBackend(fields);
   checkSyncUrl(ports, fields);
   checkModelOverride(ports, fields);
+  await checkSecretRef(ports, request, fields.externalSyncSecretRef);
   await checkKnowledgeBases(ports, request, fields.knowledgeBaseIds ?? []);
   await checkTools(ports, request, fields.tools ?? []);
   return ports.database.transact(request.caller.tenantId, (db) => agentStore(db).insert(fields));

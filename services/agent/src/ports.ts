@@ -33,7 +33,7 @@ export interface Ports {
   /** Bytes of images that calls hold. */
   images: TenantBudget;
   generationLeaseMs: number;
-  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getAvatarConfig'>;
+  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getAvatarConfig' | 'hasTenantSecret'>;
   /** Text generations under way. */
   generations: TenantBudget;
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'listKnowledgeBases' | 'retrieve'>;

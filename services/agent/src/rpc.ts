@@ -12,6 +12,7 @@ import type { Agent } from './agent.ts';
 import { coalesceText } from './coalesce-text.ts';
 import { describeModel } from './describe-model.ts';
 import { generate } from './generate.ts';
+import { getExternalSync } from './get-external-sync.ts';
 import type { ConversationMessage as ModelMessage } from './models/model.ts';
 import { toCitation } from './passages.ts';
 import type { Ports } from './ports.ts';
@@ -24,6 +25,8 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
     getAgent: async ({ agentId }, call) => ({
       agent: toMessage(await getAgent(ports, tenantRequest(call), agentId)),
     }),
+
+    getExternalSync: ({ agentId }, call) => getExternalSync(ports, tenantRequest(call), agentId),
 
     async resolveEmbedAgent({ agent: which }, call) {
       if (!which) throw invalid({ path: 'agent', message: 'is required' });

@@ -11,6 +11,7 @@ import { agentQueueKey } from './agent-queue-key.ts';
 import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';
 import { checkKnowledgeBases } from './check-knowledge-bases.ts';
+import { checkSecretRef } from './check-secret-ref.ts';
 import type { UpdateAgentInput } from './generated/schema.ts';
 import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
@@ -35,16 +36,17 @@ export async function updateAgent(
   });
 }
 
-/** What the agent has already may be deleted since. */
+/** What the agent has already may be deleted or removed since. */
 async function checkAdded(
   ports: Ports,
   request: TenantRequest,
   id: number,
-  { knowledgeBaseIds, tools }: Partial<AgentFields>,
+  { knowledgeBaseIds, tools, externalSyncSecretRef: secretRef }: Partial<AgentFields>,
 ): Promise<void> {
-  if (!knowledgeBaseIds && !tools) return;
+  if (!knowledgeBaseIds && !tools && !secretRef) return;
   const agent = await ports.database.read(request.caller.tenantId, (db) => agentStore(db).findLive(id));
   if (!agent) throw notFound('Agent', id);
+  if (secretRef !== agent.externalSyncSecretRef) await checkSecretRef(ports, request, secretRef);
   await checkKnowledgeBases(ports, request, added(knowledgeBaseIds, agent.knowledgeBaseIds));
   await checkTools(ports, request, added(tools, agent.tools));
 }

@@ -64,6 +64,9 @@ export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
 
 const secretsKey = randomBytes(32);
 
+/** The names of the secrets that every tenant has. */
+export const provisioned = new Set(['WEBHOOK_KEY']);
+
 /** With the offline model alone, which answers without pauses, and no ledger. */
 export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
@@ -92,6 +95,7 @@ export function offlinePorts(database: Database): Ports {
         languageCode: 'en-US',
         speakingRate: 1,
       }),
+      hasTenantSecret: async ({ name = '' }) => ({ exists: provisioned.has(name) }),
     },
     knowledge: {
       async checkKnowledgeBases({ knowledgeBaseIds = [] }) {
@@ -150,6 +154,7 @@ export const everyField = {
   evaluationPromptTemplate: 'Judge {{ agent.name }} by {{ labels | join: ", " }}.',
   evaluationRecommendationLabels: ['GO', 'STAY'],
   externalSyncUrl: 'https://hooks.example.com/parley?team=7',
+  externalSyncSecretRef: 'WEBHOOK_KEY',
   externalSyncOwnerId: 12,
   externalSyncSchemaConfig: { score: '$.score', 'full name': '$.person.name' },
   llmProviderOverride: 'CLOUD_HOSTED_MODELS',
@@ -160,7 +165,7 @@ export const everyField = {
   tools: [{ connectorId: 3, tool: 'search' }, { actionId: 5 }],
 } as const satisfies Omit<
   Required<CreateAgentInput>,
-  'externalSyncSecretRef' | 'evaluationRecommendationLabels' | 'knowledgeBaseIds' | 'tools'
+  'evaluationRecommendationLabels' | 'knowledgeBaseIds' | 'tools'
 > & {
   evaluationRecommendationLabels: readonly string[];
   knowledgeBaseIds: readonly number[];

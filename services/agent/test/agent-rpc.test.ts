@@ -28,6 +28,24 @@ test('GetAgent returns an agent, deleted and inactive ones included', async (t) 
   t.like(await read(), { active: false, deleted: true });
 });
 
+test('GetExternalSync says where to post, by what secret and in what shape, as the agent has it now', async (t) => {
+  const unit = await agentUnit(t);
+  const { id } = await createAgent(unit, owner);
+  const read = () => unit.rpc.getExternalSync({ agentId: id }, { caller: owner });
+  t.deepEqual(await read(), { url: '', secretRef: '', ownerId: undefined, schemaConfigJson: '' });
+
+  const changes =
+    'externalSyncUrl: "https://example.com/hook", externalSyncOwnerId: 9, externalSyncSchemaConfig: { points: "$.score" }';
+  await unit.graph(owner, `mutation { updateAgent(id: ${id}, input: { ${changes} }) { id } }`);
+  await unit.graph(owner, `mutation { deleteAgent(id: ${id}) }`);
+  t.deepEqual(await read(), {
+    url: 'https://example.com/hook',
+    secretRef: '',
+    ownerId: 9,
+    schemaConfigJson: '{"points":"$.score"}',
+  });
+});
+
 test("gRPC does not find another tenant's or an unknown agent", async (t) => {
   const unit = await agentUnit(t);
   const { id } = await createAgent(unit, owner);
@@ -40,6 +58,7 @@ test("gRPC does not find another tenant's or an unknown agent", async (t) => {
     const expected = { kind: 'notFound', message: `Agent ${agentId} not found` };
     const options = { caller, expectedErrors: ['notFound' as const] };
     t.like(await t.throwsAsync(unit.rpc.getAgent({ agentId }, options)), expected);
+    t.like(await t.throwsAsync(unit.rpc.getExternalSync({ agentId }, options)), expected);
     const request = {
       agentId,
       sessionId: 1,

@@ -94,7 +94,13 @@ const refused: [string, Record<string, unknown>, string][] = [
     'input.avatarBackendConfig',
   ],
   ['a config that is a list', { avatarBackendConfig: ['a'] }, 'input.avatarBackendConfig'],
-  ['a secret that nobody provisioned', { externalSyncSecretRef: 'hook' }, 'input.externalSyncSecretRef'],
+  ...['hook', 'webhook_key', "' OR 1=1", ' ', 'x'.repeat(101)].map(
+    (name): [string, Record<string, unknown>, string] => [
+      `a secret that nobody provisioned, ${name}`,
+      { externalSyncSecretRef: name },
+      'input.externalSyncSecretRef',
+    ],
+  ),
   ['a URL that is none', { externalSyncUrl: 'hooks.example.com' }, 'input.externalSyncUrl'],
   ['a file URL', { externalSyncUrl: 'file:///etc/passwd' }, 'input.externalSyncUrl'],
   ['a script URL', { externalSyncUrl: 'javascript:alert(1)' }, 'input.externalSyncUrl'],
@@ -104,6 +110,21 @@ const refused: [string, Record<string, unknown>, string][] = [
   ['an owner that is none', { externalSyncOwnerId: 0 }, 'input.externalSyncOwnerId'],
   ['a mapping that is no object', { externalSyncSchemaConfig: '$.score' }, 'input.externalSyncSchemaConfig'],
   ['a mapping to something else', { externalSyncSchemaConfig: { a: { b: 1 } } }, 'input.externalSyncSchemaConfig.a'],
+  [
+    'a mapping to a path that is none',
+    { externalSyncSchemaConfig: { ok: '$.score', a: 'score' } },
+    'input.externalSyncSchemaConfig.a',
+  ],
+  [
+    'a mapping with an unknown function',
+    { externalSyncSchemaConfig: { a: '$[?shell(@)]' } },
+    'input.externalSyncSchemaConfig.a',
+  ],
+  [
+    'a mapping that takes the parser hours',
+    { externalSyncSchemaConfig: { a: `$[?${'value(@[?'.repeat(40)}@${'])'.repeat(40)}==1]` } },
+    'input.externalSyncSchemaConfig.a',
+  ],
   ['a broken template', { evaluationPromptTemplate: 'Judge {{ agent' }, 'input.evaluationPromptTemplate'],
   ['a template that reads a file', { evaluationPromptTemplate: '{% render "a" %}' }, 'input.evaluationPromptTemplate'],
   ['a template without end', { evaluationPromptTemplate: 'a'.repeat(20_001) }, 'input.evaluationPromptTemplate'],
@@ -199,7 +220,7 @@ test('unusual texts are stored unchanged', async (t) => {
     const input = {
       ...Object.fromEntries(texts.map((field) => [field, text])),
       evaluationRecommendationLabels: [text],
-      externalSyncSchemaConfig: Object.fromEntries([[text, text]]),
+      externalSyncSchemaConfig: Object.fromEntries([[text, `$[${JSON.stringify(text)}]`]]),
     };
     const { id } = await app.createAgent(inTenant(1), { ...ada, ...input });
     const found = await app.findAgent(inTenant(1), id);

@@ -7,7 +7,7 @@ import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { agentSchema } from '../src/agent-schema.ts';
 import type { UpdateAgentInput } from '../src/generated/schema.ts';
-import { ada, agentApp, everyFieldInput, inTenant, offlinePorts, useCases } from './agent-app.ts';
+import { ada, agentApp, everyFieldInput, inTenant, offlinePorts, provisioned, useCases } from './agent-app.ts';
 
 const owner = inTenant(1);
 
@@ -130,7 +130,6 @@ test('an update without changes writes nothing', async (t) => {
     ...everyFieldInput(),
     status: 'ACTIVE',
     workflowId: null,
-    externalSyncSecretRef: null,
   };
   // The same mapping with another key order and no prototype, as GraphQL literals are parsed.
   same.externalSyncSchemaConfig = Object.assign(Object.create(null), {
@@ -264,4 +263,18 @@ test('changes of one agent are queued until their callers abort, apart from thos
   t.like(await foreign, { kind: 'notFound' });
   await first;
   t.like(await app.findAgent(owner, id), { name: everyFieldInput().name });
+});
+
+test('a secret is looked for where it is named anew, so that one that was removed since keeps no other field from being changed', async (t) => {
+  const { app } = await agentApp(t);
+  const { id } = await app.createAgent(owner, { ...ada, externalSyncSecretRef: 'WEBHOOK_KEY' });
+  provisioned.add('NEXT_KEY');
+  t.like(await app.updateAgent(owner, { id, input: { externalSyncSecretRef: 'NEXT_KEY' } }), {
+    externalSyncSecretRef: 'NEXT_KEY',
+  });
+  provisioned.delete('NEXT_KEY');
+  const input = { name: 'New', externalSyncSecretRef: 'NEXT_KEY' };
+  t.like(await app.updateAgent(owner, { id, input }), input);
+  await app.updateAgent(owner, { id, input: { externalSyncSecretRef: null } });
+  t.like(await t.throwsAsync(app.updateAgent(owner, { id, input })), { kind: 'invalid' });
 });

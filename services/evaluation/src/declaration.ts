@@ -1,3 +1,4 @@
+import { usualRetentionMs } from '@parley/events/topics';
 import { declareService } from '@parley/service/declaration';
 import { evaluationSettings } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
@@ -10,4 +11,7 @@ export const evaluationDeclaration = declareService({
   calls: ['agent', 'session', 'identity'],
   schema: evaluationSchema,
   consumes: ['session.ended.v1'],
+  publishes: [
+    { name: 'evaluation-completed', types: ['evaluation.completed.v1'], partitions: 12, retentionMs: usualRetentionMs },
+  ],
 });

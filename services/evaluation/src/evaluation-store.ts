@@ -73,8 +73,9 @@ export function evaluationStore(db: TenantDb) {
     async exists(sessionId: number): Promise<boolean> {
       return (await mine().where({ sessionId }).first('id')) !== undefined;
     },
-    async insertOnce({ transcript, ...evaluation }: NewEvaluation): Promise<void> {
-      await knex('evaluations')
+    /** @returns whether it was inserted: the session had none */
+    async insertOnce({ transcript, ...evaluation }: NewEvaluation): Promise<boolean> {
+      const inserted: unknown[] = await knex('evaluations')
         .insert({
           ...written(evaluations, evaluation),
           tenantId,
@@ -83,7 +84,9 @@ export function evaluationStore(db: TenantDb) {
           transcriptBytes: transcript.parts > 0 ? transcript.bytes : null,
         })
         .onConflict(['tenantId', 'sessionId'])
-        .ignore();
+        .ignore()
+        .returning('id');
+      return inserted.length > 0;
     },
   };
 }

@@ -1,6 +1,8 @@
 import { serviceRequest } from '@parley/kernel/caller-request';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
+import { outbox } from '@parley/postgres/outbox/outbox';
+import { EvaluationCompleted } from '@parley/protos/parley/evaluation/v1/events';
 import { findTenant } from '@parley/service/tenant-facts';
 import type { EvaluationConfig } from './config.ts';
 import { evaluationStore } from './evaluation-store.ts';
@@ -40,7 +42,7 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
   });
 }
 
-/** Stores exactly one evaluation; waits while the tenant is suspended, and does not begin if it is deleted. */
+/** Stores exactly one evaluation, and publishes `evaluation-completed` with it; waits while the tenant is suspended, and does not begin if it is deleted. */
 async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { sessionId, agentId } = data;
@@ -71,12 +73,17 @@ async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise
       : judgeOffline(await countStats(ports, request, { sessionId, subject: agent.subject }), labels, outcome.reason);
 
   await ports.database.transact(tenantId, async (db) => {
-    await evaluationStore(db).insertOnce({
+    const stored = await evaluationStore(db).insertOnce({
       ...judgement,
       sessionId,
       transcript,
       judgedBy: storable('modelId' in outcome ? outcome.modelId : 'OFFLINE'),
     });
+    if (stored) {
+      const data = EvaluationCompleted.encode({ sessionId, agentId }).finish();
+      const key = String(sessionId);
+      await outbox(db).append({ topic: 'evaluation-completed', type: 'evaluation.completed.v1', key, data });
+    }
     await lease.complete(db);
   });
 }

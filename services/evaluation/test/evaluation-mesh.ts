@@ -36,6 +36,8 @@ export interface Replica {
 
 export interface EvaluationMesh extends Replica, StubServices {
   database: Database;
+  /** Published `evaluation-completed` events, of all replicas. */
+  published: Envelope[];
   /** The stubs' current answers. */
   script: StubServices;
   /** Announces a change of the tenant, as identity does. */
@@ -60,6 +62,7 @@ export async function evaluationMesh(
   const addresses = createAddresses({});
   const script = stubServices();
   const keyValue = memoryKeyValue();
+  const published: Envelope[] = [];
   const on = { callers, addresses };
   const stubs: Record<StubName, ServedStub> = {
     agent: await serveStub(t, AgentServiceDefinition, script.agentRpc, on),
@@ -74,6 +77,11 @@ export async function evaluationMesh(
     const own = await replicaOf(t, database, evaluationSchema);
     const eventBus = inProcessEventBus({
       deadLetters: { append: () => Promise.reject(new Error('none is expected')) },
+    });
+    await eventBus.subscribe({
+      group: 'test',
+      topics: ['evaluation-completed'],
+      handler: async (event) => void published.push(event),
     });
     const given = { keyValue, eventBus, addresses, callers };
     const started = await startService(t, evaluation, { env, migrated, database: own, dependencies: given });
@@ -101,6 +109,7 @@ export async function evaluationMesh(
     announceTenantChange: (tenantId) =>
       announcer(keyValue, credentialsChanged, createLogger('test'))({ whose: { $case: 'tenantId', value: tenantId } }),
     database,
+    published,
     replica,
     find,
     evaluationOf: (sessionId) => eventually('the evaluation is there', () => find(sessionId), { timeoutMs: 30_000 }),

@@ -1,3 +1,4 @@
+import { EvaluationCompleted } from '@parley/protos/parley/evaluation/v1/events';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
@@ -61,6 +62,21 @@ test('two end events of a session make one evaluation', async (t) => {
   await eventually('no job is left', async () => (await counts()).jobs === 0);
   t.deepEqual(await counts(), { evaluations: 1, jobs: 0 });
   t.is(asked.length, 1);
+});
+
+test('a stored evaluation is published, once however often the end of its session is', async (t) => {
+  const { deliver, replica, published, evaluationOf, counts } = await evaluationMesh(t);
+  const other = await replica();
+  await Promise.all([deliver(sessionEnded(), sessionEnded()), other.deliver(sessionEnded())]);
+  await evaluationOf();
+  await eventually('no job is left', async () => (await counts()).jobs === 0);
+  await eventually('the event is published', () => published.length > 0);
+  await deliver(sessionEnded());
+  await eventually('no job is left', async () => (await counts()).jobs === 0);
+  t.is(new Set(published.map(({ id }) => id)).size, 1);
+  const [event] = published;
+  t.like(event, { topic: 'evaluation-completed', type: 'evaluation.completed.v1', key: '1', tenantId: 1 });
+  t.deepEqual(EvaluationCompleted.decode(event?.data ?? new Uint8Array()), { sessionId: 1, agentId: 5 });
 });
 
 test('after an invalid answer the model is asked again, with a new call id', async (t) => {

@@ -107,13 +107,13 @@ export type AgentDto = {
   evaluationPromptTemplate?: Maybe<Scalars['String']['output']>;
   /** Labels that the recommendation is one of. */
   evaluationRecommendationLabels?: Maybe<Array<Scalars['String']['output']>>;
-  /** Where evaluations are to be posted. Null: nowhere. Nothing is posted yet. */
+  /** Where evaluations are posted (`externalSyncDeliveries`). Null: nowhere. */
   externalSyncUrl?: Maybe<Scalars['String']['output']>;
-  /** Name of the secret that signs those posts, never the secret itself. */
+  /** Name of the secret that signs those posts, never the secret itself. Null: they are not signed. */
   externalSyncSecretRef?: Maybe<Scalars['String']['output']>;
   /** Owner in the system that is synced to. */
   externalSyncOwnerId?: Maybe<Scalars['Int']['output']>;
-  /** Target field to a JSONPath of the payload. */
+  /** Target field to a JSONPath of the payload; what is posted then is the object of these fields. Null: the payload. */
   externalSyncSchemaConfig?: Maybe<Scalars['JSON']['output']>;
   /** Null: the tenant's, else the platform's default. */
   llmProviderOverride?: Maybe<LlmProviderType>;
@@ -189,15 +189,18 @@ export type CreateAgentInput = {
   /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * Where evaluations are to be posted: an http or https URL without user name and password, at most 2,048 characters, with a port and
-   * a host that the platform may call. Kept; nothing is posted there yet.
+   * Where evaluations are posted, as webhooks (Standard Webhooks), each until it is taken, for 24 hours: an http or https URL without user
+   * name and password, at most 2,048 characters, with a port and a host that the platform may call. No redirects.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. */
+  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it they are not signed. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
   /** Owner in the system that is synced to; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
-  /** An object that maps target field to a JSONPath of the payload: at most 100 fields, keys and values of at most 500 characters. */
+  /**
+   * An object that maps target field to a JSONPath (RFC 9535) of the payload: at most 100 fields, keys and values of at most 500 characters.
+   * A path of names and indexes alone gives its value or null, any other path the list of its values.
+   */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** Default: the tenant's, else the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
@@ -255,15 +258,18 @@ export type UpdateAgentInput = {
   /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * Where evaluations are to be posted: an http or https URL without user name and password, at most 2,048 characters, with a port and
-   * a host that the platform may call. Kept; nothing is posted there yet.
+   * Where evaluations are posted, as webhooks (Standard Webhooks), each until it is taken, for 24 hours: an http or https URL without user
+   * name and password, at most 2,048 characters, with a port and a host that the platform may call. No redirects.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. */
+  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it they are not signed. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
   /** Owner in the system that is synced to; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
-  /** An object that maps target field to a JSONPath of the payload: at most 100 fields, keys and values of at most 500 characters. */
+  /**
+   * An object that maps target field to a JSONPath (RFC 9535) of the payload: at most 100 fields, keys and values of at most 500 characters.
+   * A path of names and indexes alone gives its value or null, any other path the list of its values.
+   */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** Null: the tenant's, else the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
