@@ -1,8 +1,12 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { checkOperatorKey } from '@parley/kernel/operator-key';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
   avatarTokenKeysSetting,
+  operatorKeySetting,
+  outboundSettings,
   portSettings,
   publicUrlSetting,
   turnsAtOnceSetting,
@@ -32,7 +36,7 @@ export const sessionSettings = {
     leaseMs: setting(
       'SESSION_LEASE_MS',
       positiveInt.default(30_000),
-      'How long a process may be silent before another takes its turns, the search for them included.',
+      'How long a process may be silent before another takes its turns and webhooks, the search for them included.',
     ),
     idleMs: setting(
       'SESSION_IDLE_HOURS',
@@ -58,6 +62,44 @@ export const sessionSettings = {
     publicUrl: publicUrlSetting,
     avatarServiceUrl: voicePublicUrlSetting,
   },
+  operatorKey: operatorKeySetting,
+  sync: {
+    timeoutMs: setting(
+      'SESSION_SYNC_TIMEOUT_MS',
+      positiveInt.default(15_000),
+      'How long the receiver of a webhook may take until the head of its answer.',
+    ),
+    firstRetryMs: setting(
+      'SESSION_SYNC_FIRST_RETRY_MS',
+      positiveInt.default(5_000),
+      'The pause after the first failed attempt at a webhook; each next one is four times as long, up to 2 hours.',
+    ),
+    giveUpMs: setting(
+      'SESSION_SYNC_HOURS',
+      positiveInt
+        .max(1_000, 'must be at most 1000')
+        .default(24)
+        .transform((hours) => hours * hourMs),
+      'How long a webhook is tried before it is given up.',
+    ),
+    atOnce: setting('SESSION_SYNC_AT_ONCE', positiveInt.default(64), 'Webhooks that one process sends at once.'),
+    perTenant: setting(
+      'SESSION_SYNC_PER_TENANT',
+      positiveInt.default(4),
+      'Webhooks of one tenant that are sent at once, over all replicas; its others wait.',
+    ),
+    logDays: setting(
+      'SESSION_SYNC_LOG_DAYS',
+      positiveInt.max(10_000, 'must be at most 10000').default(30),
+      'Days for which a tenant can see its deliveries after their end.',
+    ),
+    kept: setting(
+      'SESSION_SYNC_KEPT',
+      positiveInt.default(10_000),
+      'Deliveries of one tenant that are kept after their end, give or take a hundred.',
+    ),
+  },
+  outbound: outboundSettings,
   turnsPerTenant: setting(
     'SESSION_TURNS_PER_TENANT',
     positiveInt.default(50),
@@ -76,6 +118,12 @@ export const sessionSettings = {
   ),
   ...portSettings('session', ['rpc', 'graph', 'ops']),
 } satisfies Settings;
+
+export function readSessionConfig(env: Environment): SessionConfig {
+  const config = readSettings(env, sessionSettings);
+  checkOperatorKey(env, config.operatorKey);
+  return config;
+}
 
 export type SessionConfig = ValuesOf<typeof sessionSettings>;
 export type SessionSettings = SessionConfig['settings'];

@@ -1,7 +1,10 @@
 import type { TenantDb } from '@parley/postgres/database/types';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import type { TenantEnd } from '@parley/service/tenant-end';
 import { closeSession } from './close-session.ts';
 import type { SessionConfig } from './config.ts';
+import { syncDeliveryStore } from './external-sync/sync-delivery-store.ts';
+import { syncKind } from './external-sync/sync-job.ts';
 import type { Ports } from './ports.ts';
 import { sessionStore } from './session-store.ts';
 
@@ -9,8 +12,13 @@ import { sessionStore } from './session-store.ts';
 const batchSize = 20;
 
 export const tenantEnd: TenantEnd<Ports, SessionConfig> = {
-  /** After its commit no session of the tenant can start, and none that ends is evaluated. */
-  close: (db: TenantDb) => sessionStore(db).skipEvaluation(),
+  /** Forgets the tenant's webhooks. After its commit no session of the tenant can start, and none that ends is evaluated. */
+  async close(db: TenantDb) {
+    await syncDeliveryStore(db).deleteAll();
+    // They find that the tenant is gone, and end.
+    await jobs(db).runDelayedNow(syncKind);
+    return sessionStore(db).skipEvaluation();
+  },
 
   async finish(ports, { tenantId, signal }) {
     for (let after = 0; !signal.aborted; ) {

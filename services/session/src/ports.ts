@@ -9,20 +9,23 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
 import type { CustomerCursors } from './embed/customer-cursors.ts';
+import type { SyncPorts } from './external-sync/sync-ports.ts';
 
 export interface Ports {
   database: Database;
   eventLog: EventLog;
-  agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'resolveEmbedAgent' | 'runTurn'>;
+  agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'getExternalSync' | 'resolveEmbedAgent' | 'runTurn'>;
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
   export: Pick<RpcClient<ExportServiceDefinition>, 'requestExport' | 'getExport'>;
-  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'exchangeTicket'>;
+  identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'getTenantSecret' | 'exchangeTicket'>;
   /** Tokens of embedded sessions, and those of tenants for the voice service. */
   tokens: SessionTokens;
   cursors: CustomerCursors;
   /** What an embedding client is told of the platform. */
   embed: { graphqlEndpoint: string; avatarServiceUrl: string };
   settings: SessionSettings;
+  /** Posts evaluations to the systems of customers. */
+  sync: SyncPorts;
   log: Logger;
   /** To gateways, which may have cached the status; without it they notice within a second. Never rejects. */
   announceEnd(sessionId: number): Promise<void>;

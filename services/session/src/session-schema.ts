@@ -8,6 +8,7 @@ import { messageCitations } from './migrations/006-message-citations.ts';
 import { newestMessages } from './migrations/007-newest-messages.ts';
 import { messageToolCalls } from './migrations/008-message-tool-calls.ts';
 import { customers } from './migrations/009-customers.ts';
+import { externalSync } from './migrations/010-external-sync.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
@@ -18,6 +19,9 @@ export const sessionSchema: SchemaDeclaration = {
     events: 'tenant',
     deleted_tenants: 'tenant',
     committed_keys: 'internal',
+    sync_deliveries: 'tenant',
+    sync_delivery_days: 'internal',
+    operator_audit: 'internal',
   },
   migrations: [
     conversations,
@@ -29,5 +33,6 @@ export const sessionSchema: SchemaDeclaration = {
     newestMessages,
     messageToolCalls,
     customers,
+    externalSync,
   ],
 };

@@ -558,6 +558,40 @@ export type ExportRecordDto = {
   updatedAt: Scalars['DateTime']['output'];
 };
 
+/** How far the delivery of an evaluation is. */
+export type ExternalSyncStatus =
+  /** Not taken yet; it is tried again. */
+  | 'PENDING'
+  /** Taken by the receiver. */
+  | 'DELIVERED'
+  /** Given up: after 24 hours, or because the receiver wants no more (410). */
+  | 'FAILED';
+
+/** A webhook to the `externalSyncUrl` of an agent, with the evaluation of one session. Nothing of what was sent or answered is in it. */
+export type ExternalSyncDeliveryDto = {
+  __typename?: 'ExternalSyncDeliveryDto';
+  /** The delivery's id. */
+  id: Scalars['Int']['output'];
+  /** The agent. */
+  agentId: Scalars['Int']['output'];
+  /** The session whose evaluation it is; it has one delivery. */
+  sessionId: Scalars['Int']['output'];
+  /** The header `webhook-id` of each attempt; the same in all, so that the receiver can tell what it has taken already. */
+  webhookId: Scalars['String']['output'];
+  /** How far it is. */
+  status: ExternalSyncStatus;
+  /** Attempts that were begun, one that runs included. */
+  attempts: Scalars['Int']['output'];
+  /** Why the last attempt failed: `HTTP` and a status, or a kind, e.g. REMOTE_TOO_SLOW. Null where none has, or it is DELIVERED. */
+  lastError?: Maybe<Scalars['String']['output']>;
+  /** When it is tried again; null while it is just tried, and when it is over. */
+  nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When it was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When the receiver took it; null until then. */
+  deliveredAt?: Maybe<Scalars['DateTime']['output']>;
+};
+
 export type Query = {
   __typename?: 'Query';
   /** Null when it is not there or not the caller's. */
@@ -575,6 +609,11 @@ export type Query = {
   sessionsByExternalCustomerId: SessionConnection;
   /** What the sessions of one of the caller's customers have taken; zeros for one without sessions. */
   customerUsageSummary: CustomerUsageSummaryDto;
+  /**
+   * The deliveries of an agent's evaluations, newest first; those that ended are kept for 30 days. None of an agent that is not there or not
+   * the caller's. BAD_REQUEST for bad bounds.
+   */
+  externalSyncDeliveries: Array<ExternalSyncDeliveryDto>;
   /** Null until the session has ended and was judged. */
   evaluation?: Maybe<EvaluationDto>;
   /** An export of the tenant, with a session token of that session. NOT_FOUND when there is none, also once it was removed. */
@@ -603,6 +642,13 @@ export type QuerySessionsByExternalCustomerIdArgs = {
 
 export type QueryCustomerUsageSummaryArgs = {
   externalCustomerId: Scalars['String']['input'];
+};
+
+
+export type QueryExternalSyncDeliveriesArgs = {
+  agentId: Scalars['Int']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
 };
 
 

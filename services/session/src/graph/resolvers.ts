@@ -7,6 +7,7 @@ import { sdkSendMessage } from '../embed/sdk-send-message.ts';
 import { sdkStart } from '../embed/sdk-start.ts';
 import { verifyIdpIdentity } from '../embed/verify-idp-identity.ts';
 import { endSession } from '../end-session.ts';
+import { listDeliveries } from '../external-sync/list-deliveries.ts';
 import { findEvaluation } from '../find-evaluation.ts';
 import { getExportRecord } from '../get-export-record.ts';
 import { interruptSession } from '../interrupt-session.ts';
@@ -22,6 +23,8 @@ export const resolvers: Resolvers = {
       listCustomerSessions(ports, tenantRequest(info), args),
     customerUsageSummary: (_, args, { ports, tenantRequest }, info) => customerUsage(ports, tenantRequest(info), args),
     avatarToken: (_, __, { ports, tenantRequest }, info) => avatarToken(ports, tenantRequest(info)),
+    externalSyncDeliveries: (_, args, { ports, answer, tenantRequest }, info) =>
+      listDeliveries(answer.reading(ports, info), tenantRequest(info), args),
     session: (_, { id }, { ports, tenantRequest }, info) => findSession(ports, tenantRequest(info), id),
     sessions: (_, query, { ports, answer, tenantRequest }, info) =>
       listSessions(answer.reading(ports, info), tenantRequest(info), query),

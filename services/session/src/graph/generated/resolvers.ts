@@ -128,6 +128,8 @@ export type ResolversTypes = {
   ExportKind: Types.ExportKind;
   ExportStatus: Types.ExportStatus;
   ExportRecordDto: ResolverTypeWrapper<Types.ExportRecordDto>;
+  ExternalSyncStatus: Types.ExternalSyncStatus;
+  ExternalSyncDeliveryDto: ResolverTypeWrapper<Types.ExternalSyncDeliveryDto>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   ID: ResolverTypeWrapper<Types.Scalars['ID']['output']>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
@@ -173,6 +175,7 @@ export type ResolversParentTypes = {
   SessionStatusEvent: Types.SessionStatusEvent;
   EvaluationDto: EvaluationDto;
   ExportRecordDto: Types.ExportRecordDto;
+  ExternalSyncDeliveryDto: Types.ExternalSyncDeliveryDto;
   Query: Record<PropertyKey, never>;
   ID: Types.Scalars['ID']['output'];
   Mutation: Record<PropertyKey, never>;
@@ -398,6 +401,19 @@ export type ExportRecordDtoResolvers<ContextType = Context, ParentType extends R
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
+export type ExternalSyncDeliveryDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExternalSyncDeliveryDto'] = ResolversParentTypes['ExternalSyncDeliveryDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  agentId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  webhookId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['ExternalSyncStatus'], ParentType, ContextType>;
+  attempts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  lastError?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  nextAttemptAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  deliveredAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+};
+
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   session?: Resolver<Types.Maybe<ResolversTypes['SessionDto']>, ParentType, ContextType, RequireFields<Types.QuerySessionArgs, 'id'>>;
   sessions?: Resolver<Array<ResolversTypes['SessionDto']>, ParentType, ContextType, Partial<Types.QuerySessionsArgs>>;
@@ -405,6 +421,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   avatarToken?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   sessionsByExternalCustomerId?: Resolver<ResolversTypes['SessionConnection'], ParentType, ContextType, RequireFields<Types.QuerySessionsByExternalCustomerIdArgs, 'externalCustomerId' | 'first'>>;
   customerUsageSummary?: Resolver<ResolversTypes['CustomerUsageSummaryDto'], ParentType, ContextType, RequireFields<Types.QueryCustomerUsageSummaryArgs, 'externalCustomerId'>>;
+  externalSyncDeliveries?: Resolver<Array<ResolversTypes['ExternalSyncDeliveryDto']>, ParentType, ContextType, RequireFields<Types.QueryExternalSyncDeliveriesArgs, 'agentId' | 'first'>>;
   evaluation?: Resolver<Types.Maybe<ResolversTypes['EvaluationDto']>, ParentType, ContextType, RequireFields<Types.QueryEvaluationArgs, 'sessionId'>>;
   exportRecord?: Resolver<ResolversTypes['ExportRecordDto'], ParentType, ContextType, RequireFields<Types.QueryExportRecordArgs, 'id'>>;
 };
@@ -452,6 +469,7 @@ export type PartialResolvers<ContextType = Context> = {
   SessionStatusEvent?: SessionStatusEventResolvers<ContextType>;
   EvaluationDto?: EvaluationDtoResolvers<ContextType>;
   ExportRecordDto?: ExportRecordDtoResolvers<ContextType>;
+  ExternalSyncDeliveryDto?: ExternalSyncDeliveryDtoResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;

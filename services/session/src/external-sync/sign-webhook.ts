@@ -1,0 +1,27 @@
+import { createHmac } from 'node:crypto';
+
+const prefix = 'whsec_';
+
+/**
+ * The key that a provisioned secret stands for: the base64 after `whsec_`, as Standard Webhooks writes secrets, else the bytes of the text.
+ * Undefined where that is no base64, or nothing.
+ */
+export function webhookKey(secret: string): Buffer | undefined {
+  if (!secret.startsWith(prefix)) return Buffer.from(secret);
+  const encoded = secret.slice(prefix.length).trim();
+  const isBase64 = /^(?:[\w+/]{4})*(?:[\w+/]{2}(?:==)?|[\w+/]{3}=?)?$/u.test(encoded) && !encoded.includes('_');
+  const key = Buffer.from(encoded, 'base64');
+  return isBase64 && key.length > 0 ? key : undefined;
+}
+
+/** The headers of Standard Webhooks; without a key those of one that is not signed. */
+export function webhookHeaders(
+  { id, timestamp, body }: { id: string; timestamp: Date; body: string },
+  key: Buffer | undefined,
+): Record<string, string> {
+  const seconds = String(Math.floor(timestamp.getTime() / 1_000));
+  const headers = { 'webhook-id': id, 'webhook-timestamp': seconds };
+  if (!key) return headers;
+  const mac = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
+  return { ...headers, 'webhook-signature': `v1,${mac}` };
+}

@@ -1,0 +1,19 @@
+import { inTenant, serviceCaller } from '@parley/kernel/caller';
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import { parseId } from '@parley/kernel/row-id';
+import { findTenant } from '@parley/service/tenant-facts';
+import type { Ports } from '../ports.ts';
+import { operatorOf } from './operator-audit.ts';
+
+/** Before something of a tenant is shown or changed: whoever asks is an operator, and the tenant is there. @throws DomainError */
+export async function knownTenant(
+  { identity }: Pick<Ports, 'identity'>,
+  { caller, signal }: CallerRequest,
+  tenantId: number,
+): Promise<void> {
+  operatorOf(caller);
+  const asker = inTenant(serviceCaller('session', tenantId, caller.requestId));
+  const tenant = parseId(tenantId) === undefined ? undefined : await findTenant(identity, asker, signal);
+  if (!tenant) throw notFound('Tenant', tenantId);
+}
