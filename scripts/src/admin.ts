@@ -9,10 +9,10 @@ const usage = `What operators do with tenants and users.
 
 ${adminCommandList('scripts/admin')}
   --as NAME   who you are, for the audit; without it the user of the operating system
-  --json      answers as protobuf's JSON, as the admin.proto of protos/parley/identity and action has them, and errors as scripts/rpc has them
+  --json      answers as protobuf's JSON, as the admin.proto of protos/parley/identity, action and session has them, and errors as scripts/rpc has them
 
-Identity and action are where IDENTITY_RPC_URL and ACTION_RPC_URL say, and calls are signed with OPERATOR_KEY; else these are those of the
-mesh that scripts/up runs on the data folder (PARLEY_DATA_DIR). A list ends after --first entries (50, at most 200) and says how to go on. The exit code
+Identity, action and session are where IDENTITY_RPC_URL, ACTION_RPC_URL and SESSION_RPC_URL say, and calls are signed with OPERATOR_KEY;
+else these are those of the mesh that scripts/up runs on the data folder (PARLEY_DATA_DIR). A list ends after --first entries (50, at most 200) and says how to go on. The exit code
 is 1 where the unit refuses, 2 where nothing could be asked.
 `;
 

@@ -25,7 +25,7 @@ scripts/migrate, scripts/topics and scripts/admin.
 
 Of doctor:
 ${doctorUsage}
-Of admin, which reads IDENTITY_RPC_URL, ACTION_RPC_URL and OPERATOR_KEY:
+Of admin, which reads IDENTITY_RPC_URL, ACTION_RPC_URL, SESSION_RPC_URL and OPERATOR_KEY:
 ${adminCommandList('admin')}
 Of dead-letters:
 ${deadLettersUsage}`;

@@ -8,6 +8,7 @@ import { type Caller, createCallers } from '@parley/kernel/caller';
 import { invalid, notFound } from '@parley/kernel/errors';
 import { AdminServiceDefinition as ActionAdminDefinition } from '@parley/protos/parley/action/v1/admin';
 import { AdminServiceDefinition, type AdminServiceImplementation } from '@parley/protos/parley/identity/v1/admin';
+import { AdminServiceDefinition as SessionAdminDefinition } from '@parley/protos/parley/session/v1/admin';
 import type { MeshContext } from '@parley/rpc/server';
 import { serveStub } from '@parley/testing/serve-stub';
 import test, { type ExecutionContext } from 'ava';
@@ -63,7 +64,8 @@ test('every command calls a method with fields that it has, and every method has
   const { env: ofIdentity } = await identityServer(t, handlers);
   const callers = createCallers(operatorKey);
   const actionService = await serveStub(t, ActionAdminDefinition, handlersOf(ActionAdminDefinition), { callers });
-  const env = { ...ofIdentity, ACTION_RPC_URL: actionService.address };
+  const sessionService = await serveStub(t, SessionAdminDefinition, handlersOf(SessionAdminDefinition), { callers });
+  const env = { ...ofIdentity, ACTION_RPC_URL: actionService.address, SESSION_RPC_URL: sessionService.address };
   const values: Record<string, string> = {
     TENANT: '7',
     USER: '3',
@@ -74,6 +76,7 @@ test('every command calls a method with fields that it has, and every method has
     NAME: 'KEY',
     CONTACT: 'a@b.test',
     PARTNER: 'PARTNER_A',
+    DELIVERY: '41',
   };
   for (const [usage] of adminCommands) {
     const { name, wanted } = wordsOf(usage);
@@ -115,10 +118,15 @@ test('every command calls a method with fields that it has, and every method has
       ['removePartnerCredential', { tenantId: 7, partner: 'PARTNER_A' }],
       ['createPartnerAction', { tenantId: 7, source: '', name: '', url: '', method: '', description: '', schema: '' }],
       ['listAudit', { first: 0, before: 0 }],
+      ['listSyncDeliveries', { tenantId: 7, status: '', first: 0, before: 0 }],
+      ['redeliverSync', { tenantId: 7, deliveryId: 41 }],
+      ['listAudit', { first: 0, before: 0 }],
       ['listAudit', { first: 0, before: 0 }],
     ],
   );
-  const all = [AdminServiceDefinition, ActionAdminDefinition].flatMap(({ methods }) => Object.keys(methods));
+  const all = [AdminServiceDefinition, ActionAdminDefinition, SessionAdminDefinition].flatMap(({ methods }) =>
+    Object.keys(methods),
+  );
   t.deepEqual([...new Set(calls.map(([name]) => name))].sort(), [...new Set(all)].sort());
   t.deepEqual(
     readMethods().filter(({ parent }) => parent.name === 'AdminService'),

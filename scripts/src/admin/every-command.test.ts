@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { adminCommands, wordsOf } from '@parley/commands/admin/commands';
 import { newAccount } from '@parley/stories/client';
 import { idsOf } from '@parley/stories/credentials';
+import { type Delivery, waitingDelivery } from '@parley/stories/external-sync';
 import { enter, newProviderAccount } from '@parley/stories/identity-provider';
 import type { TestMesh } from '@parley/stories/mesh';
 import { stories } from '@parley/stories/stories';
@@ -22,7 +23,7 @@ interface Row {
   part?: (answer: Record<string, object[]>) => object;
   /** Reads alone, and so leaves no audit. */
   isRead?: true;
-  /** What action's audit says of it; others are in identity's by their names. */
+  /** What the audit of action or session says of it; others are in identity's by their names. */
   audits?: string;
 }
 
@@ -31,18 +32,20 @@ async function people(mesh: TestMesh) {
   const name = `Company ${randomUUID()}`;
   const account = () => newProviderAccount({ company: { id: name, name } });
   const [owner, member] = [account(), account()];
-  const { tenantId, userId: ownerId } = await idsOf(await enter(mesh, owner));
+  const ownerClient = await enter(mesh, owner);
+  const { tenantId, userId: ownerId } = await idsOf(ownerClient);
   const { userId } = await idsOf(await enter(mesh, member));
+  const delivery = steady(await waitingDelivery(ownerClient));
   const ada = await mesh.person();
   const { phoneCode, phoneNumber, ...registered } = ada.account ?? newAccount();
   const other = { ...(await idsOf(ada)), ...registered, phone: `${phoneCode}${phoneNumber}` };
-  return { name, tenantId, ownerId, userId, ownerEmail: owner.email ?? '', email: member.email ?? '', other };
+  return { name, tenantId, ownerId, userId, ownerEmail: owner.email ?? '', email: member.email ?? '', other, delivery };
 }
 
 type People = Awaited<ReturnType<typeof people>>;
 
 /** What stands for the words of the documentation. */
-function valuesOf({ tenantId, userId, email }: People): Record<string, string> {
+function valuesOf({ tenantId, userId, email, delivery }: People): Record<string, string> {
   return {
     TENANT: `${tenantId}`,
     USER: `${userId}`,
@@ -53,11 +56,12 @@ function valuesOf({ tenantId, userId, email }: People): Record<string, string> {
     NAME: 'KEY',
     CONTACT: `friend-of-${email}`,
     PARTNER: 'PARTNER_A',
+    DELIVERY: `${delivery.id}`,
   };
 }
 
 /** Every command in the order in which they are typed, which is that of the documentation. */
-function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other }: People): Record<string, Row> {
+function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other, delivery }: People): Record<string, Row> {
   const before = {
     id: tenantId,
     name,
@@ -175,12 +179,41 @@ function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other }: P
       part: ({ entries = [] }) => ({ entries: entries.map((entry) => ({ ...entry, factsJson: undefined })) }),
       isRead: true,
     },
+    'sync list': {
+      options: { agent: delivery.agentId ?? 0, status: 'PENDING', first: 1, before: 2_147_483_647 },
+      answer: { deliveries: [delivery] },
+      part: ({ deliveries = [] }) => ({ deliveries: deliveries.map(steady) }),
+      isRead: true,
+    },
+    'sync redeliver': {
+      answer: { delivery },
+      part: ({ delivery: answered }) => ({ delivery: steady(answered) }),
+      audits: 'redeliver',
+    },
+    'sync audit': {
+      options: { tenant: tenantId, first: 1, before: 2_147_483_647 },
+      answer: { entries: [{ operator: name, action: 'redeliver', tenantId }] },
+      part: ({ entries = [] }) => ({
+        entries: entries.map((entry) => ({
+          operator: name,
+          action: 'redeliver',
+          tenantId: (entry as { tenantId?: number }).tenantId,
+        })),
+      }),
+      isRead: true,
+    },
     audit: {
       options: { tenant: tenantId, user: userId, first: 1, before: 2_147_483_647 },
       answer: { entries: [{ ...passed, factsJson: '{}' }], nextBefore: '…' },
       isRead: true,
     },
   };
+}
+
+/** The part of a delivery that no attempt changes. */
+function steady(delivery: object = {}) {
+  const { id, agentId, sessionId, webhookId, status } = delivery as Partial<Delivery>;
+  return { id, agentId, sessionId, webhookId, status };
 }
 
 const nameOf = (command: string) => wordsOf(command).name.join(' ');
@@ -216,7 +249,8 @@ story('every command does what is documented, answers in JSON and leaves an audi
   const { OPERATOR_KEY } = mesh.settings;
   const [IDENTITY_RPC_URL] = mesh.addresses('identity', 'rpc');
   const [ACTION_RPC_URL] = mesh.addresses('action', 'rpc');
-  const env = { OPERATOR_KEY, IDENTITY_RPC_URL, ACTION_RPC_URL };
+  const [SESSION_RPC_URL] = mesh.addresses('session', 'rpc');
+  const env = { OPERATOR_KEY, IDENTITY_RPC_URL, ACTION_RPC_URL, SESSION_RPC_URL };
   const asOperator = (...args: string[]) => typed([...args, '--as', operator], { env, input: 'hush\n' });
   async function succeeds(...args: string[]): Promise<string> {
     const { stdout, ...ended } = await asOperator(...args);
@@ -246,7 +280,7 @@ story('every command does what is documented, answers in JSON and leaves an audi
     });
     t.like(refused, { code: 1, stdout: '' }, name);
     t.regex(refused.stderr, /UNAUTHENTICATED/u, name);
-    const withoutKey = { IDENTITY_RPC_URL, ACTION_RPC_URL, PARLEY_DATA_DIR: '/nowhere' };
+    const withoutKey = { IDENTITY_RPC_URL, ACTION_RPC_URL, SESSION_RPC_URL, PARLEY_DATA_DIR: '/nowhere' };
     t.like(await typed(args, { env: withoutKey, input: 'hush\n' }), { code: 2, stdout: '' }, name);
   }
 
@@ -260,7 +294,10 @@ story('every command does what is documented, answers in JSON and leaves an audi
   );
 
   const { entries: ofAction } = JSON.parse(await succeeds('action', 'audit', '--first', '200', '--json'));
-  const audited = (ofAction as { operator: string; action: string }[]).filter((entry) => entry.operator === operator);
+  const { entries: ofSession } = JSON.parse(await succeeds('sync', 'audit', '--first', '200', '--json'));
+  const audited = ([...ofAction, ...ofSession] as { operator: string; action: string }[]).filter(
+    (entry) => entry.operator === operator,
+  );
   t.deepEqual(
     [...new Set(audited.map(({ action }) => action))].sort(),
     Object.values(rows)

@@ -373,6 +373,13 @@ export const dashboards: Record<string, Dashboard> = {
         description: 'In its own process, its start included.',
       },
       {
+        title: 'Webhooks with evaluations',
+        unit: 'reqps',
+        queries: { [`sum by (outcome) (${rate('parley_session_sync_total')})`]: '{{outcome}}' },
+        description:
+          'Attempts by how they ended, and webhooks that were given up. Receivers are systems of tenants, who see why in externalSyncDeliveries.',
+      },
+      {
         title: 'Documents',
         unit: 'short',
         queries: {

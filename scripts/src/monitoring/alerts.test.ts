@@ -35,6 +35,7 @@ const model = (pod: number) =>
 const waiting = (pod: number) => `parley_action_calls_waiting{pod="${pod}"}`;
 const called = (error: string) =>
   `parley_action_call_duration_seconds_count{unit="action",kind="ACTION",error="${error}"}`;
+const posted = (outcome: string) => `parley_session_sync_total{unit="session",outcome="${outcome}"}`;
 const [spend, ceiling] = ['parley_spend_month_usd{}', 'parley_spend_ceiling_usd{}'];
 const starts = 'process_start_time_seconds{unit="agent"}';
 
@@ -121,6 +122,14 @@ const cases: Record<string, Case> = {
     never: [
       { [called('CREDENTIAL_UNAVAILABLE')]: every(5) },
       { [called('CREDENTIAL_MISSING')]: perMinute(10), [called('none')]: perMinute(100) },
+    ],
+  },
+  ParleyWebhooksFail: {
+    rings: [[26, { [posted('failed')]: perMinute(5), [posted('delivered')]: 7 }]],
+    never: [
+      { [posted('failed')]: every(2) },
+      { [posted('failed')]: perMinute(100), [posted('delivered')]: every(10) },
+      { [posted('given_up')]: perMinute(100) },
     ],
   },
   // Tests begin at the beginning of Unix time.

@@ -82,7 +82,7 @@ function operatorKey(env: Environment): Uint8Array {
   const { key } = readSettings(env, { key: operatorKeySetting });
   if (!key)
     throw badRequest(
-      'OPERATOR_KEY: is missing. It is that of identity and action, or in the data folder of a running mesh',
+      'OPERATOR_KEY: is missing. It is that of identity, action and session, or in the data folder of a running mesh',
     );
   return key;
 }

@@ -41,6 +41,13 @@ export const adminCommands: readonly AdminCommand[] = [
     'makes an action that is called with it: --source PARTNER, --name, --url, --method, --description, --schema',
   ],
   ['action audit', 'action ListAudit', 'shows what operators have changed of these: --tenant, --first, --before'],
+  [
+    'sync list TENANT',
+    'session ListSyncDeliveries',
+    'lists deliveries of evaluations to its systems: --agent, --status, --first, --before',
+  ],
+  ['sync redeliver TENANT DELIVERY', 'session RedeliverSync', 'sends one once more, under the same webhook id'],
+  ['sync audit', 'session ListAudit', 'shows what operators have changed of these: --tenant, --first, --before'],
   ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
 ];
 
@@ -73,6 +80,7 @@ export const fieldOf: Record<string, string> = {
   NAME: 'name',
   CONTACT: 'contact',
   PARTNER: 'partner',
+  DELIVERY: 'deliveryId',
   VALUE: 'value',
 };
 
@@ -93,4 +101,6 @@ export const filters = [
   'method',
   'description',
   'schema',
+  'agent',
+  'status',
 ] as const;

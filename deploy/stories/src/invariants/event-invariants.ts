@@ -1,7 +1,7 @@
 import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
-/** Jobs that wait for a time: until a session is idle, no upload to a URL can be under way, an export has been kept long enough. */
-const waitForTime = new Set(['session.expiry', 'knowledge.settle-upload', 'export.remove']);
+/** Jobs that wait for a time: until a session is idle, a receiver is to be asked again, no upload to a URL can be under way, an export has been kept long enough. */
+const waitForTime = new Set(['session.expiry', 'session.external-sync', 'knowledge.settle-upload', 'export.remove']);
 
 /** Every outbox is empty, every call of a model settled, no request holds its key, and the only jobs left are those of suspended tenants. */
 export function nothingIsLeftToDo({
@@ -29,7 +29,7 @@ export function nothingIsUnread({ topics }: { topics?: Pick<TopicFacts, 'groups'
 }
 
 /** The event types that consumers handle. Others are ignored. */
-const handled = new Set(['session.ended.v1', 'tenant.deleted.v1', 'document.uploaded.v1']);
+const handled = new Set(['session.ended.v1', 'evaluation.completed.v1', 'tenant.deleted.v1', 'document.uploaded.v1']);
 
 /** Each published event has taken effect in each group that reads its topic, which an inbox keeps to once, or is a dead letter. */
 export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {

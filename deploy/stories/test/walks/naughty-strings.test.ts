@@ -440,7 +440,7 @@ const forms: Record<string, (text: string) => unknown> = {
   serverUrl: inUrl,
   input: (text) => ({ message: text, variables: { text }, metadata: [text] }),
   extraHeaders: (text) => ({ 'x-text': text }),
-  externalSyncSchemaConfig: (text) => ({ [text]: text }),
+  externalSyncSchemaConfig: (text) => ({ [text]: `$[${JSON.stringify(text)}]` }),
   avatarBackendConfig: (text) => ({ vendorAvatarId: text, vendorAvatarModel: text }),
 };
 
@@ -453,9 +453,9 @@ const unpricedModel = {
   why: 'no model has such a name',
   said: /^input\.\w+ (names a model that has no price here|must not be blank|must have at most \d+ characters)$/,
 };
-const noSecretYet = {
-  why: 'no secret can be provisioned yet',
-  said: /^input\.externalSyncSecretRef names no secret that was provisioned for this tenant$/,
+const noSuchSecret = {
+  why: 'no secret of such a name was provisioned',
+  said: /^input\.externalSyncSecretRef (names no secret that was provisioned for this tenant|must not be blank|must have at most 100 characters)$/,
 };
 
 const nothingOffered = {
@@ -488,8 +488,8 @@ const noUploadType = {
 
 /** The few places where none of the texts is ever taken: why, and the one thing that is said of each that can be stored. */
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
-  'CreateAgentInput.externalSyncSecretRef': noSecretYet,
-  'UpdateAgentInput.externalSyncSecretRef': noSecretYet,
+  'CreateAgentInput.externalSyncSecretRef': noSuchSecret,
+  'UpdateAgentInput.externalSyncSecretRef': noSuchSecret,
   'CreateAgentInput.llmModelOverride': unpricedModel,
   'UpdateAgentInput.llmModelOverride': unpricedModel,
   'CreateTenantInput.llmModelOverride': unpricedModel,
@@ -547,8 +547,8 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
     said: /^input\.messagingRegion must be /,
   },
   after: {
-    why: 'no id of a call, and no cursor',
-    said: /^after (must be the id of a call|is no cursor of this list)$/,
+    why: 'no id of a call or a delivery, and no cursor',
+    said: /^after (must be the id of a (call|delivery)|is no cursor of this list)$/,
   },
   'CreateCustomActionInput.url': { why: 'no URL', said: /^input\.url / },
   'UpdateCustomActionInput.url': { why: 'no URL', said: /^input\.url / },

@@ -55,6 +55,11 @@ function closedSets(jobKinds: ReadonlySet<string>): Record<string, ReadonlySet<s
     'parley_graph_duration_seconds operation': new Set(Object.keys(contract).map((field) => field.split('.')[1] ?? '')),
     'parley_action_call_duration_seconds error': keysOf<'CREDENTIAL_UNAVAILABLE'>({ CREDENTIAL_UNAVAILABLE: true }),
     'parley_rpc_duration_seconds outcome': outcomes,
+    'parley_session_sync_total outcome': keysOf<'delivered' | 'failed' | 'given_up'>({
+      delivered: true,
+      failed: true,
+      given_up: true,
+    }),
     'parley_job_failures_total kind': jobKinds,
     'parley_job_failures_total outcome': keysOf<JobFailure>({ retried: true, given_up: true }),
     'parley_jobs kind': jobKinds,

@@ -1,0 +1,34 @@
+import { eventually } from '@parley/testing/eventually';
+import type { ExternalSyncDeliveryDto } from '../../../services/session/src/generated/schema.ts';
+import type { Client } from './client.ts';
+import { type AsJson, createAgent, endSession, startSession } from './conversation.ts';
+
+export type Delivery = AsJson<Omit<ExternalSyncDeliveryDto, '__typename'>>;
+
+/** The deliveries of an agent's evaluations, newest first. */
+export function deliveriesOf(client: Client, agentId: number, bounds = ''): Promise<Delivery[]> {
+  const fields = 'id agentId sessionId webhookId status attempts lastError nextAttemptAt createdAt deliveredAt';
+  const document = `query ($agentId: Int!) { externalSyncDeliveries(agentId: $agentId${bounds}) { ${fields} } }`;
+  return client.value(document, { agentId });
+}
+
+/** Waits for the delivery of a session to be as wanted. */
+export function deliveryOf(
+  client: Client,
+  { agentId, sessionId }: { agentId: number; sessionId: number },
+  wanted: (delivery: Delivery) => boolean,
+): Promise<Delivery> {
+  return eventually(
+    `the delivery of session ${sessionId} is as wanted`,
+    async () => (await deliveriesOf(client, agentId)).find((each) => each.sessionId === sessionId && wanted(each)),
+    { timeoutMs: 30_000 },
+  );
+}
+
+/** A delivery to a host that nobody has: it waits for another attempt. */
+export async function waitingDelivery(client: Client): Promise<Delivery> {
+  const agentId = await createAgent(client, { externalSyncUrl: 'http://hooks.invalid/parley' });
+  const { id: sessionId } = await startSession(client, agentId);
+  await endSession(client, sessionId);
+  return deliveryOf(client, { agentId, sessionId }, ({ lastError }) => lastError !== null);
+}
