@@ -61,7 +61,7 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
   const database = await testSchema(t, sessionSchema, offset);
   const callers = createCallers(randomBytes(32));
   const operatorKey = randomBytes(32);
-  const addresses = createAddresses({});
+  const addresses = createAddresses({ EXPORT_RPC_URL: '127.0.0.1:1' });
   const keyValue = memoryKeyValue();
   const stubs = {
     /** By agent. */
