@@ -2,8 +2,11 @@ import { readSettings, SettingsError } from '@parley/kernel/config';
 import test from 'ava';
 import { sessionSettings } from './config.ts';
 
+const AVATAR_TOKEN_KEYS = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+
 test('the age of sessions is at most what can be added to a date', (t) => {
-  const maxAgeMs = (days: string) => readSettings({ SESSION_MAX_DAYS: days }, sessionSettings).settings.maxAgeMs;
+  const maxAgeMs = (days: string) =>
+    readSettings({ SESSION_MAX_DAYS: days, AVATAR_TOKEN_KEYS }, sessionSettings).settings.maxAgeMs;
 
   t.is(maxAgeMs('1000000'), 86_400_000_000_000);
   const error = t.throws(() => maxAgeMs('1000001'), { instanceOf: SettingsError });

@@ -16,7 +16,7 @@ async function keyedMesh(t: ExecutionContext, env: Record<string, string> = {}) 
     const { messages } = await app.getTranscript(ada, sessionId);
     return messages.map(({ text }) => text);
   };
-  const count = async (table: string) => (await database.transact(1, ({ knex }) => knex(table))).length;
+  const count = async (table: string) => (await database.transact(1, ({ knex }) => knex(table).select('id'))).length;
   return { ...mesh, messagesOf, count };
 }
 
