@@ -96,22 +96,24 @@ serverTest(['kafka'], 'the doctor names the rights that units lack in Kafka, and
   };
 
   t.deepEqual(await findings('session', 'evaluation'), [
-    'kafka.rights: evaluation lacks Read on topic session-ended, Read on group evaluation.session-ended, Write on topic session-ended.dead-letter',
-    'kafka.rights: session lacks Write on topic session-ended, Read on topic tenant-deleted, Read on group session.tenant-deleted, Write on topic tenant-deleted.dead-letter',
+    'kafka.rights: evaluation lacks Write on topic evaluation-completed, Read on topic session-ended, Read on group evaluation.session-ended, Write on topic session-ended.dead-letter',
+    'kafka.rights: session lacks Write on topic session-ended, Read on topic tenant-deleted, Read on group session.tenant-deleted, Write on topic tenant-deleted.dead-letter, Read on topic evaluation-completed, Read on group session.evaluation-completed, Write on topic evaluation-completed.dead-letter',
   ]);
 
   await grant(
+    ['WRITE', 'TOPIC', 'evaluation-completed'],
     ['READ', 'TOPIC', 'session-ended'],
     ['DESCRIBE', 'GROUP', 'evaluation.session-ended'],
     ['WRITE', 'TOPIC', 'session-ended.dead-letter'],
   );
   t.deepEqual(await findings('evaluation'), [
     'kafka.rights: evaluation lacks Read on group evaluation.session-ended',
-    'kafka.settings: the settings of topics are not known, for lack of DescribeConfigs on session-ended, session-ended.dead-letter',
+    'kafka.settings: the settings of topics are not known, for lack of DescribeConfigs on evaluation-completed, session-ended, session-ended.dead-letter',
   ]);
 
   await grant(
     ['READ', 'GROUP', 'evaluation.session-ended'],
+    ['DESCRIBE_CONFIGS', 'TOPIC', 'evaluation-completed'],
     ['DESCRIBE_CONFIGS', 'TOPIC', 'session-ended'],
     ['DESCRIBE_CONFIGS', 'TOPIC', 'session-ended.dead-letter'],
   );

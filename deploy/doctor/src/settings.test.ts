@@ -78,7 +78,7 @@ test('one key for operators and units is wrong', (t) => {
   t.like(found, {
     level: 'wrong',
     settings: ['OPERATOR_KEY'],
-    found: 'OPERATOR_KEY must be another key than MESH_KEY (identity, action)',
+    found: 'OPERATOR_KEY must be another key than MESH_KEY (identity, action, session)',
   });
 });
 

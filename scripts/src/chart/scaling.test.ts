@@ -39,6 +39,7 @@ chartTest('Kafka consumers are scaled by their groups and topics, turns and jobs
     'parser by parser.document-uploaded of document-uploaded: 51',
     `parser by ${jobsOf('parser')}: 4`,
     'session by cpu: 71',
+    'session by session.evaluation-completed of evaluation-completed: 51',
     'session by session.tenant-deleted of tenant-deleted: 51',
     `session by ${running}: 61`,
   ]);
