@@ -29,6 +29,9 @@ export interface MapperLimits {
   killAfterMs: number;
 }
 
+/** What such a process takes beside its heap, with room to spare. */
+const besideHeapMb = 128;
+
 export function startMapperProcess({ heapMb, killAfterMs }: MapperLimits) {
   const mapper = startTaskProcess<MappingTask, MappingAnswer>({
     module: new URL('./mapper-main.ts', import.meta.url),
@@ -43,7 +46,8 @@ export function startMapperProcess({ heapMb, killAfterMs }: MapperLimits) {
     async map(task: MappingTask): Promise<string> {
       const onTimeout = () => new MappingError('MAPPING_TOO_SLOW');
       const timeoutMs = task.maxProcessorMs + killAfterMs;
-      const answer = await mapper.perform(task, { timeoutMs, onTimeout }).catch(rethrow);
+      const maxMemory = { mb: heapMb + besideHeapMb, onExceeded: () => new MappingError('MAPPING_TOO_LARGE') };
+      const answer = await mapper.perform(task, { timeoutMs, onTimeout, maxMemory }).catch(rethrow);
       if ('problem' in answer) throw new MappingError(answer.problem);
       return answer.json;
     },

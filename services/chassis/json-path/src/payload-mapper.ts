@@ -19,7 +19,7 @@ export interface PayloadMapperOptions extends Partial<MapperLimits> {
 /** Evaluates the JSONPaths of tenants in other processes, which can be ended, and one mapping of a tenant at a time. */
 export function payloadMapper({
   maxProcesses = 2,
-  heapMb = 128,
+  heapMb = 64,
   killAfterMs = 2_000,
   maxProcessorMs = 300,
   maxCharacters = 1_000_000,
