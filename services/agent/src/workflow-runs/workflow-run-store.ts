@@ -70,17 +70,22 @@ export function workflowRunStore(db: TenantDb) {
 
   /** Drops the states of a session's other runs that did not end well, and closes those that were left open. @returns by how much they have grown */
   async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
-    const dropped = await rows<{ grown: number }>(
+    // First read, because mostly there are none. As one statement its cached plan may read them anew for each run of the tenant.
+    const open = await rows<{ id: number; bytes: number }>(
+      `SELECT id, bytes FROM workflow_runs
+        WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND turn_key <> :turnKey
+          AND status IN ('RUNNING', 'FAILED', 'INTERRUPTED') FOR UPDATE`,
+      { tenantId, sessionId, turnKey },
+    );
+    if (open.length === 0) return 0;
+    const dropped = await rows<{ bytes: number }>(
       `UPDATE workflow_runs AS run
           SET ${withoutState}, bytes = ${traceBytes}, status = CASE run.status WHEN 'RUNNING' THEN 'INTERRUPTED' ELSE run.status END,
               updated_at = CASE run.status WHEN 'RUNNING' THEN parley_now() ELSE run.updated_at END
-         FROM (SELECT id, bytes FROM workflow_runs
-                WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND turn_key <> :turnKey
-                  AND status IN ('RUNNING', 'FAILED', 'INTERRUPTED') FOR UPDATE) AS before
-        WHERE run.tenant_id = :tenantId AND run.id = before.id RETURNING run.bytes - before.bytes AS grown`,
-      { tenantId, sessionId, turnKey },
+        WHERE run.tenant_id = :tenantId AND run.id = ANY (cast(:ids AS integer[])) RETURNING run.bytes`,
+      { tenantId, ids: open.map(({ id }) => id) },
     );
-    return dropped.reduce((sum, { grown }) => sum + grown, 0);
+    return bytesOf(dropped) - bytesOf(open);
   }
 
   /** Deletes the tenant's oldest runs that hold so many bytes; not those that run, and nothing that the session goes on from. */
@@ -96,7 +101,7 @@ export function workflowRunStore(db: TenantDb) {
        RETURNING bytes`,
       { tenantId, sessionId, bytes },
     );
-    return evicted.reduce((sum, run) => sum + run.bytes, 0);
+    return bytesOf(evicted);
   }
 
   return {
@@ -255,6 +260,10 @@ export function workflowRunStore(db: TenantDb) {
       return deleted.length === most;
     },
   };
+}
+
+function bytesOf(runs: readonly { bytes: number }[]): number {
+  return runs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function valuesOf(progress: RunProgress) {
