@@ -102,13 +102,19 @@ story('a mapping is checked when it is saved, and a hostile one keeps nobody wai
   let deep: unknown = 1;
   for (let level = 0; level < 60; level += 1) deep = { a: deep, b: Array.from({ length: 100 }, (_, n) => n) };
   const hostile = { a: '$..*..*..*..*', b: "$..*[?search(@, '(a+)+$')]" };
-  const evil = await createAgent(eve, { externalSyncUrl: receiver.url, externalSyncSchemaConfig: hostile });
+  const admin = await operatorOf(t, withCredentials(mesh));
+  for (const owner of [ada, eve]) {
+    const { tenantId } = await idsOf(owner);
+    await admin.putTenantSecret({ tenantId, name: 'HOOK', value: 'a key' }, { caller: operator });
+  }
+  const posts = { externalSyncUrl: receiver.url, externalSyncSecretRef: 'HOOK' };
+  const evil = await createAgent(eve, { ...posts, externalSyncSchemaConfig: hostile });
   const document = 'mutation ($input: StartSessionInput!) { startSession(input: $input) { id } }';
   const input = { agentId: evil, clientExternalId: 'x', metadata: { deep, long: `${'a'.repeat(60)}b` } };
   const { id: sessionId } = await eve.value<{ id: number }>(document, { input });
   await endSession(eve, sessionId);
 
-  const good = await createAgent(ada, { externalSyncUrl: receiver.url, externalSyncSchemaConfig: { a: '$.score' } });
+  const good = await createAgent(ada, { ...posts, externalSyncSchemaConfig: { a: '$.score' } });
   await deliveryOf(ada, { agentId: good, sessionId: await endedSession(ada, good) }, isOver);
   const failed = await deliveryOf(eve, { agentId: evil, sessionId }, ({ lastError }) => lastError !== null);
   t.true(['MAPPING_TOO_SLOW', 'MAPPING_TOO_LARGE'].includes(failed.lastError ?? ''), `${failed.lastError}`);

@@ -9,6 +9,7 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
 import type { CustomerCursors } from './embed/customer-cursors.ts';
+import type { LookUpTurns } from './embed/look-up-turns.ts';
 import type { SyncPorts } from './external-sync/sync-ports.ts';
 
 export interface Ports {
@@ -21,6 +22,7 @@ export interface Ports {
   /** Tokens of embedded sessions, and those of tenants for the voice service. */
   tokens: SessionTokens;
   cursors: CustomerCursors;
+  lookUpTurn: LookUpTurns;
   /** What an embedding client is told of the platform. */
   embed: { graphqlEndpoint: string; avatarServiceUrl: string };
   settings: SessionSettings;

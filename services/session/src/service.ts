@@ -13,6 +13,7 @@ import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { adminRpc } from './admin-rpc.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { createCustomerCursors } from './embed/customer-cursors.ts';
+import { lookUpTurns } from './embed/look-up-turns.ts';
 import { tenantEnd } from './end-tenant.ts';
 import { expiryJob } from './expire-session.ts';
 import { syncJob } from './external-sync/deliver.ts';
@@ -43,6 +44,7 @@ export const session = service(sessionDeclaration, {
       ...calls,
       tokens: createSessionTokens(config.avatarTokenKeys),
       cursors: createCustomerCursors(config.avatarTokenKeys),
+      lookUpTurn: lookUpTurns(),
       embed: {
         graphqlEndpoint: `${config.embed.publicUrl}/graphql`,
         avatarServiceUrl: config.embed.avatarServiceUrl,

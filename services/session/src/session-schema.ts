@@ -9,6 +9,7 @@ import { newestMessages } from './migrations/007-newest-messages.ts';
 import { messageToolCalls } from './migrations/008-message-tool-calls.ts';
 import { customers } from './migrations/009-customers.ts';
 import { externalSync } from './migrations/010-external-sync.ts';
+import { spentBySessions } from './migrations/011-spent-by-sessions.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
@@ -34,5 +35,6 @@ export const sessionSchema: SchemaDeclaration = {
     messageToolCalls,
     customers,
     externalSync,
+    spentBySessions,
   ],
 };

@@ -17,6 +17,9 @@ export interface SessionFilter extends Page {
   agentId?: number | undefined;
 }
 
+/** Messages of the row `sessions` that have spent something: the condition of the index `messages_spent`. */
+const spentBySession = `messages.tenant_id = :tenantId AND messages.session_id = sessions.id AND role = 'MODEL'`;
+
 interface CustomerFilter {
   externalCustomerId: string;
   before: number | undefined;
@@ -111,22 +114,40 @@ export function sessionStore(db: TenantDb) {
       return row?.count ?? 0;
     },
 
-    /** In one snapshot, from an index that has only what was spent. */
+    /** In one snapshot. Messages are summed up of sessions that go on, from an index that has only what was spent. */
     async usageOfCustomer(externalCustomerId: string): Promise<CustomerUsage> {
       const { rows } = await knex.raw(
         `SELECT cast(count(*) AS integer) AS session_count,
-                cast(coalesce(sum(spent.tokens_in), 0) AS float8) AS tokens_in,
-                cast(coalesce(sum(spent.tokens_out), 0) AS float8) AS tokens_out,
-                cast(coalesce(sum(spent.cost_usd), 0) AS float8) AS cost_usd
+                cast(coalesce(sum(coalesce(sessions.tokens_in, spent.tokens_in)), 0) AS float8) AS tokens_in,
+                cast(coalesce(sum(coalesce(sessions.tokens_out, spent.tokens_out)), 0) AS float8) AS tokens_out,
+                cast(coalesce(sum(coalesce(sessions.cost_usd, spent.cost_usd)), 0) AS float8) AS cost_usd
            FROM sessions CROSS JOIN LATERAL (
              SELECT sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(cost_usd) AS cost_usd FROM messages
-              WHERE messages.tenant_id = :tenantId AND messages.session_id = sessions.id AND role = 'MODEL'
+              WHERE sessions.tokens_in IS NULL AND ${spentBySession}
            ) AS spent
           WHERE tenant_id = :tenantId AND client_hash = hashtextextended(:externalCustomerId, 0)
             AND client_external_id = :externalCustomerId`,
         { tenantId, externalCustomerId },
       );
       return rows[0];
+    },
+
+    /** False once the session has had so many tickets exchanged. */
+    async claimTicket(id: number, most: number): Promise<boolean> {
+      const { rows } = await knex.raw(
+        `UPDATE sessions SET tickets_tried = tickets_tried + 1
+          WHERE tenant_id = :tenantId AND id = :id AND tickets_tried < :most RETURNING id`,
+        { tenantId, id, most },
+      );
+      return rows.length > 0;
+    },
+
+    /** For a ticket of which the provider has not decided. */
+    async releaseTicket(id: number): Promise<void> {
+      await knex.raw(
+        'UPDATE sessions SET tickets_tried = greatest(0, tickets_tried - 1) WHERE tenant_id = :tenantId AND id = :id',
+        { tenantId, id },
+      );
     },
 
     async setIdentity(id: number, identity: VerifiedIdentity): Promise<void> {
@@ -175,7 +196,10 @@ export function sessionStore(db: TenantDb) {
     async end(id: number, status: EndStatus): Promise<Session> {
       const { rows } = await knex.raw(
         `UPDATE sessions SET status = :status, ending_as = NULL, ended_at = parley_now(), last_event_at = parley_now(),
-                updated_at = parley_now() WHERE tenant_id = :tenantId AND id = :id
+                updated_at = parley_now(), (tokens_in, tokens_out, cost_usd) = (
+                  SELECT coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost_usd), 0) FROM messages
+                   WHERE ${spentBySession})
+          WHERE tenant_id = :tenantId AND id = :id
          RETURNING ${columns}`,
         { tenantId, id, status },
       );

@@ -150,3 +150,29 @@ test('the look-ups use their indexes', async (t) => {
   });
   t.regex(plan, /Index Cond: \(\(tenant_id = 1\) AND \(client_hash = /);
 });
+
+test('sums of an ended session are kept with it, and those of one that an older process ended are added up', async (t) => {
+  const mesh = await sessionMesh(t);
+  const { app, agent, database } = mesh;
+  agent.script = async function* () {
+    yield text('Yes.');
+    yield finished();
+  };
+  const sessions = [await start(mesh, 'ada'), await start(mesh, 'ada')];
+  for (const sessionId of sessions) {
+    await app.sendMessage(inTenant(1), { sessionId, text: 'Hi' });
+    await subscribe(t, app, sessionId, { after: '0' }).until('the reply', isTurnEnd);
+    await app.endSession(inTenant(1), String(sessionId));
+  }
+  const kept = () => database.transact(1, ({ knex }) => knex('sessions').orderBy('id').pluck('tokensIn'));
+  t.deepEqual((await kept()).map(Number), [20, 20]);
+  const expected = { sessionCount: 2, tokensIn: 40, tokensOut: 10 };
+  t.like(await app.customerUsage(byKey, { externalCustomerId: 'ada' }), expected);
+  await database.transact(1, ({ knex }) =>
+    knex('sessions').where({ id: sessions[0] }).update({ tokens_in: null, tokens_out: null, cost_usd: null }),
+  );
+  t.like(await app.customerUsage(byKey, { externalCustomerId: 'ada' }), expected);
+  // Messages of ended sessions are not read again.
+  await database.transact(1, ({ knex }) => knex('sessions').where({ id: sessions[1] }).update({ tokens_in: 1_000 }));
+  t.like(await app.customerUsage(byKey, { externalCustomerId: 'ada' }), { tokensIn: 1_020 });
+});

@@ -118,14 +118,14 @@ test('a persona is resolved to a hidden agent, with defaults for what is not sai
   ]);
 });
 
-test('two sessions without a client id are of two clients', async (t) => {
+test('two sessions without a client id, or with a blank one, are of two clients', async (t) => {
   const { app } = await sessionMesh(t);
   const ids = new Set<string | undefined>();
-  for (let each = 0; each < 2; each += 1) {
-    const { sessionId } = await app.sdkStart(byKey, { agentId: 1 });
+  for (let each = 0; each < 3; each += 1) {
+    const { sessionId } = await app.sdkStart(byKey, { agentId: 1, ...(each > 0 && { clientId: ' ' }) });
     ids.add((await app.findSession(inTenant(1), sessionId))?.clientExternalId);
   }
-  t.is(ids.size, 2);
+  t.is(ids.size, 3);
 });
 
 test('what names no agent, or two, or one that takes no sessions, starts nothing', async (t) => {

@@ -77,7 +77,8 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
     t,
     AgentServiceDefinition,
     {
-      getExternalSync: async (request) => GetExternalSyncResponse.fromPartial(stubs.targets.get(request.agentId) ?? {}),
+      getExternalSync: async (request) =>
+        GetExternalSyncResponse.fromPartial({ secretRef: 'HOOK', ...stubs.targets.get(request.agentId) }),
     },
     on,
   );

@@ -60,30 +60,28 @@ test('the same person adds products, another one replaces them; an email that is
   });
 });
 
-test('a ticket that is refused or was used, or a provider that is away, changes nothing', async (t) => {
+test('a ticket that is refused or was used changes nothing, and neither do values that are wrong', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, tickets } = mesh;
   const sessionId = await embedded(mesh);
   tickets.set('first', grace);
   await app.verifyIdpIdentity(byToken(sessionId), { sessionId, ticket: 'first' });
   const before = await app.findSession(inTenant(1), sessionId);
-  tickets.set('other', { ...grace, subject: 's-9' });
+  const twice = [
+    { product: 'P', ticket: 'a' },
+    { product: 'P', ticket: 'b' },
+  ];
+  const many = Array.from({ length: 11 }, (_, n) => ({ product: `P${n}`, ticket: 'a' }));
   const refusals: [input: object, error: object][] = [
     [{ ticket: 'first' }, { kind: 'invalid', reason: 'TICKET_REFUSED', fields: [{ path: 'input.ticket' }] }],
-    [
-      { ticket: 'other', productTickets: [{ product: 'PARTNER_A', ticket: 'unknown' }] },
-      { kind: 'invalid', reason: 'TICKET_REFUSED', fields: [{ path: 'input.productTickets.0.ticket' }] },
-    ],
     [{ ticket: 'provider away' }, { kind: 'unavailable' }],
     [{ ticket: ' ' }, { kind: 'invalid', fields: [{ path: 'input.ticket' }] }],
     [
-      {
-        ticket: 'x',
-        productTickets: [
-          { product: 'P', ticket: 'a' },
-          { product: 'P', ticket: 'b' },
-        ],
-      },
+      { ticket: 'x', productTickets: twice },
+      { kind: 'invalid', fields: [{ path: 'input.productTickets' }] },
+    ],
+    [
+      { ticket: 'x', productTickets: many },
       { kind: 'invalid', fields: [{ path: 'input.productTickets' }] },
     ],
   ];
@@ -92,6 +90,56 @@ test('a ticket that is refused or was used, or a provider that is away, changes 
     t.like(await t.throwsAsync(call), expected, JSON.stringify(input));
   }
   t.deepEqual((await app.findSession(inTenant(1), sessionId))?.identity, before?.identity);
+});
+
+for (const [what, second, reason] of [
+  ['a product that is refused', 'unknown', 'TICKET_REFUSED'],
+  ['a provider that is away for a product', 'provider away', undefined],
+] as const) {
+  test(`${what} leaves what came before, and the same call goes on from there`, async (t) => {
+    const mesh = await sessionMesh(t);
+    const { app, tickets } = mesh;
+    const sessionId = await embedded(mesh);
+    const call = (b: string) =>
+      app.verifyIdpIdentity(byToken(sessionId), {
+        sessionId,
+        ticket: 'person',
+        productTickets: [
+          { product: 'PARTNER_A', ticket: 'a' },
+          { product: 'PARTNER_B', ticket: b },
+        ],
+      });
+    tickets.set('person', grace).set('a', inProduct('a-7'));
+    const error = await t.throwsAsync(call(second));
+    t.like(error, reason ? { reason, fields: [{ path: 'input.productTickets.1.ticket' }] } : { kind: 'unavailable' });
+    t.like((await app.findSession(inTenant(1), sessionId))?.identity, {
+      subject: 's-1',
+      products: [{ product: 'PARTNER_A', subject: 'a-7' }],
+    });
+    tickets.set('b', inProduct('b-8'));
+    t.deepEqual((await call('b')).linkedProducts, ['PARTNER_A', 'PARTNER_B']);
+    t.like(await t.throwsAsync(call('b')), { reason: 'TICKET_REFUSED' }, 'a call that is over is not repeated');
+    t.deepEqual((await app.findSession(inTenant(1), sessionId))?.identity?.products, [
+      { product: 'PARTNER_A', subject: 'a-7' },
+      { product: 'PARTNER_B', subject: 'b-8' },
+    ]);
+  });
+}
+
+test('a session has a bounded number of tickets, also at once, and others none of it', async (t) => {
+  const mesh = await sessionMesh(t);
+  const { app, tickets } = mesh;
+  const [sessionId, other] = [await embedded(mesh), await embedded(mesh)];
+  const attempts = Array.from({ length: 60 }, (_, n) =>
+    t.throwsAsync(app.verifyIdpIdentity(byToken(sessionId), { sessionId, ticket: `junk ${n}` })),
+  );
+  const kinds = (await Promise.all(attempts)).map((error) => (error as unknown as { kind: string }).kind);
+  t.is(kinds.filter((kind) => kind === 'invalid').length, 50);
+  t.is(kinds.filter((kind) => kind === 'tooManyRequests').length, 10);
+  tickets.set('person', grace);
+  const late = app.verifyIdpIdentity(byToken(sessionId), { sessionId, ticket: 'person' });
+  t.like(await t.throwsAsync(late), { kind: 'tooManyRequests' });
+  t.like(await app.verifyIdpIdentity(byToken(other), { sessionId: other, ticket: 'person' }), { subject: 's-1' });
 });
 
 test("another session's token, and a session that has ended, spend no ticket", async (t) => {

@@ -109,7 +109,7 @@ export type AgentDto = {
   evaluationRecommendationLabels?: Maybe<Array<Scalars['String']['output']>>;
   /** Where evaluations are posted (`externalSyncDeliveries`). Null: nowhere. */
   externalSyncUrl?: Maybe<Scalars['String']['output']>;
-  /** Name of the secret that signs those posts, never the secret itself. Null: they are not signed. */
+  /** Name of the secret that signs those posts, never the secret itself. Null: nothing is posted until there is one. */
   externalSyncSecretRef?: Maybe<Scalars['String']['output']>;
   /** Owner in the system that is synced to. */
   externalSyncOwnerId?: Maybe<Scalars['Int']['output']>;
@@ -193,7 +193,7 @@ export type CreateAgentInput = {
    * name and password, at most 2,048 characters, with a port and a host that the platform may call. No redirects.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it they are not signed. */
+  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it nothing is posted. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
   /** Owner in the system that is synced to; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
@@ -262,7 +262,7 @@ export type UpdateAgentInput = {
    * name and password, at most 2,048 characters, with a port and a host that the platform may call. No redirects.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it they are not signed. */
+  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it nothing is posted. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
   /** Owner in the system that is synced to; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;

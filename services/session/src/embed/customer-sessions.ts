@@ -48,10 +48,12 @@ export async function listCustomerSessions(
 }
 
 export function countCustomerSessions(
-  { database }: Ports,
+  { database, lookUpTurn }: Ports,
+  { signal }: TenantRequest,
   { tenantId, externalCustomerId }: CustomerOfTenant,
 ): Promise<number> {
-  return database.read(tenantId, (db) => sessionStore(db).countOfCustomer(externalCustomerId));
+  const count = () => database.read(tenantId, (db) => sessionStore(db).countOfCustomer(externalCustomerId));
+  return lookUpTurn(tenantId, count, signal);
 }
 
 /** In this order; a session cannot be deleted. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
@@ -67,12 +69,13 @@ export async function listSessionsByIds(
 
 /** Sums over all messages of the customer's sessions, those that go on included. @throws DomainError `invalid` */
 export async function customerUsage(
-  { database }: Ports,
-  { caller: { tenantId } }: TenantRequest,
+  { database, lookUpTurn }: Ports,
+  { caller: { tenantId }, signal }: TenantRequest,
   args: QueryCustomerUsageSummaryArgs,
 ): Promise<CustomerUsageSummaryDto> {
   const { externalCustomerId } = parseInput(customer, args, '');
-  const usage = await database.read(tenantId, (db) => sessionStore(db).usageOfCustomer(externalCustomerId));
+  const sum = () => database.read(tenantId, (db) => sessionStore(db).usageOfCustomer(externalCustomerId));
+  const usage = await lookUpTurn(tenantId, sum, signal);
   const { tokensIn, tokensOut } = usage;
   // The schema's integers have 32 bits.
   return {

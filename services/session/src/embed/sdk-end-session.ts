@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { serviceCaller } from '@parley/kernel/caller';
+import { type Caller, serviceCaller } from '@parley/kernel/caller';
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { closeSession } from '../close-session.ts';
@@ -7,13 +7,15 @@ import type { SdkEndSessionInput, SdkEndSessionResult } from '../generated/schem
 import type { Ports } from '../ports.ts';
 import { requireOwnSession } from '../require-own-session.ts';
 import type { Session } from '../session.ts';
+import { sessionStore } from '../session-store.ts';
 
-const evaluationWaitMs = 2_000;
-const pollMs = 100;
+/** When the evaluation is looked for, after the end; a model takes seconds. */
+const lookAfterMs = [0, 100, 300, 700, 1_300, 1_900];
+const evaluationTimeoutMs = 2_000;
 
 /**
  * Ends the session of the caller's token as `endSession` does, and waits a little for its evaluation: null where that takes longer. One that
- * has ended is answered again. @throws DomainError `forbidden`
+ * has ended before is answered at once. @throws DomainError `forbidden`
  */
 export async function sdkEndSession(
   ports: Ports,
@@ -22,8 +24,13 @@ export async function sdkEndSession(
 ): Promise<SdkEndSessionResult> {
   requireOwnSession(caller, sessionId);
   const { tenantId, requestId } = caller;
+  const before = await ports.database.read(tenantId, (db) => sessionStore(db).get(sessionId));
   const session = await closeSession(ports, { tenantId, sessionId, status: 'ENDED', signal });
-  const evaluation = await waitForEvaluation(ports, session, { requestId, signal });
+  const evaluation = await findEvaluation(ports, session, {
+    caller: serviceCaller('session', tenantId, requestId),
+    signal,
+    lookAfterMs: before.status === 'ACTIVE' ? lookAfterMs : [0],
+  });
   return { sessionId, durationSeconds: durationSeconds(session), evaluation: evaluation ?? null };
 }
 
@@ -33,26 +40,22 @@ function durationSeconds({ startedAt, endedAt }: Session): number {
 }
 
 /** The session has ended whatever becomes of its evaluation, so failures are no errors here. */
-async function waitForEvaluation(
+async function findEvaluation(
   { evaluation, log }: Ports,
-  { id: sessionId, tenantId, judged }: Session,
-  { requestId, signal }: { requestId: string; signal: AbortSignal },
+  { id: sessionId, judged }: Session,
+  { caller, signal, lookAfterMs: times }: { caller: Caller; signal: AbortSignal; lookAfterMs: readonly number[] },
 ): Promise<Evaluation | undefined> {
   if (!judged) return undefined;
-  const caller = serviceCaller('session', tenantId, requestId);
-  const deadlineMs = performance.now() + evaluationWaitMs;
+  const beganMs = performance.now();
   try {
-    for (;;) {
-      const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
-      const answer = await evaluation.getEvaluation(
-        { sessionId, maxTranscriptBytes: 0n },
-        { caller, signal, timeoutMs },
-      );
-      if (answer.evaluation || performance.now() + pollMs >= deadlineMs) return answer.evaluation;
-      await delay(pollMs, undefined, { signal });
+    for (const afterMs of times) {
+      await delay(Math.max(0, beganMs + afterMs - performance.now()), undefined, { signal });
+      const asked = { sessionId, maxTranscriptBytes: 0n };
+      const answer = await evaluation.getEvaluation(asked, { caller, signal, timeoutMs: evaluationTimeoutMs });
+      if (answer.evaluation) return answer.evaluation;
     }
   } catch (err) {
     if (!signal.aborted) log.warn({ err, sessionId }, 'evaluation not read; session ended without it');
-    return undefined;
   }
+  return undefined;
 }

@@ -53,7 +53,11 @@ export async function sdkStart(ports: Ports, request: TenantRequest, input: SdkS
   const session = await openSession(
     ports,
     request,
-    { agentId: resolved.agent.id, clientExternalId: given.clientId ?? randomUUID(), metadata: null },
+    {
+      agentId: resolved.agent.id,
+      clientExternalId: given.clientId?.trim() ? given.clientId : randomUUID(),
+      metadata: null,
+    },
     { kind: 'turn' },
   );
   return startResult(ports, session, resolved);

@@ -11,17 +11,25 @@ export interface VerifiedIdentity {
   company: string | null;
   /** Who they are in products of the provider; one of each product. */
   products: LinkedIdentity[];
+  /** Set until every ticket of the call that named the person is exchanged: the same call may then go on. */
+  unfinished?: Unfinished;
 }
 
-/** The later identity; products that were linked before stay so where it is the same person. */
-export function withIdentity(before: VerifiedIdentity | null, verified: VerifiedIdentity): VerifiedIdentity {
-  if (before?.subject !== verified.subject) return verified;
-  const others = before.products.filter((old) => verified.products.every(({ product }) => product !== old.product));
-  return { ...verified, products: [...others, ...verified.products] };
+export interface Unfinished {
+  /** Of the person's ticket, in hexadecimal; it is spent. */
+  ticketSha256: string;
+  /** Products whose tickets of that call are spent. */
+  products: string[];
+}
+
+/** The identity with another product, or with another subject in one. */
+export function withProduct(identity: VerifiedIdentity, linked: LinkedIdentity): VerifiedIdentity {
+  const others = identity.products.filter(({ product }) => product !== linked.product);
+  return { ...identity, products: [...others, linked] };
 }
 
 /** What a workflow sees: no subject of a product. */
 export function identityForWorkflows(identity: VerifiedIdentity): object {
-  const { products, ...person } = identity;
+  const { products, unfinished: _, ...person } = identity;
   return { ...person, linkedProducts: products.map(({ product }) => product) };
 }

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import { DomainError } from '@parley/kernel/errors';
+import { badRequest, DomainError, invalid } from '@parley/kernel/errors';
 import { parseInput, text, withoutNulls } from '@parley/kernel/input';
 import type { ProviderPerson } from '@parley/protos/parley/identity/v1/identity';
 import { z } from 'zod';
@@ -9,16 +10,20 @@ import { requireOwnSession } from '../require-own-session.ts';
 import { assertActive } from '../session.ts';
 import { lockQueueOf } from '../session-lock-queue.ts';
 import { sessionStore } from '../session-store.ts';
-import { type VerifiedIdentity, withIdentity } from './verified-identity.ts';
+import { type VerifiedIdentity, withProduct } from './verified-identity.ts';
 
-const maxProducts = 10;
+const maxTickets = 10;
+/** Of all calls for one person. */
+const maxProducts = 20;
+/** Of one session, good and refused ones. More are exchanged only in another one, which the tenant's server starts. */
+const maxExchanges = 50;
 const ticketText = text(4_096);
 const tickets = z.object({
   sessionId: z.number(),
   ticket: ticketText,
   productTickets: z
     .array(z.object({ product: text(100), ticket: ticketText }))
-    .max(maxProducts, `must have at most ${maxProducts} tickets`)
+    .max(maxTickets, `must have at most ${maxTickets} tickets`)
     .refine((all) => new Set(all.map(({ product }) => product)).size === all.length, {
       error: 'must not have a product twice',
       when: () => true,
@@ -30,68 +35,109 @@ const tickets = z.object({
 const exchangeTimeoutMs = 15_000;
 
 /**
- * Exchanges tickets of the person at the identity provider, one by one, and stores who it is on the session: from its next turn on workflows see
- * it. Where one ticket is refused nothing is stored, and those before it are spent.
- * @throws DomainError `forbidden`; `invalid`: `TICKET_REFUSED`, `IDP_ONE_NOT_CONFIGURED`, a session that is not active; `unavailable`
+ * Exchanges tickets of the person at the identity provider, one by one, and stores after each what it has told: from its next turn on the
+ * session's workflows see it. Where a ticket is refused, or the provider is away, what came before it stays, and the same call may be sent
+ * again: it goes on from there, with the person's ticket as it was and a new one in place of a refused one.
+ * @throws DomainError `forbidden`; `invalid`: `TICKET_REFUSED`, `IDP_ONE_NOT_CONFIGURED`, a session that is not active;
+ * `tooManyRequests`; `unavailable`
  */
 export async function verifyIdpIdentity(
   ports: Ports,
   request: TenantRequest,
   input: SdkVerifyIdpIdentityInput,
 ): Promise<SdkVerifyIdpIdentityResult> {
-  const { caller, signal } = request;
+  const { caller } = request;
   requireOwnSession(caller, input.sessionId);
   const { sessionId, ticket, productTickets = [] } = parseInput(tickets, withoutNulls(input));
-  const { tenantId } = caller;
   // A session that takes no messages spends no ticket.
-  assertActive(await ports.database.read(tenantId, (db) => sessionStore(db).get(sessionId)));
-
-  const person = await exchange(ports, request, ticket, 'input.ticket');
-  const products: VerifiedIdentity['products'] = [];
-  for (const [at, { product, ticket: given }] of productTickets.entries()) {
-    const { subject } = await exchange(ports, request, given, `input.productTickets.${at}.ticket`);
-    products.push({ product, subject });
+  const session = await ports.database.read(caller.tenantId, (db) => sessionStore(db).get(sessionId));
+  assertActive(session);
+  const names = [session.identity?.products ?? [], productTickets].flat().map(({ product }) => product);
+  if (new Set(names).size > maxProducts) {
+    throw invalid({ path: 'input.productTickets', message: `links more than ${maxProducts} products` });
   }
 
-  const verified: VerifiedIdentity = {
-    subject: person.subject,
-    email: person.verifiedEmail || null,
-    fullname: person.fullname || null,
-    company: person.company || null,
-    products,
+  const ticketSha256 = createHash('sha256').update(ticket).digest('hex');
+  let identity = session.identity;
+  if (identity?.unfinished?.ticketSha256 !== ticketSha256) {
+    const person = await exchange(ports, request, { sessionId, ticket, path: 'input.ticket' });
+    const unfinished = { ticketSha256, products: [] };
+    identity = await change(ports, request, sessionId, (before) => ({ ...identityOf(person, before), unfinished }));
+  }
+  for (const [at, { product, ticket: given }] of productTickets.entries()) {
+    if (identity.unfinished?.products.includes(product)) continue;
+    const path = `input.productTickets.${at}.ticket`;
+    const { subject } = await exchange(ports, request, { sessionId, ticket: given, path });
+    identity = await change(ports, request, sessionId, (before) => {
+      const linked = withProduct(sameCall(before, ticketSha256), { product, subject });
+      const products = [...(linked.unfinished?.products ?? []), product];
+      return { ...linked, unfinished: { ticketSha256, products } };
+    });
+  }
+  const { subject, email, fullname, company, products } = await change(ports, request, sessionId, (before) => {
+    const { unfinished: _, ...finished } = sameCall(before, ticketSha256);
+    return finished;
+  });
+  return { sessionId, subject, email, fullname, company, linkedProducts: products.map(({ product }) => product) };
+}
+
+/** Products that were linked before stay so where it is the same person. */
+function identityOf(person: ProviderPerson, before: VerifiedIdentity | null): VerifiedIdentity {
+  const { subject, verifiedEmail, fullname, company } = person;
+  return {
+    subject,
+    email: verifiedEmail || null,
+    fullname: fullname || null,
+    company: company || null,
+    products: before?.subject === subject ? before.products : [],
   };
-  const stored = await ports.database.transact(
+}
+
+/** @throws DomainError `invalid`: another call has named somebody meanwhile */
+function sameCall(identity: VerifiedIdentity | null, ticketSha256: string): VerifiedIdentity {
+  if (identity?.unfinished?.ticketSha256 === ticketSha256) return identity;
+  throw badRequest('Another call has verified an identity for this session meanwhile', 'TICKET_REFUSED');
+}
+
+async function change(
+  { database }: Ports,
+  { caller: { tenantId } }: TenantRequest,
+  sessionId: number,
+  next: (before: VerifiedIdentity | null) => VerifiedIdentity,
+): Promise<VerifiedIdentity> {
+  const work = { turn: lockQueueOf({ tenantId, sessionId }) };
+  return database.transact(
     tenantId,
     async (db) => {
       const session = await sessionStore(db).lock(sessionId);
       assertActive(session);
-      const identity = withIdentity(session.identity, verified);
+      const identity = next(session.identity);
       await sessionStore(db).setIdentity(sessionId, identity);
       return identity;
     },
-    { turn: lockQueueOf({ tenantId, sessionId }), signal },
+    work,
   );
-  const { subject, email, fullname, company } = stored;
-  return {
-    sessionId,
-    subject,
-    email,
-    fullname,
-    company,
-    linkedProducts: stored.products.map(({ product }) => product),
-  };
 }
 
+/** Counts before the provider is asked, so that many at once are no way around the limit. */
 async function exchange(
-  { identity }: Ports,
+  { database, identity }: Ports,
   { caller, signal }: TenantRequest,
-  ticket: string,
-  path: string,
+  { sessionId, ticket, path }: { sessionId: number; ticket: string; path: string },
 ): Promise<ProviderPerson> {
-  const { person } = await identity.exchangeTicket(
-    { ticket },
-    { caller, signal, timeoutMs: exchangeTimeoutMs, expectedErrors: ['invalid', 'tooManyRequests'] },
-  );
+  const { tenantId } = caller;
+  const isClaimed = await database.transact(tenantId, (db) => sessionStore(db).claimTicket(sessionId, maxExchanges));
+  if (!isClaimed) throw new DomainError('tooManyRequests', 'This session has had too many tickets exchanged');
+  const { person } = await identity
+    .exchangeTicket(
+      { ticket },
+      { caller, signal, timeoutMs: exchangeTimeoutMs, expectedErrors: ['invalid', 'tooManyRequests'] },
+    )
+    .catch(async (error: unknown) => {
+      // The provider has not decided: the ticket may be tried again.
+      await database.transact(tenantId, (db) => sessionStore(db).releaseTicket(sessionId));
+      throw error;
+    });
   if (person) return person;
   throw new DomainError('invalid', 'The identity provider refused the ticket', {
     reason: 'TICKET_REFUSED',

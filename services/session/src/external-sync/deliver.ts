@@ -111,13 +111,9 @@ async function prepare(
   return { body: body.json, key };
 }
 
-/** @returns undefined without a name; a text that says what is wrong with the secret */
-async function keyOf(
-  { identity }: Ports,
-  { caller, signal }: TenantRequest,
-  name: string,
-): Promise<Buffer | string | undefined> {
-  if (name === '') return undefined;
+/** @returns a text that says what is wrong with the secret */
+async function keyOf({ identity }: Ports, { caller, signal }: TenantRequest, name: string): Promise<Buffer | string> {
+  if (name === '') return 'SECRET_MISSING';
   try {
     const { value } = await identity.getTenantSecret({ name }, { caller, signal, expectedErrors: ['notFound'] });
     return webhookKey(value) ?? 'SECRET_UNUSABLE';

@@ -20,7 +20,7 @@ export interface Webhook {
   url: string;
   id: string;
   body: string;
-  key: Buffer | undefined;
+  key: Buffer;
   signal: AbortSignal;
 }
 

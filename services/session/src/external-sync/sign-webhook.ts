@@ -14,14 +14,12 @@ export function webhookKey(secret: string): Buffer | undefined {
   return isBase64 && key.length > 0 ? key : undefined;
 }
 
-/** The headers of Standard Webhooks; without a key those of one that is not signed. */
+/** The headers of Standard Webhooks. */
 export function webhookHeaders(
   { id, timestamp, body }: { id: string; timestamp: Date; body: string },
-  key: Buffer | undefined,
+  key: Buffer,
 ): Record<string, string> {
   const seconds = String(Math.floor(timestamp.getTime() / 1_000));
-  const headers = { 'webhook-id': id, 'webhook-timestamp': seconds };
-  if (!key) return headers;
   const mac = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
-  return { ...headers, 'webhook-signature': `v1,${mac}` };
+  return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${mac}` };
 }

@@ -196,7 +196,7 @@ export type SdkStartInput = {
   useCase?: InputMaybe<AgentUseCase>;
   /** By default STANDARD; ignored beside agentId. */
   voiceTier?: InputMaybe<VoiceTier>;
-  /** The caller's own identifier for whom it talks to (`clientExternalId`), at most 1,000 characters; by default a new one. */
+  /** The caller's own identifier for whom it talks to (`clientExternalId`), at most 1,000 characters; by default, or where it is blank, a new one. */
   clientId?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -672,7 +672,8 @@ export type Mutation = {
   refreshAvatarToken: RefreshAvatarTokenResult;
   /**
    * Verifies who the person is by a single-use ticket of the identity provider, which is exchanged on the server's side. A ticket that is refused
-   * or was used before is BAD_REQUEST, TICKET_REFUSED, and nothing is stored then.
+   * or was used before is BAD_REQUEST, TICKET_REFUSED. Where a product's ticket is refused, or the provider is away in between, what came before
+   * stays, and the call may be sent again with the same `ticket`. A session takes at most 50 tickets (TOO_MANY_REQUESTS).
    */
   sdkVerifyIdpIdentity: SdkVerifyIdpIdentityResult;
   /** As `sendMessage`, in an embedded session. */

@@ -1,13 +1,18 @@
+import type { FieldPlace } from '@parley/graph/effect-key';
 import type { FieldInfo } from '@parley/graph/selected-fields';
 import type { GraphContext } from '@parley/subgraph/subgraph';
-import { listSessionsByIds } from '../embed/customer-sessions.ts';
-import type { SessionDtoMessagesArgs } from '../generated/schema.ts';
+import type { CustomerOfTenant } from '../embed/customer-cursors.ts';
+import { countCustomerSessions, customerUsage, listSessionsByIds } from '../embed/customer-sessions.ts';
+import type { CustomerUsageSummaryDto, SessionDtoMessagesArgs } from '../generated/schema.ts';
 import type { Ports } from '../ports.ts';
 import { listMessages } from '../read-sessions.ts';
 import type { Message, Session } from '../session.ts';
 
 export interface Context extends GraphContext {
   ports: Ports;
+  /** Once for each customer, however often a request asks. */
+  countOf(info: FieldPlace, customer: CustomerOfTenant): Promise<number>;
+  usageOf(info: FieldPlace, externalCustomerId: string): Promise<CustomerUsageSummaryDto>;
   sessionOf(info: FieldInfo, sessionId: number): Promise<Session>;
   messagesOf(info: FieldInfo, sessionId: number, page: SessionDtoMessagesArgs): Promise<Message[]>;
 }
@@ -21,6 +26,23 @@ export function contextFor(ports: Ports): (request: GraphContext) => Context {
     const sessionOf = answer.batched((info, ids) =>
       listSessionsByIds(answer.reading(ports, info), tenantRequest(info), ids),
     );
-    return { ...request, ports, sessionOf, messagesOf };
+    const counts = new Map<string, Promise<number>>();
+    const usages = new Map<string, Promise<CustomerUsageSummaryDto>>();
+    return {
+      ...request,
+      ports,
+      countOf: (info, customer) =>
+        once(counts, customer.externalCustomerId, () => countCustomerSessions(ports, tenantRequest(info), customer)),
+      usageOf: (info, externalCustomerId) =>
+        once(usages, externalCustomerId, () => customerUsage(ports, tenantRequest(info), { externalCustomerId })),
+      sessionOf,
+      messagesOf,
+    };
   };
+}
+
+function once<T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> {
+  const found = known.get(key) ?? ask();
+  known.set(key, found);
+  return found;
 }

@@ -1,6 +1,6 @@
 import { selectedFields } from '@parley/graph/selected-fields';
 import { avatarToken } from '../embed/avatar-token.ts';
-import { countCustomerSessions, customerUsage, listCustomerSessions } from '../embed/customer-sessions.ts';
+import { listCustomerSessions } from '../embed/customer-sessions.ts';
 import { refreshAvatarToken } from '../embed/refresh-avatar-token.ts';
 import { sdkEndSession } from '../embed/sdk-end-session.ts';
 import { sdkSendMessage } from '../embed/sdk-send-message.ts';
@@ -21,7 +21,7 @@ export const resolvers: Resolvers = {
   Query: {
     sessionsByExternalCustomerId: (_, args, { ports, tenantRequest }, info) =>
       listCustomerSessions(ports, tenantRequest(info), args),
-    customerUsageSummary: (_, args, { ports, tenantRequest }, info) => customerUsage(ports, tenantRequest(info), args),
+    customerUsageSummary: (_, { externalCustomerId }, { usageOf }, info) => usageOf(info, externalCustomerId),
     avatarToken: (_, __, { ports, tenantRequest }, info) => avatarToken(ports, tenantRequest(info)),
     externalSyncDeliveries: (_, args, { ports, answer, tenantRequest }, info) =>
       listDeliveries(answer.reading(ports, info), tenantRequest(info), args),
@@ -64,7 +64,7 @@ export const resolvers: Resolvers = {
       const last = sessionIds.at(-1);
       return { hasNextPage, endCursor: last === undefined ? null : ports.cursors.cursorOf(customer, last) };
     },
-    totalCount: (customer, _, { ports }) => countCustomerSessions(ports, customer),
+    totalCount: (customer, _, { countOf }, info) => countOf(info, customer),
   },
 
   SessionEdge: {
