@@ -18,19 +18,27 @@ export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
     const { say, short } = options;
     await using place = await openPlace(options);
     await using mesh = await place.start({ ...servers.env, ...limits, ...trustedProxy }, '--mesh');
-    const url = mesh.urls[0] ?? '';
-    const owner = new Client(url);
+    const gateway = mesh.urls[0] ?? '';
+    const owner = new Client(gateway);
     await owner.register();
     const agentId = await createAgent(owner);
     const { apiKey = '' } = await owner.withApiKey();
-    const key = { url, apiKey };
+    const key = { url: gateway, apiKey };
     const { id: tenantId } = await owner.value<{ id: number }>('{ myTenant { id } }');
     const starts = await startFigures(options, key, agentId);
 
     const customers = short ? 2 : 1_000;
-    say(`${customers * sessionsOfCustomer * messagesOfSession} messages`);
-    await fill(servers.superuserUrl ?? '', { tenantId, agentId, customers });
-    return [...starts, ...(await lookUpFigures(options, key, customers))];
+    const sessions = customers * sessionsOfCustomer;
+    say(`${2 * sessions * messagesOfSession} messages`);
+    const url = servers.superuserUrl ?? '';
+    await fill(url, { tenantId, agentId, sessions, customer: `'customer ' || n % ${customers}` });
+    await fill(url, { tenantId, agentId, sessions, customer: "'all of them'" });
+    const next = nextOf(customers);
+    return [
+      ...starts,
+      ...(await lookUpFigures(options, key, 'a customer', next)),
+      ...(await lookUpFigures(options, key, 'the customer with half of all', () => 'all of them')),
+    ];
   });
 }
 
@@ -78,28 +86,41 @@ async function startFigures({ rounds, short, say }: BenchOptions, key: KeyHolder
   return figures;
 }
 
+interface Rows {
+  tenantId: number;
+  agentId: number;
+  sessions: number;
+  /** A customer's name from its session's number. */
+  customer: string;
+}
+
 /** Ended sessions of customers, each with as many messages, of which every other one has cost something. */
-async function fill(
-  url: string,
-  { tenantId, agentId, customers }: Record<'tenantId' | 'agentId' | 'customers', number>,
-) {
+async function fill(url: string, { tenantId, agentId, sessions, customer }: Rows): Promise<void> {
   const database = new Database({ connectionString: url });
   await database.connect();
   try {
     await database.query('SET search_path TO session, public');
+    const { rows } = await database.query<{ last: number }>('SELECT coalesce(max(id), 0) AS last FROM sessions');
+    const last = rows[0]?.last ?? 0;
     await database.query(
       `WITH sessions AS (
          INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, next_turn_index, started_at, ended_at)
-         SELECT cast($1 AS integer), cast($2 AS integer), 'ENDED', 'customer ' || n % cast($3 AS integer),
-                cast($5 AS integer), parley_now(), parley_now()
-           FROM generate_series(1, cast($3 AS integer) * cast($4 AS integer)) AS n RETURNING tenant_id, id
+         SELECT cast($1 AS integer), cast($2 AS integer), 'ENDED', ${customer}, cast($4 AS integer), parley_now(), parley_now()
+           FROM generate_series(1, cast($3 AS integer)) AS n RETURNING tenant_id, id
        )
        INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
                              token_estimate)
        SELECT tenant_id, id, CASE WHEN at % 2 = 0 THEN 'USER' ELSE 'MODEL' END, repeat('What is a lease? ', 6), at, at / 2 * 2,
               (at % 2) * 200, (at % 2) * 25, (at % 2) * 0.0004, 25
-         FROM sessions, generate_series(0, cast($5 AS integer) - 1) AS at`,
-      [tenantId, agentId, customers, sessionsOfCustomer, messagesOfSession],
+         FROM sessions, generate_series(0, cast($4 AS integer) - 1) AS at`,
+      [tenantId, agentId, sessions, messagesOfSession],
+    );
+    // As the end of a session does.
+    await database.query(
+      `UPDATE sessions SET (tokens_in, tokens_out, cost_usd) = (
+         SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM messages
+          WHERE messages.tenant_id = $1 AND session_id = sessions.id AND role = 'MODEL') WHERE id > $2`,
+      [tenantId, last],
     );
     await database.query('VACUUM ANALYZE sessions');
     await database.query('VACUUM ANALYZE messages');
@@ -108,15 +129,19 @@ async function fill(
   }
 }
 
+function nextOf(customers: number): () => string {
+  let next = 0;
+  return () => `customer ${(next += 7_919) % customers}`;
+}
+
 async function lookUpFigures(
   { rounds, short, say }: BenchOptions,
   key: KeyHolder,
-  customers: number,
+  whose: string,
+  nextCustomer: () => string,
 ): Promise<Figure[]> {
-  say(`look-ups of customers, ${rounds} rounds`);
+  say(`look-ups of ${whose}, ${rounds} rounds`);
   const calls = short ? 4 : 500;
-  let next = 0;
-  const nextCustomer = () => `customer ${(next += 7_919) % customers}`;
   const page = `query ($id: String!) { sessionsByExternalCustomerId(externalCustomerId: $id) {
     edges { cursor node { id status startedAt } } pageInfo { hasNextPage endCursor } totalCount } }`;
   const lookUps = { 'a page of sessions': page, 'a usage summary': documents.usage };
@@ -131,7 +156,7 @@ async function lookUpFigures(
     ] as const) {
       figures.push(
         figure(
-          `${what} of a customer, ${name}`,
+          `${what} of ${whose}, ${name}`,
           medianOf(all, (times) => quantile(times, q)),
           'ms',
         ),
