@@ -86,7 +86,10 @@ const endDocument = `mutation ($input: SdkEndSessionInput!) {
 const hourMs = 3_600_000;
 /** The server closes a socket with it whose token is refused or has ended. */
 const forbidden = 4_403;
-/** Closed for it three times in a row, each with a new token: nothing that a client can mend. */
+/**
+ * Closed for it three times in a row, each with a new token: nothing that a client can mend. A socket that had an event or the answer to a ping
+ * is not counted: its token was accepted, and has ended since.
+ */
 const maxRefusals = 3;
 
 /** What a browser has and Node does not. */
@@ -208,6 +211,10 @@ export function connect(options: ConnectOptions): Session {
   async function follow(): Promise<void> {
     let failures = 0;
     let refusals = 0;
+    const holds = () => {
+      failures = 0;
+      refusals = 0;
+    };
     while (!isOver()) {
       const used = api.token();
       const variables = { sessionId: String(sessionId), after: lastEventId };
@@ -218,9 +225,9 @@ export function connect(options: ConnectOptions): Session {
         variables,
         signal,
         onOpen: () => enter({ name: 'open' }),
+        onPong: holds,
         onData({ sessionEvents }) {
-          failures = 0;
-          refusals = 0;
+          holds();
           receive(sessionEvents);
         },
       });

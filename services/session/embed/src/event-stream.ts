@@ -9,6 +9,8 @@ export interface EventStreamOptions<Data> {
   variables: object;
   /** The server has accepted the token. */
   onOpen: () => void;
+  /** The server has answered a ping, so it kept the socket after it had accepted the token. */
+  onPong: () => void;
   onData: (data: Data) => void;
   /** Closes the socket. */
   signal: AbortSignal;
@@ -32,7 +34,7 @@ const lost = 4_999;
 
 /** One subscription on a WebSocket of its own, in the protocol graphql-transport-ws. Resolves when it has ended; it never rejects. */
 export function readEventStream<Data>(options: EventStreamOptions<Data>): Promise<StreamEnd> {
-  const { url, token, query, variables, onOpen, onData, signal } = options;
+  const { url, token, query, variables, onOpen, onPong, onData, signal } = options;
   const { promise, resolve } = Promise.withResolvers<StreamEnd>();
   const socket = new WebSocket(url, 'graphql-transport-ws');
   /** Aborted when the stream has ended: what the socket still says does not count. */
@@ -73,6 +75,7 @@ export function readEventStream<Data>(options: EventStreamOptions<Data>): Promis
       onOpen();
       send({ id: subscriptionId, type: 'subscribe', payload: { query, variables } });
     } else if (type === 'ping') send({ type: 'pong' });
+    else if (type === 'pong') onPong();
     else if (type === 'next') {
       const { data, errors } = payload as { data?: Data; errors?: GraphError[] };
       if (errors?.[0]) end({ error: fromGraphError(errors[0]) });

@@ -187,6 +187,30 @@ test('a server that refuses every new token is given up', async (t) => {
   t.is(gateway.calls.length, 3);
 });
 
+test('a session without events outlives any number of tokens', async (t) => {
+  let count = 0;
+  const gateway = await fakeGateway(t, () => renewed(`token ${(count += 1)}`));
+  const { session, over } = join(t, gateway.endpoint);
+  for (const n of [1, 2, 3, 4, 5]) {
+    const follower = await Promise.race([gateway.follower(n), over.then(() => undefined)]);
+    if (!follower) break;
+    follower.send({ type: 'pong' }); // as after a ping, which the client sends after 20 seconds without a message
+    follower.close(4403);
+  }
+  t.is((await Promise.race([gateway.follower(6), over.then(() => undefined)]))?.authorization, bearer('token 5'));
+  t.is(session.state.name, 'open');
+});
+
+test('a server that accepts every new token and then closes the socket at once is given up', async (t) => {
+  let count = 0;
+  const gateway = await fakeGateway(t, () => renewed(`token ${(count += 1)}`));
+  const { session, over } = join(t, gateway.endpoint);
+  const closing = [1, 2, 3, 4].map(async (n) => (await gateway.follower(n)).close(4403));
+  await Promise.all([over, ...closing]);
+  t.like(session.state, { name: 'failed', error: { code: 'FORBIDDEN' } });
+  t.is(gateway.calls.length, 3);
+});
+
 test('a token of another session is not taken', async (t) => {
   const gateway = await fakeGateway(
     t,
