@@ -62,9 +62,9 @@ export async function startDemoServer({ port, endpoint, file, log }: DemoServerO
     }
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return end(response, 405, 'text/plain', 'Method not allowed');
-    if (name in bundles)
+    if (Object.hasOwn(bundles, name))
       return end(response, 200, 'text/javascript; charset=utf-8', await builtFile(name as BundleName));
-    const known = files[pathname];
+    const known = Object.hasOwn(files, pathname) ? files[pathname] : undefined;
     if (!known) return end(response, 404, 'text/plain', 'There is nothing here');
     end(response, 200, known[1], await readFile(join(page, known[0])));
   }

@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { hasCode } from '@parley/kernel/errors';
 import { exampleAgent } from './example-agent.ts';
 
 /** What the page's server knows: a customer of Parley would keep the key among its secrets. */
@@ -16,7 +17,19 @@ export interface DemoSession {
 
 interface GraphError {
   message: string;
-  extensions?: { code?: string };
+  extensions?: { code?: string; reason?: string };
+}
+
+/** An answer of the API with an error. */
+class Refusal extends Error {
+  readonly code: string | undefined;
+  readonly reason: string | undefined;
+
+  constructor({ message, extensions }: GraphError) {
+    super(message);
+    this.code = extensions?.code;
+    this.reason = extensions?.reason;
+  }
 }
 
 const register = 'mutation ($input: RegisterInput!) { register(input: $input) { accessToken } }';
@@ -26,45 +39,66 @@ const sdkStart = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { 
 
 /**
  * Starts sessions for the demo page as a customer's server does: with the API key of a tenant. The tenant is made with the first session, and kept
- * in a file that only its owner can read.
+ * in a file that only its owner can read. It is replaced when the API no longer knows its key or its agent, and by no other error.
  * @param endpoint of GraphQL.
  */
 export function demoSessions(endpoint: string, file: string) {
   let tenant: Promise<DemoTenant> | undefined;
 
-  async function start(): Promise<DemoSession> {
-    tenant ??= findTenant(endpoint, file);
-    const { apiKey, agentId } = await tenant;
-    const started = await call<{ sdkStart: { sessionId: number; avatarToken: string } }>(
-      endpoint,
-      sdkStart,
-      { input: { agentId, clientId: 'demo' } },
-      { 'x-api-key': apiKey },
-    );
-    const { sessionId, avatarToken: token } = started.sdkStart;
-    return { sessionId, token, agentName: exampleAgent.name };
+  /** Requests at one time share a tenant; after a failure the next one tries again. */
+  function share(promise: Promise<DemoTenant>): Promise<DemoTenant> {
+    tenant = promise;
+    promise.catch(() => {
+      if (tenant === promise) tenant = undefined;
+    });
+    return promise;
   }
 
   return async (): Promise<DemoSession> => {
+    const used = tenant ?? share(findTenant(endpoint, file));
+    const known = await used;
     try {
-      return await start();
-    } catch {
-      // Of another database, or the agent has been deleted.
-      tenant = undefined;
-      await rm(file, { force: true });
-      return start();
+      return await startSession(endpoint, known);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      // Another request may have replaced it meanwhile.
+      const next = tenant && tenant !== used ? tenant : share(keepNewTenant(endpoint, file));
+      return startSession(endpoint, await next);
     }
   };
+}
+
+/** Whether the tenant is of another database, or it or its agent has been deleted. */
+function isGone(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return false;
+  return error.code === 'UNAUTHENTICATED' || error.code === 'NOT_FOUND' || error.reason === 'NO_TENANT';
+}
+
+async function startSession(endpoint: string, { apiKey, agentId }: DemoTenant): Promise<DemoSession> {
+  const input = { agentId, clientId: 'demo' };
+  const started = await call<{ sdkStart: { sessionId: number; avatarToken: string } }>(
+    endpoint,
+    sdkStart,
+    { input },
+    { 'x-api-key': apiKey },
+  );
+  const { sessionId, avatarToken: token } = started.sdkStart;
+  return { sessionId, token, agentName: exampleAgent.name };
 }
 
 async function findTenant(endpoint: string, file: string): Promise<DemoTenant> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as DemoTenant;
-  } catch {
-    const made = await makeTenant(endpoint);
-    await writeFile(file, `${JSON.stringify(made)}\n`, { mode: 0o600 });
-    return made;
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT') && !(error instanceof SyntaxError)) throw error;
+    return keepNewTenant(endpoint, file);
   }
+}
+
+async function keepNewTenant(endpoint: string, file: string): Promise<DemoTenant> {
+  const made = await makeTenant(endpoint);
+  await writeFile(file, `${JSON.stringify(made)}\n`, { mode: 0o600 });
+  return made;
 }
 
 async function makeTenant(endpoint: string): Promise<DemoTenant> {
@@ -82,7 +116,7 @@ async function makeTenant(endpoint: string): Promise<DemoTenant> {
   return { agentId: agent.createAgent.id, apiKey: made.generateApiKey.key };
 }
 
-/** @throws Error with the message of a refusal. */
+/** @throws Refusal; Error where the API cannot be reached or gives no data */
 async function call<Data>(endpoint: string, query: string, variables: object, headers: object = {}): Promise<Data> {
   const response = await fetch(endpoint, {
     method: 'POST',
@@ -90,7 +124,7 @@ async function call<Data>(endpoint: string, query: string, variables: object, he
     body: JSON.stringify({ query, variables }),
   });
   const { data, errors } = (await response.json()) as { data?: Data; errors?: GraphError[] };
-  if (errors?.[0]) throw new Error(errors[0].message);
+  if (errors?.[0]) throw new Refusal(errors[0]);
   if (!data) throw new Error(`The API answered ${response.status} without data`);
   return data;
 }
