@@ -92,6 +92,16 @@ export function exportStore(db: TenantDb) {
     /** False if it is gone or has ended. */
     markRendering: (id: number) => change(id, `status = 'RENDERING'`),
 
+    /** PENDING again until another attempt begins. @returns the time, in milliseconds since 1970; undefined if it is gone or has ended */
+    async markWaiting(id: number): Promise<number | undefined> {
+      if (!(await change(id, `status = 'PENDING'`))) return undefined;
+      const [row] = await rows<{ nowMs: number }>(
+        'SELECT cast(extract(epoch FROM parley_now()) * 1000 AS float8) AS now_ms',
+        {},
+      );
+      return row?.nowMs;
+    },
+
     markReady: (id: number, { objectKey, fileSizeBytes, contentHash }: StoredFile & { contentHash: string }) =>
       change(
         id,

@@ -21,6 +21,8 @@ export interface RenderExportJob {
   evaluationWaits?: number;
   /** How often it has waited for another service or the object store. */
   waits?: number;
+  /** When the first of these waits began, by the database's clock: milliseconds since 1970. */
+  waitingSinceMs?: number;
 }
 
 export const renderKind = 'export.render';
@@ -30,6 +32,8 @@ const maxAttempts = 3;
 /** Most documents are rendered by then; another process starts anew with the others. */
 const stopGraceMs = 5_000;
 const evaluationRetryMs = 1_000;
+/** An export that has waited so long for another service or the object store is FAILED or FALLBACK_READY. */
+const maxWaitMs = 24 * 60 * 60 * 1_000;
 const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 
 export function renderJob(ports: Ports, { concurrency, perTenant, leaseMs }: ExportConfig): JobDeclaration {
@@ -40,6 +44,7 @@ export function renderJob(ports: Ports, { concurrency, perTenant, leaseMs }: Exp
     perTenantLimit: perTenant,
     leaseMs,
     retry: { maxAttempts },
+    retryable: (error) => !(error instanceof RenderProblem && error.problem === 'unavailable'),
     stopGraceMs,
     handler: async (run) => {
       try {
@@ -130,23 +135,47 @@ async function removeOwnFiles({ database, objects }: Ports, run: JobRun<RenderEx
   if (!isThere) await removeFiles(objects, { tenantId, prefix: filesPrefix({ tenantId, id: data.exportId }), signal });
 }
 
-/** Uses up no attempt: an outage is no fault of the document. */
-async function waitAndRetry({ log }: Ports, run: JobRun<RenderExportJob>, error: Error): Promise<void> {
-  const waits = (run.data.waits ?? 0) + 1;
+/** Uses up no attempt: an outage is no fault of the document. @throws RenderProblem where it has waited too long */
+async function waitAndRetry(
+  { database, log }: Ports,
+  { tenantId, data, retryLater }: JobRun<RenderExportJob>,
+  error: Error,
+): Promise<void> {
+  const { exportId } = data;
+  const waits = (data.waits ?? 0) + 1;
   const delayMs = Math.round(waitAfter(waits));
-  log.warn({ exportId: run.data.exportId, delayMs, err: error }, 'export not rendered yet; will retry');
-  await run.retryLater({ ...run.data, waits }, delayMs);
+  const nowMs = await database
+    .transact(tenantId, (db) => exportStore(db).markWaiting(exportId))
+    .catch((failure: unknown) => {
+      if (isDomainError(failure, 'unavailable')) return undefined; // then so is the time, and the job waits for both
+      throw failure;
+    });
+  const waitingSinceMs = data.waitingSinceMs ?? nowMs;
+  if (nowMs !== undefined && waitingSinceMs !== undefined && nowMs - waitingSinceMs >= maxWaitMs) {
+    throw new RenderProblem('unavailable', error);
+  }
+  log.warn({ exportId, delayMs, err: error }, 'export not rendered yet; will retry');
+  await retryLater({ ...data, waits, ...(waitingSinceMs !== undefined && { waitingSinceMs }) }, delayMs);
 }
 
-/** A copy for each export, which is removed with it. While the object store is away, the failure is recorded later. */
+/**
+ * A copy for each export, which is removed with it. While the object store is away, the failure is recorded later; it is recorded without the
+ * document once the export is as old as one may wait.
+ */
 async function storeFallback(
-  { fallback, objects }: Ports,
+  { database, fallback, objects }: Ports,
   { tenantId, data }: TenantJob<RenderExportJob>,
 ): Promise<StoredFile | undefined> {
   if (!fallback) return undefined;
   const objectKey = `${filesPrefix({ tenantId, id: data.exportId })}fallback.pdf`;
-  const { sizeBytes } = await tenantObjects(objects, tenantId).put(objectKey, fallback, { contentType: pdf });
-  return { objectKey, fileSizeBytes: sizeBytes };
+  try {
+    const { sizeBytes } = await tenantObjects(objects, tenantId).put(objectKey, fallback, { contentType: pdf });
+    return { objectKey, fileSizeBytes: sizeBytes };
+  } catch (error) {
+    const leftMs = await database.transact(tenantId, (db) => exportStore(db).timeLeftMs(data.exportId, maxWaitMs));
+    if (leftMs > 0 || !isDomainError(error, 'unavailable')) throw error;
+    return undefined;
+  }
 }
 
 interface Failure {

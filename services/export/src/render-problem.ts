@@ -1,6 +1,6 @@
 import { LeaseLost } from '@parley/postgres/jobs/job-signals';
 
-export type Problem = 'tooSlow' | 'tooMuchMemory' | 'tooLarge' | 'notRendered' | 'ended';
+export type Problem = 'tooSlow' | 'tooMuchMemory' | 'tooLarge' | 'notRendered' | 'ended' | 'unavailable';
 
 /** Why a document has not been rendered. */
 export class RenderProblem extends Error {
@@ -25,4 +25,5 @@ const reasons: Record<Problem, string> = {
   tooLarge: 'The document could not be rendered: its file is too large.',
   notRendered: 'The document could not be rendered.',
   ended: 'The document could not be rendered: each attempt ended unexpectedly.',
+  unavailable: 'The document could not be rendered: a service that it needs was unavailable for too long.',
 };

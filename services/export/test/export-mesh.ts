@@ -178,6 +178,13 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     async jobs(kind = 'export.render'): Promise<{ state: string; attempt: number }[]> {
       return database.transactShared(({ knex }) => knex('jobs').where({ kind }).select('state', 'attempt'));
     },
+    /** What the render that waits longest has noted. */
+    async renderData(): Promise<Record<string, unknown> | undefined> {
+      const [row] = await database.transactShared(({ knex }) =>
+        knex('jobs').where({ kind: 'export.render', state: 'queued' }).orderBy('id').select('payload'),
+      );
+      return row?.payload as Record<string, unknown> | undefined;
+    },
     async count(tenantId = 1): Promise<number> {
       return database.transact(tenantId, async ({ knex }) => (await knex('export_records')).length);
     },

@@ -77,9 +77,54 @@ test('an export waits while another service or the object store is away, and use
   t.is((await mesh.get(id)).status, 'PENDING');
   delete mesh.script.failure;
   await eventually('it has tried to store', () => puts > 0);
-  t.is((await mesh.get(id)).status, 'RENDERING');
+  await eventually('it waits', async () => (await mesh.get(id)).status === 'PENDING');
   isAway = false;
   t.is((await mesh.ended(id)).status, 'READY');
+});
+
+test('an export that has waited for a day is FAILED, with the reason', async (t) => {
+  const mesh = await exportMesh(t);
+  mesh.script.failure = unavailable('Session does not answer');
+  await mesh.replica();
+  const { id } = await mesh.request();
+  await eventually('it waits', async () => Number((await mesh.renderData())?.['waits']) >= 1);
+  mesh.moveClock(dayMs - 60_000);
+  const asked = mesh.script.statesRead;
+  await eventually('it has asked again', () => mesh.script.statesRead > asked);
+  t.is((await mesh.get(id)).status, 'PENDING');
+  mesh.moveClock(2 * 60_000);
+  t.like(await mesh.ended(id), {
+    status: 'FAILED',
+    errorMessage: 'The document could not be rendered: a service that it needs was unavailable for too long.',
+    downloadUrl: undefined,
+  });
+  t.deepEqual(await mesh.jobs(), []);
+});
+
+test("after a day's wait for a service the operator's document is offered", async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_FALLBACK_FILE: await fileOf(t, fallback) });
+  mesh.script.failure = unavailable('Session does not answer');
+  await mesh.replica();
+  const { id } = await mesh.request();
+  await eventually('it waits', async () => Number((await mesh.renderData())?.['waits']) >= 1);
+  mesh.moveClock(dayMs + 1_000);
+  const { status, downloadUrl } = await mesh.ended(id);
+  t.is(status, 'FALLBACK_READY');
+  t.deepEqual(await mesh.download(downloadUrl), fallback);
+});
+
+test("after a day's wait for the object store, which has the operator's document neither, the export is FAILED", async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_FALLBACK_FILE: await fileOf(t, fallback) });
+  const away: typeof mesh.store = Object.assign(Object.create(mesh.store), {
+    put: async () => {
+      throw unavailable('The object store does not answer');
+    },
+  });
+  await mesh.replica(away);
+  const { id } = await mesh.request();
+  await eventually('it waits', async () => Number((await mesh.renderData())?.['waits']) >= 1);
+  mesh.moveClock(dayMs + 1_000);
+  t.is((await mesh.ended(id)).status, 'FAILED');
 });
 
 test('an unusable fallback file stops the start and is named', async (t) => {
