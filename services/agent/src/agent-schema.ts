@@ -10,6 +10,7 @@ import { workflowVersions } from './migrations/008-workflow-versions.ts';
 import { workflowRuns } from './migrations/009-workflow-runs.ts';
 import { embedAgents } from './migrations/010-embed-agents.ts';
 import { workflowRunBytes } from './migrations/011-workflow-run-bytes.ts';
+import { hiddenAgents } from './migrations/012-hidden-agents.ts';
 
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
@@ -37,5 +38,6 @@ export const agentSchema: SchemaDeclaration = {
     workflowRuns,
     embedAgents,
     workflowRunBytes,
+    hiddenAgents,
   ],
 };

@@ -61,6 +61,18 @@ export function agentStore(db: TenantDb) {
     async findOfPersona(personaSha256: Buffer): Promise<Agent | undefined> {
       return ofPersona(personaSha256).first();
     },
+    /** Until this transaction ends, no other one counts the tenant's hidden agents and makes one. */
+    async lockHidden(): Promise<void> {
+      await knex.raw(
+        `SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.agents hidden'), cast(? AS integer))`,
+        [tenantId],
+      );
+    },
+    /** Live ones. */
+    async countHidden(): Promise<number> {
+      const row = await live().where({ hidden: true }).count<{ count: number }[]>({ count: '*' }).first();
+      return Number(row?.count ?? 0);
+    },
     /** Makes the hidden agent of a persona, or returns the one that somebody else has just made. */
     async insertHidden(fields: AgentFields, personaSha256: Buffer): Promise<Agent> {
       const [agent] = await knex('agents')

@@ -53,6 +53,11 @@ export const agentSettings = {
       'How long the model may take to make a message stand alone; after that the message itself is searched for.',
     ),
   },
+  maxHiddenAgents: setting(
+    'AGENT_MAX_HIDDEN_AGENTS',
+    positiveInt.default(10_000),
+    'Live hidden agents of one tenant: one for each different persona that sessions are started with (`BAD_REQUEST`).',
+  ),
   tools: toolSettings,
   workflowRuns: workflowRunSettings,
   workflows: workflowSettings,

@@ -46,6 +46,8 @@ export interface Ports {
   workflowRuns: WorkflowRunSettings;
   runAccess: RunAccess;
   workflows: WorkflowSettings;
+  /** Live hidden agents that one tenant may have. */
+  maxHiddenAgents: number;
   documentation: DocumentationUrls;
   /** Which URLs of tenants may be called. */
   outbound: Pick<OutboundPolicy, 'problemOf'>;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TenantRequest } from '@parley/kernel/caller-request';
+import { badRequest } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import type { Avatar, Persona } from '@parley/protos/parley/agent/v1/agent';
 import type { Agent, AgentFields } from './agent.ts';
@@ -24,7 +25,7 @@ export interface EmbedAgent {
 
 /**
  * The agent of an embedded session: one that is there, deleted ones included, or the hidden one of a persona, which is made at its first
- * use. @throws DomainError `notFound`; `invalid`: a persona that no agent may have
+ * use. @throws DomainError `notFound`; `invalid`: a persona that no agent may have, or a new one of a tenant with as many as it may have
  */
 export async function resolveEmbedAgent(
   ports: Ports,
@@ -41,7 +42,11 @@ export async function resolveEmbedAgent(
   return { agent, avatar: avatarOf(agent, tenant) };
 }
 
-function agentOfPersona(ports: Ports, { caller }: TenantRequest, given: Persona): Promise<Agent> {
+function agentOfPersona(
+  { database, maxHiddenAgents }: Ports,
+  { caller }: TenantRequest,
+  given: Persona,
+): Promise<Agent> {
   const { useCase, voiceTier, ...texts } = given;
   const persona = {
     ...texts,
@@ -50,9 +55,21 @@ function agentOfPersona(ports: Ports, { caller }: TenantRequest, given: Persona)
   };
   const fields: AgentFields = { ...agentDefaults, ...parseInput(personaFields, persona) };
   const sha256 = personaSha256(fields);
-  return ports.database.transact(caller.tenantId, async (db) => {
+  return database.transact(caller.tenantId, async (db) => {
     const store = agentStore(db);
-    return (await store.findOfPersona(sha256)) ?? (await store.insertHidden(fields, sha256));
+    const known = await store.findOfPersona(sha256);
+    if (known) return known;
+    await store.lockHidden();
+    // Another transaction may have made it before this one had the lock.
+    const made = await store.findOfPersona(sha256);
+    if (made) return made;
+    if ((await store.countHidden()) >= maxHiddenAgents) {
+      throw badRequest(
+        `A tenant has at most ${maxHiddenAgents} agents of personas; delete some, or give the agentId of one`,
+        'LIMIT_REACHED',
+      );
+    }
+    return store.insertHidden(fields, sha256);
   });
 }
 

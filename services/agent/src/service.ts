@@ -53,6 +53,7 @@ export const agent = service(agentDeclaration, {
       workflowRuns: config.workflowRuns,
       runAccess: runAccess(calls.identity, { keepMs: config.workflowRuns.accessKeptMs, log }),
       workflows: config.workflows,
+      maxHiddenAgents: config.maxHiddenAgents,
       documentation: config.documentation,
       outbound: outboundPolicy(config.outbound),
       log,

@@ -57,9 +57,12 @@ export interface AgentApp {
 }
 
 /** The use cases of agent on a schema of the test's own, with the offline model and without servers. */
-export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
+export async function agentApp(
+  t: ExecutionContext,
+  limits: Partial<Pick<Ports, 'maxHiddenAgents'>> = {},
+): Promise<AgentApp> {
   const database = await testSchema(t, agentSchema);
-  return { app: bound(useCases, offlinePorts(database)), database };
+  return { app: bound(useCases, { ...offlinePorts(database), ...limits }), database };
 }
 
 const secretsKey = randomBytes(32);
@@ -72,7 +75,7 @@ export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
   const settings = { ...readModelSettings({}), offlineWordPaceMs: 0 };
   const models = modelChains(createModels(settings, log), log, createMetrics('agent'));
-  const { documentation, passages, tools, workflowRuns, workflows, outbound } = readAgentConfig({
+  const { documentation, passages, maxHiddenAgents, tools, workflowRuns, workflows, outbound } = readAgentConfig({
     SECRETS_KEYS: secretsKey.toString('base64'),
   });
   const unmetered = { reserve: async () => undefined, begin: async () => undefined, settle: async () => undefined };
@@ -119,6 +122,7 @@ export function offlinePorts(database: Database): Ports {
     workflowRuns,
     runAccess: { ofTurn: async () => undefined, ofTask: async () => undefined },
     workflows,
+    maxHiddenAgents,
     documentation,
     outbound: outboundPolicy(outbound),
     log,

@@ -55,6 +55,27 @@ test('a persona that no agent may have is refused', async (t) => {
   t.like(error, { kind: 'invalid', fields: [{ path: 'input.personaPrompt' }] });
 });
 
+test('a tenant has a bounded number of hidden agents, also of personas that come at one time', async (t) => {
+  const { app } = await agentApp(t, { maxHiddenAgents: 3 });
+  const resolve = (n: number, caller = owner) =>
+    app.resolveEmbedAgent(caller, { persona: { ...persona, name: `Max ${n}` } });
+  const outcomes = await Promise.allSettled([1, 2, 3, 4, 5, 6].map((n) => resolve(n)));
+  const made = outcomes.flatMap((outcome, index) =>
+    outcome.status === 'fulfilled' ? [{ n: index + 1, id: outcome.value.agent.id }] : [],
+  );
+  t.is(made.length, 3);
+  t.like(await t.throwsAsync(resolve(7)), {
+    kind: 'invalid',
+    reason: 'LIMIT_REACHED',
+    message: 'A tenant has at most 3 agents of personas; delete some, or give the agentId of one',
+  });
+  for (const { n, id } of made) t.is((await resolve(n)).agent.id, id, 'one that is there goes on');
+  t.truthy((await resolve(7, inTenant(2))).agent, 'another tenant has its own');
+  await app.createAgent(owner, ada);
+  await app.deleteAgent(owner, String(made[0]?.id));
+  t.truthy((await resolve(7)).agent, 'a deleted one does not count');
+});
+
 test('an agent that is there is resolved with its own settings, else those of its tenant and the platform', async (t) => {
   const { app } = await agentApp(t);
   const plain = await app.createAgent(owner, ada);

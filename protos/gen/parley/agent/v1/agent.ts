@@ -2296,7 +2296,8 @@ export const AgentServiceDefinition = {
     /**
      * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
      * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
-     * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names.
+     * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names, and LIMIT_REACHED for a new persona of a
+     * tenant that has as many hidden agents as it may have.
      */
     resolveEmbedAgent: {
       name: "ResolveEmbedAgent",
@@ -2361,7 +2362,8 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   /**
    * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
    * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
-   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names.
+   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names, and LIMIT_REACHED for a new persona of a
+   * tenant that has as many hidden agents as it may have.
    */
   resolveEmbedAgent(
     request: ResolveEmbedAgentRequest,
@@ -2406,7 +2408,8 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
   /**
    * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
    * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
-   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names.
+   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names, and LIMIT_REACHED for a new persona of a
+   * tenant that has as many hidden agents as it may have.
    */
   resolveEmbedAgent(
     request: DeepPartial<ResolveEmbedAgentRequest>,
