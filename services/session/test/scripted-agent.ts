@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
-import { notFound } from '@parley/kernel/errors';
+import { badRequest, notFound } from '@parley/kernel/errors';
 import {
   Agent,
   AgentServiceDefinition,
@@ -163,6 +163,9 @@ export async function scriptedAgent(
           return { agent, avatar: { ...avatar, hosted } };
         }
         self.personas.push(which.value);
+        if (which.value.name === 'One too many') {
+          throw badRequest('A tenant has at most 1 agents of personas', 'LIMIT_REACHED');
+        }
         return { agent: { ...newAgent(9), name: which.value.name }, avatar };
       },
       async *runTurn(request, { signal }) {

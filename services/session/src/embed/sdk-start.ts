@@ -89,7 +89,7 @@ interface Resolved {
 
 async function resolve(ports: Ports, { caller }: TenantRequest, which: ResolveEmbedAgentRequest): Promise<Resolved> {
   const answer: ResolveEmbedAgentResponse = await ports.agent
-    .resolveEmbedAgent(which, { caller, expectedErrors: ['notFound', 'conflict'] })
+    .resolveEmbedAgent(which, { caller, expectedErrors: ['notFound', 'conflict', 'invalid'] })
     .catch((error: unknown) => {
       const { agent } = which;
       throw isDomainError(error, 'notFound') && agent?.$case === 'agentId' ? notFound('Agent', agent.value) : error;
