@@ -35,7 +35,7 @@ export async function startDemoServer({ port, endpoint, file, log }: DemoServerO
   const built = new Map<string, Promise<string>>();
   const { host } = new URL(endpoint);
   const policy = [
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src http: https: data:; base-uri 'none'; form-action 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src http: https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     `connect-src 'self' http://${host} ws://${host}`,
   ].join('; ');
 
