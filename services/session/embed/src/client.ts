@@ -169,8 +169,8 @@ export function connect(options: ConnectOptions): Session {
     }, ms);
   }
 
-  function receive(event: SessionEvent): void {
-    if (!isLater(event.eventId, lastEventId)) return;
+  function receive(event: SessionEvent | null): void {
+    if (typeof event?.eventId !== 'string' || !isLater(event.eventId, lastEventId)) return;
     lastEventId = event.eventId;
     for (const queue of queues) queue.push(event);
     notify(() => onEvent?.(event));
@@ -218,7 +218,7 @@ export function connect(options: ConnectOptions): Session {
     while (!isOver()) {
       const used = api.token();
       const variables = { sessionId: String(sessionId), after: lastEventId };
-      const end = await readEventStream<{ sessionEvents: SessionEvent }>({
+      const end = await readEventStream<{ sessionEvents: SessionEvent | null }>({
         url,
         token: used,
         query: sessionEventsDocument,

@@ -77,10 +77,10 @@ export function readEventStream<Data>(options: EventStreamOptions<Data>): Promis
     } else if (type === 'ping') send({ type: 'pong' });
     else if (type === 'pong') onPong();
     else if (type === 'next') {
-      const { data, errors } = payload as { data?: Data; errors?: GraphError[] };
+      const { data, errors } = Object(payload) as { data?: Data; errors?: GraphError[] };
       if (errors?.[0]) end({ error: fromGraphError(errors[0]) });
       else if (data) onData(data);
-    } else if (type === 'error') end({ error: fromGraphError((payload as GraphError[])[0] ?? {}) });
+    } else if (type === 'error') end({ error: fromGraphError((Object(payload) as GraphError[])[0] ?? {}) });
     else if (type === 'complete') end({ completed: true });
   }
 

@@ -125,6 +125,26 @@ test('the status is that of the last event, and types of a newer server change n
   t.is(transcript.turns.length, 0);
 });
 
+test('what is not understood of an event is ignored, and the rest is taken', (t) => {
+  const { turns } = folded(
+    call('STARTED'),
+    call('PAUSED'),
+    call('STARTED', { callId: 7 }),
+    chunk('x', { text: undefined }),
+    chunk('y', { turnIndex: null }),
+    event('TurnFailedEvent', { code: 'X', failure: null }),
+  );
+  t.like(turns, [{ state: 'streaming', text: '', toolCalls: [{ callId: 'c1', callStatus: 'STARTED' }] }]);
+  t.is(turns.length, 1);
+  t.like(folded(reply('Hello', { message: undefined })).turns, [{ text: 'Hello', state: 'replied', citations: [] }]);
+  t.like(folded(reply('x', { text: 3 })).turns, { length: 0 });
+  const known = { callId: 'c1', name: 'search', callStatus: 'FAILED', durationMs: null, errorKind: null };
+  const source = { documentId: 1, documentName: 'a.md', chunkIndex: 0, preview: 'A' };
+  const odd = { toolCalls: [known, { ...known, callStatus: 'LATER' }, null], citations: [source, null, {}] };
+  t.like(folded(reply('Hello', { message: odd })).turns, [{ toolCalls: [known], citations: [source] }]);
+  t.is(folded(event('SessionStatusEvent', { status: 'PAUSED' })).status, 'ACTIVE');
+});
+
 test('the events of a session replayed to a second transcript give the same turns', (t) => {
   const events = [
     chunk('hi', { turnIndex: 0, clientTurnId: null }),

@@ -1,4 +1,5 @@
 import type { AiResponseEvent, Citation, SessionEvent, SessionStatusEvent, ToolCall } from './events.ts';
+import { readEvent } from './read-event.ts';
 
 /** One message and its reply, or a greeting. */
 export interface Turn {
@@ -26,11 +27,9 @@ export interface Transcript {
   readonly turns: readonly Turn[];
   /** Of the last status event; ACTIVE before one. */
   readonly status: SessionStatusEvent['status'];
-  /** Takes the next event. @returns the turn that it changed, if it belongs to one. */
+  /** Takes the next event, or ignores what is not understood. @returns the turn that it changed, if it belongs to one. */
   take(event: SessionEvent): Turn | undefined;
 }
-
-const turnEvents = ['AiResponseChunkEvent', 'ToolCallEvent', 'AiResponseEvent', 'TurnFailedEvent'];
 
 /** Folds the events of a session into its turns. Give it every event once and in order, as the client does. @param kept turns to begin with */
 export function createTranscript(kept: readonly Turn[] = []): Transcript {
@@ -65,12 +64,13 @@ export function createTranscript(kept: readonly Turn[] = []): Transcript {
     get status() {
       return status;
     },
-    take(event) {
+    take(given) {
+      const event = readEvent(given);
+      if (!event) return undefined;
       if (event.__typename === 'SessionStatusEvent') {
         status = event.status;
         return undefined;
       }
-      if (!turnEvents.includes(event.__typename)) return undefined; // of a newer server
       const turn = turnOf(event);
       turn.occurredAt = event.occurredAt;
       if (event.__typename === 'AiResponseEvent') finish(turn, event);

@@ -242,6 +242,20 @@ test('a subscription that ends as UNAVAILABLE goes on after its last event', asy
   t.is((await gateway.follower(2)).after, '1-0');
 });
 
+test('what is no event is ignored, and the next one is taken', async (t) => {
+  const gateway = await fakeGateway(t, nothing);
+  const { session, ids } = join(t, gateway.endpoint);
+  const taken = take(session, 1);
+  const follower = await gateway.follower(1);
+  const next = (payload: unknown) => follower.send({ id: '1', type: 'next', payload });
+  for (const payload of [{ data: { sessionEvents: null } }, { data: { sessionEvents: {} } }, { data: 7 }, null, {}])
+    next(payload);
+  follower.send({ type: 'newer' });
+  follower.next(event(1));
+  t.deepEqual(await taken, ['1-0']);
+  t.deepEqual(ids(), ['1-0']);
+});
+
 test('a ping of the server is answered', async (t) => {
   const gateway = await fakeGateway(t, nothing);
   join(t, gateway.endpoint);

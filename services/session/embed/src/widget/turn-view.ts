@@ -156,7 +156,7 @@ function toolNodes({ name, callStatus, durationMs }: ToolCall, labels: Labels): 
   }[callStatus];
   const [before = '', after = ''] = label.split('{name}');
   const nodes = [before, element('bdi', {}, shownText(name)), after];
-  if (durationMs === null || durationMs < 100) return nodes;
+  if (typeof durationMs !== 'number' || durationMs < 100) return nodes;
   const seconds = fill(labels.seconds, { seconds: (durationMs / 1_000).toFixed(1) });
   return [...nodes, ' · ', element('bdi', {}, seconds)];
 }

@@ -1,0 +1,49 @@
+import type { AiResponseEvent, Citation, SessionEvent, ToolCall } from './events.ts';
+
+const sessionStatuses = ['PENDING', 'ACTIVE', 'ENDED', 'EXPIRED'];
+const callStatuses = ['STARTED', 'SUCCEEDED', 'FAILED', 'CANCELLED'];
+
+/** The event, if it has what its type needs. A newer server may send types and values that this client does not understand. */
+export function readEvent(event: SessionEvent): SessionEvent | undefined {
+  if (event.__typename === 'SessionStatusEvent') return sessionStatuses.includes(event.status) ? event : undefined;
+  if (typeof event.turnIndex !== 'number') return undefined;
+  const clientTurnId = event.clientTurnId ?? null;
+  switch (event.__typename) {
+    case 'AiResponseChunkEvent':
+      return isText(event.text) ? { ...event, clientTurnId } : undefined;
+    case 'ToolCallEvent':
+      return isCall(event) ? { ...event, clientTurnId } : undefined;
+    case 'AiResponseEvent':
+      return isText(event.text) ? { ...event, clientTurnId, message: readMessage(event.message) } : undefined;
+    case 'TurnFailedEvent':
+      return isText(event.failure) ? { ...event, clientTurnId } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** What is understood of it: a reply can be shown without the rest. */
+function readMessage(message: Partial<AiResponseEvent['message']> | null | undefined): AiResponseEvent['message'] {
+  const { citations, toolCalls } = message ?? {};
+  return {
+    id: 0,
+    turnIndex: 0,
+    createdAt: '',
+    structuredContent: null,
+    ...message,
+    citations: Array.isArray(citations) ? citations.filter(isCitation) : null,
+    toolCalls: Array.isArray(toolCalls) ? toolCalls.filter(isCall) : null,
+  };
+}
+
+function isCall(call: Partial<ToolCall> | null): call is ToolCall {
+  return isText(call?.callId) && isText(call.name) && callStatuses.includes(String(call.callStatus));
+}
+
+function isCitation(citation: Partial<Citation> | null): citation is Citation {
+  return isText(citation?.documentName) && isText(citation.preview);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
