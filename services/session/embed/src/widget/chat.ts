@@ -10,6 +10,7 @@ import { header } from './header.ts';
 import { fill, type Labels } from './labels.ts';
 import { shownText } from './markdown.ts';
 import { type OwnMessage, ownMessages } from './own-messages.ts';
+import { paced } from './paced.ts';
 import { storedToken } from './stored-token.ts';
 import { type TurnView, turnView } from './turn-view.ts';
 
@@ -25,8 +26,6 @@ export interface ChatOptions {
 
 export type Chat = ReturnType<typeof chat>;
 
-/** Changes are shown together, at most this often. */
-const showEveryMs = 33;
 const nearEndPx = 80;
 
 /** A conversation on the screen, from its connection to its nodes. */
@@ -42,7 +41,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
   /** Turns whose replies were seen or asked for in this page, so that a replay of older ones is not read out. */
   const followed = new Set<string>();
   const own = ownMessages({ name, store, channel: broadcastChannel(name), onMessage: showSoon });
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const showing = paced(show);
 
   const top = header({ labels, agentName, onEnd: () => void end().catch(() => undefined) });
   const foot = composer({ labels, onSend: (text) => void send(text), onStop: () => void stop() });
@@ -102,7 +101,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     followed.add(clientTurnId);
     own.put({ clientTurnId, text, state: 'sending' });
     followsEnd = true;
-    show();
+    showing.now();
     let state: OwnMessage['state'] = 'sent';
     try {
       await session.send(text, { clientTurnId, idempotencyKey: clientTurnId });
@@ -142,12 +141,10 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
   }
 
   function showSoon(): void {
-    timer ??= setTimeout(show, showEveryMs);
+    showing.soon();
   }
 
   function show(): void {
-    clearTimeout(timer);
-    timer = undefined;
     const { state } = session;
     const isActive = !isOver(state) && transcript.status === 'ACTIVE';
     const contents = entries();
@@ -163,6 +160,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     foot.update({ isReplying: isActive && contents.some(isReplying), overText: overText(state) });
     if (wasAtEnd) scrollToEnd();
     else jump.hidden = nodes.length === 0;
+    log.getBoundingClientRect(); // makes the browser do the layout now, so that it counts too
   }
 
   function overText(state: State): string | undefined {
@@ -195,7 +193,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     log.scrollTop = log.scrollHeight;
   }
 
-  show();
+  showing.now();
   return {
     node,
     session,
@@ -204,7 +202,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     end,
     focus: () => foot.input.focus(),
     close(): void {
-      clearTimeout(timer);
+      showing.close();
       session.close();
       own.close();
     },
