@@ -65,7 +65,14 @@ function add(blocks: Block[], line: string): void {
 /** Each alternative is bounded and starts with its own sign, so that no text takes more than linear time. */
 const inline =
   /`([^`\n]{1,500})`|\*\*([^*\n]{1,500})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,300})\*(?![\w*])|\[([^[\]\n]{1,300})\]\((https?:\/\/[^\s()]{1,2000})\)|(https?:\/\/[^\s<>"'`]{1,2000})/gu;
-const afterLink = /[.,;:!?)\]}»”’]+$/u;
+const afterLink = '.,;:!?)]}»”’';
+
+/** The URL without the punctuation that ends the sentence around it. */
+function withoutPunctuation(url: string): string {
+  let end = url.length;
+  while (end > 0 && afterLink.includes(url.charAt(end - 1))) end -= 1;
+  return url.slice(0, end);
+}
 
 export function readInline(text: string): Inline[] {
   const runs: Inline[] = [];
@@ -83,7 +90,7 @@ export function readInline(text: string): Inline[] {
     else if (strong !== undefined) push({ kind: 'strong', text: strong });
     else if (em !== undefined) push({ kind: 'em', text: em });
     else {
-      const url = target ?? bare?.replace(afterLink, '') ?? '';
+      const url = target ?? withoutPunctuation(bare ?? '');
       const href = safeUrl(url);
       const shown = label ?? url;
       push(href === undefined ? { kind: 'text', text: whole } : { kind: 'link', text: shown, href });
@@ -100,6 +107,19 @@ export function safeUrl(url: unknown): string | undefined {
   const { protocol, username, password, href } = new URL(url);
   const isSafe = (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
   return isSafe ? href : undefined;
+}
+
+/**
+ * Whether a label as a whole is a URL or a host which leads where `href` does. Its host has to be written as the browser resolves it, without
+ * user info before it, and nothing but a path after it.
+ */
+export function namesHost(label: string, href: string): boolean {
+  const { host } = new URL(href);
+  const address = label
+    .trim()
+    .toLowerCase()
+    .replace(/^https?:\/\//u, '');
+  return address.startsWith(host) && /^(?:[/?#]\S*)?$/u.test(address.slice(host.length));
 }
 
 /**

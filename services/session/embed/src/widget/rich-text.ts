@@ -1,22 +1,27 @@
 import { element } from './dom.ts';
 import type { Labels } from './labels.ts';
-import { type Block, type Inline, readBlock, shownText, splitBlocks } from './markdown.ts';
+import { type Block, type Inline, namesHost, readBlock, shownText, splitBlocks } from './markdown.ts';
 
-/** A link of somebody else. Its host stands beside it unless the text names it, so that a text cannot pass for another address. */
+/** A link of somebody else, with its host beside it. */
 export function link(text: string, href: string, labels: Labels): HTMLElement {
-  const { host } = new URL(href);
-  const isNamed = text.toLowerCase().includes(host.toLowerCase());
+  const host = hostBeside(text, href);
   return element(
     'span',
     {},
     element(
       'a',
       { href, target: '_blank', rel: 'noopener noreferrer' },
-      element('bdi', {}, text),
+      // An address reads from left to right, so that its host is the first.
+      element('bdi', { dir: host ? undefined : 'ltr' }, text),
       element('span', { class: 'unseen' }, ` ${labels.opensNewTab}`),
     ),
-    isNamed ? undefined : element('bdi', { class: 'host' }, ` ${host}`),
+    host,
   );
+}
+
+/** The host of a link, unless its label is the address itself. A label that only contains a host can pass for another address. */
+export function hostBeside(label: string, href: string): HTMLElement | undefined {
+  return namesHost(label, href) ? undefined : element('bdi', { class: 'host', dir: 'ltr' }, ` ${new URL(href).host}`);
 }
 
 /** A node with a reply that grows: blocks that are complete are not touched again. */
