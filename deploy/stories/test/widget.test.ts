@@ -213,6 +213,26 @@ story('what a model says stays text, and cannot act, load or reorder', async (t,
   t.deepEqual(chat.errors, []);
 });
 
+story('a link shows where it leads, whatever its label contains', async (t, mesh) => {
+  const text = '[https://bank.com/login](https://k.com/) [paypal.com](https://pal.com/) [k.com/a](https://k.com/b)';
+  mesh.model.answer('Link.', { text });
+  const chat = await pages.open(t, mesh, await startEmbedded(mesh));
+  await chat.send('Link.');
+  await chat.shows('k.com/a');
+  t.deepEqual(await chat.part('.host').allInnerTexts(), [' k.com', ' pal.com']);
+  t.deepEqual(await chat.problems(), []);
+});
+
+/** Makes the agent reply by this workflow. */
+async function useWorkflow({ owner, agentId: id }: Awaited<ReturnType<typeof startEmbedded>>, draft: object) {
+  const workflowId = await createWorkflow(owner, { draft });
+  await publishWorkflow(owner, workflowId);
+  await owner.query(
+    'mutation ($id: ID!, $workflowId: Int) { updateAgent(id: $id, input: { workflowId: $workflowId }) { id } }',
+    { id, workflowId },
+  );
+}
+
 story('cards, tables and lists of a workflow are shown, and a button with a value sends it', async (t, mesh) => {
   const card = {
     kind: 'card',
@@ -247,24 +267,29 @@ story('cards, tables and lists of a workflow are shown, and a button with a valu
     list: say('More:', list, 'card'),
   };
   const started = await startEmbedded(mesh);
-  const workflowId = await createWorkflow(started.owner, { draft: { version: 1, start: 'card', nodes } });
-  await publishWorkflow(started.owner, workflowId);
-  await started.owner.query(
-    'mutation ($id: ID!, $workflowId: Int) { updateAgent(id: $id, input: { workflowId: $workflowId }) { id } }',
-    {
-      id: started.agentId,
-      workflowId,
-    },
-  );
+  await useWorkflow(started, { version: 1, start: 'card', nodes });
   const chat = await pages.open(t, mesh, started);
   await chat.send('Show me a lamp');
   await chat.shows('Lamp L-200', 'A reading lamp.');
+  t.is((await chat.part('a.choice .host').innerText()).trim(), 'shop.example');
   t.deepEqual(await chat.links(), [['https://shop.example/l-200', 'noopener noreferrer', '_blank']]);
   await chat.part('button.choice').click();
   await chat.shows('Compare them', 'L-100', '49');
   await chat.send('And others?');
   await chat.shows('Floor lamp', 'For the corner');
   t.deepEqual(await chat.problems(), []);
+});
+
+story('a table that is too large to be laid out at once says how many rows are left out', async (t, mesh) => {
+  const columns = Array.from({ length: 20 }, (_, index) => `Column ${index}`);
+  const rows = Array.from({ length: 200 }, (_, row) => columns.map((_, index) => row * 100 + index));
+  const node = { kind: 'response', text: 'All:', structuredContent: { kind: 'table', columns, rows }, next: 'table' };
+  const started = await startEmbedded(mesh);
+  await useWorkflow(started, { version: 1, start: 'table', nodes: { table: node } });
+  const chat = await pages.open(t, mesh, started);
+  await chat.send('Show me all');
+  await chat.shows('9919', 'More rows that are not shown: 100');
+  t.is(await chat.part('td').count(), 2_000);
 });
 
 story('calls of tools and sources stand with their reply', async (t, mesh) => {
@@ -383,6 +408,8 @@ story('the demo page talks with a session that its server starts, and keeps it i
 
   const cross = await fetch(`${demo.url}session`, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } });
   t.is(cross.status, 403);
+  const { headers } = await fetch(demo.url);
+  t.regex(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/u, 'no other site can frame it');
 
   // Of another database.
   writeFileSync(file, JSON.stringify({ apiKey: 'gone', agentId: 1 }));

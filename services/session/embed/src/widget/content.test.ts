@@ -1,7 +1,8 @@
 import test from 'ava';
 import { defaultLabels, fill, withDefaults } from './labels.ts';
-import { readBlock, readInline, safeUrl, shownText, splitBlocks } from './markdown.ts';
+import { namesHost, readBlock, readInline, safeUrl, shownText, splitBlocks } from './markdown.ts';
 import { type Channel, type OwnMessage, ownMessages } from './own-messages.ts';
+import { type Clock, paced } from './paced.ts';
 import { storedToken } from './stored-token.ts';
 import { readStructuredContent } from './structured-content.ts';
 
@@ -73,6 +74,90 @@ test('only absolute URLs of http and https become links, without the punctuation
   }
 });
 
+test('a label names the host of its link only where it is the address as a whole', (t) => {
+  for (const [label, href] of [
+    ['https://a.example/x', 'https://a.example/x'],
+    ['http://A.example', 'https://a.example/'],
+    ['a.example/login?x#y', 'https://a.example/'],
+    ['a.example:8080', 'http://a.example:8080/'],
+    ['[::1]/x', 'http://[::1]/x'],
+  ] as const) {
+    t.true(namesHost(label, href), label);
+  }
+  for (const [label, href] of [
+    ['https://bank.com/login', 'https://k.com/'],
+    ['paypal.com', 'https://pal.com/'],
+    ['see notevil.co', 'https://evil.co/'],
+    ['see evil.co', 'https://evil.co/'],
+    ['evil.co is bank.com', 'https://evil.co/'],
+    ['evil.co/ bank.com', 'https://evil.co/'],
+    ['evil.com', 'https://evil.co/'],
+    ['evil.co.bank.com', 'https://evil.co/'],
+    ['bank.com@evil.co', 'https://evil.co/'],
+    ['evil.co@bank.com', 'https://evil.co/'],
+    ['https://bank.com:x@evil.co/', 'https://evil.co/'],
+    ['https://bank.com/?evil.co', 'https://evil.co/'],
+    ['evil.co:8080', 'https://evil.co/'],
+    ['evil.co', 'https://evil.co:8080/'],
+    ['bank.com\\@evil.co', 'https://evil.co/'],
+    ['аpple.com', 'https://аpple.com/'], // with a Cyrillic letter: its real name has to be seen
+    ['', 'https://evil.co/'],
+  ] as const) {
+    t.false(namesHost(label, href), label);
+  }
+});
+
+test('changes are shown together, after a pause that grows with what showing them costs', (t) => {
+  let time = 0;
+  let costMs = 1;
+  const waiting: { at: number; run: () => void }[] = [];
+  const clock: Clock = {
+    now: () => time,
+    after(ms, run) {
+      const timer = { at: time + ms, run };
+      waiting.push(timer);
+      return () => void waiting.splice(waiting.indexOf(timer), 1);
+    },
+  };
+  const next = () => {
+    const timer = waiting.shift();
+    const waitedMs = (timer?.at ?? 0) - time;
+    time = timer?.at ?? 0;
+    timer?.run();
+    return waitedMs;
+  };
+  const showing = paced(() => void (time += costMs), clock);
+  showing.soon();
+  showing.soon();
+  t.is(waiting.length, 1);
+  costMs = 200;
+  t.is(next(), 33);
+  showing.soon();
+  costMs = 2;
+  t.is(next(), 800);
+  showing.soon();
+  showing.now();
+  t.is(waiting.length, 0, 'what was waited for is shown');
+  showing.soon();
+  t.is(waiting.length, 1);
+  showing.close();
+  t.is(waiting.length, 0);
+});
+
+test('a URL with much punctuation in it is read in linear time', (t) => {
+  const hostile = `https://${'.'.repeat(1_900)}a `.repeat(2_000);
+  const harmless = `https://${'a'.repeat(1_900)}a `.repeat(2_000);
+  const took = (text: string) => {
+    const began = performance.now();
+    readInline(text);
+    return performance.now() - began;
+  };
+  took(harmless);
+  // Quadratic, it takes some hundred times as long.
+  const [fair, long] = [took(harmless), took(hostile)];
+  t.true(long < 20 * fair + 100, `${long} ms instead of ${fair} ms`);
+});
+
 test('hostile text is read in linear time', (t) => {
   const began = performance.now();
   for (const sign of ['*', '**', '`', '[', '[a](', 'https://', '_', '> ', '- ', '1. ', '\u202E', '```\n']) {
@@ -118,6 +203,7 @@ test('a table has as many cells in each row as columns, and a list only items wi
       ['true', ''],
       ['', ''],
     ],
+    more: { rows: 0, columns: 0 },
   });
   t.deepEqual(
     readStructuredContent({
@@ -127,8 +213,23 @@ test('a table has as many cells in each row as columns, and a list only items wi
     {
       kind: 'list',
       items: [{ title: 'A', description: undefined, url: 'https://a.example/' }],
+      more: 0,
     },
   );
+});
+
+test('of a table and a list as much is shown as a browser can lay out at once, and how much more there is', (t) => {
+  const numbers = (length: number) => Array.from({ length }, (_, index) => index);
+  const wide = readStructuredContent({
+    kind: 'table',
+    columns: numbers(60),
+    rows: numbers(500).map(() => numbers(60)),
+  });
+  t.like(wide, { kind: 'table', columns: { length: 50 }, rows: { length: 40 }, more: { rows: 460, columns: 10 } });
+  const narrow = readStructuredContent({ kind: 'table', columns: ['a'], rows: numbers(700).map(() => [1]) });
+  t.like(narrow, { rows: { length: 700 }, more: { rows: 0, columns: 0 } });
+  const list = readStructuredContent({ kind: 'list', items: numbers(510).map((title) => ({ title: `${title}` })) });
+  t.like(list, { items: { length: 500 }, more: 10 });
 });
 
 test('what is no structured content is none', (t) => {

@@ -16,16 +16,22 @@ export interface Table {
   columns: string[];
   /** As wide as the columns. */
   rows: string[][];
+  /** How many were left out. */
+  more: { rows: number; columns: number };
 }
 
 export interface List {
   kind: 'list';
   items: { title: string; description: string | undefined; url: string | undefined }[];
+  /** How many were left out. */
+  more: number;
 }
 
 const maxButtons = 20;
-const maxRows = 500;
+const maxItems = 500;
 const maxColumns = 50;
+/** Of a table: the browser takes about 0.1 ms for each. */
+const maxCells = 2_000;
 
 /** Reads `structuredContent` of a reply. Undefined if it is none: the text of the reply says the same then. */
 export function readStructuredContent(value: unknown): Card | Table | List | undefined {
@@ -61,23 +67,24 @@ function readButton(button: unknown): Button[] {
 }
 
 function readTable({ columns, rows }: Record<string, unknown>): Table | undefined {
-  const names = array(columns).slice(0, maxColumns).map(scalar);
+  const [allColumns, allRows] = [array(columns), array(rows)];
+  const names = allColumns.slice(0, maxColumns).map(scalar);
   if (names.length === 0) return undefined;
-  const cells = array(rows)
-    .slice(0, maxRows)
+  const cells = allRows
+    .slice(0, Math.floor(maxCells / names.length))
     .map((row) => names.map((_, index) => scalar(array(row)[index])));
-  return { kind: 'table', columns: names, rows: cells };
+  const more = { rows: allRows.length - cells.length, columns: allColumns.length - names.length };
+  return { kind: 'table', columns: names, rows: cells, more };
 }
 
 function readList({ items }: Record<string, unknown>): List | undefined {
-  const read = array(items)
-    .slice(0, maxRows)
-    .flatMap((item) => {
-      const title = isObject(item) ? text(item['title']) : undefined;
-      if (!isObject(item) || title === undefined) return [];
-      return [{ title, description: text(item['description']), url: safeUrl(item['url']) }];
-    });
-  return read.length === 0 ? undefined : { kind: 'list', items: read };
+  const all = array(items);
+  const read = all.slice(0, maxItems).flatMap((item) => {
+    const title = isObject(item) ? text(item['title']) : undefined;
+    if (!isObject(item) || title === undefined) return [];
+    return [{ title, description: text(item['description']), url: safeUrl(item['url']) }];
+  });
+  return read.length === 0 ? undefined : { kind: 'list', items: read, more: Math.max(0, all.length - maxItems) };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { button, element } from './dom.ts';
-import type { Labels } from './labels.ts';
-import { link } from './rich-text.ts';
+import { fill, type Labels } from './labels.ts';
+import { hostBeside, link } from './rich-text.ts';
 import { type Button, type Card, type List, readStructuredContent, type Table } from './structured-content.ts';
 
 /** @param onValue called with the value of a button that is chosen. */
@@ -43,24 +43,32 @@ function buttonView(given: Button, labels: Labels, onValue: (value: string) => v
   if ('value' in given) return button('choice', label, () => onValue(given.value));
   return element(
     'a',
-    { class: 'choice', href: given.url, target: '_blank', rel: 'noopener noreferrer', title: new URL(given.url).host },
+    { class: 'choice', href: given.url, target: '_blank', rel: 'noopener noreferrer' },
     label,
+    hostBeside(given.label, given.url),
     element('span', { 'aria-hidden': 'true' }, ' ↗'),
     element('span', { class: 'unseen' }, ` ${labels.opensNewTab}`),
   );
 }
 
-function tableView({ columns, rows }: Table, labels: Labels): HTMLElement {
+function tableView({ columns, rows, more }: Table, labels: Labels): HTMLElement {
   const head = columns.map((name) => element('th', { scope: 'col', dir: 'auto' }, name));
   const body = rows.map((row) => element('tr', {}, ...row.map((cell) => text('td', '', cell))));
   return element(
     'div',
     { class: 'table', role: 'region', 'aria-label': `${labels.table}: ${columns.join(', ')}`, tabindex: '0' },
     element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...body)),
+    moreText(labels.moreRows, more.rows),
+    moreText(labels.moreColumns, more.columns),
   );
 }
 
-function listView({ items }: List, labels: Labels): HTMLElement {
+/** Says how many are not shown, if there are any. */
+function moreText(label: string, count: number): HTMLElement | undefined {
+  return count === 0 ? undefined : element('p', { class: 'more muted' }, fill(label, { count }));
+}
+
+function listView({ items, more }: List, labels: Labels): HTMLElement {
   const shown = items.map(({ title, description, url }) =>
     element(
       'li',
@@ -69,5 +77,6 @@ function listView({ items }: List, labels: Labels): HTMLElement {
       text('p', 'muted lines', description),
     ),
   );
-  return element('ul', { class: 'list' }, ...shown);
+  const rest = moreText(labels.moreItems, more);
+  return element('ul', { class: 'list' }, ...shown, rest && element('li', {}, rest));
 }

@@ -98,6 +98,7 @@ a { color: light-dark(color-mix(in srgb, var(--_accent) 90%, #000), var(--_accen
 .card-title { font-weight: 600; }
 .buttons { display: flex; flex-wrap: wrap; gap: 8px; margin-block-start: 8px; }
 .table { overflow-x: auto; }
+.table .more { padding: 8px 14px; }
 table { border-collapse: collapse; font-size: 14px; inline-size: max-content; min-inline-size: 100%; }
 td { max-inline-size: 14rem; }
 th, td { padding: 8px 14px; text-align: start; border-block-end: 1px solid var(--_border); white-space: pre-line; overflow-wrap: normal; }
