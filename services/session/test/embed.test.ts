@@ -151,7 +151,10 @@ test('what names no agent, or two, or one that takes no sessions, starts nothing
     [{ agentId: 3 }, { kind: 'invalid', message: 'Agent 3 is not active' }],
     [{ agentId: 4 }, { kind: 'notFound', message: 'Agent 4 not found' }],
     [{ agentId: foreignAgentId }, { kind: 'notFound', message: `Agent ${foreignAgentId} not found` }],
-    [{ personaPrompt: 'x', agentName: 'One too many' }, { kind: 'invalid', reason: 'LIMIT_REACHED' }],
+    [
+      { personaPrompt: 'x', agentName: 'One too many' },
+      { kind: 'invalid', reason: 'LIMIT_REACHED' },
+    ],
     [{ agentId: 0 }, { kind: 'notFound', message: 'Agent 0 not found' }],
   ];
   for (const [input, expected] of cases) {
