@@ -1,9 +1,14 @@
-import { readNetwork } from '@parley/kernel/client-network';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
-import { byteCount, flag, list, port, positiveInt } from '@parley/kernel/setting-types';
+import { byteCount, flag, port, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { avatarTokenKeysSetting, portSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
+import {
+  avatarTokenKeysSetting,
+  corsOriginsSetting,
+  portSettings,
+  publicUrlSetting,
+  trustedProxiesSetting,
+} from '@parley/kernel/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
 
 /** A subgraph takes 9 MiB (`@parley/subgraph`), and the gateway adds to what it was sent. */
@@ -19,18 +24,8 @@ export const gatewaySettings = {
   ...portSettings('gateway', ['ops']),
   publicUrl: publicUrlSetting,
   avatarTokenKeys: avatarTokenKeysSetting,
-  corsOrigins: setting(
-    'CORS_ORIGINS',
-    list.default(['*']),
-    'Origins that browsers may call from, separated by commas; `*` for any.',
-    { productionDefault: [] },
-  ),
-  trustedProxies: setting(
-    'TRUSTED_PROXIES',
-    list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
-    'Proxies whose `X-Forwarded-For` is trusted, as addresses or CIDRs.',
-    { without: 'none' },
-  ),
+  corsOrigins: corsOriginsSetting,
+  trustedProxies: trustedProxiesSetting,
   introspection: setting('INTROSPECTION', flag.default(true), 'Whether clients may read the schema.', {
     productionDefault: false,
   }),
@@ -233,13 +228,4 @@ function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.calls>): Fair
       anonymous: { ...tenant, label: 'of callers who are not signed in' },
     },
   };
-}
-
-function areCidrs(values: string[]): boolean {
-  try {
-    values.map(readNetwork);
-    return true;
-  } catch {
-    return false;
-  }
 }

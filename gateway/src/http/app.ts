@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
+import type { RequestSource } from '@parley/kernel/client-address';
 import { clientNetwork } from '@parley/kernel/client-network';
 import type { Logger } from '@parley/kernel/log';
 import type { RequestTurns } from '@parley/kernel/request-turns';
@@ -13,7 +14,6 @@ import { readCredentials } from '../credentials/credentials.ts';
 import type { Documents, ReadDocument } from '../graph/documents.ts';
 import { type FieldRules, longOperations } from '../graph/field-rules.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';
-import type { RequestSource } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
 import { clientConnection } from './client-connection.ts';
 import { requestAdmission } from './connections.ts';

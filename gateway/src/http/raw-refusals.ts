@@ -1,6 +1,6 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { requestIdFrom } from './request-id.ts';
+import { requestIdFrom } from '@parley/kernel/request-id';
 
 export interface RawRefusal {
   status: number;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { context as otel, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from '@parley/kernel/log';
 import { withRequestId } from '@parley/kernel/request-context';
-import { requestIdFrom } from './request-id.ts';
+import { requestIdFrom } from '@parley/kernel/request-id';
 
 /** Facts for the log line of a request, without any text from the client. */
 export interface RequestFacts {

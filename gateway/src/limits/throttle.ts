@@ -1,8 +1,7 @@
 import { clientNetwork } from '@parley/kernel/client-network';
-import { type DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import type { CountAnswer, CountEntry, CountWindow, KeyValue } from '@parley/live/key-value/key-value';
-import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { unavailable } from '@parley/kernel/errors';
+import { type DegradingCountsOptions, degradingCounts } from '@parley/live/key-value/degrading-counts';
+import type { CountEntry, CountWindow } from '@parley/live/key-value/key-value';
 import { type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 
@@ -22,12 +21,8 @@ export interface ThrottleResult {
 /** Counts all fields or, if refused, none. Without Redis counts per process; `unavailable` if a throttle fails closed. */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<ThrottleResult | undefined>;
 
-export interface ThrottleOptions {
+export interface ThrottleOptions extends DegradingCountsOptions {
   rules: FieldRules;
-  keyValue: Pick<KeyValue, 'countAll'>;
-  onDegraded: () => void;
-  log: Logger;
-  now?: () => number;
 }
 
 interface Entry extends CountEntry {
@@ -36,17 +31,8 @@ interface Entry extends CountEntry {
   failsClosed: boolean;
 }
 
-const logIntervalMs = 30_000;
-
-export function createThrottle({
-  rules,
-  keyValue,
-  onDegraded,
-  log,
-  now = () => performance.now(),
-}: ThrottleOptions): Throttle {
-  const localCounts = memoryKeyValue({ now });
-  let loggedAt = Number.NEGATIVE_INFINITY;
+export function createThrottle({ rules, ...options }: ThrottleOptions): Throttle {
+  const countAll = degradingCounts(options);
 
   function entriesOf(fields: RootField[], clientIp: string): Entry[] {
     const entries = new Map<string, Entry>();
@@ -73,27 +59,14 @@ export function createThrottle({
     return [...entries.values()];
   }
 
-  function countLocally(entries: Entry[], error: DomainError): Promise<CountAnswer> {
-    onDegraded();
-    if (now() - loggedAt >= logIntervalMs) {
-      loggedAt = now();
-      log.warn({ err: error }, 'throttle counts unavailable; counting per process');
-    }
-    if (entries.some(({ failsClosed }) => failsClosed)) {
-      throw unavailable('This is not available at the moment; try again in a while', error);
-    }
-    return localCounts.countAll(entries);
-  }
-
   return async (fields, clientIp) => {
     const entries = entriesOf(fields, clientIp);
     if (entries.length === 0) return undefined;
-    const answer = await keyValue
-      .countAll(entries.map(({ key, requests, windowMs, amount }) => ({ key, requests, windowMs, amount })))
-      .catch((error: unknown) => {
-        if (!isDomainError(error, 'unavailable')) throw error;
-        return countLocally(entries, error);
-      });
+    const counted = entries.map(({ key, requests, windowMs, amount }) => ({ key, requests, windowMs, amount }));
+    const answer = await countAll(counted, (error) => {
+      if (entries.some(({ failsClosed }) => failsClosed))
+        throw unavailable('This is not available at the moment; try again in a while', error);
+    });
     const windowOf = ({ key, count, endsInMs }: CountWindow): ThrottleWindow => {
       const { operation, requests, windowSeconds } = entries.find((entry) => entry.key === key) as Entry;
       // The server's clock may round up beyond the window.

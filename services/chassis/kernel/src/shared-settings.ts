@@ -395,6 +395,31 @@ export const avatarTokenKeysSetting = setting(
   { secret: true },
 );
 
+/** For servers that browsers of other sites call. */
+export const corsOriginsSetting = setting(
+  'CORS_ORIGINS',
+  list.default(['*']),
+  'Origins that browsers may call from, separated by commas; `*` for any.',
+  { productionDefault: [] },
+);
+
+/** For servers that limit clients by their address. */
+export const trustedProxiesSetting = setting(
+  'TRUSTED_PROXIES',
+  list.refine(areNetworks, 'is not a list of addresses or CIDRs').default([]),
+  'Proxies whose `X-Forwarded-For` is trusted, as addresses or CIDRs.',
+  { without: 'none' },
+);
+
+function areNetworks(values: string[]): boolean {
+  try {
+    values.map(readNetwork);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Keys that encrypt or sign what is stored; the first one is in use. */
 export const secretsKeysSetting = setting(
   'SECRETS_KEYS',

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import { type Address, isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/client-network';
+import { type Address, isWithin, type Network, readAddress, readNetwork } from './client-network.ts';
 
 export interface RequestSource {
   headers: IncomingHttpHeaders;

@@ -1,0 +1,43 @@
+import { type DomainError, isDomainError } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import type { CountAnswer, CountEntry, KeyValue } from './key-value.ts';
+import { memoryKeyValue } from './memory-key-value.ts';
+
+export interface DegradingCountsOptions {
+  keyValue: Pick<KeyValue, 'countAll'>;
+  /** Called for each call that this process counts alone or refuses. */
+  onDegraded: () => void;
+  log: Logger;
+  now?: () => number;
+}
+
+const logIntervalMs = 30_000;
+
+/**
+ * `countAll` for throttles: counts shared by all processes, and while the engine cannot be reached those of this process alone.
+ * @returns a function; its `refuse` is called before entries are counted alone, and may throw instead.
+ */
+export function degradingCounts({
+  keyValue,
+  onDegraded,
+  log,
+  now = () => performance.now(),
+}: DegradingCountsOptions): (entries: CountEntry[], refuse?: (error: DomainError) => void) => Promise<CountAnswer> {
+  const localCounts = memoryKeyValue({ now });
+  let loggedAt = Number.NEGATIVE_INFINITY;
+
+  return async (entries, refuse) => {
+    try {
+      return await keyValue.countAll(entries);
+    } catch (error) {
+      if (!isDomainError(error, 'unavailable')) throw error;
+      onDegraded();
+      if (now() - loggedAt >= logIntervalMs) {
+        loggedAt = now();
+        log.warn({ err: error }, 'throttle counts unavailable; counting per process');
+      }
+      refuse?.(error);
+      return localCounts.countAll(entries);
+    }
+  };
+}
