@@ -113,7 +113,7 @@ PARLEY_HOST: "0.0.0.0"
 PARLEY_DATA_DIR: /tmp/parley
 OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
 {{- range append $unit.serves "ops" }}
-{{ if eq . "public" }}GATEWAY_PORT{{ else }}{{ printf "%s_%s_PORT" (upper $unit.name) (upper .) }}{{ end }}: {{ include "parley.port" . | quote }}
+{{ if eq . "public" }}{{ printf "%s_PORT" (upper $unit.name) }}{{ else }}{{ printf "%s_%s_PORT" (upper $unit.name) (upper .) }}{{ end }}: {{ include "parley.port" . | quote }}
 {{- end }}
 {{- range $unit.uses }}
 {{- if eq .endpoint "rpc" }}

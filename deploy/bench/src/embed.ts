@@ -13,7 +13,11 @@ export async function embedFigures(databaseUrl: string, options: BenchOptions): 
   const { env, apiKey } = standIns.hello;
   await using knowledge = await startChild('our-knowledge.ts', { ...env, DATABASE_URL: databaseUrl }, measuresGaps);
   const settings = { ...env, ...limits, KNOWLEDGE_GRAPH_URL: knowledge.hello, TRUSTED_PROXIES: '127.0.0.1' };
-  await using gateway = await startChild('our-gateway.ts', { ...settings, GATEWAY_PORT: '0' }, measuresGaps);
+  await using gateway = await startChild(
+    'our-gateway.ts',
+    { ...settings, GATEWAY_PORT: '0', VOICE_PORT: '0' },
+    measuresGaps,
+  );
   const next = passage(1);
   const texts = Array.from({ length: 100 }, next);
 

@@ -133,7 +133,14 @@ export async function openPlace({ profileFolder }: BenchOptions) {
   const model = await startModelServer({ script: { text } });
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const NODE_OPTIONS = [loaded, ...profiling].join(' ');
-  const nothing = { PARLEY_SERVERS_DIR: '', DATABASE_URL: '', LOG_FILE: '', GATEWAY_PORT: '0', STORAGE_PORT: '0' };
+  const nothing = {
+    PARLEY_SERVERS_DIR: '',
+    DATABASE_URL: '',
+    LOG_FILE: '',
+    GATEWAY_PORT: '0',
+    VOICE_PORT: '0',
+    STORAGE_PORT: '0',
+  };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: modelName, PARLEY_DATA_DIR: folder };
   // A folder for temporary files of its own, in which the socket of an embedded database is found.
   const temporary = join(folder, 'tmp');

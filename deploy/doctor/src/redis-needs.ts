@@ -48,6 +48,7 @@ const keysOf: Record<string, RedisNeeds['keys'] | undefined> = {
     'parley:*:action:*:messaging-token:lock': ['SET', 'DEL'],
   },
   session: { 'parley:*:session:*:events': logging },
+  voice: { 'parley:voice-throttle:*:*': counting, 'parley:*:voice-throttle:*': counting },
 };
 
 /** Those that the message of credentials concerns. */

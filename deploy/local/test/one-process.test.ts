@@ -27,6 +27,7 @@ function environment() {
     SECRETS_KEYS: `k1:${some()}`,
     AVATAR_TOKEN_KEYS: `k1:${some()}`,
     GATEWAY_PORT: '0',
+    VOICE_PORT: '0',
     STORAGE_PORT: '0',
     CORS_ORIGINS: 'https://app.example',
   };

@@ -12,6 +12,8 @@ export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' |
   env: Environment;
   /** The port in front of the gateways; 0 takes any free one. */
   publicPort: number;
+  /** The port in front of voice. Default: any free one. */
+  voicePort?: number;
   /** Cancels the start. */
   signal: AbortSignal;
   /** Changes the environment of one replica last, e.g. to put a proxy between it and others. */
@@ -49,7 +51,8 @@ async function startOnce(options: ProcessMeshOptions) {
   const replicas = waves.flat();
   const env = { ...options.env };
   const front = new TcpProxy(addressesOf(replicas, 'gateway', 'public'), { port: options.publicPort });
-  const proxies = [front];
+  const voiceFront = new TcpProxy(addressesOf(replicas, 'voice', 'public'), { port: options.voicePort ?? 0 });
+  const proxies = [front, voiceFront];
   for (const unit of new Set(replicas.map((replica) => replica.unit))) {
     const [rpc, graph] = [addressesOf(replicas, unit, 'rpc'), addressesOf(replicas, unit, 'graph')];
     if (rpc.length > 0) env[`${unit.toUpperCase()}_RPC_URL`] = rpc.join(',');
@@ -82,7 +85,7 @@ async function startOnce(options: ProcessMeshOptions) {
       options.say(`${left.join(', ')} did not stop in time and is killed`);
       kill();
     }, stopTimeoutMs);
-    await front.close();
+    await Promise.all([front.close(), voiceFront.close()]);
     for (const wave of running.toReversed()) await Promise.all(wave.map((each) => each.stop()));
     clearTimeout(timer);
     await Promise.all(proxies.map((proxy) => proxy.close()));
@@ -97,9 +100,19 @@ async function startOnce(options: ProcessMeshOptions) {
       await Promise.race([Promise.all(wave.map((each) => each.start())), cut]);
     }
     await front.open();
+    await voiceFront.open();
   } catch (error) {
     await stop();
     throw error;
   }
-  return { replicas, processes, /** In front of all gateways. */ publicPort: front.port, stop, kill };
+  return {
+    replicas,
+    processes,
+    /** In front of all gateways. */
+    publicPort: front.port,
+    /** In front of voice. */
+    voicePort: voiceFront.port,
+    stop,
+    kill,
+  };
 }

@@ -91,5 +91,13 @@ export const pagesHost = '127.0.0.3';
 /** Settings for tests: free ports, new keys, and loopback as a trusted proxy, so that each client can have an IP address of its own. */
 export function testEnvironment(env: Environment = {}): Environment {
   const outbound = { OUTBOUND_ALLOWLIST: pagesHost, OUTBOUND_PORTS: '1-65535' };
-  return { ...newKeys(), GATEWAY_PORT: '0', STORAGE_PORT: '0', TRUSTED_PROXIES: '127.0.0.1/32', ...outbound, ...env };
+  return {
+    ...newKeys(),
+    GATEWAY_PORT: '0',
+    VOICE_PORT: '0',
+    STORAGE_PORT: '0',
+    TRUSTED_PROXIES: '127.0.0.1/32',
+    ...outbound,
+    ...env,
+  };
 }

@@ -10,11 +10,15 @@ import {
 } from '@parley/kernel/shared-settings';
 import { checkSettingsOfProcess, settingsOfProcess } from '@parley/service/unit-settings';
 import type { UsedEndpoint } from '@parley/unit/address-settings';
+import { voiceSettings } from '@parley/voice/config';
 import { commandSettings } from './command-settings.ts';
 import { type ListedUnit, units } from './units.ts';
 
 /** Where clients reach the mesh. */
 export const publicPortSetting = gatewaySettings.port;
+
+/** Where clients reach voice. */
+export const voicePortSetting = voiceSettings.port;
 
 /** The settings of a mesh in one process, in addition to those of its units. */
 export const oneProcessSettings = {
@@ -43,8 +47,8 @@ export function checkSettingsOfUnit(unit: ListedUnit, env: Environment): void {
   checkSettingsOfProcess(unit, env, usedBy(unit));
 }
 
-function usedBy({ serves }: Pick<ListedUnit, 'serves'>): UsedEndpoint[] {
-  return serves.includes('public') ? subgraphs : [];
+function usedBy({ name }: Pick<ListedUnit, 'name'>): UsedEndpoint[] {
+  return name === 'gateway' ? subgraphs : [];
 }
 
 /** Shared settings: read by every process, by all units in one process, or by commands. */

@@ -14,6 +14,7 @@ import type { ServiceDependencies } from '@parley/service/service-dependencies';
 import { sessionDeclaration } from '@parley/session/declaration';
 import type { UnitConfig } from '@parley/unit/declaration';
 import type { DefinedUnit } from '@parley/unit/define-unit';
+import { voiceDeclaration } from '@parley/voice/declaration';
 
 /** A unit with its code. Only services have the optional fields. */
 export type LoadedUnit<Name extends string = string, Config extends UnitConfig = UnitConfig> = DefinedUnit<
@@ -47,6 +48,7 @@ export const waves = [
     listed(parserDeclaration, async () => (await import('@parley/parser')).parser),
     listed(actionDeclaration, async () => (await import('@parley/action')).action),
     listed(knowledgeDeclaration, async () => (await import('@parley/knowledge')).knowledge),
+    listed(voiceDeclaration, async () => (await import('@parley/voice')).voice),
   ],
   // Stops before identity, where it settles what calls of models have cost.
   [listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 })],

@@ -57,6 +57,7 @@ test('all settings of all units are listed, each once for a unit, and secrets wi
   t.deepEqual(required.map(({ name }) => name).sort(), [
     'AVATAR_TOKEN_KEYS',
     'AVATAR_TOKEN_KEYS',
+    'AVATAR_TOKEN_KEYS',
     'MESH_KEY',
     'SECRETS_KEYS',
     'SECRETS_KEYS',

@@ -320,6 +320,12 @@ chartTest('Services lead to the endpoints of their unit, and those of operators 
   const backend = { service: { name: 'parley-gateway', port: { name: 'public' } } };
   const paths = [{ path: '/', pathType: 'Prefix', backend }];
   t.deepEqual(ingress?.spec.rules, [{ host: 'parley.example.com', http: { paths } }]);
+  const [withVoice] = ofKind(await render('production', { 'ingress.voiceHosts': ['voice.example.com'] }), 'Ingress');
+  const ofVoice = { service: { name: 'parley-voice', port: { name: 'public' } } };
+  t.deepEqual(withVoice?.spec.rules?.at(-1), {
+    host: 'voice.example.com',
+    http: { paths: [{ path: '/', pathType: 'Prefix', backend: ofVoice }] },
+  });
 });
 
 chartTest('a hook has all that it needs before its pod is made', async (t) => {

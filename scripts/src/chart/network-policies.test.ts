@@ -114,7 +114,7 @@ chartTest('metrics are read by whom an operator names, and by nobody else', asyn
   for (const rule of rules) t.deepEqual(rule, { ports: [{ port: 'ops' }], from: prometheus });
 });
 
-chartTest('clients reach the gateway from where an operator says, and nowhere else', async (t) => {
+chartTest('clients reach gateway and voice from where an operator says, and nowhere else', async (t) => {
   const onPublic = async (set: object) =>
     ofKind(await render('small', set), 'NetworkPolicy').flatMap((policy) =>
       policy.spec.ingress.flatMap((rule) =>
@@ -122,9 +122,14 @@ chartTest('clients reach the gateway from where an operator says, and nowhere el
       ),
     );
   const gatewayFrom = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
-  t.deepEqual(await onPublic({}), [['gateway', { ports: [{ port: 'public' }] }]]);
+  const open = { ports: [{ port: 'public' }] };
+  t.deepEqual(await onPublic({}), [
+    ['voice', open],
+    ['gateway', open],
+  ]);
   t.deepEqual(await onPublic({ 'networkPolicy.gatewayFrom': gatewayFrom }), [
-    ['gateway', { ports: [{ port: 'public' }], from: gatewayFrom }],
+    ['voice', { ...open, from: gatewayFrom }],
+    ['gateway', { ...open, from: gatewayFrom }],
   ]);
 });
 

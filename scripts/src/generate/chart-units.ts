@@ -35,7 +35,7 @@ const address = /^(?<unit>[A-Z]+)_(?<endpoint>RPC|GRAPH)_URL$/u;
 
 /** Settings that the templates give themselves, or leave at their default. */
 export const setByChart =
-  /_(RPC|GRAPH|OPS)_PORT$|_(RPC|GRAPH)_URL$|^(GATEWAY_PORT|PARLEY_HOST|PARLEY_PUBLIC_URL|NODE_ENV|NODE_EXTRA_CA_CERTS|MESH_TLS_\w+_FILE|PARLEY_DATA_DIR|LOG_FILE|OTEL_SERVICE_NAME)$/u;
+  /_(RPC|GRAPH|OPS)_PORT$|_(RPC|GRAPH)_URL$|^(GATEWAY_PORT|VOICE_PORT|PARLEY_HOST|PARLEY_PUBLIC_URL|NODE_ENV|NODE_EXTRA_CA_CERTS|MESH_TLS_\w+_FILE|PARLEY_DATA_DIR|LOG_FILE|OTEL_SERVICE_NAME)$/u;
 
 /** Read by the hook that migrates, and by no unit. */
 export const ofMigrations = /MIGRATIONS_DATABASE_URL$/u;

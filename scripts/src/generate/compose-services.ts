@@ -57,9 +57,14 @@ function serviceOf({ name, serves, uses, engines, readsPublicUrl }: ChartUnit, m
     `  image: parley/${name}:dev`,
     `  build: { context: ../.., dockerfile: deploy/docker/Dockerfile, args: { UNIT: ${name} } }`,
     ...(memory === undefined ? [] : [`  mem_limit: ${memory.replace(/i$/u, '').toLowerCase()}`]),
-    ...(serves.includes('public') ? [`  ports: ["127.0.0.1:\${GATEWAY_PORT:-4000}:${ports.public}"]`] : []),
+    ...(serves.includes('public') ? [`  ports: ["127.0.0.1:${publicPort(name)}:${ports.public}"]`] : []),
     '  environment:',
     ...environment.map(([setting, value]) => `    ${setting}: ${value}`),
   ];
   return lines.map((line) => `  ${line}\n`).join('');
+}
+
+/** The port of the host where clients reach a unit: the default of its setting. */
+function publicPort(unit: string): string {
+  return unit === 'gateway' ? '${GATEWAY_PORT:-4000}' : '${VOICE_PORT:-4100}';
 }

@@ -373,6 +373,24 @@ export const dashboards: Record<string, Dashboard> = {
         description: 'In its own process, its start included.',
       },
       {
+        title: 'Speech, transcription and avatars',
+        unit: 'reqps',
+        queries: {
+          [`sum by (route, outcome) (${rate('parley_voice_request_seconds_count')})`]: '{{route}} {{outcome}}',
+        },
+        description: 'Requests that voice answered. Those with `error` have their reason in its log.',
+      },
+      {
+        title: 'Time of providers of speech',
+        unit: 's',
+        queries: {
+          [quantile(0.5, 'parley_voice_provider_seconds', 'what')]: '{{what}} p50',
+          [quantile(0.95, 'parley_voice_provider_seconds', 'what')]: '{{what}} p95',
+        },
+        description:
+          'Of eSpeak NG too. Raise VOICE_ESPEAK_PROCESSES, or maxReplicas of voice, where it is short of processors.',
+      },
+      {
         title: 'Webhooks with evaluations',
         unit: 'reqps',
         queries: { [`sum by (outcome) (${rate('parley_session_sync_total')})`]: '{{outcome}}' },

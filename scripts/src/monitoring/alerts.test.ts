@@ -36,6 +36,8 @@ const waiting = (pod: number) => `parley_action_calls_waiting{pod="${pod}"}`;
 const called = (error: string) =>
   `parley_action_call_duration_seconds_count{unit="action",kind="ACTION",error="${error}"}`;
 const posted = (outcome: string) => `parley_session_sync_total{unit="session",outcome="${outcome}"}`;
+const spoken = (outcome: string, what = 'tts') =>
+  `parley_voice_provider_seconds_count{unit="voice",what="${what}",outcome="${outcome}"}`;
 const [spend, ceiling] = ['parley_spend_month_usd{}', 'parley_spend_ceiling_usd{}'];
 const starts = 'process_start_time_seconds{unit="agent"}';
 
@@ -130,6 +132,14 @@ const cases: Record<string, Case> = {
       { [posted('failed')]: every(2) },
       { [posted('failed')]: perMinute(100), [posted('delivered')]: every(10) },
       { [posted('given_up')]: perMinute(100) },
+    ],
+  },
+  ParleySpeechFails: {
+    rings: [[16, { [spoken('error')]: perMinute(1), [spoken('ok', 'stt')]: perMinute(9) }]],
+    never: [
+      { [spoken('error')]: every(2) },
+      { [spoken('error')]: perMinute(9), [spoken('ok')]: every(2) },
+      { [spoken('refused')]: perMinute(9) },
     ],
   },
   // Tests begin at the beginning of Unix time.

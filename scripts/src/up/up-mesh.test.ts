@@ -18,7 +18,7 @@ function startUp(t: ExecutionContext, folder: string, env: Record<string, string
   const places = { PARLEY_DATA_DIR: data, PARLEY_SERVERS_DIR: servers };
   return startChild(t, 'up', {
     args: ['--mesh'],
-    env: { ...places, GATEWAY_PORT: '0', DEMO_PORT: '0', TRUSTED_PROXIES: '127.0.0.1/32', ...env },
+    env: { ...places, GATEWAY_PORT: '0', VOICE_PORT: '0', DEMO_PORT: '0', TRUSTED_PROXIES: '127.0.0.1/32', ...env },
   });
 }
 

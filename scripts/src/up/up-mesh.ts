@@ -15,7 +15,7 @@ import { meshAddresses } from '@parley/mesh/replicas';
 import { foldersOf } from '@parley/servers/folders';
 import { isFree } from '@parley/servers/ports';
 import { schemas, topics } from '@parley/units';
-import { publicPortSetting } from '@parley/units/settings';
+import { publicPortSetting, voicePortSetting } from '@parley/units/settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 import { demoPage } from './demo-page.ts';
@@ -49,9 +49,13 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
     if (!showLogs) process.stdout.write(`parley: ${text}\n`);
   };
 
-  const { publicPort, poolSize } = readSettings(env, { publicPort: publicPortSetting, poolSize: poolSizeSetting });
-  if (publicPort !== 0 && !(await isFree(publicPort))) {
-    throw new Error(`Port ${publicPort} on 127.0.0.1 is taken by another program.`);
+  const { publicPort, voicePort, poolSize } = readSettings(env, {
+    publicPort: publicPortSetting,
+    voicePort: voicePortSetting,
+    poolSize: poolSizeSetting,
+  });
+  for (const port of [publicPort, voicePort]) {
+    if (port !== 0 && !(await isFree(port))) throw new Error(`Port ${port} on 127.0.0.1 is taken by another program.`);
   }
   const given: Environment = { ...(await withKeys(env, dataFolder)), PARLEY_DATA_DIR: dataFolder };
   const { models, unknown } = readMeshSettings(given);
@@ -64,7 +68,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   const note = (line: string) => logs.info(line);
   await Promise.all([migrateAll(schemas, settings, note), topicsCommand(topics, settings, note)]);
 
-  const mesh = await startProcessMesh({ env: settings, publicPort, logs, say, signal });
+  const mesh = await startProcessMesh({ env: settings, publicPort, voicePort, logs, say, signal });
   kill = mesh.kill;
   stack.defer(mesh.stop);
   const addresses = meshAddresses(mesh.replicas); // for `scripts/rpc`
@@ -77,10 +81,11 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   await demo.start();
   stack.defer(() => demo.stop());
 
-  const gateways = mesh.replicas.flatMap(({ ports }) => ports.public ?? []);
+  const gateways = mesh.replicas.flatMap(({ unit, ports }) => (unit === 'gateway' ? (ports.public ?? []) : []));
   const withSchema = mesh.replicas.filter(({ unit }) => schemas.some(({ name }) => name === unit)).length;
   const rows: [string, string][] = [
     ['gateways', `${gateways.map((each) => `http://127.0.0.1:${each}/graphql`).join('  ')}   (each alone)`],
+    ['voice', `http://localhost:${mesh.voicePort}`],
     ...demo.rows(),
     ...servers.shown,
     ['connections', `at most ${withSchema * poolSize} to PostgreSQL: ${withSchema} processes, ${poolSize} each`],

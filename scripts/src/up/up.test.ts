@@ -39,7 +39,7 @@ const upFlags = /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up')
 
 /** `scripts/up` at a place, on any free port. */
 function startUp(t: ExecutionContext, { data, temporary }: Place, env: Record<string, string> = {}): Child {
-  const ports = { GATEWAY_PORT: '0', STORAGE_PORT: '0', DEMO_PORT: '0' };
+  const ports = { GATEWAY_PORT: '0', VOICE_PORT: '0', STORAGE_PORT: '0', DEMO_PORT: '0' };
   return startChild(t, 'up', {
     flags: upFlags,
     env: { PARLEY_DATA_DIR: data, TMPDIR: temporary, TRUSTED_PROXIES: '127.0.0.1/32', ...ports, ...env },

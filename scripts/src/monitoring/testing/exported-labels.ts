@@ -55,6 +55,8 @@ function closedSets(jobKinds: ReadonlySet<string>): Record<string, ReadonlySet<s
     'parley_graph_duration_seconds operation': new Set(Object.keys(contract).map((field) => field.split('.')[1] ?? '')),
     'parley_action_call_duration_seconds error': keysOf<'CREDENTIAL_UNAVAILABLE'>({ CREDENTIAL_UNAVAILABLE: true }),
     'parley_rpc_duration_seconds outcome': outcomes,
+    'parley_voice_request_seconds outcome': outcomes,
+    'parley_voice_provider_seconds outcome': outcomes,
     'parley_session_sync_total outcome': keysOf<'delivered' | 'failed' | 'given_up'>({
       delivered: true,
       failed: true,
@@ -78,6 +80,7 @@ async function startAndStop(): Promise<void> {
     SECRETS_KEYS: `k1:${some()}`,
     AVATAR_TOKEN_KEYS: `k1:${some()}`,
     GATEWAY_PORT: '0',
+    VOICE_PORT: '0',
     STORAGE_PORT: '0',
   };
   try {

@@ -1,0 +1,110 @@
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
+import { byteCount, oneOf, port, positiveInt, text } from '@parley/kernel/setting-types';
+import { optionalGroup, type Settings, setting } from '@parley/kernel/settings';
+import {
+  avatarTokenKeysSetting,
+  corsOriginsSetting,
+  fetchedUrl,
+  portSettings,
+  trustedProxiesSetting,
+} from '@parley/kernel/shared-settings';
+
+const baseUrl = fetchedUrl.transform((url) => url.replace(/\/$/u, ''));
+
+export const voiceSettings = {
+  port: setting('VOICE_PORT', port.default(4100), 'Where clients reach it; 0 takes any free port.'),
+  ...portSettings('voice', ['ops']),
+  avatarTokenKeys: avatarTokenKeysSetting,
+  corsOrigins: corsOriginsSetting,
+  trustedProxies: trustedProxiesSetting,
+  tts: {
+    provider: setting(
+      'TTS_PROVIDER',
+      oneOf(['espeak', 'google', 'openai']).default('espeak'),
+      'What speaks: the built-in eSpeak NG, an API like that of Google Cloud Text-to-Speech, or one like that of OpenAI.',
+    ),
+    url: setting('TTS_URL', baseUrl.optional(), 'Base URL of that API; for `openai` `/v1` included, and required.', {
+      without: '`https://texttospeech.googleapis.com` for `google`',
+    }),
+    key: setting('TTS_KEY', text.optional(), 'Its API key: `X-Goog-Api-Key` for `google`, else a bearer token.', {
+      secret: true,
+    }),
+    model: setting('TTS_MODEL', text.default('tts-1'), 'The model that `openai` is asked for.'),
+  },
+  stt: {
+    provider: setting(
+      'STT_PROVIDER',
+      oneOf(['google', 'openai']).optional(),
+      'What transcribes: an API like that of Google Cloud Speech-to-Text, or one like that of OpenAI.',
+      { without: '`/stt` answers 503' },
+    ),
+    url: setting('STT_URL', baseUrl.optional(), 'Base URL of that API; for `openai` `/v1` included, and required.', {
+      without: '`https://speech.googleapis.com` for `google`',
+    }),
+    key: setting('STT_KEY', text.optional(), 'Its API key, sent as that of `TTS_KEY`.', { secret: true }),
+    model: setting('STT_MODEL', text.default('whisper-1'), 'The model that `openai` is asked for.'),
+  },
+  avatarVendor: optionalGroup('AVATAR_VENDOR_URL', {
+    url: setting(
+      'AVATAR_VENDOR_URL',
+      baseUrl,
+      'Base URL of the vendor of hosted video avatars; below it is `/v1/auth/session-token`.',
+      { without: '`/avatar-session` answers 500' },
+    ),
+    key: setting('AVATAR_VENDOR_KEY', text, 'Sent as bearer token.', { secret: true }),
+  }),
+  modelsFolder: setting(
+    'VOICE_MODELS_FOLDER',
+    text.optional(),
+    'A folder of 3D models, `<id>.glb`, with a `models.json`: `[{"id", "label", "gender"}]`. Read at start.',
+    { without: 'three plain heads of our own' },
+  ),
+  providerTimeoutMs: setting(
+    'VOICE_PROVIDER_TIMEOUT_MS',
+    positiveInt.default(30_000),
+    'How long a provider or vendor may take for one call, and eSpeak NG for one text.',
+  ),
+  maxAnswerBytes: setting(
+    'VOICE_MAX_ANSWER_BYTES',
+    byteCount.default(67_108_864),
+    'Bytes of an answer of a provider. Audio of eSpeak NG is as large as that at most, too.',
+  ),
+  calls: {
+    inFlight: setting('VOICE_CALLS_AT_ONCE', positiveInt.default(64), 'Calls of providers at once in this process.'),
+    perTenant: setting('VOICE_CALLS_PER_TENANT', positiveInt.default(16), 'The same of one tenant; its others wait.'),
+    waitingPerTenant: setting(
+      'VOICE_WAITING_PER_TENANT',
+      positiveInt.default(100),
+      'Calls of one tenant that may wait; one more is `TOO_MANY_REQUESTS`.',
+    ),
+  },
+  speechProcesses: setting(
+    'VOICE_ESPEAK_PROCESSES',
+    positiveInt.default(2),
+    'Processes with eSpeak NG, each for one text at a time, with up to 400 MB.',
+  ),
+  maxBodiesBytes: setting(
+    'VOICE_MAX_BODIES_BYTES',
+    byteCount.default(134_217_728),
+    'Bytes of all bodies together that are being received or worked on; what comes beyond is answered 503.',
+  ),
+  requestTimeoutMs: setting(
+    'VOICE_REQUEST_TIMEOUT_MS',
+    positiveInt.default(30_000),
+    'How long a client may take to send a request.',
+  ),
+  maxConnections: setting('VOICE_MAX_CONNECTIONS', positiveInt.default(5_000), 'Connections of one process.'),
+} satisfies Settings;
+
+export type VoiceConfig = ReturnType<typeof readVoiceConfig>;
+
+/** Reads the settings. @throws SettingsError also where a provider has no address */
+export function readVoiceConfig(env: Environment) {
+  const read = readSettings(env, voiceSettings);
+  const problems = [
+    ...(read.tts.provider === 'openai' && !read.tts.url ? ['TTS_URL: is required with TTS_PROVIDER=openai'] : []),
+    ...(read.stt.provider === 'openai' && !read.stt.url ? ['STT_URL: is required with STT_PROVIDER=openai'] : []),
+  ];
+  if (problems.length > 0) throw new SettingsError(problems);
+  return read;
+}

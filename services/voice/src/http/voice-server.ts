@@ -1,0 +1,243 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { context as otel, SpanKind, trace } from '@opentelemetry/api';
+import { clientAddress } from '@parley/kernel/client-address';
+import { errorTable, internalMessage } from '@parley/kernel/error-table';
+import { DomainError, isDomainError, notFound } from '@parley/kernel/errors';
+import { httpDrain, productionLingerMs } from '@parley/kernel/http-drain';
+import { listen } from '@parley/kernel/listen';
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
+import { withRequestId } from '@parley/kernel/request-context';
+import { requestIdFrom } from '@parley/kernel/request-id';
+import { createSessionTokens, type TokenClaims } from '@parley/kernel/session-token';
+import type { Part } from '@parley/kernel/unit';
+import type { UnitDependencies } from '@parley/unit/unit-dependencies';
+import { modelsPath } from '../avatar-models.ts';
+import type { VoiceConfig } from '../config.ts';
+import { openAvatarSession } from '../open-avatar-session.ts';
+import { openApi } from '../openapi.ts';
+import type { Ports } from '../ports.ts';
+import { synthesize, synthesizeAsGoogle } from '../synthesize.ts';
+import { transcribe } from '../transcribe.ts';
+import { bodyBudget, HttpRefusal, readJsonBody } from './read-body.ts';
+import { sendModel } from './send-model.ts';
+import { type ThrottledRoute, voiceThrottle } from './voice-throttle.ts';
+
+interface Given extends UnitDependencies {
+  config: VoiceConfig;
+  metrics: Metrics;
+  log: Logger;
+}
+
+interface Call {
+  claims: TokenClaims;
+  body: object;
+  signal: AbortSignal;
+}
+
+interface Post {
+  maxBodyBytes: number;
+  answer(ports: Ports, call: Call): Promise<object>;
+}
+
+const drainTimeoutMs = 20_000;
+
+/** Texts of 5,000 characters, each of which may be escaped. */
+const textBodyBytes = 131_072;
+/** 5,600,000 characters of base64, and the other fields. */
+const clipBodyBytes = 5_700_000;
+
+const posts: Record<ThrottledRoute, Post> = {
+  '/tts': {
+    maxBodyBytes: textBodyBytes,
+    answer: (ports, { claims, body, signal }) => synthesize(ports, claims.tenantId, body, signal),
+  },
+  '/tts/google': {
+    maxBodyBytes: textBodyBytes,
+    answer: (ports, { claims, body, signal }) => synthesizeAsGoogle(ports, claims.tenantId, body, signal),
+  },
+  '/stt': {
+    maxBodyBytes: clipBodyBytes,
+    answer: (ports, { claims, body, signal }) => transcribe(ports, claims.tenantId, body, signal),
+  },
+  '/avatar-session': {
+    maxBodyBytes: textBodyBytes,
+    answer: (ports, { claims, body, signal }) => openAvatarSession(ports, claims, body, signal),
+  },
+};
+
+const exposedHeaders = 'x-request-id, retry-after, etag, content-range, accept-ranges';
+const modelFile = new RegExp(`^/${modelsPath}/([\\w-]+\\.glb)$`, 'u');
+
+/** The HTTP server for clients. Each request is throttled before its token is refused, and that before its body is read. */
+export function voiceServer(
+  ports: Ports,
+  { config, metrics, log, keyValue, host, addresses, development }: Given,
+): Part {
+  const tokens = createSessionTokens(config.avatarTokenKeys);
+  const clientIp = clientAddress(config.trustedProxies);
+  const degraded = metrics.counter(
+    'parley_throttle_degraded_total',
+    'Throttled requests that this process counted alone, because counts could not be shared',
+  );
+  const throttle = voiceThrottle({ keyValue, onDegraded: () => degraded.add(), log });
+  const bodies = bodyBudget(config.maxBodiesBytes);
+  const seconds = metrics.durations('parley_voice_request_seconds', 'Requests of clients', ['route', 'outcome']);
+  const tracer = trace.getTracer('parley.voice');
+  const http = createServer(
+    {
+      keepAliveTimeout: 65_000,
+      requestTimeout: config.requestTimeoutMs,
+      headersTimeout: Math.min(10_000, config.requestTimeoutMs),
+      connectionsCheckingInterval: Math.min(5_000, config.requestTimeoutMs),
+    },
+    (request, response) => serve(request, response),
+  );
+  http.maxConnections = config.maxConnections;
+  const { drain } = httpDrain(http);
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    const requestId = requestIdFrom(request.headers['x-request-id']);
+    const path = pathOf(request);
+    const route = routeOf(path);
+    const end = seconds.startTimer({ route });
+    const started = performance.now();
+    response.setHeader('x-request-id', requestId);
+    response.setHeader('x-content-type-options', 'nosniff');
+    allowOrigin(request, response);
+    const span = tracer.startSpan('voice request', { kind: SpanKind.SERVER, root: true, attributes: { route } });
+    const inRequest = (work: () => void) =>
+      otel.with(trace.setSpan(otel.active(), span), () => withRequestId(requestId, work));
+    response.once('close', () => {
+      span.end();
+      const { statusCode: status } = response;
+      const answered = status >= 500 ? 'error' : status >= 400 ? 'refused' : 'ok';
+      const outcome = response.writableFinished ? answered : 'refused';
+      end({ outcome });
+      const ms = Math.round(performance.now() - started);
+      inRequest(() => log.info({ route, status, outcome, isAborted: !response.writableFinished, ms }, 'request'));
+    });
+    inRequest(() => {
+      answer(path, request, response).catch((error: unknown) => refuse(request, response, error));
+    });
+  }
+
+  async function answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'OPTIONS') return void response.writeHead(204).end();
+    const post = Object.hasOwn(posts, path) ? (path as ThrottledRoute) : undefined;
+    if (post) {
+      if (request.method !== 'POST') throw notAllowed(response, 'POST, OPTIONS');
+      return answerPost(post, request, response);
+    }
+    const file = modelFile.exec(path)?.[1];
+    const isKnown = file !== undefined || path === '/health' || path === '/openapi.json' || path === `/${modelsPath}`;
+    if (!isKnown) throw new DomainError('notFound', 'There is nothing here; /openapi.json says what is');
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed(response, 'GET, HEAD, OPTIONS');
+    if (path === '/health') return send(response, 200, { status: 'ok' });
+    if (path === '/openapi.json') return send(response, 200, openApi);
+    if (file === undefined) return send(response, 200, { models: ports.models.list() });
+    const model = ports.models.find(file);
+    if (!model) throw notFound('Model', file);
+    return sendModel(request, response, model);
+  }
+
+  async function answerPost(route: ThrottledRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { maxBodyBytes, answer: answerOf } = posts[route];
+    const { claims, refusal } = readToken(request);
+    await throttle(route, clientIp(request), claims?.tenantId);
+    if (!claims) throw refusal;
+    const left = new AbortController();
+    response.once('close', () => left.abort(new HttpRefusal(499, 'The client has left')));
+    let held = 0;
+    const take = (bytes: number) => {
+      bodies.take(bytes);
+      held += bytes;
+    };
+    try {
+      const body = await readJsonBody(request, maxBodyBytes, take);
+      send(response, 200, await answerOf(ports, { claims, body, signal: left.signal }));
+    } finally {
+      bodies.giveBack(held);
+    }
+  }
+
+  function readToken(request: IncomingMessage): { claims?: TokenClaims; refusal?: unknown } {
+    const token = /^bearer +(\S+)$/iu.exec(request.headers.authorization ?? '')?.[1];
+    try {
+      return { claims: tokens.verify(token, ['session', 'voice']) };
+    } catch (refusal) {
+      return { refusal };
+    }
+  }
+
+  function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
+    const { corsOrigins } = config;
+    const { origin } = request.headers;
+    if (corsOrigins.includes('*')) response.setHeader('access-control-allow-origin', '*');
+    else {
+      response.setHeader('vary', 'origin');
+      if (origin === undefined || !corsOrigins.includes(origin)) return;
+      response.setHeader('access-control-allow-origin', origin);
+    }
+    response.setHeader('access-control-expose-headers', exposedHeaders);
+    if (request.method !== 'OPTIONS') return;
+    response.setHeader('access-control-allow-methods', 'GET, HEAD, POST');
+    response.setHeader('access-control-allow-headers', 'authorization, content-type, x-request-id, range');
+    response.setHeader('access-control-max-age', '86400');
+  }
+
+  function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    if (response.destroyed || response.headersSent) return;
+    // What has not been read of a body would be taken for the next request.
+    if (!request.complete) response.setHeader('connection', 'close');
+    const { status, code, message } = refusalOf(error);
+    if (status === 429 || status === 503) response.setHeader('retry-after', status === 429 ? '60' : '5');
+    if (status === 503) log.warn({ err: error }, 'dependency unavailable');
+    if (status === 500) log.error({ err: error }, 'request failed');
+    send(response, status, { error: { code, message } });
+  }
+
+  return {
+    name: 'voice public',
+    async start() {
+      const address = await listen(http, config.port, host);
+      addresses.announce('voice', 'public', `http://${address}`);
+    },
+    stop: () => drain(drainTimeoutMs, development ? 0 : productionLingerMs),
+  };
+}
+
+function refusalOf(error: unknown): { status: number; code: string; message: string } {
+  if (error instanceof HttpRefusal) return error;
+  if (!isDomainError(error) || error.kind === 'internal') {
+    const message = isDomainError(error) && error.cause === undefined ? error.message : internalMessage;
+    return { status: 500, code: errorTable.internal.code, message };
+  }
+  const { http: status, code } = errorTable[error.kind];
+  return { status, code, message: error.message };
+}
+
+function notAllowed(response: ServerResponse, methods: string): HttpRefusal {
+  response.setHeader('allow', methods);
+  return new HttpRefusal(405, `This takes ${methods}`);
+}
+
+function send(response: ServerResponse, status: number, content: object): void {
+  if (response.destroyed) return;
+  const body = Buffer.from(JSON.stringify(content));
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.setHeader('content-length', body.length);
+  if (!response.hasHeader('cache-control')) response.setHeader('cache-control', 'no-store');
+  response.writeHead(status).end(response.req.method === 'HEAD' ? undefined : body);
+}
+
+/** Without its query. */
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '/';
+}
+
+/** The path as a label of metrics, without anything that a client chooses. */
+function routeOf(path: string): string {
+  if (Object.hasOwn(posts, path) || path === '/health' || path === '/openapi.json') return path;
+  return path.startsWith(`/${modelsPath}`) ? `/${modelsPath}` : 'other';
+}

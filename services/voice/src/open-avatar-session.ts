@@ -1,0 +1,42 @@
+import { badRequest, DomainError, forbidden } from '@parley/kernel/errors';
+import { parseInput, text } from '@parley/kernel/input';
+import type { TokenClaims } from '@parley/kernel/session-token';
+import { z } from 'zod';
+import type { Ports } from './ports.ts';
+
+const claimed = z.object({ vendorAvatarId: text(1_000).nullish(), vendorAvatarModel: text(1_000).nullish() });
+
+/**
+ * Opens a session of the hosted avatar that the token is bound to. What the client names is only compared.
+ * @throws DomainError `internal` for every fault of the vendor
+ */
+export async function openAvatarSession(
+  { openVendorSession, provide }: Ports,
+  claims: TokenClaims,
+  input: unknown,
+  signal: AbortSignal,
+): Promise<{ sessionToken: string }> {
+  if (claims.audience !== 'session') throw forbidden('This takes the token of a session');
+  const given = parseInput(claimed, input as z.input<typeof claimed>, '');
+  const { avatarBackendConfig: avatar, tenantId } = claims;
+  if (!avatar) throw badRequest('The agent of this session has no hosted avatar');
+  for (const field of ['vendorAvatarId', 'vendorAvatarModel'] as const) {
+    const value = given[field] ?? undefined;
+    if (value !== undefined && value !== avatar[field]) throw forbidden(`${field} is not that of the agent`);
+  }
+  if (!openVendorSession) throw failed(new Error('AVATAR_VENDOR_URL is not set'));
+  const open = openVendorSession;
+  const sessionToken = await provide('avatar', tenantId, signal, async () => {
+    try {
+      return await open(avatar, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failed(error);
+    }
+  });
+  return { sessionToken };
+}
+
+function failed(cause: unknown): DomainError {
+  return new DomainError('internal', 'The avatar session could not be opened', { cause });
+}

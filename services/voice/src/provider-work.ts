@@ -1,0 +1,37 @@
+import { isDomainError } from '@parley/kernel/errors';
+import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
+import type { Metrics } from '@parley/kernel/metrics';
+
+export type ProviderWork = <T>(
+  what: 'tts' | 'stt' | 'avatar',
+  tenantId: number,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+) => Promise<T>;
+
+/** Bounds what is asked of providers at once, for each tenant and in all, and measures how long they take. */
+export function providerWork(limits: FairQueueLimits<'tenant'>, metrics: Metrics): ProviderWork {
+  const queue = fairQueue(limits);
+  const seconds = metrics.durations('parley_voice_provider_seconds', 'Calls of providers, without waiting for a turn', [
+    'what',
+    'outcome',
+  ]);
+  metrics.gauge('parley_voice_calls_waiting', 'Calls of providers that wait for their turn', () => queue.waiting);
+
+  return async (what, tenant, signal, work) => {
+    const release = await queue.enter({ tenant }, () => signal);
+    const end = seconds.startTimer({ what });
+    try {
+      signal.throwIfAborted();
+      const done = await work();
+      end({ outcome: 'ok' });
+      return done;
+    } catch (error) {
+      const isRefused = signal.aborted || isDomainError(error, 'invalid') || isDomainError(error, 'tooManyRequests');
+      end({ outcome: isRefused ? 'refused' : 'error' });
+      throw error;
+    } finally {
+      release();
+    }
+  };
+}

@@ -1,0 +1,19 @@
+import type { AvatarBinding } from '@parley/kernel/session-token';
+import { z } from 'zod';
+import { jsonOf, type ProviderCall, unreadable } from './provider-call.ts';
+
+/** Opens a session of a hosted avatar at its vendor, and returns the vendor's credential of it. */
+export type AvatarVendor = (avatar: AvatarBinding, signal: AbortSignal) => Promise<string>;
+
+const answerShape = z.object({ sessionToken: z.string().min(1) });
+
+export function avatarVendor({ url, key }: { url: string; key: string }, call: ProviderCall): AvatarVendor {
+  return async ({ vendorAvatarId, vendorAvatarModel }, signal) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+    const body = JSON.stringify({ personaConfig: { avatarId: vendorAvatarId, avatarModel: vendorAvatarModel } });
+    const answer = await call(`${url}/v1/auth/session-token`, { headers, body }, signal);
+    const read = answerShape.safeParse(jsonOf('avatar vendor', answer));
+    if (!read.success) throw unreadable('avatar vendor', read.error);
+    return read.data.sessionToken;
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Listener, Speaker } from '../speech.ts';
+import { jsonOf, type ProviderCall, unreadable } from './provider-call.ts';
+
+export interface GoogleOptions {
+  url?: string | undefined;
+  key?: string | undefined;
+  call: ProviderCall;
+}
+
+const speechAnswer = z.object({
+  audioContent: z.base64(),
+  timepoints: z.array(z.object({ markName: z.string(), timeSeconds: z.number().default(0) })).default([]),
+});
+
+/** Speech of an API like that of Google Cloud Text-to-Speech (v1beta1, which has the times of marks). */
+export function googleSpeaker({ url = 'https://texttospeech.googleapis.com', key, call }: GoogleOptions): Speaker {
+  return async ({ utterance, voiceName, languageCode, speakingRate, audioEncoding }, signal) => {
+    const body = JSON.stringify({
+      input: utterance,
+      voice: { languageCode, name: voiceName },
+      audioConfig: { audioEncoding, speakingRate },
+      enableTimePointing: ['SSML_MARK'],
+    });
+    const answer = await call(`${url}/v1beta1/text:synthesize`, { headers: headersOf(key), body }, signal);
+    const read = speechAnswer.safeParse(jsonOf('speech provider', answer));
+    if (!read.success) throw unreadable('speech provider', read.error);
+    const { audioContent, timepoints } = read.data;
+    return { audio: Buffer.from(audioContent, 'base64'), timepoints };
+  };
+}
+
+const clipAnswer = z.object({
+  results: z
+    .array(
+      z.object({
+        alternatives: z
+          .array(z.object({ transcript: z.string().default(''), confidence: z.number().min(0).max(1).default(0) }))
+          .default([]),
+        languageCode: z.string().optional(),
+      }),
+    )
+    .default([]),
+});
+
+/** Transcripts of an API like that of Google Cloud Speech-to-Text (v1p1beta1, which takes MP3). */
+export function googleListener({ url = 'https://speech.googleapis.com', key, call }: GoogleOptions): Listener {
+  return async ({ audio, audioEncoding, languageCode, sampleRateHertz }, signal) => {
+    const body = JSON.stringify({
+      config: { encoding: audioEncoding, sampleRateHertz, languageCode, enableAutomaticPunctuation: true },
+      audio: { content: audio.toString('base64') },
+    });
+    const answer = await call(`${url}/v1p1beta1/speech:recognize`, { headers: headersOf(key), body }, signal);
+    const read = clipAnswer.safeParse(jsonOf('speech provider', answer));
+    if (!read.success) throw unreadable('speech provider', read.error);
+    const best = read.data.results.flatMap(({ alternatives }) => alternatives.slice(0, 1));
+    const sum = best.reduce((total, { confidence }) => total + confidence, 0);
+    return {
+      transcript: best.map(({ transcript }) => transcript.trim()).join(' '),
+      confidence: best.length === 0 ? 0 : sum / best.length,
+      languageCode: read.data.results[0]?.languageCode ?? languageCode,
+    };
+  };
+}
+
+function headersOf(key: string | undefined): Record<string, string> {
+  return { 'content-type': 'application/json', ...(key && { 'x-goog-api-key': key }) };
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { isWav, wav } from '../audio/wav.ts';
+import type { ClipEncoding, ClipRequest, Listener, Speaker } from '../speech.ts';
+import { textOfSsml } from '../ssml.ts';
+import { jsonOf, type ProviderCall, unreadable } from './provider-call.ts';
+
+export interface OpenAiOptions {
+  url: string;
+  key?: string | undefined;
+  model: string;
+  call: ProviderCall;
+}
+
+/** Speech of an API like that of OpenAI. It has no SSML: the text alone is spoken, and there are no times of marks. */
+export function openAiSpeaker({ url, key, model, call }: OpenAiOptions): Speaker {
+  return async ({ utterance, voiceName, speakingRate, audioEncoding }, signal) => {
+    const body = JSON.stringify({
+      model,
+      input: 'ssml' in utterance ? textOfSsml(utterance.ssml) : utterance.text,
+      voice: voiceName,
+      speed: speakingRate,
+      response_format: audioEncoding === 'MP3' ? 'mp3' : 'wav',
+    });
+    const headers = { 'content-type': 'application/json', ...bearer(key) };
+    const audio = await call(`${url}/audio/speech`, { headers, body }, signal);
+    if (audio.length === 0) throw unreadable('speech provider', new Error('no audio'));
+    return { audio, timepoints: [] };
+  };
+}
+
+const fileNames: Record<ClipEncoding, string> = {
+  MP3: 'clip.mp3',
+  LINEAR16: 'clip.wav',
+  WEBM_OPUS: 'clip.webm',
+  OGG_OPUS: 'clip.ogg',
+};
+
+const answerShape = z.object({
+  text: z.string(),
+  segments: z.array(z.object({ avg_logprob: z.number().optional() })).default([]),
+});
+
+/** Transcripts of an API like that of OpenAI. Confidence is the mean probability of its tokens, 0 where it has none. */
+export function openAiListener({ url, key, model, call }: OpenAiOptions): Listener {
+  return async (request, signal) => {
+    const { audioEncoding, languageCode } = request;
+    const body = new FormData();
+    body.set('file', new Blob([new Uint8Array(fileOf(request))]), fileNames[audioEncoding]);
+    body.set('model', model);
+    body.set('language', languageCode.split(/[-_]/u)[0]?.toLowerCase() ?? languageCode);
+    body.set('response_format', 'verbose_json');
+    const answer = await call(`${url}/audio/transcriptions`, { headers: bearer(key), body }, signal);
+    const read = answerShape.safeParse(jsonOf('speech provider', answer));
+    if (!read.success) throw unreadable('speech provider', read.error);
+    const { text, segments } = read.data;
+    const logs = segments.flatMap(({ avg_logprob }) => avg_logprob ?? []);
+    const mean = logs.reduce((sum, each) => sum + each, 0) / logs.length;
+    return {
+      transcript: text.trim(),
+      confidence: logs.length === 0 ? 0 : Math.min(1, Math.exp(mean)),
+      languageCode,
+    };
+  };
+}
+
+/** It reads files: PCM without a header gets one. */
+function fileOf({ audio, audioEncoding, sampleRateHertz }: ClipRequest): Buffer {
+  return audioEncoding === 'LINEAR16' && !isWav(audio) ? wav(audio, sampleRateHertz) : audio;
+}
+
+function bearer(key: string | undefined): Record<string, string> {
+  return key ? { authorization: `Bearer ${key}` } : {};
+}

@@ -1,0 +1,48 @@
+/** How synthesised audio is encoded. LINEAR16 is 16-bit PCM with a WAV header. */
+export type SpeechEncoding = 'MP3' | 'LINEAR16';
+
+/** How audio that is transcribed is encoded. */
+export type ClipEncoding = 'MP3' | 'LINEAR16' | 'WEBM_OPUS' | 'OGG_OPUS';
+
+/** What is spoken: plain text, or SSML, which was checked to be well-formed. */
+export type Utterance = { text: string } | { ssml: string };
+
+export interface SpeechRequest {
+  utterance: Utterance;
+  voiceName: string;
+  languageCode: string;
+  /** 1 is the voice's usual rate. */
+  speakingRate: number;
+  audioEncoding: SpeechEncoding;
+}
+
+/** When a mark of the SSML is reached. */
+export interface Timepoint {
+  markName: string;
+  timeSeconds: number;
+}
+
+export interface Speech {
+  audio: Buffer;
+  timepoints: Timepoint[];
+}
+
+export interface ClipRequest {
+  audio: Buffer;
+  audioEncoding: ClipEncoding;
+  languageCode: string;
+  sampleRateHertz: number;
+}
+
+export interface Transcript {
+  transcript: string;
+  /** 0 to 1; 0 where the provider does not say. */
+  confidence: number;
+  languageCode: string;
+}
+
+/** Makes speech. Errors are DomainErrors that clients may see. */
+export type Speaker = (request: SpeechRequest, signal: AbortSignal) => Promise<Speech>;
+
+/** Transcribes speech. Errors are DomainErrors that clients may see. */
+export type Listener = (request: ClipRequest, signal: AbortSignal) => Promise<Transcript>;

@@ -1,0 +1,95 @@
+import { SaxesParser } from 'saxes';
+
+/** Why a text is not SSML that can be spoken; undefined where it is. Completes "ssml …". */
+export function ssmlProblem(ssml: string): string | undefined {
+  let problem: string | undefined;
+  let root: string | undefined;
+  const note = (found: string) => {
+    problem ??= found;
+  };
+  const parser = new SaxesParser();
+  parser.on('error', () => note('must be well-formed XML'));
+  parser.on('doctype', () => note('must have no document type'));
+  parser.on('opentag', ({ name }) => {
+    if (root === undefined && name !== 'speak') note('must be one speak element');
+    root ??= name;
+  });
+  read(parser, ssml);
+  return problem;
+}
+
+/** The text of SSML without its markup. */
+export function textOfSsml(ssml: string): string {
+  const parts: string[] = [];
+  const parser = new SaxesParser();
+  parser.on('error', () => undefined);
+  parser.on('text', (text) => parts.push(text));
+  parser.on('cdata', (text) => parts.push(text));
+  parser.on('opentag', () => parts.push(' '));
+  read(parser, ssml);
+  return parts.join('').replace(/\s+/gu, ' ').trim();
+}
+
+/** Elements whose effect is bounded. The others are left out, and what they hold is spoken. */
+const kept: Record<string, string[]> = {
+  p: [],
+  s: [],
+  mark: ['name'],
+  break: ['strength', 'time'],
+  emphasis: ['level'],
+  prosody: ['rate', 'pitch', 'range', 'volume'],
+  'say-as': ['interpret-as', 'format'],
+  sub: ['alias'],
+};
+
+/** The longest pause of one `break`, in ms. */
+const longestBreakMs = 10_000;
+
+/** SSML with the elements that the built-in voice may be given: no files, no voices, no endless pauses. */
+export function plainSsml(ssml: string): string {
+  const parts: string[] = [];
+  let movedStop = '';
+  const parser = new SaxesParser();
+  parser.on('error', () => undefined);
+  parser.on('text', (text) => parts.push(escapeXml(text)));
+  parser.on('cdata', (text) => parts.push(escapeXml(text)));
+  parser.on('opentag', ({ name, attributes }) => {
+    const names = kept[name];
+    if (!names) return;
+    const given = names.flatMap((each) => {
+      const value = (attributes as Record<string, string>)[each];
+      if (value === undefined) return [];
+      return `${each}="${escapeXml(each === 'time' ? boundedTime(value) : value)}"`;
+    });
+    const tag = `<${[name, ...given].join(' ')}>`;
+    // eSpeak NG loses a mark between a full stop and the next sentence.
+    const stop = name === 'mark' ? /\.\s*$/u.exec(parts.at(-1) ?? '')?.[0] : undefined;
+    if (stop === undefined) return void parts.push(tag);
+    parts.push((parts.pop() ?? '').slice(0, -stop.length), tag);
+    movedStop = stop;
+  });
+  parser.on('closetag', ({ name }) => {
+    if (kept[name]) parts.push(`</${name}>`, name === 'mark' ? movedStop : '');
+    movedStop = '';
+  });
+  read(parser, ssml);
+  return `<speak>${parts.join('')}</speak>`;
+}
+
+export function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
+
+function boundedTime(time: string): string {
+  const [, amount, unit] = /^\s*\+?(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s)\s*$/u.exec(time) ?? [];
+  const ms = Number(amount ?? 0) * (unit === 's' ? 1_000 : 1);
+  return `${Math.round(Math.min(ms, longestBreakMs))}ms`;
+}
+
+function read(parser: SaxesParser, ssml: string): void {
+  try {
+    parser.write(ssml).close();
+  } catch {
+    // The handler of errors has noted it.
+  }
+}

@@ -1,0 +1,87 @@
+import { invalid } from '@parley/kernel/errors';
+import { anyText, between, parseInput, rule, text } from '@parley/kernel/input';
+import { isShapeless } from '@parley/kernel/input-checks';
+import { z } from 'zod';
+import type { Ports } from './ports.ts';
+import type { SpeechRequest, Timepoint } from './speech.ts';
+import { ssmlProblem } from './ssml.ts';
+
+const maxCharacters = 5_000;
+
+export const voiceName = text(200);
+/** A BCP 47 tag, such as `en-US`. */
+export const languageCode = text(35).check(
+  rule((code) =>
+    /^[a-z]{2,8}([-_][a-z\d]{1,8})*$/iu.test(code) ? undefined : 'must be a language code such as en-US',
+  ),
+);
+const speakingRate = between(0.25, 4).nullish();
+
+const speech = z.object({
+  text: anyText(maxCharacters).nullish(),
+  ssml: anyText(maxCharacters).nullish(),
+  voiceName,
+  languageCode,
+  speakingRate,
+  audioEncoding: z.enum(['MP3', 'LINEAR16'], 'must be MP3 or LINEAR16').nullish(),
+});
+
+const googleSpeech = z.object({
+  input: speech.pick({ text: true, ssml: true }),
+  voice: z.object({ languageCode, name: voiceName }),
+  audioConfig: z.object({ speakingRate }).nullish(),
+});
+
+export interface Synthesized {
+  audioContent: string;
+  timepoints: Timepoint[];
+}
+
+/** Speaks a text or SSML, which takes precedence. @throws DomainError */
+export function synthesize(ports: Ports, tenantId: number, input: unknown, signal: AbortSignal): Promise<Synthesized> {
+  const given = parseInput(speech, input as z.input<typeof speech>, '');
+  return speakFor(ports, tenantId, given, '', signal);
+}
+
+/** The same by the request of Google Cloud Text-to-Speech. Its other fields are ignored, and the audio is MP3. */
+export function synthesizeAsGoogle(
+  ports: Ports,
+  tenantId: number,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<Synthesized> {
+  const { input, voice, audioConfig } = parseInput(googleSpeech, body as z.input<typeof googleSpeech>, '');
+  const given = { ...input, voiceName: voice.name, languageCode: voice.languageCode, ...audioConfig };
+  return speakFor(ports, tenantId, given, 'input.', signal);
+}
+
+type Given = z.output<typeof speech> extends infer Output ? { [Key in keyof Output]?: Output[Key] } : never;
+
+async function speakFor(
+  { speak, provide }: Ports,
+  tenantId: number,
+  given: Given,
+  path: string,
+  signal: AbortSignal,
+): Promise<Synthesized> {
+  const request: SpeechRequest = {
+    utterance: utteranceOf(given, path),
+    voiceName: given.voiceName ?? '',
+    languageCode: given.languageCode ?? '',
+    speakingRate: given.speakingRate ?? 1,
+    audioEncoding: given.audioEncoding ?? 'MP3',
+  };
+  const { audio, timepoints } = await provide('tts', tenantId, signal, () => speak(request, signal));
+  return { audioContent: audio.toString('base64'), timepoints };
+}
+
+function utteranceOf({ text: plain, ssml }: Given, path: string): SpeechRequest['utterance'] {
+  if (ssml !== undefined && ssml !== null) {
+    const problem = ssmlProblem(ssml);
+    if (problem) throw invalid({ path: `${path}ssml`, message: problem });
+    return { ssml };
+  }
+  if (plain === undefined || plain === null) throw invalid({ path: `${path}text`, message: 'or ssml must be given' });
+  if (isShapeless(plain)) throw invalid({ path: `${path}text`, message: 'must not be blank' });
+  return { text: plain };
+}

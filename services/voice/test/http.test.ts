@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createSessionTokens } from '@parley/kernel/session-token';
+import test from 'ava';
+import { readVoiceConfig } from '../src/config.ts';
+import { catalog, heads, makeModel } from '../src/make-models.ts';
+import { openApi } from '../src/openapi.ts';
+import { fakeProvider, json, ring, voiceApp, voiceToken } from './voice-app.ts';
+
+interface Model {
+  path: string;
+}
+
+async function modelsOf(base: string): Promise<Model[]> {
+  const { models } = (await (await fetch(`${base}/avatars/models`)).json()) as { models: Model[] };
+  return models;
+}
+
+const routes = ['/tts', '/tts/google', '/stt', '/avatar-session'];
+
+test('without a valid current token every route is 401, before its body is read', async (t) => {
+  const { ask } = await voiceApp(t);
+  const { token: foreign } = createSessionTokens([{ id: 't1', key: randomBytes(32) }]).mint({
+    audience: 'voice',
+    tenantId: 1,
+  });
+  const clock = () => new Date(Date.now() - 3_600_001);
+  const { token: expired } = createSessionTokens(ring, { clock }).mint({ audience: 'voice', tenantId: 1 });
+  for (const route of routes) {
+    for (const token of [null, 'x', `${voiceToken()}x`, foreign, expired]) {
+      const { status, body } = await ask(route, 'no JSON', { token });
+      const error = { code: 'UNAUTHENTICATED', message: 'Invalid or expired avatar token' };
+      t.deepEqual([status, body], [401, { error }]);
+    }
+  }
+});
+
+test('what is not a JSON object of the right size is refused in the one error shape', async (t) => {
+  const { ask, base } = await voiceApp(t);
+  const outcome = async (body: string, headers: Record<string, string> = {}) => {
+    const answer = await ask('/tts', body, { headers });
+    t.deepEqual(Object.keys(answer.body.error), ['code', 'message']);
+    t.truthy(answer.headers.get('x-request-id'));
+    return `${answer.status} ${answer.body.error.code}`;
+  };
+  for (const body of ['', '{', '[]', 'null', '"a"']) t.is(await outcome(body), '400 BAD_REQUEST');
+  t.is(await outcome('{}', { 'content-type': 'text/plain' }), '415 BAD_REQUEST');
+  t.is(await outcome('{}', { 'content-encoding': 'gzip' }), '415 BAD_REQUEST');
+  t.is(await outcome(JSON.stringify({ text: 'a'.repeat(200_000) })), '413 BAD_REQUEST');
+  const wrong = await fetch(`${base}/tts`);
+  t.is(wrong.status, 405);
+  t.is(wrong.headers.get('allow'), 'POST, OPTIONS');
+  const nothing = await fetch(`${base}/constructor`);
+  t.deepEqual([nothing.status, ((await nothing.json()) as { error: { code: string } }).error.code], [404, 'NOT_FOUND']);
+});
+
+test('a body without length is cut at the limit', async (t) => {
+  const { base } = await voiceApp(t);
+  const { port } = new URL(base);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  const head = `POST /tts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${voiceToken()}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+  socket.write(`${head}40000\r\n${'a'.repeat(0x40000)}\r\n`);
+  let answer = '';
+  for await (const chunk of socket) answer += chunk;
+  t.regex(answer, /^HTTP\/1\.1 413 [\s\S]*The body is larger than 131072 bytes/u);
+});
+
+test('bodies beyond the memory of all are 503, and the memory is given back', async (t) => {
+  const stt = await fakeProvider(t, json({}));
+  const { ask } = await voiceApp(t, {
+    VOICE_MAX_BODIES_BYTES: '100000',
+    STT_PROVIDER: 'google',
+    STT_URL: stt.url,
+  });
+  const clip = (size: number) => ({ audioBase64: 'a'.repeat(size), audioEncoding: 'MP3', languageCode: 'en' });
+  t.is((await ask('/stt', clip(120_000))).status, 503);
+  for (let i = 0; i < 3; i += 1) t.is((await ask('/stt', clip(80_000))).status, 200);
+});
+
+test('health, catalogue and OpenAPI need no token', async (t) => {
+  const { base } = await voiceApp(t);
+  t.is((await fetch(`${base}/health`)).status, 200);
+  t.is((await fetch(`${base}/health?probe=1`, { method: 'HEAD' })).status, 200);
+  t.deepEqual(await (await fetch(`${base}/openapi.json`)).json(), JSON.parse(JSON.stringify(openApi)));
+  const models = await modelsOf(base);
+  t.deepEqual(models, [
+    { id: 'aria', label: 'Aria', gender: 'FEMALE', path: 'avatars/models/aria.glb' },
+    { id: 'noor', label: 'Noor', gender: 'FEMALE', path: 'avatars/models/noor.glb' },
+    { id: 'leo', label: 'Leo', gender: 'MALE', path: 'avatars/models/leo.glb' },
+  ]);
+  t.is(openApi.openapi, '3.1.0');
+  for (const route of [...routes, '/avatars/models', '/health']) t.true(route in openApi.paths, route);
+});
+
+test('the file of each model is served, whole, in part, or not at all where the browser has it', async (t) => {
+  const { base } = await voiceApp(t);
+  const models = await modelsOf(base);
+  for (const { path } of models) {
+    const whole = await fetch(`${base}/${path}`);
+    t.is(whole.headers.get('content-type'), 'model/gltf-binary');
+    t.is(whole.headers.get('cache-control'), 'public, max-age=86400');
+    const file = Buffer.from(await whole.arrayBuffer());
+    t.is(file.toString('latin1', 0, 4), 'glTF');
+    t.is(file.readUInt32LE(8), file.length);
+    const etag = whole.headers.get('etag') ?? '';
+    t.is((await fetch(`${base}/${path}`, { headers: { 'if-none-match': etag } })).status, 304);
+    const part = async (range: string, more = {}) => {
+      const answer = await fetch(`${base}/${path}`, { headers: { range, ...more } });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      return { status: answer.status, bytes, range: answer.headers.get('content-range') };
+    };
+    const size = file.length;
+    t.deepEqual(await part('bytes=4-7'), { status: 206, bytes: file.subarray(4, 8), range: `bytes 4-7/${size}` });
+    t.deepEqual((await part('bytes=-10')).bytes, file.subarray(-10));
+    t.deepEqual((await part(`bytes=${size - 5}-`)).bytes, file.subarray(-5));
+    t.like(await part(`bytes=${size}-`), { status: 416, range: `bytes */${size}` });
+    t.like(await part('bytes=0-1,4-5'), { status: 200 });
+    t.like(await part('bytes=4-7', { 'if-range': '"old"' }), { status: 200 });
+  }
+  t.is((await fetch(`${base}/avatars/models/nobody.glb`)).status, 404);
+  t.is((await fetch(`${base}/avatars/models/..%2f..%2fpackage.json`)).status, 404);
+});
+
+test('our own models are what their script makes', (t) => {
+  const file = (name: string) => readFileSync(fileURLToPath(new URL(`../models/${name}`, import.meta.url)));
+  for (const head of heads) t.true(makeModel(head).equals(file(`${head.id}.glb`)), head.id);
+  t.deepEqual(JSON.parse(file('models.json').toString()), JSON.parse(catalog));
+});
+
+test('models of a folder take the place of our own; what is none stops the start, and is named', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-models-'));
+  writeFileSync(join(folder, 'models.json'), JSON.stringify([{ id: 'zoe', label: 'Zoe', gender: 'FEMALE' }]));
+  writeFileSync(join(folder, 'zoe.glb'), 'no glTF');
+  await t.throwsAsync(voiceApp(t, { VOICE_MODELS_FOLDER: folder }), {
+    message: /VOICE_MODELS_FOLDER.*it is no \.glb/u,
+  });
+  writeFileSync(join(folder, 'zoe.glb'), 'glTF and so on');
+  const { base } = await voiceApp(t, { VOICE_MODELS_FOLDER: folder });
+  const models = await modelsOf(base);
+  t.deepEqual(models, [{ id: 'zoe', label: 'Zoe', gender: 'FEMALE', path: 'avatars/models/zoe.glb' }]);
+  t.is(await (await fetch(`${base}/${models[0]?.path}`)).text(), 'glTF and so on');
+});
+
+test('browsers of the configured origins may call, and no others', async (t) => {
+  const { base } = await voiceApp(t, { CORS_ORIGINS: 'https://a.example,https://b.example' });
+  const preflight = async (origin: string) =>
+    fetch(`${base}/tts`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+    });
+  const allowed = await preflight('https://b.example');
+  t.is(allowed.status, 204);
+  t.is(allowed.headers.get('access-control-allow-origin'), 'https://b.example');
+  t.regex(allowed.headers.get('access-control-allow-headers') ?? '', /authorization, content-type/u);
+  t.is((await preflight('https://c.example')).headers.get('access-control-allow-origin'), null);
+  const any = await voiceApp(t);
+  const answer = await fetch(`${any.base}/avatars/models`, { headers: { origin: 'https://c.example' } });
+  t.is(answer.headers.get('access-control-allow-origin'), '*');
+});
+
+test('a provider without an address is a problem at start', (t) => {
+  const env = { AVATAR_TOKEN_KEYS: `t1:${randomBytes(32).toString('base64')}` };
+  const read = (more: object) => () => readVoiceConfig({ ...env, ...more });
+  t.throws(read({ TTS_PROVIDER: 'openai', STT_PROVIDER: 'openai' }), {
+    message: /TTS_URL: is required with TTS_PROVIDER=openai[\s\S]*STT_URL/u,
+  });
+  t.throws(read({ AVATAR_VENDOR_URL: 'http://a.example' }), { message: /AVATAR_VENDOR_KEY/u });
+  t.notThrows(read({}));
+});
+
+test('a request under way is answered before the unit stops', async (t) => {
+  const stt = await fakeProvider(t, json({}));
+  const { ask, unit, base } = await voiceApp(t, { STT_PROVIDER: 'google', STT_URL: stt.url });
+  const clip = { audioBase64: 'aaaa', audioEncoding: 'MP3', languageCode: 'en' };
+  t.is((await ask('/stt', clip)).status, 200);
+  await unit.stop();
+  await t.throwsAsync(fetch(`${base}/health`));
+});

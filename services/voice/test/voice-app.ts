@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Environment } from '@parley/kernel/config';
+import { createLogger } from '@parley/kernel/log';
+import { type AvatarBinding, createSessionTokens } from '@parley/kernel/session-token';
+import type { KeyValue } from '@parley/live/key-value/key-value';
+import { testDependencies } from '@parley/testing/service-harness';
+import type { ExecutionContext } from 'ava';
+import { readVoiceConfig } from '../src/config.ts';
+import { voice } from '../src/service.ts';
+
+export const ring = [{ id: 't1', key: randomBytes(32) }] as const;
+const tokens = createSessionTokens(ring);
+
+/** The avatar token of a tenant. */
+export const voiceToken = (tenantId = 1) => tokens.mint({ audience: 'voice', tenantId }).token;
+/** The token of a session, which may have a hosted avatar. */
+export const sessionToken = (avatarBackendConfig?: AvatarBinding, tenantId = 1) =>
+  tokens.mint({ audience: 'session', tenantId, sessionId: 5, avatarBackendConfig }).token;
+
+export interface AskOptions {
+  token?: string | null;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/** The bodies of all routes in one, as tests look at them field by field. */
+export interface AnswerBody {
+  error: { code: string; message: string };
+  audioContent: string;
+  timepoints: { markName: string; timeSeconds: number }[];
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: AnswerBody;
+}
+
+/** Starts the unit on loopback; the test's teardown stops it. */
+export async function voiceApp(t: ExecutionContext, env: Environment = {}, shared: { keyValue?: KeyValue } = {}) {
+  const dependencies = testDependencies(shared);
+  const config = readVoiceConfig({
+    VOICE_PORT: '0',
+    AVATAR_TOKEN_KEYS: `t1:${ring[0].key.toString('base64')}`,
+    TRUSTED_PROXIES: '127.0.0.1',
+    ...env,
+  });
+  const unit = voice.unit(config, dependencies, { log: createLogger('voice', { LOG_LEVEL: 'silent' }) });
+  await unit.start();
+  t.teardown(() => unit.stop());
+  const base = dependencies.addresses.of('voice', 'public');
+
+  async function ask(path: string, body: unknown, options: AskOptions = {}): Promise<Answer> {
+    const { token = voiceToken(), headers, signal } = options;
+    const response = await fetch(`${base}${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      ...(signal && { signal }),
+    });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as AnswerBody };
+  }
+
+  return {
+    base,
+    unit,
+    ask,
+    metrics: async () => (await fetch(`${dependencies.addresses.of('voice', 'ops')}/metrics`)).text(),
+  };
+}
+
+export interface Received {
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** A provider that records what it receives and answers as `answer` does. */
+export async function fakeProvider(
+  t: ExecutionContext,
+  answer: (received: Received, response: ServerResponse) => void | Promise<void>,
+) {
+  const received: Received[] = [];
+  const cancelled: string[] = [];
+  const server = createServer(async (request, response) => {
+    response.once('close', () => {
+      if (!response.writableFinished) cancelled.push(request.url ?? '');
+    });
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const got = { url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString('latin1') };
+    received.push(got);
+    await answer(got, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, cancelled };
+}
+
+/** Answers with JSON. */
+export const json =
+  (content: unknown, status = 200) =>
+  (_: Received, response: ServerResponse) =>
+    void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content));
+
+/** The samples of a WAV file of 16-bit mono PCM. */
+export function samplesOf(file: Buffer) {
+  const rate = file.readUInt32LE(24);
+  const samples = new Int16Array(new Uint8Array(file.subarray(44)).buffer);
+  const loudness = Math.sqrt(samples.reduce((sum, each) => sum + each * each, 0) / samples.length);
+  return { rate, samples, seconds: samples.length / rate, loudness };
+}
+
+/** The length of an MP3 file by its frames, of MPEG 2 layer III at 22,050 Hz. @throws Error where something else is in it */
+export function mp3Seconds(file: Buffer): number {
+  const kilobits = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+  let at = 0;
+  let frames = 0;
+  for (; at + 4 <= file.length; frames += 1) {
+    const [first = 0, second = 0, third = 0] = file.subarray(at, at + 3);
+    if (first !== 0xff || (second & 0xfe) !== 0xf2) throw new Error(`no frame at ${at}`);
+    const bitrate = (kilobits[third >> 4] ?? 0) * 1_000;
+    at += Math.floor((72 * bitrate) / 22_050) + ((third >> 1) & 1);
+  }
+  return (frames * 576) / 22_050;
+}
