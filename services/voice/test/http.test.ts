@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSessionTokens } from '@parley/kernel/session-token';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { readVoiceConfig } from '../src/config.ts';
 import { catalog, heads, makeModel } from '../src/make-models.ts';
@@ -174,10 +176,17 @@ test('a provider without an address is a problem at start', (t) => {
 });
 
 test('a request under way is answered before the unit stops', async (t) => {
-  const stt = await fakeProvider(t, json({}));
+  const gate = createGate();
+  const stt = await fakeProvider(t, async (received, response) => {
+    await gate.pass();
+    json({})(received, response);
+  });
   const { ask, unit, base } = await voiceApp(t, { STT_PROVIDER: 'google', STT_URL: stt.url });
-  const clip = { audioBase64: 'aaaa', audioEncoding: 'MP3', languageCode: 'en' };
-  t.is((await ask('/stt', clip)).status, 200);
-  await unit.stop();
+  const asked = ask('/stt', { audioBase64: 'aaaa', audioEncoding: 'MP3', languageCode: 'en' });
+  await eventually('the provider is asked', () => stt.received.length === 1);
+  const stopped = unit.stop();
   await t.throwsAsync(fetch(`${base}/health`));
+  gate.open();
+  t.is((await asked).status, 200);
+  await stopped;
 });
