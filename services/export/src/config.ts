@@ -1,4 +1,4 @@
-import { positiveInt } from '@parley/kernel/setting-types';
+import { byteCount, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings } from '@parley/kernel/shared-settings';
 import { fallbackFile } from './fallback-document.ts';
@@ -59,6 +59,11 @@ export const exportSettings = {
     'EXPORT_KEPT_PER_SESSION',
     positiveInt.default(50),
     'Exports of one session that are kept; another request is refused until the oldest has been removed.',
+  ),
+  keptBytesPerTenant: setting(
+    'EXPORT_KEPT_BYTES_PER_TENANT',
+    byteCount.default(2_000_000_000),
+    'Bytes of files that are kept for one tenant; beyond, exports are removed before their days are over: the oldest of the session that has most.',
   ),
   keptDays: setting(
     'EXPORT_KEPT_DAYS',

@@ -26,7 +26,12 @@ export function exportsPrefix(tenantId: number): string {
   return `${tenantPrefix(tenantId)}exports/`;
 }
 
-/** The prefix of the files that attempts at one export have stored; no other export refers to them. */
+/** The key of the operator's document, which the tenant's exports share; it stays until the tenant ends. */
+export function fallbackKey(tenantId: number, hash: string): string {
+  return `${exportsPrefix(tenantId)}fallback/${hash}.pdf`;
+}
+
+/** The prefix of the files that attempts at one export have stored. Later exports of the same content may refer to them. */
 export function filesPrefix({ tenantId, id }: Pick<ExportRecord, 'tenantId' | 'id'>): string {
   return `${exportsPrefix(tenantId)}${id}/`;
 }

@@ -27,6 +27,10 @@ export interface ExportCounts {
 /** Statuses change from an unfinished one only: what has ended stays as it is. */
 const unfinished = `status IN ('PENDING', 'RENDERING')`;
 
+/** The files of a tenant. */
+const files = `SELECT object_key, min(session_id) AS session_id, max(file_size_bytes) AS bytes, min(id) AS since FROM export_records
+  WHERE tenant_id = :tenantId AND status = 'READY' GROUP BY object_key`;
+
 export function exportStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -58,8 +62,8 @@ export function exportStore(db: TenantDb) {
       return found;
     },
 
-    /** Until this transaction ends, no other one counts and inserts for the tenant. */
-    async lockCounts(): Promise<void> {
+    /** Until this transaction ends, no other one counts or inserts for the tenant, or changes which of its exports refer to a file. */
+    async lock(): Promise<void> {
       await rows(
         `SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.export_records'), cast(:tenantId AS integer))`,
         { tenantId },
@@ -119,7 +123,7 @@ export function exportStore(db: TenantDb) {
           )
         : change(id, `status = 'FAILED', error_message = :errorMessage`, { errorMessage }),
 
-    /** The newest file with this content that the session has. */
+    /** A file with this content. The session is part of the content, so no other session has one. Valid while the lock is held. */
     async findFile(sessionId: number, contentHash: string): Promise<StoredFile | undefined> {
       const [found] = await rows<StoredFile>(
         `SELECT object_key, file_size_bytes FROM export_records
@@ -127,6 +131,39 @@ export function exportStore(db: TenantDb) {
         { tenantId, sessionId, contentHash },
       );
       return found;
+    },
+
+    /** The bytes of all files, each counted once, however many exports refer to it. */
+    async keptBytes(): Promise<number> {
+      const [sum] = await rows<{ bytes: number }>(
+        `SELECT cast(coalesce(sum(bytes), 0) AS float8) AS bytes FROM (${files}) AS files`,
+        { tenantId },
+      );
+      return sum?.bytes ?? 0;
+    },
+
+    /** The exports that refer to the oldest file of the session whose files have most bytes; not to this file. */
+    async findExcess(exceptKey: string): Promise<number[]> {
+      const found = await rows<{ id: number }>(
+        `WITH files AS MATERIALIZED (${files}),
+              largest AS (SELECT session_id FROM files GROUP BY session_id
+                          HAVING bool_or(object_key <> :exceptKey) ORDER BY sum(bytes) DESC, session_id LIMIT 1),
+              oldest AS (SELECT object_key FROM files JOIN largest USING (session_id)
+                          WHERE object_key <> :exceptKey ORDER BY since LIMIT 1)
+         SELECT id FROM export_records JOIN oldest USING (object_key) WHERE tenant_id = :tenantId AND status = 'READY'`,
+        { tenantId, exceptKey },
+      );
+      return found.map(({ id }) => id);
+    },
+
+    /** Those of the keys to which an export refers. */
+    async listReferenced(keys: readonly string[]): Promise<string[]> {
+      const found = await rows<{ objectKey: string }>(
+        `SELECT DISTINCT object_key FROM export_records
+          WHERE tenant_id = :tenantId AND status = 'READY' AND object_key = ANY (:keys)`,
+        { tenantId, keys: [...keys] },
+      );
+      return found.map(({ objectKey }) => objectKey);
     },
 
     /** Ms until it is so old; not positive after that, and for one that is gone. */
@@ -140,8 +177,14 @@ export function exportStore(db: TenantDb) {
       return row?.left ?? 0;
     },
 
-    async delete(id: number): Promise<void> {
-      await rows('DELETE FROM export_records WHERE tenant_id = :tenantId AND id = :id', { tenantId, id });
+    /** @returns the keys of the files that they referred to, other than the operator's document. */
+    async delete(ids: readonly number[]): Promise<string[]> {
+      const deleted = await rows<Pick<ExportRecord, 'status' | 'objectKey'>>(
+        'DELETE FROM export_records WHERE tenant_id = :tenantId AND id = ANY (:ids) RETURNING status, object_key',
+        { tenantId, ids: [...ids] },
+      );
+      const keys = deleted.flatMap(({ status, objectKey }) => (status === 'READY' && objectKey ? [objectKey] : []));
+      return [...new Set(keys)];
     },
 
     async deleteAll(): Promise<void> {

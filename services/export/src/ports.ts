@@ -25,6 +25,7 @@ export interface Ports {
     | 'waitingPerSession'
     | 'waitingPerTenant'
     | 'keptPerSession'
+    | 'keptBytesPerTenant'
     | 'keptDays'
   >;
   /** What is offered in place of a document that could not be rendered. */

@@ -24,7 +24,10 @@ export async function removeLater(db: TenantDb, exportId: number, keptDays: numb
   await jobs(db).append<RemoveExportJob>({ kind: removeKind, key: String(exportId), data: { exportId }, delayMs });
 }
 
-/** Removes an export when its time is over, first its files: a link to it ends with them. */
+/**
+ * Removes an export when its time is over: first its record, with a job for its file if no other export refers to it, then what its
+ * attempts have stored besides.
+ */
 export function removeJob({
   database,
   objects,
@@ -36,29 +39,93 @@ export function removeJob({
     perTenantLimit: 1,
     retry: 'untilDone',
     stopGraceMs: 1_000,
-    handler: async ({ tenantId, data, signal, lease, retryLater }: JobRun<RemoveExportJob>) => {
+    handler: async ({ tenantId, data, signal, retryLater }: JobRun<RemoveExportJob>) => {
       const { exportId } = data;
       const keptMs = limits.keptDays * dayMs;
       const leftMs = await database.transact(tenantId, (db) => exportStore(db).timeLeftMs(exportId, keptMs));
       if (leftMs > 0) return retryLater(data, Math.min(Math.ceil(leftMs), maxDelayMs));
-      await removeFiles(objects, { tenantId, prefix: filesPrefix({ tenantId, id: exportId }), signal });
-      await database.transact(tenantId, async (db) => {
-        await exportStore(db).delete(exportId);
-        await lease.complete(db);
-      });
+      await database.transact(tenantId, (db) => deleteExports(db, [exportId]));
+      await removeOwnFiles({ database, objects }, { tenantId, exportId, signal });
     },
   });
+}
+
+export interface RemoveFileJob {
+  objectKey: string;
+}
+
+export const removeFileKind = 'export.remove-file';
+
+/** Removes a file to which no export refers. None can again: exports refer to a file that is new, or by one that refers to it. */
+export function removeFileJob({ objects }: Pick<Ports, 'objects'>): JobDeclaration {
+  return job<RemoveFileJob>({
+    kind: removeFileKind,
+    concurrency: 2,
+    perTenantLimit: 1,
+    retry: 'untilDone',
+    stopGraceMs: 1_000,
+    handler: ({ tenantId, data }: JobRun<RemoveFileJob>) => tenantObjects(objects, tenantId).delete(data.objectKey),
+  });
+}
+
+/** Deletes exports, and has the files removed to which no other one refers. */
+async function deleteExports(db: TenantDb, ids: readonly number[]): Promise<void> {
+  const store = exportStore(db);
+  await store.lock();
+  const keys = await store.delete(ids);
+  if (keys.length === 0) return;
+  const referenced = new Set(await store.listReferenced(keys));
+  for (const objectKey of keys.filter((key) => !referenced.has(key)))
+    await jobs(db).append<RemoveFileJob>({ kind: removeFileKind, key: objectKey, data: { objectKey } });
+}
+
+/**
+ * Makes room for a new file, in the transaction that refers to it. The session with most bytes loses its oldest files first, so that
+ * one session's flood takes nothing from the others.
+ */
+export async function removeExcess(db: TenantDb, newKey: string, maxBytes: number): Promise<void> {
+  const store = exportStore(db);
+  await store.lock();
+  while ((await store.keptBytes()) > maxBytes) {
+    const ids = await store.findExcess(newKey);
+    if (ids.length === 0) return; // the new file alone is larger
+    await deleteExports(db, ids);
+  }
+}
+
+/** Removes the files of an export that is gone, other than those to which later exports refer. */
+export async function removeOwnFiles(
+  { database, objects }: Pick<Ports, 'database' | 'objects'>,
+  { tenantId, exportId, signal }: { tenantId: number; exportId: number; signal: AbortSignal },
+): Promise<void> {
+  const prefix = filesPrefix({ tenantId, id: exportId });
+  await removeFiles(objects, {
+    tenantId,
+    prefix,
+    signal,
+    keep: (keys) => database.transact(tenantId, (db) => exportStore(db).listReferenced(keys)),
+  });
+}
+
+export interface RemovedFiles {
+  tenantId: number;
+  prefix: string;
+  signal: AbortSignal;
+  /** Answers which of these keys stay. Default: none. */
+  keep?: (keys: string[]) => Promise<string[]>;
 }
 
 /** Removes all files below a prefix. @throws DomainError `unavailable`; the signal's reason */
 export async function removeFiles(
   objects: ObjectStore,
-  { tenantId, prefix, signal }: { tenantId: number; prefix: string; signal: AbortSignal },
+  { tenantId, prefix, signal, keep = async () => [] }: RemovedFiles,
 ): Promise<void> {
   const files = tenantObjects(objects, tenantId);
   for (let after: string | undefined; ; ) {
     const page = await files.list({ prefix, ...(after !== undefined && { after }) });
-    for (const { key } of page.objects) {
+    const keys = page.objects.map(({ key }) => key);
+    const kept = new Set(keys.length > 0 ? await keep(keys) : []);
+    for (const key of keys.filter((each) => !kept.has(each))) {
       signal.throwIfAborted();
       await files.delete(key);
     }

@@ -1,19 +1,20 @@
+import { createHash } from 'node:crypto';
 import { backoff } from '@parley/kernel/backoff';
 import { serviceRequest, type TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
-import { readObject } from '@parley/objects/object-store';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
 import type { ExportConfig } from './config.ts';
-import { type ExportRecord, filesPrefix, pdf } from './export-record.ts';
+import { type ExportRecord, fallbackKey, filesPrefix, pdf } from './export-record.ts';
 import { exportStore, type StoredFile } from './export-store.ts';
+import { isLiveTenant } from './live-tenant.ts';
 import type { Ports } from './ports.ts';
 import { readContent, readState } from './read-content.ts';
-import { removeFiles } from './remove-export.ts';
+import { removeExcess, removeOwnFiles } from './remove-export.ts';
 import { RenderProblem, reasonOf } from './render-problem.ts';
-import type { PreparedContent } from './renderer.ts';
+import type { PreparedContent, Rendered } from './renderer.ts';
 
 export interface RenderExportJob {
   exportId: number;
@@ -66,7 +67,7 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>): Promise
   const { exportId } = data;
   const request = serviceRequest('export', tenantId, `export-${exportId}`, signal);
   const record = await ports.database.transact(tenantId, (db) => exportStore(db).find(exportId));
-  if (!record) return removeOwnFiles(ports, run);
+  if (!record) return removeFilesIfGone(ports, run);
 
   const state = await readState(ports, request, record);
   if (!state.isActive && !state.evaluation) {
@@ -75,64 +76,67 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>): Promise
     if (mayWait) return run.retryLater({ ...data, evaluationWaits }, evaluationRetryMs);
   }
   if (!(await ports.database.transact(tenantId, (db) => exportStore(db).markRendering(exportId)))) {
-    return removeOwnFiles(ports, run);
+    return removeFilesIfGone(ports, run);
   }
 
   const content = await readContent(ports, request, { source: record, state });
   const prepared = ports.renderer.prepare(content);
   const { contentHash } = prepared;
-  const { file, outcome } = await makeFile(ports, request, { record, prepared });
+  if (await shareFile(ports, run, { record, contentHash })) return ports.metrics.ended('reused');
+  const { pdf: file } = await render(ports, prepared, signal);
   const objectKey = `${filesPrefix(record)}${run.attempt}-${contentHash.slice(0, 16)}.pdf`;
-  const stored = await tenantObjects(ports.objects, tenantId).put(objectKey, file, { contentType: pdf });
-
-  const isStored = await ports.database.transact(tenantId, async (db) => {
-    const marked = await exportStore(db).markReady(exportId, {
-      objectKey,
-      fileSizeBytes: stored.sizeBytes,
-      contentHash,
-    });
-    if (marked) await lease.complete(db);
-    return marked;
+  const { sizeBytes: fileSizeBytes } = await tenantObjects(ports.objects, tenantId).put(objectKey, file, {
+    contentType: pdf,
   });
-  if (!isStored) return removeOwnFiles(ports, run);
+
+  const outcome = await ports.database.transact(tenantId, async (db) => {
+    const store = exportStore(db);
+    await store.lock();
+    // Another export of the same content may have been rendered meanwhile; then this file goes.
+    const known = await store.findFile(record.sessionId, contentHash);
+    if (!(await store.markReady(exportId, { ...(known ?? { objectKey, fileSizeBytes }), contentHash })))
+      return undefined;
+    if (!known) await removeExcess(db, objectKey, ports.limits.keptBytesPerTenant);
+    await lease.complete(db);
+    return known ? 'reused' : 'rendered';
+  });
+  if (!outcome) return removeFilesIfGone(ports, run);
+  if (outcome === 'reused') await removeOwnFiles(ports, { tenantId, exportId, signal });
   ports.metrics.ended(outcome);
 }
 
-/** Files of the same content are the same, so one of the session's that is there is taken before another is rendered. */
-async function makeFile(
-  { database, objects, renderer, metrics }: Ports,
-  { caller: { tenantId }, signal }: TenantRequest,
-  { record: { sessionId }, prepared }: { record: ExportRecord; prepared: PreparedContent },
-): Promise<{ file: Buffer; outcome: 'rendered' | 'reused' }> {
-  const known = await database.transact(tenantId, (db) => exportStore(db).findFile(sessionId, prepared.contentHash));
-  const file = known && (await read(known));
-  if (file) return { file, outcome: 'reused' };
+/** Files of the same content are the same, so an export refers to one of the session's that is there. False if there is none. */
+async function shareFile(
+  { database }: Ports,
+  { tenantId, lease }: JobRun<RenderExportJob>,
+  { record: { id, sessionId }, contentHash }: { record: ExportRecord; contentHash: string },
+): Promise<boolean> {
+  return database.transact(tenantId, async (db) => {
+    const store = exportStore(db);
+    await store.lock();
+    const file = await store.findFile(sessionId, contentHash);
+    if (!file || !(await store.markReady(id, { ...file, contentHash }))) return false;
+    await lease.complete(db);
+    return true;
+  });
+}
+
+async function render({ renderer, metrics }: Ports, prepared: PreparedContent, signal: AbortSignal): Promise<Rendered> {
   const ended = metrics.rendering();
   try {
     const rendered = await renderer.render(prepared, signal);
     metrics.rendered(rendered.pages);
-    return { file: rendered.pdf, outcome: 'rendered' };
+    return rendered;
   } finally {
     ended();
-  }
-
-  /** Undefined if it was removed meanwhile. */
-  async function read({ objectKey, fileSizeBytes }: StoredFile): Promise<Buffer | undefined> {
-    try {
-      const { bytes } = await readObject(tenantObjects(objects, tenantId), objectKey, { maxBytes: fileSizeBytes });
-      return bytes.length === fileSizeBytes ? bytes : undefined;
-    } catch (error) {
-      if (isDomainError(error, 'notFound') || isDomainError(error, 'invalid')) return undefined;
-      throw error;
-    }
   }
 }
 
 /** Of an export that is gone, with its tenant or its time, while it was rendered. */
-async function removeOwnFiles({ database, objects }: Ports, run: JobRun<RenderExportJob>): Promise<void> {
-  const { tenantId, data, signal } = run;
-  const isThere = await database.transact(tenantId, (db) => exportStore(db).find(data.exportId));
-  if (!isThere) await removeFiles(objects, { tenantId, prefix: filesPrefix({ tenantId, id: data.exportId }), signal });
+async function removeFilesIfGone(ports: Ports, { tenantId, data, signal }: JobRun<RenderExportJob>): Promise<void> {
+  const { exportId } = data;
+  const isThere = await ports.database.transact(tenantId, (db) => exportStore(db).find(exportId));
+  if (!isThere) await removeOwnFiles(ports, { tenantId, exportId, signal });
 }
 
 /** Uses up no attempt: an outage is no fault of the document. @throws RenderProblem where it has waited too long */
@@ -159,17 +163,20 @@ async function waitAndRetry(
 }
 
 /**
- * A copy for each export, which is removed with it. While the object store is away, the failure is recorded later; it is recorded without the
- * document once the export is as old as one may wait.
+ * One file for the exports of a tenant. While the object store is away, the failure is recorded later; it is recorded without the document
+ * once the export is as old as one may wait.
  */
 async function storeFallback(
   { database, fallback, objects }: Ports,
   { tenantId, data }: TenantJob<RenderExportJob>,
 ): Promise<StoredFile | undefined> {
   if (!fallback) return undefined;
-  const objectKey = `${filesPrefix({ tenantId, id: data.exportId })}fallback.pdf`;
+  const objectKey = fallbackKey(tenantId, createHash('sha256').update(fallback).digest('hex'));
+  const files = tenantObjects(objects, tenantId);
   try {
-    const { sizeBytes } = await tenantObjects(objects, tenantId).put(objectKey, fallback, { contentType: pdf });
+    const { sizeBytes } = await files.put(objectKey, fallback, { contentType: pdf });
+    // The files of a tenant that was deleted before this one was stored have been removed, or are being removed.
+    if (!(await database.transact(tenantId, isLiveTenant))) await files.delete(objectKey);
     return { objectKey, fileSizeBytes: sizeBytes };
   } catch (error) {
     const leftMs = await database.transact(tenantId, (db) => exportStore(db).timeLeftMs(data.exportId, maxWaitMs));

@@ -2,12 +2,10 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { DomainError, forbidden, invalid } from '@parley/kernel/errors';
 import { textProblem } from '@parley/kernel/input';
 import { requireId } from '@parley/kernel/row-id';
-import { rowsBy } from '@parley/postgres/database/rows';
-import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
-import { notDeletedSql, tenantTombstones } from '@parley/postgres/tenant-tombstones';
 import type { ExportRecord } from './export-record.ts';
 import { exportStore, type NewExport } from './export-store.ts';
+import { isLiveTenant } from './live-tenant.ts';
 import type { Ports } from './ports.ts';
 import { removeLater } from './remove-export.ts';
 import { type RenderExportJob, renderKind } from './render-export.ts';
@@ -31,9 +29,9 @@ export async function requestExport(
   if (problem) throw invalid({ path: 'requestKey', message: problem });
 
   return database.transact(caller.tenantId, async (db) => {
-    await requireTenant(db);
+    if (!(await isLiveTenant(db))) throw forbidden('The tenant was deleted', 'NO_TENANT');
     const store = exportStore(db);
-    await store.lockCounts();
+    await store.lock();
     const known = await store.findByRequestKey(requestKey);
     if (known) {
       requireOwnSession(caller, known.sessionId);
@@ -54,13 +52,6 @@ export async function requestExport(
     await removeLater(db, made.id, limits.keptDays);
     return made;
   });
-}
-
-async function requireTenant(db: TenantDb): Promise<void> {
-  const { knex, tenantId } = db;
-  await tenantTombstones(db).lockShared();
-  const [live] = await rowsBy(knex)(`SELECT 1 AS live WHERE ${notDeletedSql}`, { tenantId });
-  if (!live) throw forbidden('The tenant was deleted', 'NO_TENANT');
 }
 
 function tooMany(message: string): DomainError {

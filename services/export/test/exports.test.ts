@@ -54,17 +54,43 @@ test('each read has a link of its own, valid for a day, which is stored nowhere'
   t.true(Math.abs(validMs - 24 * hourMs) < 60_000, `${validMs}`);
 });
 
-test('the same content asked for again is another export with the same bytes, which are not rendered again', async (t) => {
-  const mesh = await exportMesh(t);
+test('exports of the same content share one file, which goes with the last of them', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_KEPT_DAYS: '8' });
   await mesh.replica();
   const first = await mesh.ended((await mesh.request()).id);
-  const [key = ''] = await mesh.files();
-  // So that it shows where the bytes are from.
-  await mesh.store.put(key, Buffer.alloc(first.fileSizeBytes ?? 0, 'x'), { contentType: 'application/pdf' });
-  const second = await mesh.ended((await mesh.request()).id);
-  t.not(second.id, first.id);
-  t.deepEqual(await mesh.download(second.downloadUrl), await mesh.download(first.downloadUrl));
-  t.is((await mesh.files()).length, 2);
+  mesh.moveClock(hourMs);
+  const others = await Promise.all([mesh.request(), mesh.request()]);
+  const [second] = await Promise.all(others.map(({ id }) => mesh.ended(id)));
+  t.not(second?.id, first.id);
+  t.deepEqual(await mesh.download(second?.downloadUrl), await mesh.download(first.downloadUrl));
+  t.is((await mesh.files()).length, 1);
+  mesh.moveClock(8 * 24 * hourMs - hourMs / 2);
+  await eventually('the first is removed', async () => (await mesh.count()) === 2);
+  await eventually('its removal has ended', async () => (await mesh.jobs('export.remove')).length === 2);
+  t.is((await mesh.files()).length, 1);
+  t.is((await mesh.download((await mesh.get(second?.id ?? 0)).downloadUrl)).length, first.fileSizeBytes ?? -1);
+  mesh.moveClock(hourMs);
+  await eventually('no file is left', async () => (await mesh.files()).length === 0);
+  await eventually('and no record', async () => (await mesh.count()) === 0);
+});
+
+test('beyond the bytes that a tenant keeps, the session with most loses its oldest export', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_KEPT_BYTES_PER_TENANT: '300000' });
+  mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(10), evaluation: undefined });
+  await mesh.replica();
+  const quiet = await mesh.ended((await mesh.request(1)).id);
+  const flood: number[] = [];
+  for (let words = 0; words < 6; words += 1) {
+    mesh.sessions.get(2)?.messages.push(...conversation(11 + words).slice(10 + words));
+    flood.push((await mesh.ended((await mesh.request(2)).id)).id);
+  }
+  t.is((await mesh.get(quiet.id)).status, 'READY', 'the other session keeps its own');
+  t.like(await t.throwsAsync(mesh.get(flood[0] ?? 0)), { kind: 'notFound' });
+  t.is((await mesh.get(flood.at(-1) ?? 0)).status, 'READY');
+  const size = async () =>
+    (await mesh.store.list({ prefix: 'tenants/1/' })).objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  await eventually('their files are removed', async () => (await size()) <= 300_000);
+  t.is((await mesh.files()).length, await mesh.count());
 });
 
 test('an export of a session that goes on has what was said until then, and says so', async (t) => {
