@@ -1,5 +1,5 @@
 import test from 'ava';
-import { excerpt } from './excerpt.ts';
+import { charactersOf, excerpt, halved } from './excerpt.ts';
 
 const message = (text: string, n = 0) => ({ text, n });
 
@@ -44,4 +44,32 @@ test('ends of lines count as lines', (t) => {
   const collecting = excerpt<{ text: string }>({ maxCharacters: 1_000, maxMessages: 10 });
   collecting.add({ text: 'ab\n'.repeat(1_000) });
   t.deepEqual(collecting.excerpt().first, [{ text: 'ab\nab\nab\nab\nab\na […]' }]);
+});
+
+test('an excerpt is halved to its beginning and its end, and what lay between stays left out', (t) => {
+  const texts = Array.from({ length: 100 }, () => 'x'.repeat(10));
+  const collecting = excerpt<{ text: string; n: number }>({ maxCharacters: 400, maxMessages: 1_000 });
+  texts.forEach((text, n) => {
+    collecting.add(message(text, n));
+  });
+  const half = halved(collecting.excerpt());
+  t.deepEqual(
+    [half.first.map(({ n }) => n), half.last.map(({ n }) => n)],
+    [Array.from({ length: 10 }, (_, n) => n), Array.from({ length: 10 }, (_, n) => 90 + n)],
+  );
+  t.is(half.leftOut, 80);
+});
+
+test('a message from before the gap of an excerpt never comes after it', (t) => {
+  const half = halved({
+    first: [message('a'.repeat(60), 0), message('b'.repeat(40), 1)],
+    leftOut: 5,
+    last: [message('c'.repeat(20), 7)],
+  });
+  t.deepEqual([half.first.map(({ n }) => n), half.leftOut, half.last.map(({ n }) => n)], [[0], 6, [7]]);
+});
+
+test('an excerpt of one long message is cut, whatever it is', (t) => {
+  const half = halved({ first: [message('x'.repeat(1_000))], leftOut: 0, last: [] });
+  t.true(charactersOf([...half.first, ...half.last]) <= 500);
 });

@@ -38,8 +38,32 @@ export function excerpt<Message extends { text: string }>({ maxCharacters, maxMe
         leftOut += 1;
       }
     },
+    /** The conversation lacks so many messages here: what is kept of it ends before them, or begins after. */
+    leaveOut(count: number): void {
+      if (count === 0) return;
+      isFull = true;
+      leftOut += last.clear() + count;
+    },
     excerpt: (): Excerpt<Message> => ({ first: first.messages(), leftOut, last: last.messages() }),
   };
+}
+
+/** A shorter excerpt of an excerpt, of at most half as many characters. */
+export function halved<Message extends { text: string }>({ first, leftOut, last }: Excerpt<Message>): Excerpt<Message> {
+  const messages = [...first, ...last];
+  const shorter = excerpt<Message>({
+    maxCharacters: Math.floor(charactersOf(messages) / 2),
+    maxMessages: messages.length,
+  });
+  for (const message of first) shorter.add(message);
+  shorter.leaveOut(leftOut);
+  for (const message of last) shorter.add(message);
+  return shorter.excerpt();
+}
+
+/** How much of a document messages take up, in characters. */
+export function charactersOf(messages: readonly { text: string }[]): number {
+  return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
 const lineEnd = /[\n\r\p{Zl}\p{Zp}]/gu;
@@ -94,6 +118,14 @@ function collected<Message extends { text: string }>() {
       if (start < 1_024) return; // moving the others takes time
       all.splice(0, start);
       start = 0;
+    },
+    /** @returns how many there were. */
+    clear(): number {
+      const before = count();
+      all.length = 0;
+      start = 0;
+      characters = 0;
+      return before;
     },
     messages: () => all.slice(start),
   };

@@ -18,6 +18,12 @@ export interface StoredFile {
   fileSizeBytes: number;
 }
 
+export interface FailedExport {
+  errorMessage: string;
+  failureHash?: string | null | undefined;
+  fallback?: StoredFile | undefined;
+}
+
 export interface ExportCounts {
   waitingOfSession: number;
   waitingOfTenant: number;
@@ -113,15 +119,28 @@ export function exportStore(db: TenantDb) {
         { objectKey, fileSizeBytes, contentHash },
       ),
 
-    /** With a file in its place it is FALLBACK_READY, else FAILED. */
-    markFailed: (id: number, errorMessage: string, fallback: StoredFile | undefined) =>
+    /** With a file in its place it is FALLBACK_READY, else FAILED. `failureHash`: of a failure that the same content has each time. */
+    markFailed: (id: number, { errorMessage, failureHash = null, fallback }: FailedExport) =>
       fallback
         ? change(
             id,
-            `status = 'FALLBACK_READY', error_message = :errorMessage, object_key = :objectKey, file_size_bytes = :fileSizeBytes`,
-            { errorMessage, ...fallback },
+            `status = 'FALLBACK_READY', error_message = :errorMessage, failure_hash = :failureHash, object_key = :objectKey, file_size_bytes = :fileSizeBytes`,
+            { errorMessage, failureHash, ...fallback },
           )
-        : change(id, `status = 'FAILED', error_message = :errorMessage`, { errorMessage }),
+        : change(id, `status = 'FAILED', error_message = :errorMessage, failure_hash = :failureHash`, {
+            errorMessage,
+            failureHash,
+          }),
+
+    /** Why an export of the session has failed before, with the same content and limits. */
+    async findFailure(sessionId: number, failureHash: string): Promise<string | undefined> {
+      const [found] = await rows<{ errorMessage: string }>(
+        `SELECT error_message FROM export_records
+          WHERE tenant_id = :tenantId AND session_id = :sessionId AND failure_hash = :failureHash LIMIT 1`,
+        { tenantId, sessionId, failureHash },
+      );
+      return found?.errorMessage;
+    },
 
     /** A file with this content. The session is part of the content, so no other session has one. Valid while the lock is held. */
     async findFile(sessionId: number, contentHash: string): Promise<StoredFile | undefined> {

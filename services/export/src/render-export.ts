@@ -7,14 +7,16 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
 import type { ExportConfig } from './config.ts';
+import { charactersOf, halved } from './excerpt.ts';
 import { type ExportRecord, fallbackKey, filesPrefix, pdf } from './export-record.ts';
 import { exportStore, type StoredFile } from './export-store.ts';
 import { isLiveTenant } from './live-tenant.ts';
 import type { Ports } from './ports.ts';
 import { readContent, readState } from './read-content.ts';
 import { removeExcess, removeOwnFiles } from './remove-export.ts';
-import { RenderProblem, reasonOf } from './render-problem.ts';
+import { isLasting, LastingProblem, RenderProblem, reasonOf } from './render-problem.ts';
 import type { PreparedContent, Rendered } from './renderer.ts';
+import type { StudyKitContent } from './study-kit.ts';
 
 export interface RenderExportJob {
   exportId: number;
@@ -45,14 +47,15 @@ export function renderJob(ports: Ports, { concurrency, perTenant, leaseMs }: Exp
     perTenantLimit: perTenant,
     leaseMs,
     retry: { maxAttempts },
-    retryable: (error) => !(error instanceof RenderProblem && error.problem === 'unavailable'),
+    retryable: (error) =>
+      !(error instanceof LastingProblem || (error instanceof RenderProblem && error.problem === 'unavailable')),
     stopGraceMs,
     handler: async (run) => {
       try {
         await renderExport(ports, run);
       } catch (error) {
         if (isDomainError(error, 'unavailable')) return waitAndRetry(ports, run, error);
-        if (!run.signal.aborted) ports.metrics.attemptFailed(error instanceof RenderProblem ? error.problem : 'other');
+        if (!run.signal.aborted) ports.metrics.attemptFailed(problemOf(error));
         throw error;
       }
     },
@@ -81,9 +84,13 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>): Promise
 
   const content = await readContent(ports, request, { source: record, state });
   const prepared = ports.renderer.prepare(content);
-  const { contentHash } = prepared;
+  const { contentHash, failureHash } = prepared;
   if (await shareFile(ports, run, { record, contentHash })) return ports.metrics.ended('reused');
-  const { pdf: file } = await render(ports, prepared, signal);
+  const failed = await ports.database.transact(tenantId, (db) =>
+    exportStore(db).findFailure(record.sessionId, failureHash),
+  );
+  if (failed !== undefined) throw new LastingProblem({ failureHash, reason: failed });
+  const { pdf: file } = await renderFitting(ports, { content, prepared, signal });
   const objectKey = `${filesPrefix(record)}${run.attempt}-${contentHash.slice(0, 16)}.pdf`;
   const { sizeBytes: fileSizeBytes } = await tenantObjects(ports.objects, tenantId).put(objectKey, file, {
     contentType: pdf,
@@ -121,7 +128,39 @@ async function shareFile(
   });
 }
 
-async function render({ renderer, metrics }: Ports, prepared: PreparedContent, signal: AbortSignal): Promise<Rendered> {
+/** Below so many characters a shorter excerpt makes a file hardly smaller. */
+const leastCharacters = 1_000;
+
+/** Of content whose file is too large, an excerpt of half of it is rendered, or of half of that. @throws LastingProblem */
+async function renderFitting(
+  ports: Ports,
+  { content, prepared, signal }: { content: StudyKitContent; prepared: PreparedContent; signal: AbortSignal },
+): Promise<Rendered> {
+  let { transcript } = content;
+  for (let json = prepared.json; ; json = ports.renderer.prepare({ ...content, transcript }).json) {
+    try {
+      return await render(ports, { json }, signal);
+    } catch (error) {
+      if (!isLasting(error)) throw error;
+      const isShort = charactersOf([...transcript.first, ...transcript.last]) < leastCharacters;
+      if (error.problem !== 'tooLarge' || isShort) {
+        throw new LastingProblem({ failureHash: prepared.failureHash, reason: reasonOf(error), cause: error });
+      }
+      transcript = halved(transcript);
+    }
+  }
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof LastingProblem) return error.cause ? problemOf(error.cause) : 'known';
+  return error instanceof RenderProblem ? error.problem : 'other';
+}
+
+async function render(
+  { renderer, metrics }: Ports,
+  prepared: Pick<PreparedContent, 'json'>,
+  signal: AbortSignal,
+): Promise<Rendered> {
   const ended = metrics.rendering();
   try {
     const rendered = await renderer.render(prepared, signal);
@@ -197,7 +236,8 @@ async function recordFailure(
   { failed, error, fallback }: Failure,
 ): Promise<void> {
   const { exportId } = failed.data;
-  if (!(await exportStore(db).markFailed(exportId, reasonOf(error), fallback))) return;
+  const failureHash = error instanceof LastingProblem ? error.failureHash : undefined;
+  if (!(await exportStore(db).markFailed(exportId, { errorMessage: reasonOf(error), failureHash, fallback }))) return;
   db.afterCommit(() => {
     metrics.ended(fallback ? 'fallback' : 'failed');
     log.error({ exportId, tenantId: failed.tenantId, err: error }, 'export failed for good');

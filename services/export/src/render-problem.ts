@@ -13,8 +13,29 @@ export class RenderProblem extends Error {
   }
 }
 
+/** The problem that content has each time that it is rendered. */
+export class LastingProblem extends Error {
+  override name = 'LastingProblem';
+  /** Identifies content and limits. */
+  readonly failureHash: string;
+  /** What whoever asked for the document reads. */
+  readonly reason: string;
+
+  constructor({ failureHash, reason, cause }: { failureHash: string; reason: string; cause?: unknown }) {
+    super('the content cannot be rendered within the limits', { cause });
+    this.failureHash = failureHash;
+    this.reason = reason;
+  }
+}
+
+/** Problems that another attempt has too. The others depend on what else the machine does. */
+export function isLasting(error: unknown): error is RenderProblem {
+  return error instanceof RenderProblem && (error.problem === 'tooLarge' || error.problem === 'notRendered');
+}
+
 /** What whoever asked for the document reads. */
 export function reasonOf(error: unknown): string {
+  if (error instanceof LastingProblem) return error.reason;
   if (error instanceof RenderProblem) return reasons[error.problem];
   return reasons[error instanceof LeaseLost ? 'ended' : 'notRendered'];
 }

@@ -27,16 +27,18 @@ export interface Rendered {
   pages: number;
 }
 
-/** Content before it is rendered. The same content has the same hash, and the same hash gives the same bytes. */
+/** Content before it is rendered. The same content has the same hash, and the same hash gives the same bytes at the same limits. */
 export interface PreparedContent {
   json: string;
   contentHash: string;
+  /** Identifies the content and the limits that it is rendered with. */
+  failureHash: string;
 }
 
 export interface Renderer extends Part {
   prepare(content: StudyKitContent): PreparedContent;
   /** @throws RenderProblem; the signal's reason; DomainError `unavailable` if no process could be started. */
-  render(content: PreparedContent, signal: AbortSignal): Promise<Rendered>;
+  render(content: Pick<PreparedContent, 'json'>, signal: AbortSignal): Promise<Rendered>;
 }
 
 /** Requests come first where processors are short. */
@@ -62,7 +64,9 @@ export function renderer({ timeoutMs, maxMemoryMb, maxBytes }: RenderLimits): Re
     },
     prepare(content) {
       const json = JSON.stringify(content);
-      return { json, contentHash: createHash('sha256').update(making).update('\n').update(json).digest('hex') };
+      // Beyond `maxBytes` a shorter excerpt is rendered, so that limit is part of what makes a file.
+      const contentHash = sha256(`${making}\n${maxBytes}\n${json}`);
+      return { json, contentHash, failureHash: sha256(`${contentHash}\n${timeoutMs}\n${maxMemoryMb}`) };
     },
     async render({ json }, signal) {
       signal.throwIfAborted();
@@ -87,7 +91,8 @@ export function renderer({ timeoutMs, maxMemoryMb, maxBytes }: RenderLimits): Re
           },
         );
         if ('problem' in answer) throw new RenderProblem(answer.problem);
-        const pdf = Buffer.from(answer.pdf);
+        // A view: the bytes are not copied.
+        const pdf = Buffer.from(answer.pdf.buffer, answer.pdf.byteOffset, answer.pdf.byteLength);
         if (pdf.length > maxBytes) throw new RenderProblem('tooLarge');
         return { pdf, pages: answer.pages };
       } catch (error) {
@@ -104,6 +109,10 @@ export function renderer({ timeoutMs, maxMemoryMb, maxBytes }: RenderLimits): Re
       await Promise.all([...processes].map((process) => process.end()));
     },
   };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function problemOf({ how }: TaskProcessDied): Problem {

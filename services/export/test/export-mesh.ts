@@ -185,6 +185,11 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
       );
       return row?.payload as Record<string, unknown> | undefined;
     },
+    /** How many documents the newest replica has rendered or tried to. */
+    async rendered(): Promise<number> {
+      const text = await (await fetch(`${addresses.of('export', 'ops')}/metrics`)).text();
+      return Number(/^parley_export_render_seconds_count\S* (\d+)$/mu.exec(text)?.[1] ?? 0);
+    },
     async count(tenantId = 1): Promise<number> {
       return database.transact(tenantId, async ({ knex }) => (await knex('export_records')).length);
     },

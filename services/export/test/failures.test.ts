@@ -5,6 +5,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { exportMesh } from './export-mesh.ts';
+import { textOf } from './pdf-text.ts';
 import { conversation } from './samples.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -19,18 +20,65 @@ async function fileOf(t: { teardown(fn: () => Promise<void>): void }, bytes: Uin
 }
 
 test('three failures make an export FAILED, with the reason and without a link', async (t) => {
-  const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '1000' });
+  const mesh = await exportMesh(t, { EXPORT_TIMEOUT_MS: '1' });
+  mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(5_000), evaluation: undefined });
   await mesh.replica();
-  const { id } = await mesh.request();
+  const { id } = await mesh.request(2);
   const failed = await mesh.ended(id);
   t.like(failed, {
+    status: 'FAILED',
+    errorMessage: 'The document could not be rendered: it takes too long.',
+    downloadUrl: undefined,
+    fileSizeBytes: undefined,
+  });
+  t.true(mesh.script.transcriptsRead >= 3);
+  t.deepEqual([await mesh.jobs(), await mesh.files()], [[], []]);
+});
+
+test('a document that is too large however short it is fails at once, and the same one again without being rendered', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '1000' });
+  await mesh.replica();
+  const failure = {
     status: 'FAILED',
     errorMessage: 'The document could not be rendered: its file is too large.',
     downloadUrl: undefined,
     fileSizeBytes: undefined,
-  });
-  t.is(mesh.script.transcriptsRead, 3);
+  } as const;
+  t.like(await mesh.ended((await mesh.request()).id), failure);
+  t.is(mesh.script.transcriptsRead, 1);
+  const rendered = await mesh.rendered();
+  t.true(rendered > 0);
+  t.like(await mesh.ended((await mesh.request()).id), failure);
+  t.is(mesh.script.transcriptsRead, 2);
+  t.is(await mesh.rendered(), rendered);
   t.deepEqual([await mesh.jobs(), await mesh.files()], [[], []]);
+});
+
+test('of a session whose document is too large a shorter excerpt is rendered, which says how much is left out', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '400000' });
+  mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(1_000), evaluation: undefined });
+  await mesh.replica();
+  const ready = await mesh.ended((await mesh.request(2)).id);
+  t.is(ready.status, 'READY');
+  t.true((ready.fileSizeBytes ?? Number.POSITIVE_INFINITY) <= 400_000);
+  const text = await textOf(await mesh.download(ready.downloadUrl));
+  t.regex(text, /\d+messagesareleftouthere/u);
+  for (const number of [1, 1_000]) t.true(text.includes(`#${number}·`), `${number}`);
+  const rendered = await mesh.rendered();
+  t.is((await mesh.ended((await mesh.request(2)).id)).fileSizeBytes, ready.fileSizeBytes);
+  t.is(await mesh.rendered(), rendered, 'and asked for again it is the same file');
+});
+
+test('exports of a tenant that failed share one file of the operator', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '1000', EXPORT_FALLBACK_FILE: await fileOf(t, fallback) });
+  mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(3), evaluation: undefined });
+  await mesh.replica();
+  for (const sessionId of [1, 1, 2]) {
+    const { status, downloadUrl } = await mesh.ended((await mesh.request(sessionId)).id);
+    t.is(status, 'FALLBACK_READY');
+    t.deepEqual(await mesh.download(downloadUrl), fallback);
+  }
+  t.is((await mesh.files()).length, 1);
 });
 
 test("with the operator's document it is FALLBACK_READY, with the reason and a link for a week", async (t) => {
