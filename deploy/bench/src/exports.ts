@@ -5,7 +5,7 @@ import { atOnce, type Figure, figure, median, oneByOne, tookMs } from './figures
 import type { BenchOptions } from './processes.ts';
 
 /** Those of the settings' defaults. */
-const limits = { timeoutMs: 30_000, maxMemoryMb: 768, maxBytes: 50_000_000 };
+const limits = { timeoutMs: 15_000, maxMemoryMb: 768, maxBytes: 50_000_000 };
 /** EXPORT_CONCURRENCY. */
 const concurrency = 2;
 const sampleMs = 10;

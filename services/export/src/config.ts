@@ -4,11 +4,25 @@ import { portSettings } from '@parley/kernel/shared-settings';
 import { fallbackFile } from './fallback-document.ts';
 
 export const exportSettings = {
-  concurrency: setting('EXPORT_CONCURRENCY', positiveInt.default(2), 'Documents rendered at once in this process.'),
+  concurrency: setting(
+    'EXPORT_CONCURRENCY',
+    positiveInt.default(2),
+    'Documents rendered at once in this process, other than small ones.',
+  ),
+  smallConcurrency: setting(
+    'EXPORT_SMALL_CONCURRENCY',
+    positiveInt.default(2),
+    'Small documents rendered at once in this process, besides; each with at most 5 s of processor time and 384 MB. One that takes more is rendered among the others.',
+  ),
+  smallCharacters: setting(
+    'EXPORT_SMALL_CHARACTERS',
+    positiveInt.default(100_000),
+    'Characters of the transcript up to which a document is small, an end of a line as 80 and a message as 200 more.',
+  ),
   perTenant: setting(
     'EXPORT_PER_TENANT',
     positiveInt.default(1),
-    'Documents of one tenant rendered at once, over all replicas; its others wait.',
+    'Documents of one tenant rendered at once, over all replicas, and as many small ones; its others wait.',
   ),
   leaseMs: setting(
     'EXPORT_LEASE_MS',
@@ -17,7 +31,7 @@ export const exportSettings = {
   ),
   timeoutMs: setting(
     'EXPORT_TIMEOUT_MS',
-    positiveInt.default(30_000),
+    positiveInt.default(15_000),
     'Processor time that rendering one document may take; by the clock ten times as much, on systems other than Linux as much. Then the attempt has failed.',
   ),
   maxMemoryMb: setting(

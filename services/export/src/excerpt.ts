@@ -71,7 +71,7 @@ const lineEnd = /[\n\r\p{Zl}\p{Zp}]/gu;
 const charactersOfLine = 80;
 
 /** How much of a document a text takes up, in characters. */
-function sizeOf({ text }: { text: string }): number {
+export function sizeOf({ text }: { text: string }): number {
   let size = text.length;
   for (const _ of text.matchAll(lineEnd)) size += charactersOfLine;
   return size;

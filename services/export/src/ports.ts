@@ -21,6 +21,7 @@ export interface Ports {
     ExportConfig,
     | 'maxCharacters'
     | 'maxMessages'
+    | 'smallCharacters'
     | 'evaluationWaitMs'
     | 'waitingPerSession'
     | 'waitingPerTenant'

@@ -1,6 +1,6 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
-import { excerpt } from './excerpt.ts';
+import { excerpt, sizeOf } from './excerpt.ts';
 import type { ExportRecord } from './export-record.ts';
 import { highlighter } from './highlights.ts';
 import type { Ports } from './ports.ts';
@@ -30,21 +30,38 @@ export async function readState(
   return { isActive: false, evaluation: { score, summary, strengths, weaknesses, recommendation } };
 }
 
-/** Reads the conversation as it streams; of a long one no more than a document has is kept. @throws DomainError `notFound`, `unavailable` */
+interface ReadOptions {
+  source: Source;
+  state: SessionState;
+  /** Default: unlimited. */
+  maxCharacters?: number | undefined;
+}
+
+/** A message takes up as much of a page besides its text. */
+const charactersOfMessage = 200;
+
+/**
+ * Reads the conversation as it streams; of a long one no more than a document has is kept. Undefined for one that has more than
+ * `maxCharacters`, which is not read to its end.
+ * @throws DomainError `notFound`, `unavailable`
+ */
 export async function readContent(
   ports: Ports,
   request: TenantRequest,
-  { source: { sessionId, agentId }, state }: { source: Source; state: SessionState },
-): Promise<StudyKitContent> {
+  { source: { sessionId, agentId }, state, maxCharacters = Number.POSITIVE_INFINITY }: ReadOptions,
+): Promise<StudyKitContent | undefined> {
   const { agent } = await ports.agent.getAgent({ agentId }, request);
   if (!agent) throw notFound('Agent', agentId);
   const transcript = excerpt<TranscriptMessage>(ports.limits);
   const highlights = highlighter();
+  let characters = 0;
   let from: Date | undefined;
   let until: Date | undefined;
   for await (const { lines } of ports.session.streamTranscript({ sessionId }, request)) {
     for (const { role, text, turnIndex, createdAt = new Date(0) } of lines) {
       const message: TranscriptMessage = { role: role === 'USER' ? 'USER' : 'MODEL', text, turnIndex, createdAt };
+      characters += sizeOf(message) + charactersOfMessage;
+      if (characters > maxCharacters) return undefined;
       transcript.add(message);
       highlights.add(message);
       from ??= createdAt;

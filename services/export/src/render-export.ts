@@ -6,6 +6,7 @@ import { tenantObjects } from '@parley/objects/tenant-objects';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import type { ExportConfig } from './config.ts';
 import { charactersOf, halved } from './excerpt.ts';
 import { type ExportRecord, fallbackKey, filesPrefix, pdf } from './export-record.ts';
@@ -15,7 +16,7 @@ import type { Ports } from './ports.ts';
 import { readContent, readState } from './read-content.ts';
 import { removeExcess, removeOwnFiles } from './remove-export.ts';
 import { isLasting, LastingProblem, RenderProblem, reasonOf } from './render-problem.ts';
-import type { PreparedContent, Rendered } from './renderer.ts';
+import type { DocumentSize, PreparedContent, Rendered } from './renderer.ts';
 import type { StudyKitContent } from './study-kit.ts';
 
 export interface RenderExportJob {
@@ -28,7 +29,10 @@ export interface RenderExportJob {
   waitingSinceMs?: number;
 }
 
+/** Every export begins as a small one. */
 export const renderKind = 'export.render';
+/** Renders documents that are not small, so that they do not take the slots of those that are. */
+export const renderLargeKind = 'export.render-large';
 
 /** So many failures make it FAILED or FALLBACK_READY. */
 const maxAttempts = 3;
@@ -39,11 +43,31 @@ const evaluationRetryMs = 1_000;
 const maxWaitMs = 24 * 60 * 60 * 1_000;
 const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 
-export function renderJob(ports: Ports, { concurrency, perTenant, leaseMs }: ExportConfig): JobDeclaration {
-  return job<RenderExportJob, undefined, StoredFile | undefined>({
+export function renderJob(ports: Ports, config: ExportConfig): JobDeclaration {
+  return renderJobOf(ports, config, {
+    size: 'small',
     kind: renderKind,
-    gauge: { name: 'parley_exports_rendering', help: 'Exports that this process renders' },
-    concurrency,
+    gauge: { name: 'parley_exports_rendering_small', help: 'Small exports that this process reads and renders' },
+    concurrency: config.smallConcurrency,
+  });
+}
+
+export function renderLargeJob(ports: Ports, config: ExportConfig): JobDeclaration {
+  return renderJobOf(ports, config, {
+    size: 'large',
+    kind: renderLargeKind,
+    gauge: { name: 'parley_exports_rendering', help: 'Exports other than small ones that this process renders' },
+    concurrency: config.concurrency,
+  });
+}
+
+function renderJobOf(
+  ports: Ports,
+  { perTenant, leaseMs }: ExportConfig,
+  { size, ...queue }: Pick<JobDeclaration, 'kind' | 'gauge'> & { size: DocumentSize; concurrency: number },
+): JobDeclaration {
+  return job<RenderExportJob, undefined, StoredFile | undefined>({
+    ...queue,
     perTenantLimit: perTenant,
     leaseMs,
     retry: { maxAttempts },
@@ -52,10 +76,11 @@ export function renderJob(ports: Ports, { concurrency, perTenant, leaseMs }: Exp
     stopGraceMs,
     handler: async (run) => {
       try {
-        await renderExport(ports, run);
+        await renderExport(ports, run, size);
       } catch (error) {
         if (isDomainError(error, 'unavailable')) return waitAndRetry(ports, run, error);
         if (!run.signal.aborted) ports.metrics.attemptFailed(problemOf(error));
+        if (size === 'small' && isOfSmallLimits(error)) return renderAsLarge(ports, run);
         throw error;
       }
     },
@@ -65,7 +90,7 @@ export function renderJob(ports: Ports, { concurrency, perTenant, leaseMs }: Exp
 }
 
 /** @throws RenderProblem; DomainError `unavailable` where a service or the object store does not answer */
-async function renderExport(ports: Ports, run: JobRun<RenderExportJob>): Promise<void> {
+async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: DocumentSize): Promise<void> {
   const { tenantId, data, signal, lease } = run;
   const { exportId } = data;
   const request = serviceRequest('export', tenantId, `export-${exportId}`, signal);
@@ -82,7 +107,9 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>): Promise
     return removeFilesIfGone(ports, run);
   }
 
-  const content = await readContent(ports, request, { source: record, state });
+  const maxCharacters = size === 'small' ? ports.limits.smallCharacters : undefined;
+  const content = await readContent(ports, request, { source: record, state, maxCharacters });
+  if (!content) return renderAsLarge(ports, run);
   const prepared = ports.renderer.prepare(content);
   const { contentHash, failureHash } = prepared;
   if (await shareFile(ports, run, { record, contentHash })) return ports.metrics.ended('reused');
@@ -90,7 +117,7 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>): Promise
     exportStore(db).findFailure(record.sessionId, failureHash),
   );
   if (failed !== undefined) throw new LastingProblem({ failureHash, reason: failed });
-  const { pdf: file } = await renderFitting(ports, { content, prepared, signal });
+  const { pdf: file } = await renderFitting(ports, { content, prepared, size, signal });
   const objectKey = `${filesPrefix(record)}${run.attempt}-${contentHash.slice(0, 16)}.pdf`;
   const { sizeBytes: fileSizeBytes } = await tenantObjects(ports.objects, tenantId).put(objectKey, file, {
     contentType: pdf,
@@ -131,15 +158,19 @@ async function shareFile(
 /** Below so many characters a shorter excerpt makes a file hardly smaller. */
 const leastCharacters = 1_000;
 
+interface RenderedContent {
+  content: StudyKitContent;
+  prepared: PreparedContent;
+  size: DocumentSize;
+  signal: AbortSignal;
+}
+
 /** Of content whose file is too large, an excerpt of half of it is rendered, or of half of that. @throws LastingProblem */
-async function renderFitting(
-  ports: Ports,
-  { content, prepared, signal }: { content: StudyKitContent; prepared: PreparedContent; signal: AbortSignal },
-): Promise<Rendered> {
+async function renderFitting(ports: Ports, { content, prepared, size, signal }: RenderedContent): Promise<Rendered> {
   let { transcript } = content;
   for (let json = prepared.json; ; json = ports.renderer.prepare({ ...content, transcript }).json) {
     try {
-      return await render(ports, { json }, signal);
+      return await render(ports, { json, size, signal });
     } catch (error) {
       if (!isLasting(error)) throw error;
       const isShort = charactersOf([...transcript.first, ...transcript.last]) < leastCharacters;
@@ -158,17 +189,33 @@ function problemOf(error: unknown): string {
 
 async function render(
   { renderer, metrics }: Ports,
-  prepared: Pick<PreparedContent, 'json'>,
-  signal: AbortSignal,
+  { json, size, signal }: { json: string; size: DocumentSize; signal: AbortSignal },
 ): Promise<Rendered> {
   const ended = metrics.rendering();
   try {
-    const rendered = await renderer.render(prepared, signal);
+    const rendered = await renderer.render({ json }, signal, size);
     metrics.rendered(rendered.pages);
     return rendered;
   } finally {
     ended();
   }
+}
+
+/** It waits anew, PENDING, among those that are not small. */
+async function renderAsLarge(
+  { database }: Ports,
+  { tenantId, key, data, lease }: JobRun<RenderExportJob>,
+): Promise<void> {
+  await database.transact(tenantId, async (db) => {
+    await exportStore(db).markWaiting(data.exportId);
+    await jobs(db).append<RenderExportJob>({ kind: renderLargeKind, key, data });
+    await lease.complete(db);
+  });
+}
+
+/** Whether a document may have failed only because the limits of small ones are lower. */
+function isOfSmallLimits(error: unknown): boolean {
+  return error instanceof RenderProblem && (error.problem === 'tooSlow' || error.problem === 'tooMuchMemory');
 }
 
 /** Of an export that is gone, with its tenant or its time, while it was rendered. */

@@ -22,6 +22,11 @@ export interface RenderLimits {
   maxBytes: number;
 }
 
+/** A small document has lower limits of time and memory. Default: large. */
+export type DocumentSize = 'small' | 'large';
+
+const smallLimits = { timeoutMs: 5_000, maxMemoryMb: 384 };
+
 export interface Rendered {
   pdf: Buffer;
   pages: number;
@@ -38,7 +43,7 @@ export interface PreparedContent {
 export interface Renderer extends Part {
   prepare(content: StudyKitContent): PreparedContent;
   /** @throws RenderProblem; the signal's reason; DomainError `unavailable` if no process could be started. */
-  render(content: Pick<PreparedContent, 'json'>, signal: AbortSignal): Promise<Rendered>;
+  render(content: Pick<PreparedContent, 'json'>, signal: AbortSignal, size?: DocumentSize): Promise<Rendered>;
 }
 
 /** Requests come first where processors are short. */
@@ -52,7 +57,15 @@ const heapShare = 0.4;
  * Lays out and renders each document in a process of its own, which is killed at its limits: the compiler runs as native code, keeps
  * what it has compiled, and could end the process that it is in.
  */
-export function renderer({ timeoutMs, maxMemoryMb, maxBytes }: RenderLimits): Renderer {
+export function renderer(limits: RenderLimits): Renderer {
+  const { maxBytes } = limits;
+  const limitsOf = {
+    large: limits,
+    small: {
+      timeoutMs: Math.min(limits.timeoutMs, smallLimits.timeoutMs),
+      maxMemoryMb: Math.min(limits.maxMemoryMb, smallLimits.maxMemoryMb),
+    },
+  };
   const processes = new Set<{ end(): Promise<void> }>();
   const making = makingHash();
   let stopped = false;
@@ -66,9 +79,10 @@ export function renderer({ timeoutMs, maxMemoryMb, maxBytes }: RenderLimits): Re
       const json = JSON.stringify(content);
       // Beyond `maxBytes` a shorter excerpt is rendered, so that limit is part of what makes a file.
       const contentHash = sha256(`${making}\n${maxBytes}\n${json}`);
-      return { json, contentHash, failureHash: sha256(`${contentHash}\n${timeoutMs}\n${maxMemoryMb}`) };
+      return { json, contentHash, failureHash: sha256(`${contentHash}\n${limits.timeoutMs}\n${limits.maxMemoryMb}`) };
     },
-    async render({ json }, signal) {
+    async render({ json }, signal, size = 'large') {
+      const { timeoutMs, maxMemoryMb } = limitsOf[size];
       signal.throwIfAborted();
       if (stopped) throw new Error('No documents are rendered any more');
       const process = startTaskProcess<RenderTask, RendererAnswer>({

@@ -6,7 +6,7 @@ import { tenantEnd } from './end-tenant.ts';
 import { exportMetrics } from './export-metrics.ts';
 import type { Ports } from './ports.ts';
 import { removeFileJob, removeJob } from './remove-export.ts';
-import { renderJob } from './render-export.ts';
+import { renderJob, renderLargeJob } from './render-export.ts';
 import { renderer } from './renderer.ts';
 import { exportRpc } from './rpc.ts';
 
@@ -24,7 +24,7 @@ export const studyKitExport = service(exportDeclaration, {
   }),
   parts: (ports) => [ports.renderer],
   files: s3Files,
-  jobs: [renderJob, (ports) => removeJob(ports), (ports) => removeFileJob(ports)],
+  jobs: [renderJob, renderLargeJob, (ports) => removeJob(ports), (ports) => removeFileJob(ports)],
   onTenantEnd: tenantEnd,
   rpc: { definition: ExportServiceDefinition, implementation: exportRpc },
 });

@@ -59,6 +59,8 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     failure?: DomainError;
     /** Holds transcripts back. */
     gate?: Gate;
+    /** Holds the rest of transcripts back after their first 1,000 messages. */
+    restGate?: Gate;
     transcriptsRead: number;
     statesRead: number;
   } = { transcriptsRead: 0, statesRead: 0 };
@@ -85,7 +87,10 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
         script.transcriptsRead += 1;
         const { messages } = own(sessionId, caller.tenantId);
         await script.gate?.pass();
-        for (let at = 0; at < messages.length; at += 1_000) yield { lines: messages.slice(at, at + 1_000) };
+        for (let at = 0; at < messages.length; at += 1_000) {
+          if (at > 0) await script.restGate?.pass();
+          yield { lines: messages.slice(at, at + 1_000) };
+        }
       },
     },
     on,
@@ -157,11 +162,11 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
       return made;
     },
     /** The export, once it has ended. */
-    ended: (id: number): Promise<Export> =>
+    ended: (id: number, caller?: Caller): Promise<Export> =>
       eventually(
         `export ${id} has ended`,
         async () => {
-          const found = await get(id);
+          const found = await get(id, caller);
           return ended.includes(found.status) && found;
         },
         { timeoutMs: 60_000 },

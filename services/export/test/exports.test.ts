@@ -186,6 +186,30 @@ test('the exports of a tenant that wait are bounded, and leave others alone', as
   await mesh.request(3, { caller: other });
 });
 
+test('a small document does not wait for long ones, however many tenants have them', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_CONCURRENCY: '2', EXPORT_SMALL_CONCURRENCY: '1' });
+  const gate = createGate();
+  t.teardown(() => gate.open());
+  mesh.script.restGate = gate;
+  const callers = [2, 3, 4].map(
+    (tenantId) => ({ kind: 'service', service: 'session', tenantId, requestId: 'test' }) as const,
+  );
+  for (const { tenantId } of callers)
+    mesh.sessions.set(tenantId, { tenantId, status: 'ACTIVE', messages: conversation(1_500), evaluation: undefined });
+  await mesh.replica();
+  const long = await Promise.all(callers.map(async (caller) => mesh.request(caller.tenantId, { caller })));
+  await eventually('all are known to be long', async () => (await mesh.jobs('export.render-large')).length === 3);
+  const states = async () => Promise.all(long.map(async ({ id }, at) => (await mesh.get(id, callers[at])).status));
+  await eventually(
+    'two are under way',
+    async () => (await states()).filter((each) => each === 'RENDERING').length === 2,
+  );
+  t.is((await states()).filter((each) => each === 'PENDING').length, 1);
+  t.is((await mesh.ended((await mesh.request()).id)).status, 'READY');
+  gate.open();
+  for (const [at, { id }] of long.entries()) t.is((await mesh.ended(id, callers[at])).status, 'READY');
+});
+
 test("another tenant's export is not found, nor another session's with a session token", async (t) => {
   const mesh = await exportMesh(t);
   await mesh.replica();

@@ -98,6 +98,14 @@ test("with the operator's document it is FALLBACK_READY, with the reason and a l
   t.true(Math.abs(expires * (expires > 1e12 ? 1 : 1_000) - readAt - 7 * dayMs) < 60_000);
 });
 
+test('a small document that takes more than a small one may is rendered among the long ones', async (t) => {
+  const mesh = await exportMesh(t, { EXPORT_SMALL_CHARACTERS: '5000000' });
+  mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(10_000), evaluation: undefined });
+  await mesh.replica();
+  t.is((await mesh.ended((await mesh.request(2)).id)).status, 'READY');
+  t.is(await mesh.rendered(), 2);
+});
+
 test('a document that takes too much memory fails, and the unit lives on', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_MAX_MEMORY_MB: '192' });
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(10_000), evaluation: undefined });
