@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { backoff } from '@parley/kernel/backoff';
-import { serviceRequest, type TenantRequest } from '@parley/kernel/caller-request';
+import { serviceRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import type { TenantDb } from '@parley/postgres/database/types';
