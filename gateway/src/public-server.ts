@@ -225,7 +225,14 @@ export function publicServer(options: PublicServerOptions): Part {
     const clients = new Map<string, RpcClientPart<SubscriptionServiceDefinition>>();
     for (const unit of new Set(owners.values())) {
       const address = () => addresses.of(unit, 'rpc');
-      const client = rpcClient({ definition: SubscriptionServiceDefinition, unit, address, callers, mesh });
+      const client = rpcClient({
+        definition: SubscriptionServiceDefinition,
+        unit,
+        address,
+        callers,
+        mesh,
+        slowReaders: true,
+      });
       await client.start();
       closers.push(() => client.stop());
       clients.set(unit, client);

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
+import { schemas } from '@parley/units';
 import test from 'ava';
 import { type Answer, Client } from '../../src/client.ts';
 import { createAgent, endSession, readSession, sendMessage, startSession } from '../../src/conversation.ts';
@@ -127,7 +128,9 @@ serverTest(
         await delay(betweenTalksMs);
       }
     });
-    const withData = mesh.replicas.filter(({ unit }) => unit !== 'gateway').map(({ name }) => name);
+    const withData = mesh.replicas
+      .filter(({ unit }) => schemas.some(({ name }) => name === unit))
+      .map(({ name }) => name);
     const whenReady = (ready: boolean) =>
       Promise.all(
         withData.map((name) =>

@@ -46,6 +46,8 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    * keeps a process alive, also after `stop`. Default 5,000.
    */
   connectTimeoutMs?: number;
+  /** Whether its streams are read as fast as somebody else reads: then little of each is kept in memory. Default false. */
+  slowReaders?: boolean;
 }
 
 /** A client as a part. `calls` may be passed on at once and called from `start` on. */
@@ -57,7 +59,8 @@ const defaultTimeoutMs = 5_000;
 
 /**
  * Bytes that the peer may send before it hears that they were taken. All calls share a connection: with the 64 KB of HTTP/2 the large
- * answers of one tenant would cost everybody a round trip for each 64 KB, each as long as the slower of two event loops takes.
+ * answers of one tenant would cost everybody a round trip for each 64 KB, each as long as the slower of two event loops takes. It is also what
+ * each stream may have in memory while nobody reads it (`slowReaders`).
  */
 const flowControlWindow = 2 ** 21;
 
@@ -83,6 +86,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
     mesh = {},
     keepaliveTimeoutMs = 40_000,
     connectTimeoutMs = 5_000,
+    slowReaders = false,
   } = options;
   let started = false;
   let channel: ReturnType<typeof createChannel> | undefined;
@@ -113,7 +117,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       ...to.options,
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
-      'grpc-node.flow_control_window': flowControlWindow,
+      ...(!slowReaders && { 'grpc-node.flow_control_window': flowControlWindow }),
       // A proxy of the environment is for the way out, e.g. to models. It must not see signed callers.
       'grpc.enable_http_proxy': 0,
       // Reconnects within a second after an outage; the default backoff goes up to two minutes.

@@ -79,7 +79,6 @@ export function rpcServer(options: RpcServerOptions): Part {
     async start() {
       const created = createServer({
         'grpc.max_receive_message_length': 16 * 1024 * 1024,
-        'grpc-node.flow_control_window': 2 ** 21,
       })
         .use(observed)
         .use(errorDetailsServerMiddleware)
