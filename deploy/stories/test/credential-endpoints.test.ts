@@ -2,6 +2,7 @@ import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller'
 import { ActionServiceDefinition } from '@parley/protos/parley/action/v1/action';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { ExportServiceDefinition } from '@parley/protos/parley/export/v1/export';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
@@ -83,6 +84,7 @@ story('no gRPC port answers a call without a mesh credential of its own', async 
       createClient(SessionServiceDefinition, channel).resolveSessions({ sessionIds: [1] }, { metadata }),
     evaluation: (channel, metadata) =>
       createClient(EvaluationServiceDefinition, channel).getEvaluation({ sessionId: 1 }, { metadata }),
+    export: (channel, metadata) => createClient(ExportServiceDefinition, channel).getExport({ id: 1 }, { metadata }),
   };
   const serving = units.filter(({ serves }) => serves.includes('rpc')).map(({ name }) => name);
   t.deepEqual(Object.keys(calls).toSorted(), serving.toSorted());
