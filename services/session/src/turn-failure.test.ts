@@ -13,3 +13,9 @@ test('an unavailable agent fails a turn by whether text was streamed; other erro
   t.is(failureOf(new Error('a bug with a secret'), false).code, 'INTERNAL');
   t.false(failureOf(new Error('a bug with a secret'), false).message.includes('secret'));
 });
+
+test('a turn whose tenant is deleted fails as its session ends', (t) => {
+  const error = new DomainError('internal', 'Something', { reason: 'TENANT_DELETED' });
+  t.is(failureOf(error, false).code, 'SESSION_ENDED');
+  t.is(failureOf(error, true).code, 'SESSION_ENDED');
+});

@@ -31,6 +31,8 @@ export function turnFailure(code: TurnFailureCode): TurnFailure {
 export function failureOf(error: unknown, begun: boolean): TurnFailure {
   if (!isDomainError(error)) return turnFailure('INTERNAL');
   const { reason } = error;
+  // The session ends with its tenant, a moment later.
+  if (reason === 'TENANT_DELETED') return turnFailure('SESSION_ENDED');
   if (reason !== undefined && reason !== 'MODEL_UNAVAILABLE' && isFailureCode(reason)) return turnFailure(reason);
   if (error.kind === 'unavailable') return turnFailure(begun ? 'MODEL_FAILED' : 'MODEL_UNAVAILABLE');
   return turnFailure('INTERNAL');

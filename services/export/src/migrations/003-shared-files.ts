@@ -2,6 +2,7 @@ import type { Migration } from '@parley/postgres/database/types';
 
 export const sharedFiles: Migration = {
   name: '003-shared-files',
+  contracts: 'Nothing: the new check is on a new column, which only processes that know it set.',
   async up(knex) {
     await knex.raw(`
       -- Of a failure that the same content has each time: the content and the limits that it failed at.
