@@ -270,6 +270,8 @@ story('a failure is logged with the request id that the client got, and with its
     .log()
     .trim()
     .split('\n')
+    // Warnings of Node itself, which come in the middle of anything.
+    .filter((line) => !/^\((node:\d+|Use `node )/u.test(line))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   for (const line of lines) t.truthy(line['unit'] && line['level'] && line['time'], JSON.stringify(line));
   for (const { headers } of [well, other]) {
