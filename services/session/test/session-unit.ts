@@ -22,14 +22,15 @@ async function startUnit(t: ExecutionContext) {
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
   await serveIdentity(t, new Map(), { callers, addresses });
-  /** The stub's evaluation: the size of its transcript, and the limits that were asked for. */
-  const evaluations = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
+  /** The stub's evaluation: the size of its transcript, whether it is there, and the limits that were asked for. */
+  const evaluations = { transcriptBytes: 17n, isMade: true, asked: [] as (bigint | undefined)[] };
   await serveStub(
     t,
     EvaluationServiceDefinition,
     {
       getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
         evaluations.asked.push(maxTranscriptBytes);
+        if (!evaluations.isMade) return {};
         return {
           evaluation: {
             id: 7,

@@ -256,3 +256,21 @@ test('a client that leaves cancels no turn, and a stopping server ends streams w
   await t.notThrowsAsync(rest);
   t.is(seen.at(-1), 'AiResponseEvent');
 });
+
+test('an embedded session that has ended is answered at once: its evaluation is looked for once, and not waited for', async (t) => {
+  const { query, evaluations } = await startUnit(t);
+  const key: Caller = { kind: 'apiKey', tenantId: 1, apiKeyId: 1, requestId: 'test' };
+  const start = 'mutation { sdkStart(input: { agentId: 1 }) { sessionId } }';
+  const { data } = (await query(start, {}, key)) as unknown as { data: { sdkStart: { sessionId: number } } };
+  const { sessionId } = data.sdkStart;
+  const browser: Caller = { kind: 'session', tenantId: 1, sessionId, requestId: 'test' };
+  evaluations.isMade = false;
+  const end = () =>
+    query(`mutation { sdkEndSession(input: { sessionId: ${sessionId} }) { evaluation { score } } }`, {}, browser);
+  t.like(await end(), { data: { sdkEndSession: { evaluation: null } } });
+  t.is(evaluations.asked.length, 6);
+  t.like(await end(), { data: { sdkEndSession: { evaluation: null } } });
+  t.is(evaluations.asked.length, 7);
+  evaluations.isMade = true;
+  t.like(await end(), { data: { sdkEndSession: { evaluation: { score: 80 } } } });
+});
