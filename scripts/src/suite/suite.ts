@@ -32,8 +32,11 @@ function newTotals(say: SuiteOptions['say']) {
     failed: 0,
     skipped: 0,
     unsteady: 0,
+    /** What failed, a line each: repeated at the end, because a long output is often kept only in part. */
+    failures: [] as string[],
     fail(what: string, output: string) {
       this.failed += 1;
+      this.failures.push(what);
       say(`✘ ${what}\n${indented(output)}`);
     },
   };
@@ -55,6 +58,7 @@ export async function runSuite(selection: Selection, options: SuiteOptions): Pro
 
   if (totals.unsteady > mostUnsteady)
     totals.fail('unsteady tests', `more than ${mostUnsteady} files passed only when run again`);
+  for (const failure of totals.failures) say(`✘ ${failure}`);
   if (totals.skipped > 0) say(`${totals.skipped} skipped`);
   if (ci) say(`${totals.unsteady} unsteady`);
   say(`${totals.passed} passed, ${totals.failed} failed`);
@@ -89,6 +93,7 @@ async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, t
       if (signal.aborted) return;
       const { name, outcome, output, seconds: took } = await runCheck(root, check, signal);
       totals[outcome] += 1;
+      if (outcome === 'failed') totals.failures.push(name);
       say(`${{ passed: '✔', failed: '✘', skipped: '-' }[outcome]} ${name}: ${took.toFixed(1)} s`);
       if (outcome !== 'passed') say(indented(output));
     }
@@ -128,6 +133,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const failed = [...outcomes].filter(([, outcome]) => outcome.failed > 0).map(([file]) => file);
   if (failed.length > 0 || first.failed > 0) say(indented(first.report));
   if (signal.aborted) return;
+  totals.failures.push(...failedTests(first.report));
 
   // A process that failed beside others on a busy machine is run once more, alone. Its first output is above.
   const mayRunAgain = (files: string[]) =>
@@ -141,6 +147,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
       totals.unsteady += Math.min(files.length, first.outcomes.get(file)?.failed ?? 1);
       outcomes.set(file, outcome);
       say(`- ${file} failed at first, and passed when it was run again`);
+      totals.failures.push(`${file} (passed when it was run again)`);
     } else say(`✘ ${file} failed again\n${indented(second.report)}`);
   }
 
@@ -156,6 +163,11 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   say(`  tests: ${seconds(performance.now() - begun)}`);
 }
 
+/** The titles of the failed tests in a report of ava. */
+function failedTests(report: string): string[] {
+  return [...report.matchAll(/^ *✘ (?:\[fail\]: )?(.+)$/gmu)].map(([, title = '']) => title);
+}
+
 type Counts = Pick<Totals, 'passed' | 'failed' | 'skipped'>;
 
 function add<Sum extends Counts>(sum: Sum, { passed, failed, skipped }: Counts): Sum {
@@ -169,6 +181,8 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
+/** Indented, and without the inner part of very long lines, such as log entries with stack traces. */
 function indented(text: string): string {
-  return text.trimEnd().replaceAll(/^/gm, '    ');
+  const short = text.replaceAll(/^(.{1000}).{100,}$/gmu, '$1…');
+  return short.trimEnd().replaceAll(/^/gm, '    ');
 }
