@@ -154,7 +154,10 @@ test.serial(
     t.deepEqual(last, ['1 unsteady', '3 passed, 0 failed']);
     t.regex(said, /the first failure/u);
     t.regex(said, /one\/a\.test\.ts failed at first, and passed/u);
-    t.regex(said.split('\n').slice(-8).join('\n'), /^✘ a › it is there.*$[^]*^✘ one\/a\.test\.ts \(passed when it was run again\)$/mu);
+    t.regex(
+      said.split('\n').slice(-8).join('\n'),
+      /^✘ a › it is there.*$[^]*^✘ one\/a\.test\.ts \(passed when it was run again\)$/mu,
+    );
   },
 );
 
