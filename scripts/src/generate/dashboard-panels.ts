@@ -413,6 +413,12 @@ export const dashboards: Record<string, Dashboard> = {
         queries: { [`sum by (type, outcome) (${rate('parley_parser_documents_total')})`]: '{{type}} {{outcome}}' },
         description: 'Whatever is not `parsed` has its reason in the log of parser.',
       },
+      {
+        title: 'Losses of documents, by kind',
+        unit: 'reqps',
+        queries: { [`sum by (type, kind) (${rate('parley_parser_losses_total')})`]: '{{type}} {{kind}}' },
+        description: 'What the texts of documents do not hold of their files: tenants see it in `parseWarnings`.',
+      },
     ],
   },
   money: {

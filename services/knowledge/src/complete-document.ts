@@ -11,11 +11,14 @@ import type { Ports } from './ports.ts';
 
 const maxCodePoints = 5_000_000;
 const maxPages = 1_000_000;
+const maxWarnings = 20;
+const maxWarningCharacters = 300;
 
 interface ParsedText {
   parse: Parse;
   rawText: string;
   pageStarts: number[] | null;
+  parseWarnings: string[];
 }
 
 /** Stores the text, and a job that indexes it. @throws DomainError `invalid`, `notFound`, `forbidden` */
@@ -39,8 +42,9 @@ async function joined(parts: AsyncIterable<CompleteDocumentRequest>): Promise<Pa
   let parse: Parse | undefined;
   const texts: string[] = [];
   const pageStarts: number[] = [];
+  const parseWarnings: string[] = [];
   let length = 0;
-  for await (const { documentId, version, text, pageStarts: starts } of parts) {
+  for await (const { documentId, version, text, pageStarts: starts, warnings } of parts) {
     parse ??= { documentId, version };
     length += codePoints(text);
     if (length > maxCodePoints)
@@ -50,11 +54,17 @@ async function joined(parts: AsyncIterable<CompleteDocumentRequest>): Promise<Pa
     // PostgreSQL stores no NUL; page starts stay right.
     texts.push(text.replaceAll('\0', ' '));
     for (const start of starts) pageStarts.push(start);
+    for (const warning of warnings.slice(0, maxWarnings - parseWarnings.length))
+      parseWarnings.push(storedWarning(warning));
   }
   const rawText = texts.join('');
   if (!parse || isShapeless(rawText)) throw invalid({ path: 'text', message: 'must not be blank' });
   const isMisplaced = (start: number, at: number) => start < (pageStarts[at - 1] ?? 0) || start > rawText.length;
   if (pageStarts.some(isMisplaced))
     throw invalid({ path: 'page_starts', message: 'must be ascending and within the text' });
-  return { parse, rawText, pageStarts: pageStarts.length > 0 ? pageStarts : null };
+  return { parse, rawText, pageStarts: pageStarts.length > 0 ? pageStarts : null, parseWarnings };
+}
+
+function storedWarning(warning: string): string {
+  return [...warning.replaceAll('\0', ' ')].slice(0, maxWarningCharacters).join('');
 }

@@ -39,6 +39,11 @@ interface DocumentInBase {
   base: KnowledgeBase;
 }
 
+/** A text to store; without warnings nothing of its file is lost. */
+export interface WrittenText extends StoredText {
+  parseWarnings?: string[];
+}
+
 export interface StoredText {
   rawText: string;
   /** Where pages begin, in UTF-16 code units; null without pages. */
@@ -126,11 +131,12 @@ export function documentStore(db: TenantDb) {
       return text;
     },
 
-    async writeText(id: number, { rawText, pageStarts }: StoredText): Promise<void> {
+    async writeText(id: number, { rawText, pageStarts, parseWarnings = [] }: WrittenText): Promise<void> {
       await rows(
-        `UPDATE knowledge_documents SET raw_text = :rawText, page_starts = cast(:pageStarts AS integer[]), updated_at = parley_now()
+        `UPDATE knowledge_documents SET raw_text = :rawText, page_starts = cast(:pageStarts AS integer[]),
+            parse_warnings = cast(:parseWarnings AS text[]), updated_at = parley_now()
           WHERE tenant_id = :tenantId AND id = :id RETURNING id`,
-        { tenantId, id, rawText, pageStarts },
+        { tenantId, id, rawText, pageStarts, parseWarnings },
       );
     },
 

@@ -8,6 +8,7 @@ import { deletedTexts } from './migrations/006-deleted-texts.ts';
 import { wordsBetweenSigns } from './migrations/007-words-between-signs.ts';
 import { deletedWithoutText } from './migrations/008-deleted-without-text.ts';
 import { uploadOfDocument } from './migrations/009-upload-of-document.ts';
+import { parseWarnings } from './migrations/010-parse-warnings.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -32,5 +33,6 @@ export const knowledgeSchema: SchemaDeclaration = {
     wordsBetweenSigns,
     deletedWithoutText,
     uploadOfDocument,
+    parseWarnings,
   ],
 };

@@ -26,6 +26,11 @@ export const knowledgeDocuments = table('knowledge_documents', {
   fileSizeBytes: column<number>(),
   parseStatus: column<ParseStatus>(),
   parseError: column<string | null>(),
+  /** What the text does not hold of the file. Shown with the text. */
+  parseWarnings: column<string[]>({
+    long: "cast('{}' AS text[])",
+    sql: (of) => `CASE WHEN ${of}.parse_status = 'READY' THEN ${of}.parse_warnings ELSE '{}' END`,
+  }),
   objectKey: column<string | null>(),
   objectEtag: column<string | null>(),
   /** Grows each time the file is queued for parsing. */

@@ -32,9 +32,9 @@ async function queuedUpload(t: ExecutionContext, app?: KnowledgeApp): Promise<Up
   return { app: running, base, id, parse: { documentId: id, version: 2 } };
 }
 
-async function* partsOf(parse: Parse, texts: string[], pageStarts: number[] = []) {
+async function* partsOf(parse: Parse, texts: string[], pageStarts: number[] = [], warnings: string[] = []) {
   for (const [n, text] of texts.entries()) {
-    const about = n === 0 ? { ...parse, pageStarts } : {};
+    const about = n === 0 ? { ...parse, pageStarts, warnings } : {};
     yield CompleteDocumentRequest.fromPartial({ ...about, text });
   }
 }
@@ -468,4 +468,22 @@ test('a text that waits to be indexed is not offered to a parser again', async (
   t.is((await published(app)).length, 1);
   goes.open();
   await reaches(uploaded, 'READY');
+});
+
+test('what a parser warns of is shown with the text, within bounds, until another text replaces it', async (t) => {
+  const uploaded = await queuedUpload(t);
+  const { app, base, id, parse } = uploaded;
+  const scanned = '2 of 14 pages have no text: scanned';
+  const warnings = [scanned, `NUL \0${'👍'.repeat(400)}`, ...Array.from({ length: 30 }, (_, n) => `loss ${n}`)];
+  await app.completeDocument(parser, partsOf(parse, ['A text.', ' More.'], [], warnings));
+  await reaches(uploaded, 'READY');
+  const { parseWarnings } = await shown(uploaded);
+  t.is(parseWarnings.length, 20);
+  t.is(parseWarnings[0], scanned);
+  t.is(parseWarnings[1], `NUL  ${'👍'.repeat(295)}`);
+  const [listed] = await app.listKnowledgeDocuments(me, base);
+  t.deepEqual(listed?.parseWarnings, parseWarnings);
+
+  await app.updateKnowledgeDocumentText(me, { id, text: 'Corrected by hand.' });
+  t.deepEqual((await shown(uploaded)).parseWarnings, []);
 });

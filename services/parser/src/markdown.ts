@@ -1,9 +1,12 @@
 import { FileProblem } from './file-problem.ts';
+import type { Loss } from './warnings.ts';
 
 export interface ReadText {
   text: string;
   /** Where each page begins, in UTF-16 code units; empty for a file without pages. */
   pageStarts: number[];
+  /** What the text does not hold of the file. Default: nothing. */
+  losses?: Loss[];
 }
 
 export type MarkdownWriter = ReturnType<typeof markdownWriter>;
@@ -40,7 +43,7 @@ function storable(text: string): string {
 const controls = /[^\P{Cc}\t\n]|[\ufffe\uffff]/u;
 const allControls = new RegExp(controls, 'gu');
 
-function charactersOf(text: string): number {
+export function charactersOf(text: string): number {
   let characters = 0;
   for (const _ of text) characters += 1;
   return characters;

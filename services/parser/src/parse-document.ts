@@ -13,6 +13,7 @@ import { type FileType, fileTypeOf } from './file-types.ts';
 import type { ReadText } from './markdown.ts';
 import type { Ports } from './ports.ts';
 import { textParts } from './text-parts.ts';
+import { warningsOf } from './warnings.ts';
 
 export interface ParseDocumentJob {
   documentId: number;
@@ -70,6 +71,7 @@ async function parseDocument(ports: Ports, config: ParserConfig, run: JobRun<Par
   }
   await knowledge.completeDocument(partsOf(run.data, read), { ...call, timeoutMs: completeTimeoutMs });
   metrics.outcome(type, 'parsed');
+  for (const { kind } of read.losses ?? []) metrics.loss(type, kind);
 }
 
 async function readDocument(
@@ -109,11 +111,11 @@ async function readDocument(
   }
 }
 
-async function* partsOf({ documentId, version }: ParseDocumentJob, { text, pageStarts }: ReadText) {
-  let first = true;
+async function* partsOf({ documentId, version }: ParseDocumentJob, { text, pageStarts, losses = [] }: ReadText) {
+  let about = { pageStarts, warnings: warningsOf({ losses }) };
   for (const part of textParts(text)) {
-    yield { documentId, version, text: part, pageStarts: first ? pageStarts : [] };
-    first = false;
+    yield { documentId, version, text: part, ...about };
+    about = { pageStarts: [], warnings: [] };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Metrics } from '@parley/kernel/metrics';
 import type { Problem } from './file-problem.ts';
 import type { FileType } from './file-types.ts';
+import type { LossKind } from './warnings.ts';
 
 export type ParseMetrics = ReturnType<typeof parseMetrics>;
 
@@ -9,9 +10,15 @@ export function parseMetrics(metrics: Metrics) {
     'type',
     'outcome',
   ]);
+  const losses = metrics.counter(
+    'parley_parser_losses_total',
+    'What texts do not hold of their files, by type and kind',
+    ['type', 'kind'],
+  );
   const durations = metrics.durations('parley_parser_read_seconds', 'How long reading a document took', ['type']);
   return {
     outcome: (type: FileType, outcome: 'parsed' | Problem) => documents.add({ type, outcome }),
+    loss: (type: FileType, kind: LossKind) => losses.add({ type, kind }),
     endedItsReaders: () => documents.add({ type: 'unknown', outcome: 'endedItsReaders' }),
     /** Returns what to call at the end. */
     read: (type: FileType) => durations.startTimer({ type }),

@@ -1,6 +1,7 @@
 import { FileProblem, type ReadLimits } from './file-problem.ts';
 import type { FileType } from './file-types.ts';
 import type { ReadText } from './markdown.ts';
+import { withWarnings } from './warnings.ts';
 
 export interface FileToRead {
   type: FileType;
@@ -17,11 +18,12 @@ const readersOnDemand: Record<FileType, () => Promise<Read>> = {
   markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
 };
 
-/** @throws FileProblem where the file cannot be read, whatever its library throws. */
+/** With a last line for each loss. @throws FileProblem where the file cannot be read, whatever its library throws. */
 export async function readFile({ type, bytes }: FileToRead, limits: ReadLimits): Promise<ReadText> {
   const read = await readersOnDemand[type]();
   try {
-    return await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits);
+    const text = await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits);
+    return withWarnings(text, limits.maxCharacters);
   } catch (error) {
     throw error instanceof FileProblem ? error : new FileProblem(problemOf(error), { cause: error });
   }

@@ -28,6 +28,7 @@ export interface StubDocument {
   begun: number;
   text?: string;
   pageStarts?: number[];
+  warnings?: string[];
   largestPartBytes?: number;
   reason?: string;
 }
@@ -65,15 +66,17 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
         let document: StubDocument | undefined;
         let text = '';
         const pageStarts: number[] = [];
+        const warnings: string[] = [];
         let largestPartBytes = 0;
         for await (const part of parts) {
           document ??= own(part.documentId, caller.tenantId);
           text += part.text;
           pageStarts.push(...part.pageStarts);
+          warnings.push(...part.warnings);
           largestPartBytes = Math.max(largestPartBytes, Buffer.byteLength(part.text));
         }
         if (failures.complete) throw failures.complete;
-        if (document) Object.assign(document, { text, pageStarts, largestPartBytes });
+        if (document) Object.assign(document, { text, pageStarts, warnings, largestPartBytes });
         return {};
       },
       async failDocument({ documentId, reason }, { caller }) {

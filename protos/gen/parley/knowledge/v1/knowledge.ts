@@ -159,6 +159,11 @@ export interface CompleteDocumentRequest {
    * None for a document without pages.
    */
   pageStarts: number[];
+  /**
+   * What the text of any part does not hold of the file, for the tenant: at most 20 of at most 300 code points each are kept, longer
+   * ones are cut. None where nothing is lost.
+   */
+  warnings: string[];
 }
 
 /** It is stored. */
@@ -1129,7 +1134,7 @@ export const BeginDocumentResponse: MessageFns<BeginDocumentResponse> = {
 };
 
 function createBaseCompleteDocumentRequest(): CompleteDocumentRequest {
-  return { documentId: 0, version: 0, text: "", pageStarts: [] };
+  return { documentId: 0, version: 0, text: "", pageStarts: [], warnings: [] };
 }
 
 export const CompleteDocumentRequest: MessageFns<CompleteDocumentRequest> = {
@@ -1149,6 +1154,9 @@ export const CompleteDocumentRequest: MessageFns<CompleteDocumentRequest> = {
         writer.int32(v);
       }
       writer.join();
+    }
+    for (const v of message.warnings) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -1208,6 +1216,14 @@ export const CompleteDocumentRequest: MessageFns<CompleteDocumentRequest> = {
 
             break;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.warnings.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1229,6 +1245,7 @@ export const CompleteDocumentRequest: MessageFns<CompleteDocumentRequest> = {
     message.version = object.version ?? 0;
     message.text = object.text ?? "";
     message.pageStarts = object.pageStarts?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => e) || [];
     return message;
   },
 };

@@ -151,6 +151,7 @@ export type KnowledgeDocumentDtoResolvers<ContextType = PortsContext<Ports>, Par
   fileSizeBytes?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   parseStatus?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   parseError?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  parseWarnings?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
   rawText?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;

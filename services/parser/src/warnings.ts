@@ -1,0 +1,37 @@
+import { FileProblem } from './file-problem.ts';
+import { charactersOf, type ReadText } from './markdown.ts';
+
+/** What the text of a file does not hold, by kind; a label of the metric. */
+export type LossKind =
+  /** Characters that stand in the file and not in its text. */
+  | 'characters'
+  /** Pages that are pictures. */
+  | 'scannedPages'
+  /** Signs whose font does not say which characters they are. */
+  | 'unknownSigns'
+  /** A value that is repeated less often than it is shown. */
+  | 'repeatedValues';
+
+export interface Loss {
+  kind: LossKind;
+  /** For the tenant, in one line and without content of the file: `2 of 14 pages have no text: scanned`. */
+  what: string;
+}
+
+const maxWarnings = 20;
+const maxWarningCharacters = 300;
+
+/** What was lost as the tenant sees it, within the bounds of `CompleteDocumentRequest`. */
+export function warningsOf({ losses = [] }: Pick<ReadText, 'losses'>): string[] {
+  return losses.slice(0, maxWarnings).map(({ what }) => [...what].slice(0, maxWarningCharacters).join(''));
+}
+
+/** The text with a last line for each loss. A file without any text is left to its reason. @throws FileProblem */
+export function withWarnings(read: ReadText, maxCharacters: number): ReadText {
+  const warnings = warningsOf(read);
+  if (warnings.length === 0 || read.text.trim() === '') return read;
+  const missingBreaks = 2 - (/\n{0,2}$/u.exec(read.text)?.[0].length ?? 0);
+  const text = `${read.text}${'\n'.repeat(missingBreaks)}${warnings.map((what) => `[${what}]\n\n`).join('')}`;
+  if (text.length > maxCharacters && charactersOf(text) > maxCharacters) throw new FileProblem('tooLong');
+  return { ...read, text };
+}
