@@ -86,12 +86,17 @@ export const voiceSettings = {
   maxBodiesBytes: setting(
     'VOICE_MAX_BODIES_BYTES',
     byteCount.default(134_217_728),
-    'Bytes of all bodies together that are being received or worked on; what comes beyond is answered 503.',
+    'Bytes of all bodies that are being received or worked on, and of streamed audio that is not sent yet; what comes beyond is answered 503.',
   ),
   requestTimeoutMs: setting(
     'VOICE_REQUEST_TIMEOUT_MS',
     positiveInt.default(30_000),
     'How long a client may take to send a request.',
+  ),
+  stallTimeoutMs: setting(
+    'VOICE_STALL_TIMEOUT_MS',
+    positiveInt.default(60_000),
+    'How long the client of `/tts/stream` may take nothing of the audio before its connection is closed.',
   ),
   maxConnections: setting('VOICE_MAX_CONNECTIONS', positiveInt.default(5_000), 'Connections of one process.'),
 } satisfies Settings;

@@ -43,6 +43,19 @@ const languageCode = {
 const speakingRate = { type: ['number', 'null'], minimum: 0.25, maximum: 4 };
 const speech = { $ref: '#/components/schemas/Speech' };
 
+const speechRequest = {
+  type: 'object',
+  required: ['voiceName', 'languageCode'],
+  properties: {
+    text,
+    ssml,
+    voiceName,
+    languageCode,
+    speakingRate,
+    audioEncoding: { enum: ['MP3', 'LINEAR16', null], default: 'MP3', description: 'LINEAR16 has a WAV header.' },
+  },
+};
+
 export const openApi = {
   openapi: '3.1.0',
   info: {
@@ -52,22 +65,27 @@ export const openApi = {
   },
   servers: [{ url: '/' }],
   paths: {
-    '/tts': post(
-      'Speaks a text or SSML',
-      {
-        type: 'object',
-        required: ['voiceName', 'languageCode'],
-        properties: {
-          text,
-          ssml,
-          voiceName,
-          languageCode,
-          speakingRate,
-          audioEncoding: { enum: ['MP3', 'LINEAR16', null], default: 'MP3', description: 'LINEAR16 has a WAV header.' },
+    '/tts': post('Speaks a text or SSML', speechRequest, speech),
+    '/tts/stream': {
+      post: {
+        summary: 'Speaks the same sentence by sentence, and sends the audio of the first before the others are spoken',
+        description:
+          'The audio is one file. Times of marks are not sent. A fault behind the first bytes resets the connection: audio whose ' +
+          'connection ends without an error is complete.',
+        security: [{ avatarToken: [] }],
+        requestBody: body(speechRequest),
+        responses: {
+          200: {
+            description: 'The audio, chunked',
+            content: {
+              'audio/mpeg': { schema: { description: 'MP3' } },
+              'audio/wav': { schema: { description: 'LINEAR16: one WAV header, whose sizes are open (0xFFFFFFFF)' } },
+            },
+          },
+          ...refusals,
         },
       },
-      speech,
-    ),
+    },
     '/tts/google': post(
       'The same by the request of Google Cloud Text-to-Speech; other fields are ignored',
       {

@@ -30,6 +30,22 @@ export function textOfSsml(ssml: string): string {
   return parts.join('').replace(/\s+/gu, ' ').trim();
 }
 
+/** A part of SSML: a text, the start of an element (with its attributes), or its end. */
+export type SsmlToken = { text: string } | { name: string; attributes?: Record<string, string> };
+
+/** SSML in parts, without comments and instructions. It must be well-formed. */
+export function ssmlTokens(ssml: string): SsmlToken[] {
+  const tokens: SsmlToken[] = [];
+  const parser = new SaxesParser();
+  parser.on('error', () => undefined);
+  parser.on('text', (text) => tokens.push({ text }));
+  parser.on('cdata', (text) => tokens.push({ text }));
+  parser.on('opentag', ({ name, attributes }) => tokens.push({ name, attributes }));
+  parser.on('closetag', ({ name }) => tokens.push({ name }));
+  read(parser, ssml);
+  return tokens;
+}
+
 /** Elements whose effect is bounded. The others are left out, and what they hold is spoken. */
 const kept: Record<string, string[]> = {
   p: [],

@@ -39,8 +39,12 @@ export interface Synthesized {
 
 /** Speaks a text or SSML, which takes precedence. @throws DomainError */
 export function synthesize(ports: Ports, tenantId: number, input: unknown, signal: AbortSignal): Promise<Synthesized> {
-  const given = parseInput(speech, input as z.input<typeof speech>, '');
-  return speakFor(ports, tenantId, given, '', signal);
+  return speakFor(ports, tenantId, readSpeechRequest(input), signal);
+}
+
+/** What `/tts` takes, checked. @throws DomainError `invalid` */
+export function readSpeechRequest(input: unknown): SpeechRequest {
+  return requestOf(parseInput(speech, input as z.input<typeof speech>, ''), '');
 }
 
 /** The same by the request of Google Cloud Text-to-Speech. Its other fields are ignored, and the audio is MP3. */
@@ -52,7 +56,7 @@ export function synthesizeAsGoogle(
 ): Promise<Synthesized> {
   const { input, voice, audioConfig } = parseInput(googleSpeech, body as z.input<typeof googleSpeech>, '');
   const given = { ...input, voiceName: voice.name, languageCode: voice.languageCode, ...audioConfig };
-  return speakFor(ports, tenantId, given, 'input.', signal);
+  return speakFor(ports, tenantId, requestOf(given, 'input.'), signal);
 }
 
 type Given = z.output<typeof speech> extends infer Output ? { [Key in keyof Output]?: Output[Key] } : never;
@@ -60,19 +64,21 @@ type Given = z.output<typeof speech> extends infer Output ? { [Key in keyof Outp
 async function speakFor(
   { speak, provide }: Ports,
   tenantId: number,
-  given: Given,
-  path: string,
+  request: SpeechRequest,
   signal: AbortSignal,
 ): Promise<Synthesized> {
-  const request: SpeechRequest = {
+  const { audio, timepoints } = await provide('tts', tenantId, signal, () => speak(request, signal));
+  return { audioContent: audio.toString('base64'), timepoints };
+}
+
+function requestOf(given: Given, path: string): SpeechRequest {
+  return {
     utterance: utteranceOf(given, path),
     voiceName: given.voiceName ?? '',
     languageCode: given.languageCode ?? '',
     speakingRate: given.speakingRate ?? 1,
     audioEncoding: given.audioEncoding ?? 'MP3',
   };
-  const { audio, timepoints } = await provide('tts', tenantId, signal, () => speak(request, signal));
-  return { audioContent: audio.toString('base64'), timepoints };
 }
 
 function utteranceOf({ text: plain, ssml }: Given, path: string): SpeechRequest['utterance'] {

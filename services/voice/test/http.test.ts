@@ -22,7 +22,7 @@ async function modelsOf(base: string): Promise<Model[]> {
   return models;
 }
 
-const routes = ['/tts', '/tts/google', '/stt', '/avatar-session'];
+const routes = ['/tts', '/tts/google', '/tts/stream', '/stt', '/avatar-session'];
 
 test('without a valid current token every route is 401, before its body is read', async (t) => {
   const { ask } = await voiceApp(t);

@@ -7,9 +7,9 @@ import test from 'ava';
 import { requestsPerMinute } from '../src/http/voice-throttle.ts';
 import { type Answer, voiceApp, voiceToken } from './voice-app.ts';
 
-const limits = Object.entries({ '/tts': 30, '/tts/google': 30, '/stt': 10, '/avatar-session': 10 });
+const limits = Object.entries({ '/tts': 30, '/tts/google': 30, '/tts/stream': 30, '/stt': 10, '/avatar-session': 10 });
 
-test('the limits are those of the document', (t) => {
+test('the limits are those of the document, and streams have those of /tts', (t) => {
   t.deepEqual(Object.entries(requestsPerMinute), limits);
 });
 

@@ -1,21 +1,56 @@
 /** 16-bit mono PCM as a WAV file. */
 export function wav(pcm: Buffer, sampleRate: number): Buffer {
+  return Buffer.concat([wavHeader({ sampleRate, channels: 1 }, pcm.length), pcm]);
+}
+
+export interface PcmFormat {
+  sampleRate: number;
+  channels: number;
+}
+
+/** The size in the header of a file whose end is not known yet. Players read it to its end. */
+const unknownSize = 0xff_ff_ff_ff;
+
+/** The header of a WAV file of 16-bit PCM. @param bytes of the PCM; by default it goes on to the end of the file. */
+export function wavHeader({ sampleRate, channels }: PcmFormat, bytes?: number): Buffer {
   const header = Buffer.alloc(44);
   header.write('RIFF', 0);
-  header.writeUInt32LE(36 + pcm.length, 4);
+  header.writeUInt32LE(bytes === undefined ? unknownSize : 36 + bytes, 4);
   header.write('WAVEfmt ', 8);
   header.writeUInt32LE(16, 16);
   header.writeUInt16LE(1, 20); // PCM
-  header.writeUInt16LE(1, 22);
+  header.writeUInt16LE(channels, 22);
   header.writeUInt32LE(sampleRate, 24);
-  header.writeUInt32LE(sampleRate * 2, 28);
-  header.writeUInt16LE(2, 32);
+  header.writeUInt32LE(sampleRate * channels * 2, 28);
+  header.writeUInt16LE(channels * 2, 32);
   header.writeUInt16LE(16, 34);
   header.write('data', 36);
-  header.writeUInt32LE(pcm.length, 40);
-  return Buffer.concat([header, pcm]);
+  header.writeUInt32LE(bytes ?? unknownSize, 40);
+  return header;
 }
 
 export function isWav(audio: Buffer): boolean {
   return audio.toString('latin1', 0, 4) === 'RIFF' && audio.toString('latin1', 8, 12) === 'WAVE';
+}
+
+/** The 16-bit PCM of a WAV file and its format. @throws Error where it is none */
+export function readWav(file: Buffer): PcmFormat & { pcm: Buffer } {
+  if (!isWav(file)) throw new Error('the audio is no WAV file');
+  let format: PcmFormat | undefined;
+  for (let at = 12; at + 8 <= file.length; ) {
+    const name = file.toString('latin1', at, at + 4);
+    const size = file.readUInt32LE(at + 4);
+    const content = file.subarray(at + 8, at + 8 + size);
+    if (name === 'data' && format) {
+      const frame = format.channels * 2;
+      return { ...format, pcm: content.subarray(0, content.length - (content.length % frame)) };
+    }
+    if (name === 'fmt ' && content.length >= 16) {
+      if (content.readUInt16LE(14) !== 16) throw new Error('the WAV file is not of 16 bits');
+      format = { channels: content.readUInt16LE(2), sampleRate: content.readUInt32LE(4) };
+      if (format.channels === 0 || format.sampleRate === 0) throw new Error('the WAV file has no format');
+    }
+    at += 8 + size + (size % 2);
+  }
+  throw new Error('the WAV file has no audio');
 }

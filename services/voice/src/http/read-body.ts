@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { unavailable } from '@parley/kernel/errors';
 import { parseJson } from '@parley/kernel/json';
 import { readWithin } from '@parley/kernel/read-within';
 
@@ -17,27 +16,8 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** Bounds the bytes of all bodies together. */
-export interface BodyBudget {
-  take(bytes: number): void;
-  giveBack(bytes: number): void;
-}
-
-export function bodyBudget(maxBytes: number): BodyBudget {
-  let held = 0;
-  return {
-    take(bytes) {
-      if (held + bytes > maxBytes) throw unavailable('Too many requests at once; try again in a moment');
-      held += bytes;
-    },
-    giveBack(bytes) {
-      held -= bytes;
-    },
-  };
-}
-
 /**
- * Reads a JSON object, whose bytes stay in the budget until the function that is given is called with them.
+ * Reads a JSON object, whose bytes are reported to `take` as they come.
  * @throws HttpRefusal for another type, size or content; DomainError `unavailable` where the budget is used up
  */
 export async function readJsonBody(

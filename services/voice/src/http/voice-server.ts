@@ -17,9 +17,12 @@ import type { VoiceConfig } from '../config.ts';
 import { openAvatarSession } from '../open-avatar-session.ts';
 import { openApi } from '../openapi.ts';
 import type { Ports } from '../ports.ts';
+import { type SpeechStream, streamSpeech } from '../stream-speech.ts';
 import { synthesize, synthesizeAsGoogle } from '../synthesize.ts';
 import { transcribe } from '../transcribe.ts';
-import { bodyBudget, HttpRefusal, readJsonBody } from './read-body.ts';
+import { type MemoryShare, memoryBudget } from './memory-budget.ts';
+import { HttpRefusal, readJsonBody } from './read-body.ts';
+import { sendAudio } from './send-audio.ts';
 import { sendModel } from './send-model.ts';
 import { type ThrottledRoute, voiceThrottle } from './voice-throttle.ts';
 
@@ -32,13 +35,15 @@ interface Given extends UnitDependencies {
 interface Call {
   claims: TokenClaims;
   body: object;
+  memory: MemoryShare;
   signal: AbortSignal;
 }
 
-interface Post {
-  maxBodyBytes: number;
-  answer(ports: Ports, call: Call): Promise<object>;
-}
+/** What a route does: it answers JSON, or sends audio. */
+type Post = { maxBodyBytes: number } & (
+  | { answer(ports: Ports, call: Call): Promise<object> }
+  | { stream(ports: Ports, call: Call): SpeechStream }
+);
 
 const drainTimeoutMs = 20_000;
 
@@ -55,6 +60,10 @@ const posts: Record<ThrottledRoute, Post> = {
   '/tts/google': {
     maxBodyBytes: textBodyBytes,
     answer: (ports, { claims, body, signal }) => synthesizeAsGoogle(ports, claims.tenantId, body, signal),
+  },
+  '/tts/stream': {
+    maxBodyBytes: textBodyBytes,
+    stream: (ports, { claims, body, memory, signal }) => streamSpeech(ports, claims.tenantId, body, memory, signal),
   },
   '/stt': {
     maxBodyBytes: clipBodyBytes,
@@ -81,8 +90,10 @@ export function voiceServer(
     'Throttled requests that this process counted alone, because counts could not be shared',
   );
   const throttle = voiceThrottle({ keyValue, onDegraded: () => degraded.add(), log });
-  const bodies = bodyBudget(config.maxBodiesBytes);
+  const bodies = memoryBudget(config.maxBodiesBytes);
   const seconds = metrics.durations('parley_voice_request_seconds', 'Requests of clients', ['route', 'outcome']);
+  /** Responses that ended before their end by a fault that is not the client's. */
+  const failed = new WeakSet<ServerResponse>();
   const tracer = trace.getTracer('parley.voice');
   const http = createServer(
     {
@@ -112,7 +123,7 @@ export function voiceServer(
       span.end();
       const { statusCode: status } = response;
       const answered = status >= 500 ? 'error' : status >= 400 ? 'refused' : 'ok';
-      const outcome = response.writableFinished ? answered : 'refused';
+      const outcome = response.writableFinished ? answered : failed.has(response) ? 'error' : 'refused';
       end({ outcome });
       const ms = Math.round(performance.now() - started);
       inRequest(() => log.info({ route, status, outcome, isAborted: !response.writableFinished, ms }, 'request'));
@@ -142,22 +153,20 @@ export function voiceServer(
   }
 
   async function answerPost(route: ThrottledRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { maxBodyBytes, answer: answerOf } = posts[route];
+    const post = posts[route];
     const { claims, refusal } = readToken(request);
     await throttle(route, clientIp(request), claims?.tenantId);
     if (!claims) throw refusal;
     const left = new AbortController();
     response.once('close', () => left.abort(new HttpRefusal(499, 'The client has left')));
-    let held = 0;
-    const take = (bytes: number) => {
-      bodies.take(bytes);
-      held += bytes;
-    };
+    const memory = bodies.share();
     try {
-      const body = await readJsonBody(request, maxBodyBytes, take);
-      send(response, 200, await answerOf(ports, { claims, body, signal: left.signal }));
+      const body = await readJsonBody(request, post.maxBodyBytes, memory.take);
+      const call = { claims, body, memory, signal: left.signal };
+      if ('stream' in post) await sendAudio(response, post.stream(ports, call), config.stallTimeoutMs);
+      else send(response, 200, await post.answer(ports, call));
     } finally {
-      bodies.giveBack(held);
+      memory.end();
     }
   }
 
@@ -187,14 +196,28 @@ export function voiceServer(
   }
 
   function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
-    if (response.destroyed || response.headersSent) return;
+    if (response.destroyed) return;
+    if (response.headersSent) return cutOff(response, error);
     // What has not been read of a body would be taken for the next request.
     if (!request.complete) response.setHeader('connection', 'close');
     const { status, code, message } = refusalOf(error);
     if (status === 429 || status === 503) response.setHeader('retry-after', status === 429 ? '60' : '5');
+    report(status, error);
+    send(response, status, { error: { code, message } });
+  }
+
+  /** Ends a stream so that no client takes what it has for the whole: by a reset, which is an error in HTTP/1.0, too. */
+  function cutOff(response: ServerResponse, error: unknown): void {
+    const { status } = refusalOf(error);
+    if (status >= 500) failed.add(response);
+    report(status, error);
+    if (response.socket) response.socket.resetAndDestroy();
+    else response.destroy();
+  }
+
+  function report(status: number, error: unknown): void {
     if (status === 503) log.warn({ err: error }, 'dependency unavailable');
     if (status === 500) log.error({ err: error }, 'request failed');
-    send(response, status, { error: { code, message } });
   }
 
   return {

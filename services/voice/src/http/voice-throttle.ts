@@ -3,7 +3,13 @@ import { DomainError } from '@parley/kernel/errors';
 import { type DegradingCountsOptions, degradingCounts } from '@parley/live/key-value/degrading-counts';
 
 /** Routes that are throttled, with their requests a minute from one address. */
-export const requestsPerMinute = { '/tts': 30, '/tts/google': 30, '/stt': 10, '/avatar-session': 10 };
+export const requestsPerMinute = {
+  '/tts': 30,
+  '/tts/google': 30,
+  '/tts/stream': 30,
+  '/stt': 10,
+  '/avatar-session': 10,
+};
 export type ThrottledRoute = keyof typeof requestsPerMinute;
 
 /** A tenant may make so many times the requests of one address. */

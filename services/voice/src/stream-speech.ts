@@ -1,0 +1,66 @@
+import { audioJoiner } from './audio/join-audio.ts';
+import { piecesOf } from './pieces/pieces-of.ts';
+import type { Ports } from './ports.ts';
+import { unreadable } from './providers/provider-call.ts';
+import type { SpeechEncoding, Utterance } from './speech.ts';
+import { readSpeechRequest } from './synthesize.ts';
+
+/** Bounds the memory of audio that is not sent yet. */
+export interface AudioMemory {
+  /** @throws DomainError `unavailable` where there is none left */
+  take(bytes: number): void;
+  giveBack(bytes: number): void;
+}
+
+export interface SpeechStream {
+  contentType: string;
+  /** One audio file in parts. It rejects where a part cannot be spoken. */
+  audio: AsyncIterable<Buffer>;
+}
+
+const contentTypes: Record<SpeechEncoding, string> = { MP3: 'audio/mpeg', LINEAR16: 'audio/wav' };
+
+/**
+ * Speaks a text or SSML piece by piece. While one piece is sent, the next one is spoken, and no more than that one.
+ * @throws DomainError for what can be seen before anything is spoken
+ */
+export function streamSpeech(
+  ports: Ports,
+  tenantId: number,
+  input: unknown,
+  memory: AudioMemory,
+  signal: AbortSignal,
+): SpeechStream {
+  const { utterance, ...voice } = readSpeechRequest(input);
+  const join = audioJoiner(voice.audioEncoding);
+  const pieces = piecesOf(utterance, voice.languageCode);
+
+  const spoken = async (piece: Utterance): Promise<Buffer> => {
+    const { audio } = await ports.provide('tts', tenantId, signal, () =>
+      ports.speak({ ...voice, utterance: piece }, signal),
+    );
+    memory.take(audio.length);
+    return audio;
+  };
+  const started = (piece: Utterance | undefined): Promise<Buffer> | undefined => {
+    const audio = piece && spoken(piece);
+    audio?.catch(() => undefined); // it is awaited later, or not at all when the client has left
+    return audio;
+  };
+
+  async function* parts(): AsyncGenerator<Buffer> {
+    let next = started(pieces.shift());
+    while (next) {
+      const audio = await next;
+      next = started(pieces.shift());
+      try {
+        yield join(audio);
+      } catch (error) {
+        throw unreadable('speech provider', error);
+      }
+      memory.giveBack(audio.length);
+    }
+  }
+
+  return { contentType: contentTypes[voice.audioEncoding], audio: parts() };
+}
