@@ -134,6 +134,7 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{- if and $config.KAFKA_USERNAME (not $config.KAFKA_SASL_MECHANISM) }}{{ fail "config.KAFKA_SASL_MECHANISM is required with KAFKA_USERNAME" }}{{ end }}
 {{- with $config.KAFKA_SASL_MECHANISM }}
 {{- if not (has (lower .) (list "plain" "scram-sha-256" "scram-sha-512")) }}{{ fail (printf "config.KAFKA_SASL_MECHANISM: %s is none of plain, scram-sha-256 and scram-sha-512" .) }}{{ end }}
+{{- if and (eq (lower .) "plain") (ne (toString $config.KAFKA_TLS) "true") }}{{ fail (printf "config.KAFKA_SASL_MECHANISM: %s takes KAFKA_TLS=true" .) }}{{ end }}
 {{- end }}
 {{- range $unit.required }}
 {{- if and (has . $unit.settings) (not (hasKey $config .)) }}{{ fail (printf "config.%s is required: %s" . (get $known .).meaning) }}{{ end }}

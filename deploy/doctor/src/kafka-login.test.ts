@@ -80,6 +80,6 @@ serverTest(
     };
     t.true((await checksOf({})).includes('kafka.reachable'));
     t.deepEqual(await checksOf({ KAFKA_PASSWORD: 'wrong' }), ['kafka.password']);
-    t.deepEqual(await checksOf({ KAFKA_TLS: 'false' }), ['kafka.protocol']);
+    t.deepEqual(await checksOf({ KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: 'scram-sha-256' }), ['kafka.protocol']);
   },
 );

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { deadLetterTopic } from '@parley/events/event-bus';
 import { kafkaClient } from '@parley/events/kafka-client';
 import { kafkaDeadLetters } from '@parley/events/kafka-dead-letters';
@@ -10,6 +11,7 @@ import { freePorts } from '@parley/servers/ports';
 import { startServers } from '@parley/servers/start-servers';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
+import { testAuthority } from '@parley/testing/test-authority';
 import { topics, units } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import kafkajs, { type AclEntry } from 'kafkajs';
@@ -17,6 +19,8 @@ import { checkKafka } from './kafka.ts';
 import { kafkaNeeds } from './kafka-needs.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
+const authority = testAuthority();
+setDefaultCACertificates([...getCACertificates('default'), authority.cert]); // as NODE_EXTRA_CA_CERTS does
 const login = { username: 'narrow', password: 'correct-horse' };
 
 type Granted = [right: keyof typeof AclOperationTypes, on: 'TOPIC' | 'GROUP', name: string];
@@ -43,6 +47,8 @@ const everyAcl = {
 
 /** A Kafka that allows its login nothing but what ACLs say, and clients of the other listener everything. */
 async function guardedKafka(t: ExecutionContext, more = '') {
+  const { key, cert } = authority.issue(['localhost']);
+  const onOneLine = (pem: string) => pem.trim().replaceAll('\n', '\\n');
   const servers = await startServers({ only: ['kafka'] });
   t.teardown(() => servers.stop());
   const kafka = servers.server('kafka');
@@ -51,10 +57,13 @@ async function guardedKafka(t: ExecutionContext, more = '') {
   await kafka.stop();
   const own = `
 listeners=PLAINTEXT://127.0.0.1:${ports.main},LOGIN://127.0.0.1:${port},CONTROLLER://127.0.0.1:${ports.second}
-advertised.listeners=PLAINTEXT://127.0.0.1:${ports.main},LOGIN://127.0.0.1:${port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,LOGIN:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+advertised.listeners=PLAINTEXT://127.0.0.1:${ports.main},LOGIN://localhost:${port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,LOGIN:SASL_SSL,CONTROLLER:PLAINTEXT
 listener.name.login.sasl.enabled.mechanisms=PLAIN
 listener.name.login.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_${login.username}="${login.password}";
+listener.name.login.ssl.keystore.type=PEM
+listener.name.login.ssl.keystore.key=${onOneLine(key)}
+listener.name.login.ssl.keystore.certificate.chain=${onOneLine(cert)}
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
 ${more}`;
@@ -75,7 +84,8 @@ ${more}`;
     });
   };
   const env = {
-    KAFKA_BROKERS: `127.0.0.1:${port}`,
+    KAFKA_BROKERS: `localhost:${port}`,
+    KAFKA_TLS: 'true',
     KAFKA_SASL_MECHANISM: 'plain',
     KAFKA_USERNAME: login.username,
     KAFKA_PASSWORD: login.password,
@@ -136,7 +146,7 @@ serverTest(['kafka'], 'the doctor finds a Kafka of which no broker coordinates g
 serverTest(['kafka'], 'the rights of the documentation suffice for a unit, and for the commands', async (t) => {
   const { env, grant } = await guardedKafka(t);
   const topic = { name: 'garden', partitions: 1, retentionMs: usualRetentionMs };
-  const kafka = { brokers: [env.KAFKA_BROKERS], login: { mechanism: 'plain' as const, ...login } };
+  const kafka = { brokers: [env.KAFKA_BROKERS], tls: true, login: { mechanism: 'plain' as const, ...login } };
   await t.throwsAsync(makeTopics([topic], kafka), { message: /garden: .*authori[sz]/iu });
   await grant(
     ...(['CREATE', 'DESCRIBE', 'ALTER_CONFIGS'] as const).flatMap((right): Granted[] => [

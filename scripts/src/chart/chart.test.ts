@@ -124,7 +124,7 @@ chartTest('every declared setting reaches its unit from values or the Secret, an
   const manifests = await render(undefined, {
     ...required,
     ...encrypted,
-    config: { ...Object.fromEntries(given), KAFKA_SASL_MECHANISM: 'plain' },
+    config: { ...Object.fromEntries(given), KAFKA_SASL_MECHANISM: 'scram-sha-256' },
     'networkPolicy.engines.telemetry.to': [{ podSelector: {} }],
   });
   for (const unit of units) {
@@ -200,6 +200,10 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [
       { 'config.KAFKA_SASL_MECHANISM': 'gssapi', 'config.KAFKA_USERNAME': 'parley' },
       /config\.KAFKA_SASL_MECHANISM: gssapi is none of/,
+    ],
+    [
+      { 'config.KAFKA_SASL_MECHANISM': 'PLAIN', 'config.KAFKA_USERNAME': 'parley', 'config.KAFKA_TLS': 'false' },
+      /config\.KAFKA_SASL_MECHANISM: PLAIN takes KAFKA_TLS=true/,
     ],
     ...['10.0.0.0/33', '2a01:4f8::/129', '10.0.0.0'].map((range): [object, RegExp] => [
       { 'networkPolicy.clusterRanges': [range] },

@@ -62,7 +62,11 @@ function readOne(env: Environment, setting: Setting, problems: string[], within?
   const { success, data, error } = type.safeParse(given);
   const isBlankNumber = success && typeof data === 'number' && given?.trim() === ''; // z.coerce makes 0 of it
   if (isBlankNumber) problems.push(`${name}: is not a number`);
-  if (success) return data;
+  if (success) {
+    const taken = data === undefined ? undefined : options.takes?.(data);
+    if (taken && env[taken.name] !== taken.value) problems.push(`${name}: ${given} takes ${taken.name}=${taken.value}`);
+    return data;
+  }
   if (given !== undefined) problems.push(...error.issues.map((issue) => `${name}: ${issue.message}`));
   else problems.push(`${name}: is missing${within === undefined ? '' : `, and ${within} is set`}`);
   return undefined;

@@ -24,14 +24,18 @@ export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or h
  * taken for the host, and shown in messages.
  */
 export function loginUrl(protocol: RegExp, error: string) {
+  const scheme = new RegExp(protocol.source.replace('$', ':'), protocol.flags);
   return z
-    .url({ protocol, error })
-    .refine(
-      hasNoLaterLogin,
-      'has an @ behind its host: in a password / is written %2F, ? %3F, # %23, and elsewhere @ %40',
-    )
+    .url({
+      protocol,
+      // A slash or a colon of a password is read as the end of the host, and what stands there is no port.
+      error: ({ input }) =>
+        scheme.test(String(input)) && String(input).includes('@') ? `${error}; ${passwordHint}` : error,
+    })
+    .refine(hasNoLaterLogin, `has an @ behind its host: ${passwordHint}, and elsewhere @ %40`)
     .meta({ title: 'URL' });
 }
+const passwordHint = 'in a password / is written %2F, ? %3F, # %23';
 function hasNoLaterLogin(url: string): boolean {
   return !URL.canParse(url) || !/^[^:]*:\/\/[^/?#]*[/?#].*@/su.test(url);
 }

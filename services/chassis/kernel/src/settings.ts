@@ -11,6 +11,8 @@ export interface SettingOptions<Value> {
   requiredInProduction?: boolean;
   /** When it is required, in words, where its reader decides that by other settings: `without SESSION_DATABASE_URL`. */
   required?: string;
+  /** Another setting and its text, without which a value of this one is wrong. */
+  takes?(value: Value): { name: string; value: string } | undefined;
 }
 
 /** One environment variable that a process reads. */

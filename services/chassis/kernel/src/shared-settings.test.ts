@@ -48,6 +48,25 @@ test('a URL whose password is not percent-encoded is an error that does not repe
     t.is(readSettings({ AGENT_DATABASE_URL: right }, own).url, right);
 });
 
+test('a password that ends the host before its time is an error that says what to escape', (t) => {
+  const { redisUrl } = processSettings;
+  const { own } = databaseSettings('agent');
+  for (const password of ['p:w/hidden', 'p:w?hidden', 'p:w#hidden', 'ha/hidden', 'ha#hidden', 'ha?hidden']) {
+    const env = {
+      REDIS_URL: `redis://u:${password}@127.0.0.1:6379`,
+      AGENT_DATABASE_URL: `postgres://parley:${password}@127.0.0.1:5432/parley`,
+    };
+    const { message } = t.throws(() => readSettings(env, { redisUrl, own }), undefined, password);
+    for (const name of Object.keys(env)) {
+      t.regex(message, new RegExp(`${name}: .*in a password / is written %2F, \\? %3F, # %23`, 'u'), message);
+    }
+    t.notRegex(message, /hidden|p:w/u);
+  }
+  t.throws(() => readSettings({ AGENT_DATABASE_URL: 'mysql://a:b@c/d' }, own), {
+    message: /is not a postgres:\/\/ URL$/u,
+  });
+});
+
 test('a Redis URL that the client cannot read is an error with its name', (t) => {
   const { redisUrl } = processSettings;
   const read = (REDIS_URL: string) => readSettings({ REDIS_URL }, { redisUrl }).redisUrl;
@@ -74,6 +93,13 @@ test('Kafka may take a login, whose name and password belong to it', (t) => {
   t.throws(() => readSettings({ KAFKA_BROKERS: 'k:9092', ...login }, { kafka }), {
     message: /KAFKA_SASL_MECHANISM: is missing, and KAFKA_USERNAME is set$/u,
   });
+  const plain = { ...given, ...login, KAFKA_SASL_MECHANISM: 'plain' };
+  t.like(readSettings(plain, { kafka }).kafka.login, { mechanism: 'plain' });
+  for (const KAFKA_TLS of ['false', '']) {
+    t.throws(() => readSettings({ ...plain, KAFKA_TLS }, { kafka }), {
+      message: /^These settings are wrong:\n {2}KAFKA_SASL_MECHANISM: plain takes KAFKA_TLS=true$/u,
+    });
+  }
   const { message } = t.throws(() => readSettings({ ...given, ...login, KAFKA_SASL_MECHANISM: 'gssapi' }, { kafka }));
   t.regex(message, /KAFKA_SASL_MECHANISM: gssapi is none of plain, scram-sha-256 and scram-sha-512$/u);
 });
@@ -83,6 +109,18 @@ test('a PostgreSQL whose certificate would not be verified by sslmode=require is
   const read = (DATABASE_URL: string) => readSettings({ DATABASE_URL }, { url }).url;
   t.notThrows(() => read('postgres://h/d?sslmode=require'));
   t.throws(() => read('postgres://h/d?uselibpqcompat=true&sslmode=require'), { message: /has uselibpqcompat/u });
+});
+
+test('an sslmode that the driver does not know is an error', (t) => {
+  const { url } = databaseSettings('notes').shared;
+  const read = (mode: string) => readSettings({ DATABASE_URL: `postgres://h/d?sslmode=${mode}` }, { url }).url;
+  for (const mode of ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'])
+    t.notThrows(() => read(mode), mode);
+  for (const mode of ['nonsense', 'prefer', 'allow', '', 'Require']) {
+    t.throws(() => read(mode), {
+      message: /DATABASE_URL: has another sslmode than disable, require, verify-ca, verify-full and no-verify$/u,
+    });
+  }
 });
 
 test('a misspelt production is an error, rather than development', (t) => {

@@ -42,10 +42,22 @@ export const fetchedUrl = httpUrl.refine(
   (url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''),
   'has a user or password',
 );
+/**
+ * What the driver knows. libpq's `prefer` and `allow` are not among them, because they would go on without TLS where a server, or whoever
+ * stands in its place, refuses it.
+ */
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+function isSslMode(mode: string): boolean {
+  return sslModes.includes(mode);
+}
 const postgresUrl = loginUrl(/^postgres(ql)?$/, 'is not a postgres:// URL')
   .refine(
     (url) => !URL.canParse(url) || new URL(url).searchParams.get('uselibpqcompat') !== 'true',
     'has uselibpqcompat, by which sslmode=require would verify no certificate',
+  )
+  .refine(
+    (url) => !URL.canParse(url) || isSslMode(new URL(url).searchParams.get('sslmode') ?? 'disable'),
+    `has another sslmode than ${sslModes.slice(0, -1).join(', ')} and ${sslModes.at(-1)}`,
   )
   .optional();
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -87,7 +99,10 @@ const kafkaConnection = {
           .toLowerCase()
           .pipe(oneOf(['plain', 'scram-sha-256', 'scram-sha-512'])),
         'How processes log in to Kafka (SASL). `plain` sends the password as it is, so it takes `KAFKA_TLS`.',
-        { without: 'without login' },
+        {
+          without: 'without login',
+          takes: (mechanism) => (mechanism === 'plain' ? { name: 'KAFKA_TLS', value: 'true' } : undefined),
+        },
       ),
       username: setting('KAFKA_USERNAME', z.string(), 'The login of Kafka.'),
       password: setting('KAFKA_PASSWORD', z.string(), 'Its password.', { secret: true }),

@@ -36,7 +36,7 @@ async function changedTopic(
 export const kafkaFaults = [
   planted(
     'a login for a listener of Kafka without one',
-    () => ({ env: { KAFKA_SASL_MECHANISM: 'plain', KAFKA_USERNAME: 'gardener', KAFKA_PASSWORD: canary } }),
+    () => ({ env: { KAFKA_SASL_MECHANISM: 'scram-sha-256', KAFKA_USERNAME: 'gardener', KAFKA_PASSWORD: canary } }),
     ['kafka.protocol'],
     /no Kafka without TLS and with login answers/u,
   ),
