@@ -9,9 +9,11 @@ const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
  * @throws Error that names the required servers that this machine cannot run, and why; then all that it started are stopped.
  */
 export async function startMeshServers(options: FleetOptions) {
-  const running = (await status(options)).flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
-  const ours = options.only.filter((name) => !running.includes(name));
-  /** Stops those that were not up before. */
+  const before = await status(options);
+  const running = before.flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
+  // The data folder may have a running server beside the one that is configured; it belongs to whoever started it.
+  const ours = before.filter((server) => !isServed(server)).map(({ engine }) => engine.name);
+  /** Stops those that this call started. */
   const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));
   try {
     const servers = await up({ ...options, endWithParent: true });
