@@ -12,7 +12,7 @@ interface Manifest {
   workspaces?: string[];
   /** Of the root: versions of packages that others depend on. */
   overrides?: Record<string, string>;
-  parley?: { tests?: unknown; image?: { packageFiles?: Record<string, string[]> } };
+  parley?: { tests?: unknown; image?: { packageFiles?: Record<string, string[]>; withoutPackages?: string[] } };
 }
 
 export interface Workspace {

@@ -38,7 +38,10 @@ test('of packages that have much that is not used, an image has the files that a
   for (const name of Object.keys(packageFiles)) t.true(isKept(`${name}/LICENSE_FONT`), name);
   t.false(isKept('@expo-google-fonts/noto-sans-sc/900Black/NotoSansSC_900Black.ttf'));
   t.deepEqual(imageContent(root, 'gateway').packageFiles, {});
-  t.deepEqual(imageContent(root, 'commands').packageFiles, packageFiles);
+  const { packageFiles: ofParser, withoutPackages } = imageContent(root, 'parser');
+  t.deepEqual(ofParser, { 'pdfjs-dist': ['cmaps/*', 'LICENSE'] });
+  t.deepEqual(withoutPackages, ['@napi-rs/canvas', '@napi-rs/canvas-*']);
+  t.deepEqual(imageContent(root, 'commands').packageFiles, { ...packageFiles, ...ofParser });
 });
 
 test('an unknown unit, and a folder with files, are refused', async (t) => {

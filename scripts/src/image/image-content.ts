@@ -12,6 +12,8 @@ export interface ImageContent {
   files: string[];
   /** Of packages that have much that is not used, patterns of the files that are, by package: `parley.image.packageFiles`. */
   packageFiles: Record<string, string[]>;
+  /** Patterns of packages that others ask for and nothing uses: `parley.image.withoutPackages`. */
+  withoutPackages: string[];
 }
 
 const main = 'src/main.ts';
@@ -39,6 +41,7 @@ export function imageContent(root: string, name: string): ImageContent {
     workspaces,
     files: files.filter((file) => !unused.test(file)).toSorted(),
     packageFiles: Object.assign({}, ...workspaces.map(({ manifest }) => manifest.parley?.image?.packageFiles)),
+    withoutPackages: workspaces.flatMap(({ manifest }) => manifest.parley?.image?.withoutPackages ?? []),
   };
 }
 

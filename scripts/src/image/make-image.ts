@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
+  globSync,
   mkdirSync,
   readdirSync,
   rmSync,
@@ -23,7 +24,7 @@ const unread = /\.(d\.[cm]?ts|map)$/u;
  * @throws Error for an unknown name, where there are files in the folder, and with what npm says where that fails.
  */
 export async function makeImage(root: string, name: string, folder: string) {
-  const { main, workspaces, files, packageFiles } = imageContent(root, name);
+  const { main, workspaces, files, packageFiles, withoutPackages } = imageContent(root, name);
   const tree = resolve(folder);
   if (existsSync(tree) && readdirSync(tree).length > 0) throw new Error(`${folder} is not empty`);
   const usual = process.umask(0o022);
@@ -39,6 +40,7 @@ export async function makeImage(root: string, name: string, folder: string) {
       writeManifest(join(workspace, 'package.json'), shipped);
     }
     await install(root, tree);
+    for (const pattern of withoutPackages) remove(join(tree, 'node_modules'), pattern);
     for (const [name, kept] of Object.entries(packageFiles)) prune(join(tree, 'node_modules', name), kept);
     for (const file of files) write(file, await readFile(join(root, file)));
     symlinkSync(main, join(tree, 'main.ts'));
@@ -63,6 +65,11 @@ async function install(root: string, tree: string): Promise<void> {
   await promisify(execFile)('npm', args, { cwd: tree });
   for (const file of inputs) rmSync(join(tree, file));
   for (const file of filesIn(tree).filter((path) => unread.test(path))) rmSync(file);
+}
+
+/** Removes the packages that match: which of them are installed depends on the machine. */
+function remove(modules: string, pattern: string): void {
+  for (const name of globSync(pattern, { cwd: modules })) rmSync(join(modules, name), { recursive: true });
 }
 
 /** Leaves of an installed package these files and its manifest. @throws Error for a pattern that no file matches */

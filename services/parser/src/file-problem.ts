@@ -4,6 +4,8 @@ import type { FileType } from './file-types.ts';
 export type Problem =
   | 'password'
   | 'noText'
+  | 'blank'
+  | 'unknownSigns'
   | 'empty'
   | 'damaged'
   | 'mislabelled'
@@ -51,6 +53,9 @@ export function reasonOf({ problem, found }: FileProblem, type: FileType, limits
   const reasons: Record<Problem, string> = {
     password: 'The file is protected by a password. Remove the password and upload it again.',
     noText: 'The file has pages but no text: it looks like a scan. Upload a version with recognised text (OCR).',
+    blank: 'The pages of the file have no text: they are blank, or all on them is drawn. Upload a version with text.',
+    unknownSigns:
+      'The text of the file cannot be read: its fonts do not say which characters it shows. Upload a version with recognised text (OCR).',
     empty: 'The file is empty: it has no text.',
     damaged: `The file is damaged or incomplete: it cannot be read as ${typeNames[type]}.`,
     mislabelled: `The file was uploaded as ${typeNames[type]}, but its content is ${contentNames[found ?? 'binary']}.`,

@@ -1,14 +1,23 @@
-import { getDocumentProxy } from 'unpdf';
+import { fileURLToPath } from 'node:url';
+import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { contentKindOf } from './content-kind.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import { heading, markdownWriter, plainText, type ReadText } from './markdown.ts';
+import { markdownWriter, type ReadText } from './markdown.ts';
+import { type Line, linesOf } from './pdf-columns.ts';
+import { type Annotation, fieldsOf, withFields } from './pdf-fields.ts';
+import { hasName } from './pdf-names.ts';
+import { writerOfPages } from './pdf-pages.ts';
+import { type Picture, pictureOn } from './pdf-pictures.ts';
+import { rowsOf, type TextItem } from './pdf-rows.ts';
+import { readableSigns } from './pdf-signs.ts';
+import type { Loss } from './warnings.ts';
 
-/** A line of a page. Sizes are in points. */
-interface Line {
-  text: string;
-  size: number;
-  /** From the bottom of the page. */
-  y: number;
+interface Page {
+  lines: Line[];
+  /** Glyphs of which no font says what they are. */
+  unknown: number;
+  /** Of a page without any text. */
+  picture: Picture | undefined;
 }
 
 /** One after the other takes a tenth more processor time. */
@@ -20,35 +29,55 @@ export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLi
   const kind = contentKindOf(bytes, 'pdf');
   if (kind !== 'pdf') throw new FileProblem('mislabelled', { found: kind });
   if (isCutOff(bytes)) throw new FileProblem('damaged');
-  const pdf = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }).catch(rethrow);
+  const { OPS } = await getResolvedPDFJS();
+  const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(rethrow);
   if (pdf.numPages > maxPages) throw new FileProblem('tooManyPages');
-  const pages: Line[][] = [];
+  // To read annotations takes a quarter of the time of a page with many links.
+  const hasFields = ['/Widget', '/FreeText'].some((name) => hasName(bytes, name));
+  const pages: Page[] = [];
   let characters = 0;
   while (pages.length < pdf.numPages) {
     const count = Math.min(pagesAtOnce, pdf.numPages - pages.length);
-    const read = await Promise.all(Array.from({ length: count }, (_, index) => linesOn(pages.length + index + 1)));
-    for (const { text } of read.flat()) characters += text.length;
+    const read = await Promise.all(Array.from({ length: count }, (_, index) => readPage(pages.length + index + 1)));
+    for (const { lines } of read) for (const { text } of lines) characters += text.length;
     if (characters > 2 * maxCharacters) throw new FileProblem('tooLong');
     pages.push(...read);
   }
   if (pages.length === 0) throw new FileProblem('empty');
-  if (characters === 0) throw new FileProblem('noText');
+  if (characters === 0) throw new FileProblem(whyWithoutText(pages));
   const writer = markdownWriter(maxCharacters);
-  const bodySize = bodySizeOf(pages);
-  const pageStarts = pages.map((lines) => {
+  const write = writerOfPages(pages.map(({ lines }) => lines));
+  const pageStarts = pages.map(({ lines }) => {
     const start = writer.length;
-    writePage(lines, bodySize, (text) => writer.append(text));
+    writer.append(write(lines));
     return start;
   });
-  return { text: writer.text(), pageStarts };
+  return { text: writer.text(), pageStarts, losses: lossesOf(pages, characters) };
 
-  async function linesOn(number: number): Promise<Line[]> {
+  async function readPage(number: number): Promise<Page> {
     const page = await pdf.getPage(number);
-    const { items } = await page.getTextContent();
+    const { items, styles } = await page.getTextContent();
+    const { items: readable, unknown } = readableSigns(items as TextItem[]);
+    const rows = rowsOf(readable, (fontName) => styles[fontName]?.vertical === true);
+    const fields = hasFields ? fieldsOf((await page.getAnnotations()) as Annotation[]) : [];
+    const lines = linesOf(fields.length === 0 ? rows : withFields(rows, fields)).filter(({ text }) => text !== '');
+    const picture = lines.length > 0 ? undefined : unknown > 0 ? 'unreadable' : await pictureOn(page, OPS);
     page.cleanup();
-    return linesOf(items as Item[]);
+    return { lines, unknown, picture };
   }
 }
+
+/** What pdf.js reads beside the file: how the encodings of Chinese, Japanese and Korean fonts map codes to characters. */
+const options = {
+  verbosity: 0,
+  cMapUrl: fileURLToPath(new URL('./cmaps/', import.meta.resolve('pdfjs-dist/package.json'))),
+  cMapPacked: true,
+  useWorkerFetch: false,
+  // Fonts that a file does not hold are not drawn.
+  standardFontDataUrl: undefined,
+  // No picture is decoded.
+  maxImageSize: 0,
+};
 
 /** pdf.js would read what is left of a file that was cut off, as if it were the whole. */
 function isCutOff(bytes: Buffer): boolean {
@@ -62,64 +91,32 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-interface Item {
-  str?: string;
-  hasEOL?: boolean;
-  transform?: number[];
+function whyWithoutText(pages: Page[]): 'noText' | 'unknownSigns' | 'blank' {
+  const shows = (picture: Picture) => pages.some((page) => page.picture === picture);
+  if (shows('unreadable')) return 'unknownSigns';
+  return shows('scanned') ? 'noText' : 'blank';
 }
 
-function linesOf(items: Item[]): Line[] {
-  const lines: Line[] = [];
-  let line: Line | undefined;
-  for (const { str, hasEOL, transform = [] } of items) {
-    if (str === undefined) continue; // marks of structure
-    const [, , c = 0, d = 0, , y = 0] = transform;
-    if (str.trim() !== '') {
-      line ??= { text: '', size: 0, y };
-      line.size = Math.max(line.size, Math.hypot(c, d));
-    }
-    if (line) line.text += str;
-    if (hasEOL && line) {
-      lines.push({ ...line, text: line.text.trim() });
-      line = undefined;
-    }
+const fewestUnknown = 10;
+const unknownShare = 0.005;
+
+function lossesOf(pages: Page[], characters: number): Loss[] {
+  const losses: Loss[] = [];
+  const without = (picture: Picture) => pages.filter((page) => page.picture === picture).length;
+  const all = pages.length === 1 ? 'page' : 'pages';
+  const add = (kind: Loss['kind'], count: number, why: string) => {
+    const verb = count === 1 ? 'has' : 'have';
+    if (count > 0) losses.push({ kind, what: `${count} of ${pages.length} ${all} ${verb} no text: ${why}` });
+  };
+  add('scannedPages', without('scanned'), 'scanned');
+  add('scannedPages', without('drawn'), 'drawn');
+  const unknown = pages.reduce((sum, page) => sum + page.unknown, 0);
+  if (unknown >= Math.min(fewestUnknown, Math.max(1, unknownShare * characters))) {
+    const on = pages.filter((page) => page.unknown > 0).length;
+    losses.push({
+      kind: 'unknownSigns',
+      what: `${unknown} signs on ${on} of ${pages.length} ${all} are left out: their fonts do not say which characters they are`,
+    });
   }
-  if (line) lines.push({ ...line, text: line.text.trim() });
-  return lines;
-}
-
-function bodySizeOf(pages: Line[][]): number {
-  const characters = new Map<number, number>();
-  for (const { size, text } of pages.flat()) {
-    const rounded = Math.round(size * 2) / 2;
-    characters.set(rounded, (characters.get(rounded) ?? 0) + text.length);
-  }
-  return [...characters].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
-}
-
-/** So much larger than the body is a heading, of the first, second and third level. */
-const headingFactors = [1.7, 1.35, 1.15];
-const longestHeading = 200;
-const paragraphGapLines = 1.6;
-const bullet = /^[•◦▪‣●○■∙·–—-]\s+/u;
-
-function writePage(lines: Line[], bodySize: number, append: (text: string) => void): void {
-  let previous: Line | undefined;
-  const blocks: string[] = [];
-  for (const line of lines) {
-    const level = headingLevel(line, bodySize);
-    const gap = previous ? Math.abs(previous.y - line.y) : 0;
-    if (previous && (level !== undefined || gap > paragraphGapLines * Math.max(line.size, previous.size)))
-      blocks.push('\n');
-    if (level === undefined) blocks.push(`${plainText(line.text).replace(bullet, '- ')}\n`);
-    else blocks.push(heading(level, line.text));
-    previous = level === undefined ? line : undefined;
-  }
-  append(`${blocks.join('')}\n`);
-}
-
-function headingLevel({ size, text }: Line, bodySize: number): number | undefined {
-  if (text.length > longestHeading || !/\p{L}/u.test(text)) return undefined;
-  const index = headingFactors.findIndex((factor) => size >= factor * bodySize);
-  return index === -1 ? undefined : index + 1;
+  return losses;
 }

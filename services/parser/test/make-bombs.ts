@@ -228,7 +228,7 @@ export const bombs: Bomb[] = [
         '<< /Type /Pages /Kids [3 0 R] /Count 1000000000 >>',
         '<< /Type /Page /Parent 2 0 R >>',
       ]),
-    problem: 'noText',
+    problem: 'blank',
   },
   {
     what: 'a PDF of more pages than the limit',
@@ -265,7 +265,7 @@ export const bombs: Bomb[] = [
         ),
         '/Resources << /XObject << /F 4 0 R >> >>',
       ),
-    problem: 'noText',
+    problem: 'blank',
   },
   { what: 'a CSV file of one cell', type: 'csv', make: () => Buffer.alloc(20 * megabyte, 'a'), problem: 'tooLong' },
   {

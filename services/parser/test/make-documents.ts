@@ -111,6 +111,8 @@ export interface PdfLine {
   text: string;
   size?: number;
   y?: number;
+  /** Default: 50. */
+  x?: number;
 }
 
 export const streamOf = (content: Buffer | string, dictionary = '') => {
@@ -183,9 +185,9 @@ export function makePdf(pages: PdfLine[][]): Buffer {
   ];
   for (const [index, lines] of pages.entries()) {
     let y = 780;
-    const shown = lines.map(({ text, size = 11, y: own }) => {
+    const shown = lines.map(({ text, size = 11, y: own, x = 50 }) => {
       y = own ?? y - size * 1.3;
-      return `BT /F1 ${size} Tf 1 0 0 1 50 ${y.toFixed(2)} Tm <${hex(text)}> Tj ET`;
+      return `BT /F1 ${size} Tf 1 0 0 1 ${x} ${y.toFixed(2)} Tm <${hex(text)}> Tj ET`;
     });
     objects.push(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${firstPage + 2 * index + 1} 0 R >>`,
@@ -193,6 +195,20 @@ export function makePdf(pages: PdfLine[][]): Buffer {
     );
   }
   return pdfOf(objects);
+}
+
+/** One page with this content and these entries. `others` are objects from number 5 on. */
+export function makePage(
+  content: string,
+  { entries = '', catalog = '', others = [] as (Buffer | string)[] } = {},
+): Buffer {
+  return pdfOf([
+    `<< /Type /Catalog /Pages 2 0 R ${catalog} >>`,
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R ${entries} >>`,
+    streamOf(content),
+    ...others,
+  ]);
 }
 
 /** All of it is ASCII. */

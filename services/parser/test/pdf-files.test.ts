@@ -46,13 +46,6 @@ test('page starts are places in the whole text, also of characters beyond the BM
   for (const [index, start] of pageStarts.entries()) t.true(text.slice(start).startsWith(`👍 page ${index + 1}\n`));
 });
 
-test('a PDF of pictures is told to look like a scan', async (t) => {
-  t.is(
-    await reasonFor('pdf', makePdf([[], []])),
-    'The file has pages but no text: it looks like a scan. Upload a version with recognised text (OCR).',
-  );
-});
-
 test('a PDF with a password is told to have one', async (t) => {
   const encrypted = pdfOf(
     [

@@ -1,0 +1,60 @@
+const hyphenAtEnd = /[\p{L}\p{M}\p{N}][-\u2010\u2011\u00ad]$/u;
+const isolated = /\s/u;
+/** `pre- and post-`: the second part is left out, not cut off. */
+const conjunction = /^(?:and|or|und|oder|bzw\.?|et|ou|y|o|e|to|bis|en|of)$/u;
+/** First parts that are written with a hyphen far more often than they are the beginning of a longer word. */
+const firstParts = new Set(['well', 'self', 'non', 'ex', 'quasi', 'vice', 'half']);
+const suffix = /^(?:ness|ish|less|hood|being|ence)/u;
+const word = /[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*/gu;
+
+export interface WordsOf {
+  /** Whether the document has this word, in small letters, elsewhere within a line. */
+  has(word: string): boolean;
+}
+
+/** The words of the lines, looked at when one is asked for: most documents need none of them. */
+export function wordsOf(lines: () => Iterable<{ text: string }>): WordsOf {
+  let words: Set<string> | undefined;
+  return {
+    has(wanted) {
+      if (!words) {
+        words = new Set();
+        for (const { text } of lines()) {
+          for (const [found] of text.toLowerCase().matchAll(word)) words.add(found);
+        }
+      }
+      return words.has(wanted);
+    },
+  };
+}
+
+/**
+ * A line and the next one as one, where the hyphen at the end of the first joins them: it goes where it only cuts a word in two, and
+ * stays where it belongs to the word, as in `state-of-the-art`. Undefined where they are two lines.
+ */
+export function joinedAtHyphen(line: string, next: string, words: WordsOf): string | undefined {
+  if (!hyphenAtEnd.test(line)) return undefined;
+  const first = line.slice(lastSpace(line) + 1);
+  const [second = ''] = next.split(isolated, 1);
+  if (!/^[\p{L}\p{N}]/u.test(second)) return undefined;
+  if (conjunction.test(second)) return `${line} ${next}`;
+  return isCut(first, second, words) ? line.slice(0, -1) + next : line.replace(/\u00ad$/u, '') + next;
+}
+
+function lastSpace(line: string): number {
+  return Math.max(line.lastIndexOf(' '), line.lastIndexOf('\u00a0'));
+}
+
+function isCut(first: string, second: string, words: WordsOf): boolean {
+  if (/[\u00ad\u2010]$/u.test(first)) return true;
+  const start = first.slice(0, -1).replace(/^[^\p{L}\p{N}]+/u, '');
+  if (/[^\p{L}\p{M}’']/u.test(start)) return false;
+  const [rest = ''] = /^[\p{L}\p{M}]+/u.exec(second) ?? [];
+  if (rest === '') return false;
+  const isUpper = start.length > 1 && start === start.toUpperCase() && rest.length > 1 && rest === rest.toUpperCase();
+  if (/^\p{Lu}/u.test(rest) && !isUpper) return false;
+  const [low, lowRest] = [start.toLowerCase(), rest.toLowerCase()];
+  if (words.has(low + lowRest)) return true;
+  if (words.has(`${low}-${lowRest}`)) return false;
+  return !firstParts.has(low) || suffix.test(lowRest);
+}

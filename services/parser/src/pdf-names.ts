@@ -1,0 +1,27 @@
+import { inflateSync } from 'node:zlib';
+
+const maxInflatedBytes = 64 * 2 ** 20;
+
+/** Whether a PDF has this name in an object, packed or not. True as well where that cannot be told: it is encrypted, or has too much packed. */
+export function hasName(bytes: Buffer, name: string): boolean {
+  if (bytes.includes(name) || bytes.includes('/Encrypt')) return true;
+  let left = maxInflatedBytes;
+  for (let at = bytes.indexOf('/ObjStm'); at >= 0; at = bytes.indexOf('/ObjStm', at + 1)) {
+    const objects = inflated(bytes, at, left);
+    if (!objects || objects.includes(name)) return true;
+    left -= objects.length;
+  }
+  return false;
+}
+
+function inflated(bytes: Buffer, dictionary: number, maxOutputLength: number): Buffer | undefined {
+  const word = bytes.indexOf('stream', dictionary);
+  const end = bytes.indexOf('endstream', dictionary);
+  if (word < 0 || end < 0 || maxOutputLength < 1) return undefined;
+  const start = word + 'stream'.length + (bytes[word + 'stream'.length] === 0x0d ? 2 : 1);
+  try {
+    return inflateSync(bytes.subarray(start, end), { maxOutputLength });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+/** An item of `getTextContent` of pdf.js, as far as it is used; marks of structure have no `str`. */
+export interface TextItem {
+  str?: string;
+  dir?: string;
+  hasEOL?: boolean;
+  transform?: number[];
+  width?: number;
+  height?: number;
+  fontName?: string;
+}
+
+/** Text of a row without a gap as wide as a letter. Places are in points along and across the direction of writing. */
+export interface Segment {
+  text: string;
+  size: number;
+  start: number;
+  end: number;
+  /** The baseline: larger is further up. */
+  y: number;
+}
+
+/** What stands on one baseline, in reading order. */
+export interface Row {
+  segments: Segment[];
+  isRightToLeft: boolean;
+}
+
+interface Run extends Segment {
+  spaceBefore: boolean;
+  rightToLeft: boolean;
+}
+
+/** Of the font size: a wider gap may be one between columns. */
+const segmentGap = 1;
+/** A narrower gap is no space between words. */
+const wordGap = 0.15;
+/** A text that is drawn again so close to itself is bold by that. */
+const boldOffset = 0.2;
+const nextRow = 0.2;
+
+/** @param isVertical whether the font of that name writes from top to bottom */
+export function rowsOf(items: TextItem[], isVertical: (fontName: string) => boolean): Row[] {
+  const rows: Row[] = [];
+  let runs: Run[] = [];
+  let spaceBefore = false;
+  for (const { str, dir, hasEOL, transform, width = 0, height = 0, fontName = '' } of items) {
+    if (str === undefined) continue;
+    if (str.trim() === '') {
+      spaceBefore ||= str !== '';
+    } else if (transform) {
+      const place = placeOf(transform, width, height, isVertical(fontName));
+      if (runs.length > 0 && isNextRow(place, runs.at(-1) as Run)) {
+        rows.push(rowOf(runs));
+        runs = [];
+      }
+      runs.push({ text: str, ...place, spaceBefore, rightToLeft: dir === 'rtl' });
+      spaceBefore = false;
+    }
+    if (hasEOL && runs.length > 0) {
+      rows.push(rowOf(runs));
+      runs = [];
+      spaceBefore = false;
+    }
+  }
+  if (runs.length > 0) rows.push(rowOf(runs));
+  return rows;
+}
+
+/** Lines of two columns may stand so close to each other that they seem to be one. */
+function isNextRow(place: Omit<Segment, 'text'>, before: Run): boolean {
+  return place.start < before.start - place.size && Math.abs(place.y - before.y) > nextRow * place.size;
+}
+
+function placeOf(transform: number[], width: number, height: number, isVertical: boolean): Omit<Segment, 'text'> {
+  const [a = 1, b = 0, c = 0, d = 1, x = 0, y = 0] = transform;
+  const size = Math.hypot(c, d);
+  if (isVertical) return { size, start: -y, end: height - y, y: x };
+  if (b === 0 && a > 0) return { size, start: x, end: x + width, y };
+  const length = Math.hypot(a, b) || 1;
+  const [cos, sin] = [a / length, b / length];
+  const start = x * cos + y * sin;
+  return { size, start, end: start + width, y: y * cos - x * sin };
+}
+
+function rowOf(runs: Run[]): Row {
+  if (isRightToLeft(runs)) return { segments: joined(inRightToLeftOrder(runs)), isRightToLeft: true };
+  const inOrder = runs.map((run) => (run.rightToLeft ? { ...run, text: inLeftToRightOrder(run.text) } : run));
+  return { segments: joined(inOrder), isRightToLeft: false };
+}
+
+const rightToLeftPart = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]*)/u;
+
+/** pdf.js takes a few words with one from right to left among them for a part of a line from right to left. */
+function inLeftToRightOrder(text: string): string {
+  const parts = text.split(rightToLeftPart).map((part) => part.trim());
+  return parts
+    .filter((part) => part !== '')
+    .toReversed()
+    .join(' ');
+}
+
+const rightToLeftLetters = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/gu;
+const otherLetters = /\p{L}/gu;
+
+function isRightToLeft(runs: Run[]): boolean {
+  if (!runs.some(({ rightToLeft }) => rightToLeft)) return false;
+  const text = runs.map((run) => run.text).join('');
+  const count = text.match(rightToLeftLetters)?.length ?? 0;
+  return 2 * count > (text.match(otherLetters)?.length ?? 0);
+}
+
+/** From the right; what is written from the left within it, such as a number of several words, keeps its order. */
+function inRightToLeftOrder(runs: Run[]): Run[] {
+  const ordered: Run[] = [];
+  let others: Run[] = [];
+  for (const run of runs.toSorted((a, b) => b.end - a.end)) {
+    if (run.rightToLeft) {
+      ordered.push(...others, run);
+      others = [];
+    } else {
+      others.unshift(run);
+    }
+  }
+  return [...ordered, ...others];
+}
+
+function joined(runs: Run[]): Segment[] {
+  const segments: Segment[] = [];
+  let last: Segment | undefined;
+  let before: Run | undefined;
+  for (const run of runs) {
+    if (before && isDrawnAgain(run, before)) continue;
+    const size = Math.max(run.size, last?.size ?? 0);
+    const gap = last ? Math.max(run.start - last.end, last.start - run.end) : 0;
+    if (
+      last &&
+      gap < segmentGap * size &&
+      !(run.start < last.start - size && !run.rightToLeft && !before?.rightToLeft)
+    ) {
+      last.text += (run.spaceBefore || gap > wordGap * size) && !last.text.endsWith(' ') ? ` ${run.text}` : run.text;
+      last.size = size;
+      last.start = Math.min(last.start, run.start);
+      last.end = Math.max(last.end, run.end);
+    } else {
+      const { text, start, end, y } = run;
+      last = { text, size: run.size, start, end, y };
+      segments.push(last);
+    }
+    before = run;
+  }
+  return segments;
+}
+
+function isDrawnAgain(run: Run, before: Run): boolean {
+  return run.text === before.text && Math.hypot(run.start - before.start, run.y - before.y) < boldOffset * run.size;
+}

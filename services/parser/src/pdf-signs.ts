@@ -1,0 +1,126 @@
+import type { TextItem } from './pdf-rows.ts';
+
+/** Controls, private characters and the sign for none: what pdf.js gives where a font does not say which character a glyph is. */
+const odd = /[^\P{Cc}\t\n\r]|[\p{Co}\ufffd]/u;
+const allOdd = new RegExp(odd, 'gu');
+
+/** Codes of TeX's fonts: pdf.js gives the code where the glyph has no name that it knows. */
+const ofTex: Record<string, string> = {
+  '\x0e': 'ffi',
+  '\x0f': 'ffl',
+  '\x10': '“',
+  '\x11': '”',
+  '\x12': '„',
+  '\x13': '«',
+  '\x14': '»',
+  '\x15': '–',
+  '\x16': '—',
+  '\x17': '',
+  '\x19': 'ı',
+  '\x1b': 'ff',
+  '\x1c': 'fi',
+  '\x1d': 'fl',
+  '\x1e': 'ffi',
+  '\x1f': 'ffl',
+};
+
+/** Of Symbol and Wingdings, as word processors write them into lists and forms. */
+const ofSymbolFonts: Record<string, string> = {
+  '\uf0b7': '•',
+  '\uf0a7': '▪',
+  '\uf06c': '●',
+  '\uf06e': '■',
+  '\uf0d8': '➢',
+  '\uf0e0': '→',
+  '\uf0fc': '✓',
+  '\uf0fb': '✗',
+  '\uf06f': '☐',
+  '\uf0a8': '☐',
+  '\uf0fe': '☑',
+  '\uf0fd': '☒',
+  '\uf02d': '-',
+};
+
+interface Counts {
+  characters: number;
+  /** Controls and the sign for none. A private character is one that the font does name, if only for itself. */
+  unnamed: number;
+  tex: number;
+  /** Glyph numbers of Latin text, read as characters, have hardly any. */
+  smallLetters: number;
+}
+
+/** Of the characters of a font on a page: with more unnamed ones, and few small letters, the others are not what they seem either. */
+const unmappedShare = 0.04;
+const readableShare = 0.5;
+const texShare = 0.2;
+
+export interface ReadSigns {
+  items: TextItem[];
+  /** Glyphs of which no font says what they are. */
+  unknown: number;
+}
+
+/** The items with the signs that can be told, and without those that cannot. */
+export function readableSigns(items: TextItem[]): ReadSigns {
+  if (!items.some(({ str }) => str !== undefined && odd.test(str))) return { items, unknown: 0 };
+  const fonts = countsByFont(items);
+  let unknown = 0;
+  const readable = items.map((item) => {
+    const counts = fonts.get(item.fontName ?? '');
+    if (item.str === undefined || !counts) return item;
+    const others = counts.unnamed - counts.tex;
+    if (isUnmapped(counts)) {
+      unknown += charactersIn(item.str);
+      return { ...item, str: '' };
+    }
+    if (!odd.test(item.str)) return item;
+    const isTex = others === 0 && counts.tex <= texShare * counts.characters;
+    const str = withoutOdd(item.str, isTex);
+    unknown += str.unknown;
+    return { ...item, str: str.text };
+  });
+  return { items: readable, unknown };
+}
+
+function isUnmapped({ characters, unnamed, tex, smallLetters }: Counts): boolean {
+  const others = unnamed - tex;
+  if (others < 2 || others <= unmappedShare * characters) return false;
+  return smallLetters < readableShare * (characters - unnamed);
+}
+
+function withoutOdd(str: string, isTex: boolean) {
+  let unknown = 0;
+  const known = /[\uf041-\uf05a\uf061-\uf07a]{3}/u.test(str) ? str.replaceAll(/[\uf020-\uf07e]/gu, fromSymbol) : str;
+  const text = known.replaceAll(allOdd, (sign) => {
+    const found = (isTex ? ofTex[sign] : undefined) ?? ofSymbolFonts[sign];
+    if (found === undefined) unknown += 1;
+    return found ?? '';
+  });
+  return { text, unknown };
+}
+
+/** Fonts of symbols have their letters at the place of ASCII in a private block. */
+function fromSymbol(sign: string): string {
+  return String.fromCharCode(sign.charCodeAt(0) - 0xf0_00);
+}
+
+function countsByFont(items: TextItem[]): Map<string, Counts> {
+  const fonts = new Map<string, Counts>();
+  for (const { str, fontName = '' } of items) {
+    if (!str) continue;
+    const counts = fonts.get(fontName) ?? { characters: 0, unnamed: 0, tex: 0, smallLetters: 0 };
+    fonts.set(fontName, counts);
+    counts.characters += charactersIn(str);
+    counts.smallLetters += str.match(/\p{Ll}/gu)?.length ?? 0;
+    for (const [sign] of str.matchAll(allOdd)) {
+      if (sign <= '\x9f' || sign === '\ufffd') counts.unnamed += 1;
+      if (ofTex[sign] !== undefined) counts.tex += 1;
+    }
+  }
+  return fonts;
+}
+
+function charactersIn(str: string): number {
+  return str.replaceAll(/\s/gu, '').length;
+}

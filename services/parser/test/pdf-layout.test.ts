@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { makePdf, type PdfLine } from './make-documents.ts';
+import { textOf } from './read.ts';
+
+const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
+const onePage = (lines: PdfLine[]) => textOf('pdf', makePdf([lines]));
+/** Lines from the top, so far apart. */
+const down = (
+  texts: string[],
+  { from = 760, by = 14, ...rest }: Partial<PdfLine> & { from?: number; by?: number } = {},
+) => texts.map((text, n) => ({ text, y: from - n * by, ...rest }));
+/** Each row one after the other, as a typesetter of tables writes them. */
+const byRow = (columns: string[][], xs: number[], options: Parameters<typeof down>[1] = {}) => {
+  const placed = columns.map((texts, n) => down(texts, { ...options, x: xs[n] ?? 50 }));
+  return (placed[0] ?? []).flatMap((_, row) => placed.flatMap((column) => column[row] ?? []));
+};
+
+test('columns that were written row by row are read one after the other', async (t) => {
+  t.is(
+    await textOf('pdf', caseOf('by-row')),
+    'The committee reviewed the annual\nreport and approved the budget.\n\nMembers who cannot attend may\nname a deputy in writing.\n\n',
+  );
+});
+
+const left = [
+  'Waste is collected on each',
+  'second Tuesday of a month',
+  'unless that day is a',
+  'holiday in this state.',
+];
+const right = [
+  'Glass is not taken along,',
+  'nor is anything that does',
+  'not fit into the bin with',
+  'its lid closed.',
+];
+
+test('three columns are read one after the other, and a title and a closing line stay where they are', async (t) => {
+  const third = ['Questions are answered by', 'the office from nine to', 'twelve on each working', 'day but Friday.'];
+  const columns = byRow([left, right, third], [50, 220, 390], { from: 700 });
+  const lines = [
+    { text: 'All about waste and where it goes in this town of ours', y: 740 },
+    ...columns,
+    { text: 'The office thanks you all for your help in these matters.', y: 600 },
+  ];
+  t.is(
+    await onePage(lines),
+    `All about waste and where it goes in this town of ours\n\n${left.join('\n')}\n\n${right.join('\n')}\n\n${third.join('\n')}\n\nThe office thanks you all for your help in these matters.\n\n`,
+  );
+});
+
+test('columns whose lines are not level, or of different number, are read one after the other', async (t) => {
+  const uneven = byRow([left, right.slice(0, 3)], [50, 300]).map((line) =>
+    line.x === 300 ? { ...line, y: (line.y ?? 0) - 5 } : line,
+  );
+  t.is(await onePage(uneven), `${left.join('\n')}\n\n${right.slice(0, 3).join('\n')}\n\n`);
+});
+
+test('a sentence that goes on in the next column is one paragraph', async (t) => {
+  const [top, rest] = [left.slice(0, 2), left.slice(2)];
+  t.is(await onePage(byRow([top, rest], [50, 300])), `${left.join('\n')}\n\n`);
+});
+
+test('rows of a table stay rows', async (t) => {
+  const table = byRow(
+    [
+      ['Width', 'Height', 'Weight with its box'],
+      ['20 cm', '35 cm', '4 kg'],
+    ],
+    [50, 300],
+  );
+  t.is(await onePage(table), 'Width 20 cm\nHeight 35 cm\nWeight with its box 4 kg\n\n');
+  const long = byRow(
+    [
+      ['Days after the order was placed', 'Returns of goods without fault', 'Delivery to the islands'],
+      ['Two to three working days', 'Thirty days from the receipt', 'Costs five euros more'],
+    ],
+    [50, 300],
+  );
+  t.is((await onePage(long)).split('\n')[0], 'Days after the order was placed Two to three working days');
+});
+
+test('words that a line end hyphenates are joined, and others keep their hyphens', async (t) => {
+  t.is(
+    await textOf('pdf', caseOf('hyphens')),
+    'Each site keeps its own configuration of the pumps. The team checks\nit monthly. It uses state-of-the-art tools. Postal code 12345-6789.\n\n',
+  );
+});
+
+test('hyphens that belong to words stay, as far as the document or the words tell', async (t) => {
+  const rows = [
+    'This well-known shop is Anglo-',
+    'Saxon. It is well-',
+    'known and self-',
+    'service, for our customers are wel-',
+    'come from page 12-',
+    '14 on; see https://shop.example/a-',
+    'b for pre-',
+    'and post-war goods, ver-',
+    'packt. A line - ',
+    'and a dash.',
+  ];
+  t.is(
+    await onePage(down(rows)),
+    'This well-known shop is Anglo-Saxon. It is well-known and self-service, for our customers are welcome from page 12-14 on; see https://shop.example/a-b for pre- and post-war goods, verpackt. A line -\nand a dash.\n\n',
+  );
+});
+
+test('a compound of which the document has another place is written as there', async (t) => {
+  const lines = [
+    'The re-entry and the cooperation of',
+    'all were tested: the re-',
+    'entry first, then the co-',
+    'operation.',
+  ];
+  t.is(
+    await onePage(down(lines)),
+    'The re-entry and the cooperation of\nall were tested: the re-entry first, then the cooperation.\n\n',
+  );
+});
+
+test('words in capitals and in titles are joined, too', async (t) => {
+  const title = down(['Regulations of Adminis-', 'tration'], { size: 24, by: 28 });
+  t.true(
+    (
+      await onePage([
+        ...title,
+        ...down(['CONFIGU-', 'RATION OF THE PUMPS', 'is what this text is about, in many words.'], { from: 650 }),
+      ])
+    ).startsWith('# Regulations of Administration\n\nCONFIGURATION OF THE PUMPS\nis'),
+  );
+});
+
+test('paragraphs are told apart by the distance of lines of the page', async (t) => {
+  t.is(
+    await textOf('pdf', caseOf('double')),
+    'The tenant pays the rent by the third day of a month\nand keeps the garden in good order at all times\nunless the landlord has agreed to something else.\n\nNotice is three months to the end of a quarter\nand must be given in writing to be valid.\n\n',
+  );
+});
+
+test('each page has a distance of lines of its own', async (t) => {
+  const wide = (from: number) => down(['one line', 'two lines', 'three lines'], { from, by: 20, size: 10 });
+  const narrow = (from: number) => down(['four lines', 'five lines', 'six lines'], { from, by: 11, size: 10 });
+  const text = await textOf(
+    'pdf',
+    makePdf([
+      [...wide(760), ...wide(680)],
+      [...narrow(760), ...narrow(720)],
+    ]),
+  );
+  t.is(
+    text,
+    'one line\ntwo lines\nthree lines\n\none line\ntwo lines\nthree lines\n\nfour lines\nfive lines\nsix lines\n\nfour lines\nfive lines\nsix lines\n\n',
+  );
+});
+
+test('lines at one and a half are one paragraph, also where a page has few of them', async (t) => {
+  const text = await textOf(
+    'pdf',
+    makePdf([
+      down(['one', 'two', 'three', 'four', 'five'], { by: 21, size: 12 }),
+      down(['six', 'seven'], { by: 21, size: 12 }),
+    ]),
+  );
+  t.is(text, 'one\ntwo\nthree\nfour\nfive\n\nsix\nseven\n\n');
+});
+
+const body = 'Plain words of the body stand here and are longer than the title is.';
+
+test('a title of two lines is one heading', async (t) => {
+  t.is(
+    await textOf('pdf', caseOf('heading')),
+    `# Trace-based Type Specialization for Dynamic Languages\n\n${body}\n\n`,
+  );
+});
+
+test('a title of three lines is one heading, and headings of other sizes, numbers or places are others', async (t) => {
+  const title = down(['A Guide to the Care', 'of Machines that', 'Nobody Uses'], { size: 22, by: 26 });
+  const headings = [
+    { text: '1. Pumps', y: 600, size: 16 },
+    { text: '2. Valves', y: 580, size: 16 },
+    { text: 'Lids', y: 500, size: 16 },
+  ];
+  t.is(
+    await onePage([
+      ...title,
+      { text: 'Second edition', y: 670, size: 16 },
+      ...headings,
+      ...down([body, body, body], { from: 450 }),
+    ]),
+    `# A Guide to the Care of Machines that Nobody Uses\n\n## Second edition\n\n## 1. Pumps\n\n## 2. Valves\n\n## Lids\n\n${body}\n${body}\n${body}\n\n`,
+  );
+});
+
+test('words from right to left that were placed one by one are in their order', async (t) => {
+  t.is(await textOf('pdf', caseOf('rtl')), 'שלום עולם טוב\n\n');
+});
+
+const shown = (word: string) => [...word].toReversed().join('');
+
+test('words from right to left are in their order, however they were written and with numbers among them', async (t) => {
+  const [peace, world, year] = ['שלום', 'עולם', 'שנה'];
+  const words = [
+    { text: shown(peace), x: 400 },
+    { text: shown(world), x: 340 },
+    { text: '2026', x: 300 },
+    { text: 'ABC', x: 270 },
+    { text: shown(year), x: 220 },
+  ].map((word) => ({ ...word, y: 700, size: 14 }));
+  const wanted = `${peace} ${world} ABC 2026 ${year}\n\n`;
+  t.is(await onePage(words), wanted);
+  t.is(await onePage(words.toReversed()), wanted);
+});
+
+test('a line from left to right with one word of another script stays as it is', async (t) => {
+  const words = [
+    { text: 'The word', x: 50 },
+    { text: shown('שלום'), x: 100 },
+    { text: 'means peace and is a greeting.', x: 130 },
+  ];
+  t.is(await onePage(words.map((word) => ({ ...word, y: 700 }))), 'The word שלום means peace and is a greeting.\n\n');
+});
+
+test('a text that is drawn twice to look bold is read once', async (t) => {
+  t.is(
+    await onePage([
+      { text: 'Attention', y: 700 },
+      { text: 'Attention', y: 700, x: 50.4 },
+    ]),
+    'Attention\n\n',
+  );
+});
