@@ -1,10 +1,34 @@
+import { domainToASCII, domainToUnicode } from 'node:url';
+
+/**
+ * One form for all spellings of a mailbox: trimmed, lower-cased, composed (NFC), and its domain in Unicode rather than the `xn--` form of
+ * RFC 3492. Letters that only look like others, such as KELVIN SIGN or full-width ones, stay as they are, and `isEmail` refuses them.
+ */
 export function normalEmail(email: string): string {
-  return email.trim().toLowerCase();
+  const trimmed = email.trim();
+  if (!isOfUsualLetters(trimmed)) return trimmed;
+  const lower = trimmed.toLowerCase().normalize('NFC');
+  const at = lower.lastIndexOf('@') + 1;
+  return lower.slice(0, at) + domainOf(lower.slice(at));
+}
+
+/** A domain that is no valid one is returned as it is. Only some are changed, because `1.2` would be read as an IPv4 address. */
+function domainOf(domain: string): string {
+  if (!/[^\p{ASCII}]|xn--/u.test(domain)) return domain;
+  return domainToUnicode(domainToASCII(domain)) || domain;
+}
+
+/** No letter is another one in a compatible form (NFKC), nor a sign that composing alone turns into a letter. */
+function isOfUsualLetters(text: string): boolean {
+  const composed = text.normalize('NFC');
+  if (composed.normalize('NFKC') !== composed) return false;
+  return [...text].every((letter) => [...letter.normalize('NFC')].length > 1 || letter.normalize('NFC') === letter);
 }
 
 /** One `@`, no quoting or comments, a domain with a dot, and no character that could inject mail headers. */
 const shape = /^[^\s\p{C}@<>()[\]\\,;:"]{1,64}@[^\s\p{C}@<>()[\]\\,;:".]+(\.[^\s\p{C}@<>()[\]\\,;:".]+)+$/u;
 
+/** @param normal what `normalEmail` returned. */
 export function isEmail(normal: string): boolean {
-  return normal.length <= 254 && shape.test(normal);
+  return normal.length <= 254 && shape.test(normal) && isOfUsualLetters(normal);
 }

@@ -13,6 +13,7 @@ import { idempotency } from './migrations/011-idempotency.ts';
 import { ownerNotices } from './migrations/012-owner-notices.ts';
 import { idempotencyUsage } from './migrations/013-idempotency-usage.ts';
 import { tenantQuotas } from './migrations/014-tenant-quotas.ts';
+import { emailForms } from './migrations/015-email-forms.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -55,5 +56,6 @@ export const identitySchema: SchemaDeclaration = {
     ownerNotices,
     idempotencyUsage,
     tenantQuotas,
+    emailForms,
   ],
 };

@@ -301,3 +301,15 @@ for (const field of [
     }
   });
 }
+
+test('all spellings of an email are one account, and one of look-alike letters is refused', async (t) => {
+  const { app } = await identityApp(t);
+  const input = newRegistration({ email: 'info@müller.example' });
+  await app.register(anonymous, { input });
+  for (const email of ['info@xn--mller-kva.example', 'INFO@mu\u0308ller.example']) {
+    t.like(await app.isRegisterable({ email }), { registerable: false, reasons: ['EMAIL_TAKEN'] });
+    await t.throwsAsync(app.register(anonymous, { input: newRegistration({ email }) }), { message: /email/ });
+    t.truthy((await app.login(anonymous, { email, password: input.password })).accessToken);
+  }
+  t.like(await app.isRegisterable({ email: '\u212aelvin@example.com' }), { reasons: ['EMAIL_INVALID'] });
+});

@@ -33,7 +33,8 @@ test('only an emailVerified of true is a verified email', (t) => {
 });
 
 test("an email whose normal form may be somebody else's is not verified", (t) => {
-  for (const email of ['\u212aelly@example.test', '\ufeffkelly@example.test', 'kelly@example.test\u00a0'])
+  t.like(readProviderPerson({ ...whole, email: '\u212aelly@example.test' }), { email: null, emailVerified: false });
+  for (const email of ['\ufeffkelly@example.test', 'kelly@example.test\u00a0'])
     t.like(readProviderPerson({ ...whole, email }), { email: 'kelly@example.test', emailVerified: false });
   for (const email of ['\u212bke@example.test', '\u0130rem@example.test', 'νίκοΣ@example.test'])
     t.false(readProviderPerson({ ...whole, email }).emailVerified, email);
