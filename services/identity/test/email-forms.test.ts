@@ -1,7 +1,6 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import { identitySchema } from '../src/identity-schema.ts';
-import { anonymous, identityApp, newRegistration } from './support/identity-app.ts';
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
   test('emails that are stored in other forms get the one form, but for a mailbox with two accounts', async (t) => {
