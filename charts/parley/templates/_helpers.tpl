@@ -118,6 +118,8 @@ OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
 {{- range $unit.uses }}
 {{- if eq .endpoint "rpc" }}
 {{ .setting }}: {{ include "parley.rpcAddress" (dict "root" $root "unit" .unit) | quote }}
+{{- else if eq .endpoint "public" }}
+{{ .setting }}: "http://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ $root.Values.service.port }}"
 {{- else }}
 {{ .setting }}: "http{{ if $mesh }}s{{ end }}://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
 {{- end }}

@@ -33,7 +33,7 @@ export function envOf({ env, planned = {} }: Pick<Installation, 'env' | 'planned
 }
 
 /** The settings by which units find one another. */
-export const unitAddress = /^[A-Z\d_]+_(?:RPC|GRAPH)_URL$/u;
+export const unitAddress = /^[A-Z\d_]+_(?:RPC|GRAPH|HTTP)_URL$/u;
 
 /** Settings that the units read, each with the units that do. */
 export function settingsRead(units: readonly ListedUnit[]): { setting: ListedSetting; readers: string[] }[] {

@@ -83,7 +83,7 @@ test('one key for operators and units is wrong', (t) => {
 });
 
 test('without any address of a unit there is one warning, as charts give them', (t) => {
-  const addresses = Object.keys(everySetting('')).filter((name) => /_(?:RPC|GRAPH)_URL$/u.test(name));
+  const addresses = Object.keys(everySetting('')).filter((name) => /_(?:RPC|GRAPH|HTTP)_URL$/u.test(name));
   const found = findings(Object.fromEntries(addresses.map((name) => [name, ''])));
   t.deepEqual(
     found.map(({ level, check }) => [level, check]),

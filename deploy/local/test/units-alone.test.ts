@@ -39,7 +39,7 @@ for (const unit of units) {
     // An engine that the unit does not use is not required.
     t.is(times('KAFKA_BROKERS'), usesEvents(unit) ? 1 : 0, stderr);
     t.is(times('S3_ENDPOINT'), keepsFiles ? 1 : 0, stderr);
-    const addresses = settingsOfUnit(unit).own.filter(({ name: setting }) => /_(?:RPC|GRAPH)_URL$/u.test(setting));
+    const addresses = settingsOfUnit(unit).own.filter(({ name: setting }) => /_(?:RPC|GRAPH|HTTP)_URL$/u.test(setting));
     t.is(addresses.length > 0, calls.length > 0);
     for (const address of addresses) t.is(times(address.name), 1, `${address.name} in ${stderr}`);
     t.is(stderr.includes(`  ${database}: is missing\n`), schema !== undefined, stderr);

@@ -41,7 +41,11 @@ test('the addresses that a unit requires at its start are those in its list of s
   for (const unit of units) {
     const required = Object.keys(addressSettings(await (await unit.load()).uses()));
     const listed = settingsOfUnit(unit).own.map(({ name }) => name);
-    t.deepEqual(required.toSorted(), listed.filter((name) => /_(RPC|GRAPH)_URL$/u.test(name)).toSorted(), unit.name);
+    t.deepEqual(
+      required.toSorted(),
+      listed.filter((name) => /_(RPC|GRAPH|HTTP)_URL$/u.test(name)).toSorted(),
+      unit.name,
+    );
   }
 });
 

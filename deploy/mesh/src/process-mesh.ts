@@ -52,7 +52,9 @@ async function startOnce(options: ProcessMeshOptions) {
   const env = { ...options.env };
   const front = new TcpProxy(addressesOf(replicas, 'gateway', 'public'), { port: options.publicPort });
   const voiceFront = new TcpProxy(addressesOf(replicas, 'voice', 'public'), { port: options.voicePort ?? 0 });
-  const proxies = [front, voiceFront];
+  const voiceInside = await new TcpProxy(addressesOf(replicas, 'voice', 'public')).open();
+  env['VOICE_HTTP_URL'] = `http://127.0.0.1:${voiceInside.port}`;
+  const proxies = [front, voiceFront, voiceInside];
   for (const unit of new Set(replicas.map((replica) => replica.unit))) {
     const [rpc, graph] = [addressesOf(replicas, unit, 'rpc'), addressesOf(replicas, unit, 'graph')];
     if (rpc.length > 0) env[`${unit.toUpperCase()}_RPC_URL`] = rpc.join(',');

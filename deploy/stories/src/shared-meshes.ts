@@ -9,6 +9,7 @@ import { type RunningMesh, testEnvironment } from './mesh.ts';
 import { startMessagingProduct } from './messaging-product.ts';
 import { startOneProcess } from './one-process.ts';
 import { startProcesses } from './processes.ts';
+import { startSpeechProvider } from './speech-provider.ts';
 
 export interface SharedMeshesOptions {
   /** Cancels the start. */
@@ -76,12 +77,15 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
   closers.defer(() => provider.stop());
   const messaging = await startMessagingProduct();
   closers.defer(() => messaging.stop());
+  const speech = await startSpeechProvider();
+  closers.defer(() => speech.stop());
   // Logs every level and exports spans.
   const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
   const given = testEnvironment({
     LOG_LEVEL: 'info',
     ...provider.env,
     MESSAGING_URL_INTL: messaging.url,
+    ...speech.env,
     IDP_ONE_TIMEOUT_MS: '20000',
     // A story waits for its end.
     AGENT_WORKFLOW_TURN_MS: '15000',

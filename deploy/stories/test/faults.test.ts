@@ -10,6 +10,7 @@ import './faults/kill.test.ts';
 import './faults/calls.test.ts';
 import './faults/workflows.test.ts';
 import './faults/knowledge-away.test.ts';
+import './faults/voice-away.test.ts';
 import './faults/documents.test.ts';
 import './faults/slow-line.test.ts';
 import './faults/rolling-restart.test.ts';

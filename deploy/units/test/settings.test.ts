@@ -5,12 +5,14 @@ import { allSettings, settingsOfUnit, sharedSettings } from '../src/settings.ts'
 
 test('each unit is listed with the addresses of its neighbours, and of its database where it has one', (t) => {
   const addresses = Object.entries(allSettings()).flatMap(([unit, settings]) =>
-    settings.flatMap(({ name }) => (/_(RPC|GRAPH|DATABASE)_URL$/u.test(name) ? [`${unit}: ${name}`] : [])),
+    settings.flatMap(({ name }) => (/_(RPC|GRAPH|HTTP|DATABASE)_URL$/u.test(name) ? [`${unit}: ${name}`] : [])),
   );
   for (const expected of [
     'gateway: SESSION_GRAPH_URL',
     'gateway: IDENTITY_RPC_URL',
     'session: AGENT_RPC_URL',
+    'session: VOICE_HTTP_URL',
+    'agent: VOICE_HTTP_URL',
     'session: SESSION_DATABASE_URL',
   ]) {
     t.true(addresses.includes(expected), expected);

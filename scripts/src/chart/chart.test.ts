@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readSettings } from '@parley/kernel/config';
 import { longestStopMs } from '@parley/kernel/run';
 import { statementTimeoutMs } from '@parley/postgres/database/migrate';
-import { addressSettings } from '@parley/unit/address-settings';
+import { addressSettings, type UsedEndpoint } from '@parley/unit/address-settings';
 import { unitNames, units } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
 import test from 'ava';
@@ -19,6 +19,8 @@ import {
   unitOf,
 } from './environment.ts';
 import { chart, helm, type Manifest, render, runHelm, type Spec } from './render.ts';
+
+const endpointOf: Record<string, UsedEndpoint['endpoint']> = { RPC: 'rpc', GRAPH: 'graph', HTTP: 'public' };
 
 const chartTest = await testWith(helm);
 
@@ -108,9 +110,9 @@ for (const [example, set] of installations) {
       const given = { ...data, ...Object.fromEntries(needed.map((name) => [name, sampleSecret(name)])) };
       t.notThrows(() => unit.readConfig({ ...given, CLOUD_HOSTED_MODELS_KEY: 'sample' }), unit.name);
       const addresses = settingsOfUnit(unit).own.flatMap(({ name }) => {
-        const [, used, endpoint] = /^([A-Z]+)_(RPC|GRAPH)_URL$/.exec(name) ?? [];
+        const [, used, endpoint] = /^([A-Z]+)_(RPC|GRAPH|HTTP)_URL$/.exec(name) ?? [];
         if (used === undefined) return [];
-        return { unit: used.toLowerCase(), endpoint: endpoint === 'RPC' ? ('rpc' as const) : ('graph' as const) };
+        return { unit: used.toLowerCase(), endpoint: endpointOf[endpoint ?? ''] ?? 'rpc' };
       });
       t.notThrows(() => readSettings(given, addressSettings(addresses)), unit.name);
     }

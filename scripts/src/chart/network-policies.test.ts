@@ -16,13 +16,17 @@ chartTest(
     const labelled = (name: string) => [{ podSelector: { matchLabels: { 'app.kubernetes.io/component': name } } }];
     const engines = ['postgres', 'redis', 'kafka', 's3', 'smtp', 'telemetry'];
     const to = engines.map((name) => [`networkPolicy.engines.${name}.to`, labelled(name)]);
-    const manifests = await render('small', { ...Object.fromEntries(to), 'networkPolicy.dnsTo': labelled('DNS') });
+    const manifests = await render('small', {
+      ...Object.fromEntries(to),
+      'networkPolicy.dnsTo': labelled('DNS'),
+      'networkPolicy.gatewayFrom': labelled('ingress'),
+    });
     const policies = ofKind(manifests, 'NetworkPolicy').filter((each) => !isHook(each));
     const nameOf = (peer: NonNullable<Rule['to']>[number]): string => {
       const name = peer.podSelector?.matchLabels?.['app.kubernetes.io/component'];
       return name ?? (peer.ipBlock ? 'the world' : JSON.stringify(peer));
     };
-    const portNames: Record<number | string, string> = { 50051: 'rpc', 4001: 'graph' };
+    const portNames: Record<number | string, string> = { 50051: 'rpc', 4001: 'graph', 4000: 'public' };
     const edges = (direction: 'ingress' | 'egress', peers: 'from' | 'to') =>
       policies.flatMap((policy) =>
         policy.spec[direction].flatMap((rule) =>
@@ -37,6 +41,7 @@ chartTest(
     const streams = units.filter(({ hasSubscriptions }) => hasSubscriptions);
     const calls = new Set([
       ...units.flatMap(({ name, calls: called = [] }) => called.map((other) => `${name} → ${other} rpc`)),
+      ...units.flatMap(({ name, callsByHttp = [] }) => callsByHttp.map((other) => `${name} → ${other} public`)),
       ...subgraphs.map(({ name }) => `gateway → ${name} graph`),
       ...streams.map(({ name }) => `gateway → ${name} rpc`),
     ]);
@@ -51,7 +56,8 @@ chartTest(
       ...(callsOut ? [`${name} → the world 80,443,8080,8443`] : []),
     ]);
     t.deepEqual(sorted(edges('egress', 'to')), sorted([...calls, ...outside]));
-    t.deepEqual(sorted(edges('ingress', 'from')), sorted(calls));
+    const clients = ['ingress → gateway public', 'ingress → voice public'];
+    t.deepEqual(sorted(edges('ingress', 'from')), sorted([...calls, ...clients]));
     for (const { spec } of policies) t.deepEqual(spec.policyTypes, ['Ingress', 'Egress']);
   },
 );
@@ -123,12 +129,21 @@ chartTest('clients reach gateway and voice from where an operator says, and nowh
     );
   const gatewayFrom = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
   const open = { ports: [{ port: 'public' }] };
+  const labelsOf = (unit: string) => ({
+    'app.kubernetes.io/name': 'parley',
+    'app.kubernetes.io/instance': 'parley',
+    'app.kubernetes.io/component': unit,
+  });
+  const callers = units
+    .filter(({ callsByHttp = [] }) => callsByHttp.length > 0)
+    .map(({ name }) => ['voice', { ...open, from: [{ podSelector: { matchLabels: labelsOf(name) } }] }]);
   t.deepEqual(await onPublic({}), [
     ['voice', open],
     ['gateway', open],
   ]);
   t.deepEqual(await onPublic({ 'networkPolicy.gatewayFrom': gatewayFrom }), [
     ['voice', { ...open, from: gatewayFrom }],
+    ...callers,
     ['gateway', { ...open, from: gatewayFrom }],
   ]);
 });
@@ -147,7 +162,7 @@ chartTest('every rule names whom it is for, but that of the public port', async 
 });
 
 test('a unit with the address of something outside declares that it calls out', (t) => {
-  const own = /^(RESET_URL|PARLEY_PUBLIC_URL|VOICE_PUBLIC_URL)$|_GRAPH_URL$|DATABASE_URL$/;
+  const own = /^(RESET_URL|PARLEY_PUBLIC_URL|VOICE_PUBLIC_URL)$|_(?:GRAPH|HTTP)_URL$|DATABASE_URL$/;
   const withAddress = units.filter((unit) =>
     settingsOfUnit(unit).own.some(({ name, type }) => type === 'URL' && !own.test(name)),
   );

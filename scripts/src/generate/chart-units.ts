@@ -31,11 +31,11 @@ export interface ChartUnit {
   required: string[];
 }
 
-const address = /^(?<unit>[A-Z]+)_(?<endpoint>RPC|GRAPH)_URL$/u;
+const address = /^(?<unit>[A-Z]+)_(?<endpoint>RPC|GRAPH|HTTP)_URL$/u;
 
 /** Settings that the templates give themselves, or leave at their default. */
 export const setByChart =
-  /_(RPC|GRAPH|OPS)_PORT$|_(RPC|GRAPH)_URL$|^(GATEWAY_PORT|VOICE_PORT|PARLEY_HOST|PARLEY_PUBLIC_URL|NODE_ENV|NODE_EXTRA_CA_CERTS|MESH_TLS_\w+_FILE|PARLEY_DATA_DIR|LOG_FILE|OTEL_SERVICE_NAME)$/u;
+  /_(RPC|GRAPH|OPS)_PORT$|_(RPC|GRAPH|HTTP)_URL$|^(GATEWAY_PORT|VOICE_PORT|PARLEY_HOST|PARLEY_PUBLIC_URL|NODE_ENV|NODE_EXTRA_CA_CERTS|MESH_TLS_\w+_FILE|PARLEY_DATA_DIR|LOG_FILE|OTEL_SERVICE_NAME)$/u;
 
 /** Read by the hook that migrates, and by no unit. */
 export const ofMigrations = /MIGRATIONS_DATABASE_URL$/u;
@@ -74,7 +74,9 @@ export function chartUnit(unit: ListedUnit, units: readonly ListedUnit[]): Chart
   const read = readBy(unit);
   const uses = read.flatMap(({ name: setting }) => {
     const { unit: used, endpoint } = address.exec(setting)?.groups ?? {};
-    return used && endpoint ? [{ setting, unit: used.toLowerCase(), endpoint: endpoint.toLowerCase() }] : [];
+    return used && endpoint
+      ? [{ setting, unit: used.toLowerCase(), endpoint: endpoint === 'HTTP' ? 'public' : endpoint.toLowerCase() }]
+      : [];
   });
   const given = read.filter((setting) => !setByChart.test(setting.name));
   const namesOf = (settings: ListedSetting[]) => [...new Set(settings.map((setting) => setting.name))];

@@ -43,7 +43,7 @@ function serviceOf({ name, serves, uses, engines, readsPublicUrl }: ChartUnit, m
   ]);
   const addresses = uses.map(({ setting, unit, endpoint }): [string, string] => [
     setting,
-    endpoint === 'graph' ? `http://${unit}:${ports.graph}` : `${unit}:${ports.rpc}`,
+    endpoint === 'rpc' ? `${unit}:${ports.rpc}` : `http://${unit}:${endpoint === 'graph' ? ports.graph : ports.public}`,
   ]);
   const environment = [
     ...(shared.length > 0 ? [['<<', `[${shared.join(', ')}]`]] : []),

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { readSettings } from '@parley/kernel/config';
 import { exec } from '@parley/servers/exec';
 import { emptyFolder } from '@parley/servers/testing/folder';
-import { addressSettings } from '@parley/unit/address-settings';
+import { addressSettings, type UsedEndpoint } from '@parley/unit/address-settings';
 import { type ListedUnit, unitNames, units } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
 import type { ExecutionContext } from 'ava';
@@ -122,17 +122,19 @@ composeTest('what people open in a browser is at the public addresses that are s
   }
 });
 
+const endpointOf: Record<string, UsedEndpoint['endpoint']> = { RPC: 'rpc', GRAPH: 'graph', HTTP: 'public' };
+
 composeTest('units listen where others look for them', async (t) => {
   const all = await services();
   for (const unit of units as readonly ListedUnit[]) {
     const { environment = {} } = all[unit.name] ?? {};
     const addresses = settingsOfUnit(unit).own.flatMap(({ name }) => {
-      const [, used, endpoint] = /^([A-Z]+)_(RPC|GRAPH)_URL$/u.exec(name) ?? [];
+      const [, used, endpoint] = /^([A-Z]+)_(RPC|GRAPH|HTTP)_URL$/u.exec(name) ?? [];
       if (used === undefined) return [];
       const service = used.toLowerCase();
-      const port = all[service]?.environment?.[`${used}_${endpoint}_PORT`];
-      t.is(environment[name], `${endpoint === 'GRAPH' ? 'http://' : ''}${service}:${port}`, `${unit.name}: ${name}`);
-      return [{ unit: service, endpoint: endpoint === 'RPC' ? ('rpc' as const) : ('graph' as const) }];
+      const port = all[service]?.environment?.[endpoint === 'HTTP' ? `${used}_PORT` : `${used}_${endpoint}_PORT`];
+      t.is(environment[name], `${endpoint === 'RPC' ? '' : 'http://'}${service}:${port}`, `${unit.name}: ${name}`);
+      return [{ unit: service, endpoint: endpointOf[endpoint ?? ''] ?? 'rpc' }];
     });
     t.notThrows(() => readSettings(environment, addressSettings(addresses)), unit.name);
     t.truthy(environment[`${unit.name.toUpperCase()}_OPS_PORT`], unit.name);

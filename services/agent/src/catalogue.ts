@@ -7,42 +7,32 @@ export type DocumentationUrls = Pick<
   'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'
 >;
 
-/** The 3D models that ship with the client, and voices of eSpeak NG. */
-const catalogue: Omit<AgentConfigOptionsDto, keyof DocumentationUrls> = {
-  // The first is the default of a new tenant.
-  avatarModels: [
-    { id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' },
-    { id: 'maya', filename: 'maya.glb', label: 'Maya', gender: 'FEMALE' },
-    { id: 'noor', filename: 'noor.glb', label: 'Noor', gender: 'FEMALE' },
-    { id: 'leo', filename: 'leo.glb', label: 'Leo', gender: 'MALE' },
-    { id: 'kenji', filename: 'kenji.glb', label: 'Kenji', gender: 'MALE' },
-    { id: 'omar', filename: 'omar.glb', label: 'Omar', gender: 'MALE' },
-  ],
-  recommendedTtsVoices: [
-    ...pair('en-us', 'en-US'),
-    ...pair('en-gb', 'en-GB'),
-    ...pair('de', 'de-DE'),
-    ...pair('fr-fr', 'fr-FR'),
-    ...pair('es', 'es-ES'),
-    ...pair('it', 'it-IT'),
-    ...pair('pt-br', 'pt-BR'),
-    ...pair('hi', 'hi-IN'),
-    ...pair('ar', 'ar-SA'),
-    ...pair('ja', 'ja-JP'),
-    ...pair('cmn', 'zh-CN'),
-  ],
-};
+/** Voices of eSpeak NG. */
+const recommendedTtsVoices: RecommendedTtsVoiceDto[] = [
+  ...pair('en-us', 'en-US'),
+  ...pair('en-gb', 'en-GB'),
+  ...pair('de', 'de-DE'),
+  ...pair('fr-fr', 'fr-FR'),
+  ...pair('es', 'es-ES'),
+  ...pair('it', 'it-IT'),
+  ...pair('pt-br', 'pt-BR'),
+  ...pair('hi', 'hi-IN'),
+  ...pair('ar', 'ar-SA'),
+  ...pair('ja', 'ja-JP'),
+  ...pair('cmn', 'zh-CN'),
+];
 
-/** The same for every tenant. */
-export function configOptions({ documentation }: Ports, _request: TenantRequest): AgentConfigOptionsDto {
-  return { ...catalogue, ...documentation };
+/** The same for every tenant: the models of the voice service, our voices, and links. */
+export async function configOptions(
+  { avatarModels, documentation }: Ports,
+  _request: TenantRequest,
+): Promise<AgentConfigOptionsDto> {
+  return { avatarModels: await avatarModels.list(), recommendedTtsVoices, ...documentation };
 }
 
 /** The voice of a language and a gender; of a language without one, that of American English. */
 export function recommendedVoice(language: string, gender: AvatarGenderCode): string {
-  const voices = catalogue.recommendedTtsVoices.filter(
-    (voice) => voice.gender === (gender === 'M' ? 'MALE' : 'FEMALE'),
-  );
+  const voices = recommendedTtsVoices.filter((voice) => voice.gender === (gender === 'M' ? 'MALE' : 'FEMALE'));
   const wanted = language.replaceAll('_', '-').toLowerCase();
   const [primary] = wanted.split('-', 1);
   const found =

@@ -31,6 +31,18 @@ export const agentSettings = {
       { without: "TalkingHead's documentation" },
     ),
   },
+  voice: {
+    timeoutMs: setting(
+      'AGENT_VOICE_TIMEOUT_MS',
+      positiveInt.default(3_000),
+      'How long voice may take to list its avatar models; after that the last known are answered.',
+    ),
+    modelsKeptMs: setting(
+      'AGENT_AVATAR_MODELS_KEPT_MS',
+      positiveInt.default(5_000),
+      'How long that list is answered before voice is asked again; also the pause after it did not answer.',
+    ),
+  },
   generationLeaseMs: setting(
     'AGENT_IDEMPOTENCY_LEASE_MS',
     leaseMs.default(30_000),

@@ -9,6 +9,7 @@ export const agentDeclaration = declareService({
   settings: agentSettings,
   readConfig: readAgentConfig,
   calls: ['action', 'identity', 'knowledge'],
+  callsByHttp: ['voice'],
   callsOut: true,
   schema: agentSchema,
   hasSubscriptions: true,

@@ -8,6 +8,7 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { RpcClient } from '@parley/rpc/client';
 import type { AgentReader } from './agent-reader.ts';
+import type { AvatarModels } from './avatar-models.ts';
 import type { DocumentationUrls } from './catalogue.ts';
 import type { Metering } from './metered-chain.ts';
 import type { ModelChooser } from './model-choice.ts';
@@ -48,6 +49,8 @@ export interface Ports {
   workflows: WorkflowSettings;
   /** Live hidden agents that one tenant may have. */
   maxHiddenAgents: number;
+  /** The catalogue of the voice service. */
+  avatarModels: AvatarModels;
   documentation: DocumentationUrls;
   /** Which URLs of tenants may be called. */
   outbound: Pick<OutboundPolicy, 'problemOf'>;

@@ -5,7 +5,9 @@ import { resealing } from '@parley/postgres/reseal';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
+import { unitHttp } from '@parley/unit/unit-http';
 import { agentReader } from './agent-reader.ts';
+import { avatarModels } from './avatar-models.ts';
 import { callCosts } from './call-cost.ts';
 import { agentDeclaration } from './declaration.ts';
 import { contextFor } from './graph/context.ts';
@@ -25,7 +27,16 @@ import { runAccess } from './workflow-runs/run-access.ts';
 import { workflowRunSweep } from './workflow-runs/sweep-workflow-runs.ts';
 
 export const agent = service(agentDeclaration, {
-  dependencies({ config, database, eventLog, calls, log, metrics }): Ports & { metering: { meter: SpendMeter } } {
+  dependencies({
+    config,
+    addresses,
+    database,
+    eventLog,
+    keyValue,
+    calls,
+    log,
+    metrics,
+  }): Ports & { metering: { meter: SpendMeter } } {
     const models = createModels(config.models, log);
     const chains = modelChains(models, log, metrics);
     metrics.gauge('parley_agent_model_calls_waiting', 'Calls of models that wait for a place', () => models.waiting);
@@ -54,6 +65,12 @@ export const agent = service(agentDeclaration, {
       runAccess: runAccess(calls.identity, { keepMs: config.workflowRuns.accessKeptMs, log }),
       workflows: config.workflows,
       maxHiddenAgents: config.maxHiddenAgents,
+      avatarModels: avatarModels({
+        voice: unitHttp({ unit: 'voice', addresses, timeoutMs: config.voice.timeoutMs, maxBytes: 1_048_576 }),
+        keyValue,
+        keptMs: config.voice.modelsKeptMs,
+        log,
+      }),
       documentation: config.documentation,
       outbound: outboundPolicy(config.outbound),
       log,

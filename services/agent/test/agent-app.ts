@@ -123,6 +123,7 @@ export function offlinePorts(database: Database): Ports {
     runAccess: { ofTurn: async () => undefined, ofTask: async () => undefined },
     workflows,
     maxHiddenAgents,
+    avatarModels: { list: async () => [{ id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' }] },
     documentation,
     outbound: outboundPolicy(outbound),
     log,

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import { listen } from '@parley/kernel/listen';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { ada, agentUnit, allFields, createAgent, inTenant } from './agent-unit.ts';
 
@@ -199,18 +202,33 @@ test('only a signed-in user with a tenant can read agents', async (t) => {
   }
 });
 
-test('agentConfigOptions returns models, voices and links', async (t) => {
-  const unit = await agentUnit(t, { AGENT_LIPSYNC_DOCS_URL: 'https://docs.example.com/lipsync' });
-  const { data } = await unit.graph(
-    owner,
-    `{ agentConfigOptions {
-      avatarModels { id filename label gender } recommendedTtsVoices { name languageCode gender tier }
-      ttsVoiceCatalogUrl sttLanguageCatalogUrl lipsyncModuleDocsUrl
-    } }`,
-  );
-  t.like(data?.['agentConfigOptions'], {
-    avatarModels: { 0: { id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' } },
+test('the configuration options have the models of voice, also while it is away', async (t) => {
+  const server = createServer((_, response) => {
+    const models = [{ id: 'aria', label: 'Aria', gender: 'FEMALE', path: 'avatars/models/aria.glb' }];
+    response.end(JSON.stringify({ models }));
+  });
+  const voice = `http://${await listen(server)}`;
+  const away = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  t.teardown(away);
+  const env = { AGENT_LIPSYNC_DOCS_URL: 'https://docs.example.com/lipsync', AGENT_AVATAR_MODELS_KEPT_MS: '1' };
+  const unit = await agentUnit(t, env);
+  const options = `{ agentConfigOptions {
+    avatarModels { id filename label gender } recommendedTtsVoices { name languageCode gender tier }
+    ttsVoiceCatalogUrl sttLanguageCatalogUrl lipsyncModuleDocsUrl
+  } }`;
+  const ask = async () => (await unit.graph(owner, options)).data?.['agentConfigOptions'];
+  const others = {
     recommendedTtsVoices: { 0: { name: 'en-us+f3', languageCode: 'en-US', gender: 'FEMALE', tier: 'STANDARD' } },
     lipsyncModuleDocsUrl: 'https://docs.example.com/lipsync',
-  });
+  };
+  t.like(await ask(), { avatarModels: [], ...others }, 'voice is in no address');
+  const models = [{ id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' }];
+  unit.addresses.announce('voice', 'public', voice);
+  await eventually('voice is asked', async () => JSON.stringify(await ask()).includes('aria.glb'));
+  t.like(await ask(), { avatarModels: models, ...others });
+  away();
+  for (let i = 0; i < 3; i += 1) t.like(await ask(), { avatarModels: models, ...others });
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
+import { type Addresses, createAddresses } from '@parley/kernel/addresses';
 import { type Caller, callerHeader, createCallers, type TenantCaller } from '@parley/kernel/caller';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
@@ -14,6 +14,8 @@ import { type ScriptedAction, scriptedAction } from './scripted-action.ts';
 import { type ScriptedKnowledge, scriptedKnowledge } from './scripted-knowledge.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
+  /** Of the units that it calls. */
+  addresses: Addresses;
   ledger: StubLedger;
   knowledge: ScriptedKnowledge;
   action: ScriptedAction;
@@ -65,6 +67,7 @@ export async function agentUnit(
       return fetch(addresses.of('agent', 'graph'), { method: 'POST', headers, body, signal });
     },
     database,
+    addresses,
     ledger,
     knowledge,
     action,

@@ -86,7 +86,7 @@ test('agents are listed by id, optionally in pages, and bad bounds are refused',
 
 test('the configuration options have models, voices and links', async (t) => {
   const { app } = await agentApp(t);
-  const { avatarModels, recommendedTtsVoices, ...urls } = app.configOptions(inTenant(1));
+  const { avatarModels, recommendedTtsVoices, ...urls } = await app.configOptions(inTenant(1));
 
   t.is(avatarModels.find(({ gender }) => gender === 'FEMALE')?.filename, 'aria.glb');
   t.true(recommendedTtsVoices.some(({ languageCode }) => languageCode === 'en-US'));

@@ -1,7 +1,7 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { checkOperatorKey } from '@parley/kernel/operator-key';
-import { positiveInt } from '@parley/kernel/setting-types';
+import { byteCount, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import {
   avatarTokenKeysSetting,
@@ -61,6 +61,23 @@ export const sessionSettings = {
   embed: {
     publicUrl: publicUrlSetting,
     avatarServiceUrl: voicePublicUrlSetting,
+  },
+  voice: {
+    timeoutMs: setting(
+      'SESSION_VOICE_TIMEOUT_MS',
+      positiveInt.default(45_000),
+      'How long voice may take for a `transcribeSpeech`: above its `VOICE_PROVIDER_TIMEOUT_MS`.',
+    ),
+    maxBytes: setting(
+      'SESSION_VOICE_MAX_ANSWER_BYTES',
+      byteCount.default(1_048_576),
+      'Bytes of its answer; more is `UNAVAILABLE`.',
+    ),
+    clipsAtOnce: setting(
+      'SESSION_CLIPS_AT_ONCE',
+      positiveInt.default(12),
+      'Clips that one process has transcribed at once, half of them of one tenant; each takes up to 12 MB of memory. Twice as many wait.',
+    ),
   },
   operatorKey: operatorKeySetting,
   sync: {

@@ -9,6 +9,7 @@ export const sessionDeclaration = declareService({
   settings: sessionSettings,
   readConfig: readSessionConfig,
   calls: ['agent', 'evaluation', 'export', 'identity'],
+  callsByHttp: ['voice'],
   callsOut: true,
   schema: sessionSchema,
   hasSubscriptions: true,

@@ -11,6 +11,7 @@ import type { SessionSettings } from './config.ts';
 import type { CustomerCursors } from './embed/customer-cursors.ts';
 import type { LookUpTurns } from './embed/look-up-turns.ts';
 import type { SyncPorts } from './external-sync/sync-ports.ts';
+import type { Transcriber } from './speech/voice-transcriber.ts';
 
 export interface Ports {
   database: Database;
@@ -22,6 +23,8 @@ export interface Ports {
   /** Tokens of embedded sessions, and those of tenants for the voice service. */
   tokens: SessionTokens;
   cursors: CustomerCursors;
+  /** By the voice service. */
+  transcribe: Transcriber;
   lookUpTurn: LookUpTurns;
   /** What an embedding client is told of the platform. */
   embed: { graphqlEndpoint: string; avatarServiceUrl: string };

@@ -10,6 +10,7 @@ import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/sessi
 import { service } from '@parley/service/service';
 import { separateRpc } from '@parley/service/service-definition';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
+import { unitHttp } from '@parley/unit/unit-http';
 import { adminRpc } from './admin-rpc.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { createCustomerCursors } from './embed/customer-cursors.ts';
@@ -24,10 +25,11 @@ import { resolvers } from './graph/resolvers.ts';
 import type { Ports } from './ports.ts';
 import { sessionRpc } from './rpc.ts';
 import { turnJob } from './run-turn.ts';
+import { voiceTranscriber } from './speech/voice-transcriber.ts';
 import { sessionSubscriptions } from './subscriptions.ts';
 
 export const session = service(sessionDeclaration, {
-  dependencies({ config, database, calls, eventLog, keyValue, log, metrics }): Ports {
+  dependencies({ config, addresses, database, calls, eventLog, keyValue, log, metrics }): Ports {
     const announce = announcer(keyValue, credentialsChanged, log);
     const firstChunk = metrics.durations(
       'parley_session_first_chunk_seconds',
@@ -45,6 +47,7 @@ export const session = service(sessionDeclaration, {
       tokens: createSessionTokens(config.avatarTokenKeys),
       cursors: createCustomerCursors(config.avatarTokenKeys),
       lookUpTurn: lookUpTurns(),
+      transcribe: voiceTranscriber(unitHttp({ unit: 'voice', addresses, ...config.voice }), config.voice.clipsAtOnce),
       embed: {
         graphqlEndpoint: `${config.embed.publicUrl}/graphql`,
         avatarServiceUrl: config.embed.avatarServiceUrl,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Envelope } from '@parley/events/envelope';
 import type { EventBus } from '@parley/events/event-bus';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { createAddresses } from '@parley/kernel/addresses';
+import { type Addresses, createAddresses } from '@parley/kernel/addresses';
 import { createCallers, type TenantCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
@@ -48,6 +48,7 @@ import { resolveSessions } from '../src/resolve-sessions.ts';
 import { sendMessage } from '../src/send-message.ts';
 import { session } from '../src/service.ts';
 import { sessionSchema } from '../src/session-schema.ts';
+import { transcribeSpeech } from '../src/speech/transcribe-speech.ts';
 import { startSession } from '../src/start-session.ts';
 import { watchSession } from '../src/watch-session.ts';
 import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts';
@@ -68,6 +69,7 @@ export const useCases = {
   findEvaluation,
   startSession,
   sendMessage,
+  transcribeSpeech,
   interruptSession,
   endSession,
   resolveSessions,
@@ -104,6 +106,8 @@ export interface SessionMesh extends Replica {
   tickets: Map<string, ProviderPerson>;
   eventBus: EventBus;
   keyValue: KeyValue;
+  /** Of the units that it calls. */
+  addresses: Addresses;
   replica(options?: ReplicaOptions): Promise<Replica>;
 }
 
@@ -181,7 +185,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
     return { app, unit, eventLog };
   }
 
-  return { ...(await replica()), database, agent, published, tenants, tickets, eventBus, keyValue, replica };
+  return { ...(await replica()), database, agent, published, tenants, tickets, eventBus, keyValue, addresses, replica };
 }
 
 export function inTenant(tenantId: number): TenantCaller {

@@ -15,9 +15,10 @@ import { scriptedAgent } from './scripted-agent.ts';
 import { oneAtATime, serveIdentity, tokenKeys } from './session-mesh.ts';
 
 /** The whole unit on loopback servers and a schema of the test's own, with stubs of agent, evaluation and export. */
-export const sessionUnit = (t: ExecutionContext) => oneAtATime(() => startUnit(t));
+export const sessionUnit = (t: ExecutionContext, env: Record<string, string> = {}) =>
+  oneAtATime(() => startUnit(t, env));
 
-async function startUnit(t: ExecutionContext) {
+async function startUnit(t: ExecutionContext, env: Record<string, string>) {
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
@@ -71,7 +72,7 @@ async function startUnit(t: ExecutionContext) {
   );
 
   const running = await startService(t, session, {
-    env: { SESSION_STOP_GRACE_MS: '100', AVATAR_TOKEN_KEYS: tokenKeys },
+    env: { SESSION_STOP_GRACE_MS: '100', AVATAR_TOKEN_KEYS: tokenKeys, ...env },
     dependencies: { addresses, callers },
   });
   const subscriptions = rpcClient({
@@ -97,6 +98,7 @@ async function startUnit(t: ExecutionContext) {
   const firstEvent = async (caller: Caller, sessionId: number) => (await events(caller, sessionId).next()).value;
 
   return {
+    addresses,
     agent,
     unit: running.unit,
     graph: running.graph,

@@ -5,7 +5,7 @@ import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { redisEngines } from '@parley/live/redis/redis-engines';
 import test from 'ava';
 import { requestsPerMinute } from '../src/http/voice-throttle.ts';
-import { type Answer, voiceApp, voiceToken } from './voice-app.ts';
+import { type Answer, voiceApp, voiceToken, voiceTokenFor } from './voice-app.ts';
 
 const limits = Object.entries({ '/tts': 30, '/tts/google': 30, '/tts/stream': 30, '/stt': 10, '/avatar-session': 10 });
 
@@ -42,6 +42,18 @@ for (const [route, limit] of limits) {
     t.not((await ask(other, {}, from('203.0.113.1'))).status, 429);
   });
 }
+
+test('a unit that calls for clients has the limits of each of them, whatever address it says of itself', async (t) => {
+  const { ask } = await voiceApp(t);
+  const unit = from('203.0.113.1');
+  for (let client = 1; client <= 3; client += 1) {
+    const token = voiceTokenFor(`198.51.100.${client}`);
+    for (let i = 0; i < 10; i += 1) t.is((await ask('/stt', {}, { token, ...unit })).status, 400);
+    t.is((await ask('/stt', {}, { token, ...unit })).status, 429);
+    t.is((await ask('/stt', {}, { token: null, ...from(`198.51.100.${client}`) })).status, 429, 'the same count');
+  }
+  t.is((await ask('/stt', {}, unit)).status, 400);
+});
 
 test('a tenant has twenty times as many from all addresses; its refusal looks like that of an address', async (t) => {
   const { ask } = await voiceApp(t);

@@ -16,6 +16,9 @@ const tokens = createSessionTokens(ring);
 
 /** The avatar token of a tenant. */
 export const voiceToken = (tenantId = 1) => tokens.mint({ audience: 'voice', tenantId }).token;
+/** The token by which a unit calls for a client with this address. */
+export const voiceTokenFor = (clientIp: string, tenantId = 1) =>
+  tokens.mint({ audience: 'voice', tenantId, clientIp }).token;
 /** The token of a session, which may have a hosted avatar. */
 export const sessionToken = (avatarBackendConfig?: AvatarBinding, tenantId = 1) =>
   tokens.mint({ audience: 'session', tenantId, sessionId: 5, avatarBackendConfig }).token;

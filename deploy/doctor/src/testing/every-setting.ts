@@ -30,7 +30,7 @@ export function everySetting(at: string): Environment {
     CORS_ORIGINS: 'https://app.example.com',
     PARLEY_PUBLIC_URL: 'https://parley.example.com',
     ...Object.fromEntries(
-      addresses.map((name) => [name, name.endsWith('_GRAPH_URL') ? 'http://127.0.0.1:1' : '127.0.0.1:1']),
+      addresses.map((name) => [name, name.endsWith('_RPC_URL') ? '127.0.0.1:1' : 'http://127.0.0.1:1']),
     ),
   };
 }

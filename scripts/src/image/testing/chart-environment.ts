@@ -14,11 +14,11 @@ export async function chartEnvironment(unit: string, engines: Record<string, str
 /** The addresses of other units in this environment, as they are here. */
 function addressesHere({ env }: ChartPod, replicas: Replica[]): Record<string, string> {
   const addresses = Object.keys(env).flatMap((name) => {
-    const [, unit, endpoint] = /^([A-Z]+)_(RPC|GRAPH)_URL$/u.exec(name) ?? [];
+    const [, unit, endpoint] = /^([A-Z]+)_(RPC|GRAPH|HTTP)_URL$/u.exec(name) ?? [];
     if (unit === undefined) return [];
-    const isGraph = endpoint === 'GRAPH';
-    const [address] = addressesOf(replicas, unit.toLowerCase(), isGraph ? 'graph' : 'rpc');
-    return [[name, `${isGraph ? 'http://' : ''}${address}`] as const];
+    const served = endpoint === 'GRAPH' ? 'graph' : endpoint === 'HTTP' ? 'public' : 'rpc';
+    const [address] = addressesOf(replicas, unit.toLowerCase(), served);
+    return [[name, `${served === 'rpc' ? '' : 'http://'}${address}`] as const];
   });
   return Object.fromEntries(addresses);
 }

@@ -288,7 +288,7 @@ export type UpdateAgentInput = {
 /** What an agent's free-text fields may sensibly hold. */
 export type AgentConfigOptionsDto = {
   __typename?: 'AgentConfigOptionsDto';
-  /** 3D models that the platform ships. */
+  /** 3D models of the voice service: each has its file there. While it is away, those that it last had. */
   avatarModels: Array<AvatarModelDto>;
   /** Voices known to work; others may too. */
   recommendedTtsVoices: Array<RecommendedTtsVoiceDto>;
@@ -309,7 +309,7 @@ export type AvatarModelDto = {
   filename: Scalars['String']['output'];
   /** Its name for people. */
   label: Scalars['String']['output'];
-  /** FEMALE or MALE. */
+  /** FEMALE, MALE, or what an operator's own catalogue says. */
   gender: Scalars['String']['output'];
 };
 

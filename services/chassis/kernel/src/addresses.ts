@@ -2,9 +2,9 @@
 export type Endpoint = 'rpc' | 'graph' | 'ops' | 'public';
 
 export type Addresses = ReturnType<typeof createAddresses>;
-/** The setting of an address of a unit, e.g. `SESSION_RPC_URL`. */
+/** The setting of an address of a unit, e.g. `SESSION_RPC_URL`; of a public endpoint, as other units reach it, `VOICE_HTTP_URL`. */
 export function addressName(unit: string, endpoint: Endpoint): string {
-  return `${unit}_${endpoint}_url`.toUpperCase();
+  return `${unit}_${endpoint === 'public' ? 'http' : endpoint}_url`.toUpperCase();
 }
 
 export class NotListeningYetError extends Error {

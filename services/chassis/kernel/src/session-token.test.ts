@@ -197,6 +197,8 @@ test('a payload of another shape is refused though its MAC is right', (t) => {
 
   const { exp: _exp, ...endless } = good;
   const { sessionId: _sessionId, ...unbound } = good;
+  const ofVoice = { ...unbound, aud: 'voice' };
+  t.like(verify(forge(key, { ...ofVoice, ip: '203.0.113.1' }), 'voice'), { clientIp: '203.0.113.1' });
   const hostile: unknown[] = [
     null,
     1,
@@ -224,6 +226,10 @@ test('a payload of another shape is refused though its MAC is right', (t) => {
     { ...good, avatar: 'vera' },
     { ...good, avatar: { vendorAvatarId: 'a' } },
     { ...good, aud: 'voice' },
+    { ...good, ip: '203.0.113.1' },
+    { ...ofVoice, ip: '' },
+    { ...ofVoice, ip: 7 },
+    { ...ofVoice, ip: 'x'.repeat(65) },
   ];
   for (const payload of hostile) {
     isRefused(t, () => verify(forge(key, payload), ['session', 'voice']), JSON.stringify(payload));

@@ -17,7 +17,12 @@ export type AvatarBinding = z.infer<typeof avatarShape>;
 /** What a token of each audience is bound to. */
 export type TokenSubject =
   | { audience: 'session'; tenantId: number; sessionId: number; avatarBackendConfig?: AvatarBinding | undefined }
-  | { audience: 'voice'; tenantId: number };
+  | {
+      audience: 'voice';
+      tenantId: number;
+      /** Where a unit uses the token for a client: that client's address, which throttles count in place of the unit's. */
+      clientIp?: string | undefined;
+    };
 
 export type TokenClaims<Audience extends TokenAudience = TokenAudience> = Extract<
   TokenSubject,
@@ -121,7 +126,7 @@ const payloadShape = z.discriminatedUnion('aud', [
     sessionId: id,
     avatar: avatarShape.optional(),
   }),
-  z.strictObject({ aud: z.literal('voice'), ...commonClaims }),
+  z.strictObject({ aud: z.literal('voice'), ...commonClaims, ip: z.string().min(1).max(64).optional() }),
 ]);
 type Payload = z.infer<typeof payloadShape>;
 
@@ -136,7 +141,10 @@ function readPayload(encoded: string): Payload {
 
 function toPayload(subject: TokenSubject): object {
   const { audience: aud, tenantId } = subject;
-  if (subject.audience === 'voice') return { aud, tenantId };
+  if (subject.audience === 'voice') {
+    const { clientIp: ip } = subject;
+    return { aud, tenantId, ...(ip !== undefined && { ip }) };
+  }
   const { sessionId, avatarBackendConfig: avatar } = subject;
   return { aud, tenantId, sessionId, ...(avatar && { avatar }) };
 }
@@ -144,7 +152,10 @@ function toPayload(subject: TokenSubject): object {
 function toClaims(payload: Payload): TokenClaims {
   const { tenantId, jti: tokenId } = payload;
   const times = { issuedAt: new Date(payload.iat), expiresAt: new Date(payload.exp) };
-  if (payload.aud === 'voice') return { audience: 'voice', tenantId, tokenId, ...times };
+  if (payload.aud === 'voice') {
+    const { ip: clientIp } = payload;
+    return { audience: 'voice', tenantId, ...(clientIp !== undefined && { clientIp }), tokenId, ...times };
+  }
   const { sessionId, avatar } = payload;
   return {
     audience: 'session',

@@ -13,8 +13,15 @@ import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { addressSettings, readAddresses, type UsedEndpoint } from '@parley/unit/address-settings';
 import { type DeclaredUnit, usesEvents } from './declaration.ts';
 
-function endpointsOf({ calls = [] }: Pick<DeclaredUnit, 'calls'>, used: readonly UsedEndpoint[]): UsedEndpoint[] {
-  return [...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })), ...used];
+function endpointsOf(
+  { calls = [], callsByHttp = [] }: Pick<DeclaredUnit, 'calls' | 'callsByHttp'>,
+  used: readonly UsedEndpoint[],
+): UsedEndpoint[] {
+  return [
+    ...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })),
+    ...callsByHttp.map((unit) => ({ unit, endpoint: 'public' as const })),
+    ...used,
+  ];
 }
 
 /** What the unit reads in a process of its own. @param used the endpoints of other units that it needs beside its `calls` */

@@ -9,7 +9,7 @@ import { z } from 'zod';
 /** An endpoint of another unit. */
 export interface UsedEndpoint {
   unit: string;
-  endpoint: Exclude<Endpoint, 'ops' | 'public'>;
+  endpoint: Exclude<Endpoint, 'ops'>;
 }
 
 /** One `host:port`, or several, as `rpcTarget` takes them. */
@@ -25,8 +25,8 @@ const rpcAddress = z
   })
   .meta({ title: 'host:port' });
 
-/** A subgraph has one endpoint, without a path. */
-const graphAddress = httpUrl.refine((url) => {
+/** A server by HTTP has one address, without a path. */
+const httpAddress = httpUrl.refine((url) => {
   if (!URL.canParse(url)) return true;
   const { href, origin, port } = new URL(url);
   return href === `${origin}/` && port !== '0';
@@ -36,27 +36,35 @@ const graphAddress = httpUrl.refine((url) => {
 export function addressSettings(used: readonly UsedEndpoint[]): Record<string, Setting<string>> {
   const settings = used.map(({ unit, endpoint }) => {
     const name = addressName(unit, endpoint);
-    return [name, setting(name, endpoint === 'rpc' ? rpcAddress : graphAddress, meaningOf(unit, endpoint))];
+    return [name, setting(name, endpoint === 'rpc' ? rpcAddress : httpAddress, meaningOf(unit, endpoint))];
   });
   return Object.fromEntries(settings) as Record<string, Setting<string>>;
 }
 
 /**
  * Reads them as a process of its own does.
- * @throws SettingsError also where a subgraph would be called without encryption although the mesh is encrypted
+ * @throws SettingsError also where a subgraph would be called without encryption although the mesh is encrypted. Public endpoints take
+ * no part in that: what encrypts them stands before them.
  */
 export function readAddresses(env: Environment, used: readonly UsedEndpoint[]): Record<string, string> {
   const addresses = readSettings(env, addressSettings(used));
   const { name } = meshSettings.tls.certFile;
-  const plain = Object.keys(addresses).filter((address) => env[name] && isPlain(addresses[address] ?? ''));
+  const graphs = used
+    .filter(({ endpoint }) => endpoint === 'graph')
+    .map(({ unit, endpoint }) => addressName(unit, endpoint));
+  const plain = graphs.filter((address) => env[name] && isPlain(addresses[address] ?? ''));
   if (plain.length > 0) throw new SettingsError(plain.map((address) => `${address}: is not https, and ${name} is set`));
   return addresses;
 }
 
-/** A gRPC address has no scheme. */
 const isPlain = (address: string) => /^http:/iu.test(address);
 
+const endpointMeanings: Record<UsedEndpoint['endpoint'], (unit: string) => string> = {
+  rpc: (unit) => `The gRPC of ${unit}, as \`host:port\``,
+  graph: (unit) => `The subgraph of ${unit}`,
+  public: (unit) => `Where other units reach ${unit} by HTTP`,
+};
+
 function meaningOf(unit: string, endpoint: UsedEndpoint['endpoint']): string {
-  const what = endpoint === 'rpc' ? `The gRPC of ${unit}, as \`host:port\`` : `The subgraph of ${unit}`;
-  return `${what}. Not needed where both run in one process.`;
+  return `${endpointMeanings[endpoint](unit)}. Not needed where both run in one process.`;
 }

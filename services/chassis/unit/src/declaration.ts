@@ -28,6 +28,8 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
   readConfig(env: Environment): Config;
   /** The units that it calls by gRPC. */
   calls?: readonly MeshService[];
+  /** The units that it calls by HTTP, at the endpoint that they have for clients. */
+  callsByHttp?: readonly string[];
   /** Whether it calls addresses outside the installation beside its engines, such as models or URLs of tenants. */
   callsOut?: boolean;
 }

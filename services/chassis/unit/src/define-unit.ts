@@ -31,7 +31,7 @@ export interface UnitDefinition<
   Deps,
   Dependencies extends UnitDependencies = UnitDependencies,
 > {
-  /** The endpoints of other units that it uses beside the gRPC of its `calls`. */
+  /** The endpoints of other units that it uses beside those of its `calls` and `callsByHttp`. */
   uses?(): Promise<readonly UsedEndpoint[]>;
   /** Makes the dependencies of its use cases. Opens nothing. */
   dependencies(provided: Dependencies & Provided<Declaration>): Deps;
@@ -77,7 +77,7 @@ export function defineUnit<
   declaration: Declaration,
   definition: UnitDefinition<Declaration, Deps, Dependencies>,
 ): DefinedUnit<Declaration['name'], ConfigOf<Declaration>, Deps, Dependencies> {
-  const { name, calls = [] } = declaration;
+  const { name, calls = [], callsByHttp = [] } = declaration;
 
   function build(
     config: ConfigOf<Declaration>,
@@ -130,6 +130,7 @@ export function defineUnit<
     calls,
     uses: async () => [
       ...calls.map((called) => ({ unit: called, endpoint: 'rpc' as const })),
+      ...callsByHttp.map((called) => ({ unit: called, endpoint: 'public' as const })),
       ...((await definition.uses?.()) ?? []),
     ],
     unit: build,

@@ -353,6 +353,29 @@ export type CustomerUsageSummaryDto = {
   costUsd: Scalars['Float']['output'];
 };
 
+/** A clip of speech, up to about a minute. */
+export type TranscribeSpeechInput = {
+  /** The audio in base64: at most 5,600,000 characters, about 4 MB. */
+  audioBase64: Scalars['String']['input'];
+  /** MP3, LINEAR16, WEBM_OPUS or OGG_OPUS. */
+  audioEncoding: Scalars['String']['input'];
+  /** What is spoken, e.g. `en-US`. */
+  languageCode: Scalars['String']['input'];
+  /** 8000 to 48000. Omitted: 48000 for WEBM_OPUS, else 16000. */
+  sampleRateHertz?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** What was said in a clip. */
+export type TranscribeSpeechResultDto = {
+  __typename?: 'TranscribeSpeechResultDto';
+  /** The words; empty where nothing was said. */
+  transcript: Scalars['String']['output'];
+  /** How sure the recognizer is, 0 to 1. */
+  confidence: Scalars['Float']['output'];
+  /** The language that was recognized. */
+  languageCode: Scalars['String']['output'];
+};
+
 /** Which session to end. */
 export type SdkEndSessionInput = {
   /** The session of the token. */
@@ -680,6 +703,11 @@ export type Mutation = {
   sdkSendMessage: Scalars['Boolean']['output'];
   /** As `endSession`, in an embedded session; answers its evaluation if that is made within two seconds. */
   sdkEndSession: SdkEndSessionResult;
+  /**
+   * Transcribes a clip, as `POST /stt` of the voice service does for the holder of an avatar token. BAD_REQUEST names what is wrong with the
+   * clip; UNAVAILABLE where nothing transcribes at the moment.
+   */
+  transcribeSpeech: TranscribeSpeechResultDto;
   /** Starts a conversation with an active agent; one with a greeting and no workflow says it. */
   startSession: SessionDto;
   /** Stores a message and answers at once; the reply arrives on `sessionEvents`. At most 100 wait a session. */
@@ -718,6 +746,11 @@ export type MutationSdkSendMessageArgs = {
 
 export type MutationSdkEndSessionArgs = {
   input: SdkEndSessionInput;
+};
+
+
+export type MutationTranscribeSpeechArgs = {
+  input: TranscribeSpeechInput;
 };
 
 

@@ -14,6 +14,7 @@ import { interruptSession } from '../interrupt-session.ts';
 import { countSessions, findSession, listSessions } from '../read-sessions.ts';
 import { requestStudyKitExport } from '../request-study-kit-export.ts';
 import { sendMessage } from '../send-message.ts';
+import { transcribeSpeech } from '../speech/transcribe-speech.ts';
 import { startSession } from '../start-session.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
@@ -48,6 +49,8 @@ export const resolvers: Resolvers = {
     sdkVerifyIdpIdentity: (_, { input }, { ports, tenantRequest }, info) =>
       verifyIdpIdentity(ports, tenantRequest(info), input),
     sdkEndSession: (_, { input }, { ports, tenantRequest }, info) => sdkEndSession(ports, tenantRequest(info), input),
+    transcribeSpeech: (_, { input }, { ports, tenantRequest }, info) =>
+      transcribeSpeech(ports, tenantRequest(info), input),
     startSession: (_, { input }, { ports, tenantRequest }, info) => startSession(ports, tenantRequest(info), input),
     sendMessage: (_, { input }, { ports, tenantRequest }, info) => sendMessage(ports, tenantRequest(info), input),
     endSession: (_, { sessionId }, { ports, tenantRequest }, info) => endSession(ports, tenantRequest(info), sessionId),

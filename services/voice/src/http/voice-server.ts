@@ -155,7 +155,9 @@ export function voiceServer(
   async function answerPost(route: ThrottledRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const post = posts[route];
     const { claims, refusal } = readToken(request);
-    await throttle(route, clientIp(request), claims?.tenantId);
+    // A unit that calls for a client is not that client.
+    const behind = claims?.audience === 'voice' ? claims.clientIp : undefined;
+    await throttle(route, behind ?? clientIp(request), claims?.tenantId);
     if (!claims) throw refusal;
     const left = new AbortController();
     response.once('close', () => left.abort(new HttpRefusal(499, 'The client has left')));

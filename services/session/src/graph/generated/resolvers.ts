@@ -115,6 +115,8 @@ export type ResolversTypes = {
   SessionEdge: ResolverTypeWrapper<SessionEdge>;
   SessionPageInfo: ResolverTypeWrapper<Types.SessionPageInfo>;
   CustomerUsageSummaryDto: ResolverTypeWrapper<Types.CustomerUsageSummaryDto>;
+  TranscribeSpeechInput: Types.TranscribeSpeechInput;
+  TranscribeSpeechResultDto: ResolverTypeWrapper<Types.TranscribeSpeechResultDto>;
   SdkEndSessionInput: Types.SdkEndSessionInput;
   SdkEndSessionResult: ResolverTypeWrapper<Types.SdkEndSessionResult>;
   SdkEvaluationResult: ResolverTypeWrapper<Types.SdkEvaluationResult>;
@@ -164,6 +166,8 @@ export type ResolversParentTypes = {
   SessionEdge: SessionEdge;
   SessionPageInfo: Types.SessionPageInfo;
   CustomerUsageSummaryDto: Types.CustomerUsageSummaryDto;
+  TranscribeSpeechInput: Types.TranscribeSpeechInput;
+  TranscribeSpeechResultDto: Types.TranscribeSpeechResultDto;
   SdkEndSessionInput: Types.SdkEndSessionInput;
   SdkEndSessionResult: Types.SdkEndSessionResult;
   SdkEvaluationResult: Types.SdkEvaluationResult;
@@ -302,6 +306,12 @@ export type CustomerUsageSummaryDtoResolvers<ContextType = Context, ParentType e
   costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 };
 
+export type TranscribeSpeechResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TranscribeSpeechResultDto'] = ResolversParentTypes['TranscribeSpeechResultDto']> = {
+  transcript?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  confidence?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  languageCode?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
 export type SdkEndSessionResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SdkEndSessionResult'] = ResolversParentTypes['SdkEndSessionResult']> = {
   sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   durationSeconds?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -432,6 +442,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   sdkVerifyIdpIdentity?: Resolver<ResolversTypes['SdkVerifyIdpIdentityResult'], ParentType, ContextType, RequireFields<Types.MutationSdkVerifyIdpIdentityArgs, 'input'>>;
   sdkSendMessage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationSdkSendMessageArgs, 'input'>>;
   sdkEndSession?: Resolver<ResolversTypes['SdkEndSessionResult'], ParentType, ContextType, RequireFields<Types.MutationSdkEndSessionArgs, 'input'>>;
+  transcribeSpeech?: Resolver<ResolversTypes['TranscribeSpeechResultDto'], ParentType, ContextType, RequireFields<Types.MutationTranscribeSpeechArgs, 'input'>>;
   startSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationStartSessionArgs, 'input'>>;
   sendMessage?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationSendMessageArgs, 'input'>>;
   endSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationEndSessionArgs, 'sessionId'>>;
@@ -459,6 +470,7 @@ export type PartialResolvers<ContextType = Context> = {
   SessionEdge?: SessionEdgeResolvers<ContextType>;
   SessionPageInfo?: SessionPageInfoResolvers<ContextType>;
   CustomerUsageSummaryDto?: CustomerUsageSummaryDtoResolvers<ContextType>;
+  TranscribeSpeechResultDto?: TranscribeSpeechResultDtoResolvers<ContextType>;
   SdkEndSessionResult?: SdkEndSessionResultResolvers<ContextType>;
   SdkEvaluationResult?: SdkEvaluationResultResolvers<ContextType>;
   SessionEvent?: SessionEventResolvers<ContextType>;

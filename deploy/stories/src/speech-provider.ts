@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { listen } from '@parley/kernel/listen';
+
+/**
+ * A provider of transcriptions like OpenAI's. It "hears" what a clip has after `say:`, which is not there in real audio; after `fail:` it
+ * is out of order. A clip with `wait:` and a name is heard when the file that sent it leaves, and counted at `/left/<name>` then.
+ */
+export async function startSpeechProvider() {
+  const left = new Map<string, number>();
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString('latin1');
+    const name = /^\/left\/(\w+)$/u.exec(request.url ?? '')?.[1];
+    if (name !== undefined) return void response.end(String(left.get(name) ?? 0));
+    const [, what, words = ''] = /\b(say|fail|wait):([^\r\n]*)/u.exec(text) ?? [];
+    if (what === 'wait') {
+      return void response.once('close', () => left.set(words, (left.get(words) ?? 0) + 1));
+    }
+    if (what === 'fail') return void response.writeHead(503).end();
+    const language = /name="language"\r\n\r\n(\w+)/u.exec(text)?.[1];
+    const segments = [{ avg_logprob: Math.log(0.75) }];
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ text: words, language, segments }));
+  });
+  const url = `http://${await listen(server)}`;
+  return {
+    env: { STT_PROVIDER: 'openai', STT_URL: url },
+    async stop(): Promise<void> {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Addresses } from '@parley/kernel/addresses';
+import { unavailable } from '@parley/kernel/errors';
+import { readWithin } from '@parley/kernel/read-within';
+import { currentRequestId } from '@parley/kernel/request-context';
+
+export interface UnitHttpOptions {
+  /** The unit that is called, one of the caller's `callsByHttp`. */
+  unit: string;
+  addresses: Pick<Addresses, 'of'>;
+  /** How long one call may take, its answer included. */
+  timeoutMs: number;
+  /** Bytes of an answer. */
+  maxBytes: number;
+}
+
+export interface UnitHttpRequest {
+  method?: 'GET' | 'POST';
+  /** Its bearer token. */
+  token?: string;
+  /** Sent as JSON. */
+  body?: object;
+  /** Cancels the call, which then rejects with the signal's reason. */
+  signal: AbortSignal;
+}
+
+export interface UnitHttpAnswer {
+  status: number;
+  body: Buffer;
+}
+
+export type UnitHttp = (path: string, request: UnitHttpRequest) => Promise<UnitHttpAnswer>;
+
+/**
+ * A client of another unit's public HTTP. It resolves with every status, and follows no redirect.
+ * @throws DomainError `unavailable`, with the cause, where the unit cannot be reached, is too slow, or answers too much
+ */
+export function unitHttp({ unit, addresses, timeoutMs, maxBytes }: UnitHttpOptions): UnitHttp {
+  return async (path, { method = 'GET', token, body, signal }) => {
+    signal.throwIfAborted();
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const requestId = currentRequestId();
+    try {
+      const response = await fetch(new URL(path, addresses.of(unit, 'public')), {
+        method,
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(body && { 'content-type': 'application/json' }),
+          ...(requestId !== undefined && { 'x-request-id': requestId }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: limited,
+        redirect: 'error',
+      });
+      const tooLarge = () => new Error(`the answer has more than ${maxBytes} bytes`);
+      const received = response.body ? await readWithin(response.body, maxBytes, tooLarge) : Buffer.alloc(0);
+      return { status: response.status, body: received };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unavailable(`The ${unit} service is not available at the moment; try again in a while`, error);
+    }
+  };
+}
