@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
 import { chunkText, chunkTokens } from './chunk-text.ts';
@@ -64,6 +65,41 @@ test('what is no heading is none', (t) => {
   for (const text of ['#no space', '####### seven', '```\n# code\n```\ntext', '#', '# ']) {
     t.is(chunksOf(`${text}\n\nBody.`)[0]?.heading, '', text);
   }
+});
+
+test('a block of code ends at a fence of its own sign and length, and is in one chunk', (t) => {
+  for (const [open, inner, close] of [
+    ['````md', '```\n# inner\n```', '````'],
+    ['~~~~', '~~~\n# inner\n```\n\n# more', '~~~~~'],
+    ['```js title="a"', '~~~\n# inner', '```'],
+    ['  `````', '````\n\n# inner\n\n````', '  `````  '],
+  ]) {
+    const block = `${open}\n${inner}\n${close}`;
+    const chunks = chunksOf(`# Guide\n\n## Use\n\n${prose(60)}\n\n${block}\n\n## Limits\n\n${prose(60)}`);
+    t.deepEqual([...new Set(chunks.map(({ heading }) => heading))], ['Guide > Use', 'Guide > Limits'], open);
+    t.is(chunks.filter(({ content }) => content.includes(block.trim())).length, 1, open);
+  }
+});
+
+test('a block that is too long for a chunk has no headings, and a fence within a line opens none', (t) => {
+  const code = '# inner\n\n```\ncode\n'.repeat(300);
+  const long = ['# A\n', '````', code, '````', '\n# B\n', prose(30)].join('\n');
+  t.deepEqual([...new Set(chunksOf(long).map(({ heading }) => heading))], ['A', 'B']);
+  for (const line of ['```code``` in a line', '``` a `b`']) {
+    t.is(chunksOf(`${prose(30)}\n\n${line}\n\n# A\n\n${prose(30)}`).at(-1)?.heading, 'A', line);
+  }
+});
+
+test('the document of a case keeps its block of four signs', (t) => {
+  const chunks = chunksOf(readFileSync(new URL('../test/cases/nested.md', import.meta.url), 'utf8'));
+  t.deepEqual(
+    chunks.map(({ heading, content }) => [heading, content.split('\n')[0]]),
+    [
+      ['Guide > Use', '# Guide'],
+      ['Guide > Limits', '## Limits'],
+    ],
+  );
+  t.true(chunks[0]?.content.endsWith('````md\n```\n# inner\n```\n````'));
 });
 
 test('a line that is underlined is a heading of the first or second level, in one chunk with its underline', (t) => {
@@ -218,6 +254,8 @@ const hostile: Record<string, string> = {
   'delimiters of tables': '|-|\n'.repeat(million / 4),
   'rows of commas': ',,,\n'.repeat(million / 4),
   'a fence that never ends': `\`\`\`\n${'# a\n'.repeat(million / 4)}`,
+  'fences that open blocks of many lengths': Array.from({ length: 1_000 }, (_, n) => `${'`'.repeat(n + 3)}\n`).join(''),
+  'blocks without end': '~~~\nx\n'.repeat(million / 6),
   'carriage returns': 'a\r\n'.repeat(million / 3),
   'long words between short ones': `${'x'.repeat(1_500)} a `.repeat(million / 1_503),
 };

@@ -1,5 +1,6 @@
 import { isHighSurrogate } from '@parley/kernel/input-checks';
 import { estimateTokens } from '@parley/text/token-estimate';
+import { closesFence, endOfBlock, type Fence, openingFence } from './code-fence.ts';
 import { type Line, linesAhead, splitLine } from './text-lines.ts';
 
 /** What stands before a passage; a text is rather cut at a stronger one. */
@@ -26,12 +27,13 @@ const maxHeaderLength = 1_200;
 const maxTitleLength = 200;
 const lookLength = 2_000;
 
-/** Of Markdown and plain text: headings with `#` or underlined, paragraphs, pipe tables, rows of separated values. Fenced code has no headings and tables. */
+/** Of Markdown and plain text: headings with `#` or underlined, paragraphs, pipe tables, rows of separated values. Fenced code has no headings and tables; a block that fits is one passage. */
 export function* passages(text: string, maxTokens: number): Generator<Passage> {
   const titles: string[] = [];
   let heading = '';
   let table: Table | undefined;
-  let isInFence = false;
+  let fence: Fence | undefined;
+  let blockEnd = 0;
   let strength: Strength = strengths.paragraph;
 
   function* passagesOf(line: Line, of: Partial<Passage>, mostTokens = maxTokens): Generator<Passage> {
@@ -46,14 +48,22 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
 
   const lines = linesAhead(text);
   for (const { line, next, afterNext } of lines) {
+    if (line.start < blockEnd) continue;
     if (line.text === '') {
       strength = strengths.paragraph;
       table = undefined;
       continue;
     }
-    const isFence = /^ {0,3}(?:```|~~~)/u.test(line.text);
-    if (isFence) isInFence = !isInFence;
-    const isCode = isFence || isInFence;
+    const opened = fence === undefined ? openingFence(line.text) : undefined;
+    const block = opened === undefined ? undefined : wholeBlock(text, line.start, opened, maxTokens);
+    if (block) {
+      yield { ...block, start: line.start, heading, isHeading: false, table: undefined, strength };
+      [table, strength, blockEnd] = [undefined, strengths.line, line.start + block.text.length];
+      continue;
+    }
+    const isCode = fence !== undefined || opened !== undefined;
+    if (opened !== undefined) fence = opened;
+    else if (fence !== undefined && closesFence(line.text, fence)) fence = undefined;
 
     const isFirst = strength >= strengths.paragraph;
     const underlined = isFirst && !isCode ? underlinedTitle(line.text, next?.text ?? '') : undefined;
@@ -82,6 +92,15 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
       }
     }
   }
+}
+
+/** A block of code that is not too long to be one passage. */
+function wholeBlock(text: string, start: number, fence: Fence, maxTokens: number) {
+  const end = endOfBlock(text, start, fence, 4 * maxTokens);
+  if (end === undefined) return undefined;
+  const block = text.slice(start, end);
+  const tokens = estimateTokens(block);
+  return tokens > maxTokens ? undefined : { text: block, tokens };
 }
 
 interface Title {

@@ -1,0 +1,36 @@
+/** The signs that open a block of code in Markdown, three at least; the same signs, as many or more, close it. */
+export type Fence = string;
+
+const opening = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/u;
+const closing = /^ {0,3}(`{3,}|~{3,})[ \t]*$/u;
+const lookLength = 2_000;
+
+/** The fence of a line that opens a block. A line with signs behind as well, as in "```code```", opens none. */
+export function openingFence(line: string): Fence | undefined {
+  const [, ticks, tildes] = opening.exec(line.slice(0, lookLength)) ?? [];
+  return ticks ?? tildes;
+}
+
+/** Whether a line within a block closes it: other fences are its content. */
+export function closesFence(line: string, fence: Fence): boolean {
+  const [, marks] = closing.exec(line.slice(0, lookLength)) ?? [];
+  return marks !== undefined && marks.startsWith(fence);
+}
+
+/** Where the block whose first line is at `start` ends, behind its last line; undefined where that is further away than `most`. */
+export function endOfBlock(text: string, start: number, fence: Fence, most: number): number | undefined {
+  for (let from = nextLine(text, start); from - start <= most && from < text.length; from = nextLine(text, from)) {
+    const end = lineEnd(text, from);
+    if (end - start <= most && closesFence(text.slice(from, end), fence)) return end;
+  }
+  return undefined;
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end < 0 ? text.length : end;
+}
+
+function nextLine(text: string, from: number): number {
+  return lineEnd(text, from) + 1;
+}
