@@ -1,183 +1,226 @@
-import { convertToHtml } from 'mammoth';
+import { readChart } from './docx-chart.ts';
+import { type Block, blockText, type Paragraph, readStory, type Story } from './docx-content.ts';
+import { readNumbering } from './docx-numbering.ts';
+import { readStyles } from './docx-styles.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import {
-  emptyCellCharacters,
-  heading,
-  type MarkdownWriter,
-  markdownWriter,
-  oneLine,
-  plainText,
-  type ReadText,
-  table,
-} from './markdown.ts';
-import { openOfficeArchive, storedArchive } from './office-archive.ts';
-import { plainXml, withSlashes } from './office-xml.ts';
+import { heading, type MarkdownWriter, markdownWriter, oneLine, plainText, type ReadText, table } from './markdown.ts';
+import { type OfficeArchive, openOfficeArchive } from './office-archive.ts';
+import { partOf, readTargets, type Targets } from './office-relations.ts';
+import type { Loss } from './warnings.ts';
 
-/** Parts that mammoth reads; not pictures, fonts, macros and embedded files. */
-const textParts = /^(?:\[Content_Types\]\.xml|_rels\/.*|word\/.*)(?<=\.xml|\.rels)$/iu;
-const otherParts =
-  /^word\/(?:theme|media|embeddings|fonts|glossary)\/|^word\/(?:settings|fontTable|webSettings)\.xml$/iu;
+const usualDocument = 'word/document.xml';
 
 /** Headings, lists, tables and notes are kept; pictures and formats are not. */
 export async function readDocx(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
   const archive = await openOfficeArchive(bytes, 'docx', limits);
-  const parts = [];
-  for (const name of archive.names) {
-    if (!textParts.test(name) || otherParts.test(name)) continue;
-    const bytes = plainXml(await archive.read(name));
-    parts.push({ name, bytes: name.endsWith('.rels') ? withSlashes(bytes) : bytes });
-  }
-  const buffer = storedArchive(parts);
-  let found: DocxDocument | undefined;
-  const transformDocument = (document: DocxDocument): DocxDocument => {
-    found = document;
-    return { ...document, children: [] }; // no HTML is made
+  const main = partOf(await readTargets(archive, ''), 'officeDocument') ?? usualDocument;
+  const targets = await readTargets(archive, main);
+  const partNamed = (type: string) => {
+    const part = partOf(targets, type);
+    return part === undefined ? undefined : archive.part(part);
   };
-  await convertToHtml({ buffer }, { transformDocument, includeDefaultStyleMap: false, includeEmbeddedStyleMap: false });
-  if (!found) throw new FileProblem('damaged');
+  const styles = await readStyles(partNamed('styles'));
+  const numbering = await readNumbering(partNamed('numbering'), styles);
+  const maxCharacters = 2 * limits.maxCharacters;
+  const about = { styles, maxCharacters };
+  const notes = await readNotes(archive, targets, about);
+  const drawings = await readDrawings(archive, targets, about);
+
   const writer = markdownWriter(limits.maxCharacters);
-  writeDocument(found, writer, 2 * limits.maxCharacters);
+  const blocks = blockWriter(writer);
+  const story = await readStory(archive.part(main), {
+    ...about,
+    numbering,
+    write: (block) => blocks.write(block, notes.withMarks),
+    noteMark: notes.placeholder,
+    drawn: (relation) => drawings.take(relation),
+  });
+  for (const block of drawings.rest()) {
+    story.seen += block.characters;
+    blocks.write(block, notes.withMarks);
+  }
+  blocks.end();
+  const noted = notes.write(writer);
   const text = writer.text();
   if (text.trim() === '') throw new FileProblem('empty');
-  return { text, pageStarts: [] };
+  const losses = [
+    ...lossesOf(story, blocks.given, noted),
+    ...(await lossesBeside(archive, targets, { ...about, text })),
+  ];
+  return { text, pageStarts: [], ...(losses.length > 0 && { losses }) };
 }
 
-/** What mammoth calls the document model: https://github.com/mwilliamson/mammoth.js#document-transforms */
-interface DocxNode {
-  type: string;
-  children?: DocxNode[];
-  value?: string;
-  styleId?: string | null;
-  styleName?: string | null;
-  numbering?: { level: string; isOrdered: boolean } | null;
-  noteId?: string;
-  noteType?: string;
-  checked?: boolean;
-  colSpan?: number;
-  rowSpan?: number;
+interface About {
+  styles: Parameters<typeof readStory>[1]['styles'];
+  maxCharacters: number;
 }
 
-interface DocxDocument extends DocxNode {
-  notes: { resolve(reference: DocxNode): { body: DocxNode[] } | null };
+interface Note {
+  blocks: Block[];
+  seen: number;
 }
 
-function writeDocument(document: DocxDocument, writer: MarkdownWriter, maxCharacters: number): void {
-  const notes: DocxNode[][] = [];
-  const marks = new Map<unknown, string>();
-  let cellCharacters = 0;
-  const items: { isOrdered: boolean; number: number }[] = []; // the last one of each level
-  let inList = false;
+/** A reference is a placeholder, which no XML can hold, until its note has its number: notes refer to each other. */
+const placeholders = /\0([a-z]+) ([^\0]*)\0/gu;
 
-  function textOf(node: DocxNode): string {
-    switch (node.type) {
-      case 'text':
-        return node.value ?? '';
-      case 'tab':
-        return '\t';
-      case 'break':
-        return '\n';
-      case 'checkbox':
-        return node.checked ? '[x] ' : '[ ] ';
-      case 'noteReference':
-        return noteMark(node);
-      case 'table':
-        return cellsOf(node).flat().join(' ');
-      default:
-        return (node.children ?? []).map(textOf).join('');
-    }
+async function readNotes(archive: OfficeArchive, targets: Targets, about: About) {
+  const found = new Map<string, Note>();
+  const numbers = new Map<string, number>();
+  const placeholder = (element: string, id: string) => `\0${element} ${id}\0`;
+  for (const type of ['footnotes', 'endnotes']) {
+    const part = partOf(targets, type);
+    if (part === undefined) continue;
+    await readStory(archive.part(part), {
+      ...about,
+      write: () => undefined,
+      writeNote: ({ element, id, ...note }) => found.set(`${element} ${id}`, note),
+      noteMark: placeholder,
+    });
   }
 
-  function noteMark(reference: DocxNode): string {
-    const note = document.notes.resolve(reference);
-    if (!note) return '';
-    const mark = marks.get(note) ?? `[^${notes.push(note.body)}]`;
-    marks.set(note, mark);
-    return mark;
+  function withMarks(text: string): string {
+    if (!text.includes('\0')) return text;
+    return text.replaceAll(placeholders, (_, element: string, id: string) => {
+      const key = `${element} ${id}`;
+      if (!found.has(key)) return '';
+      if (!numbers.has(key)) numbers.set(key, numbers.size + 1);
+      return `[^${numbers.get(key)}]`;
+    });
   }
 
-  /** Merged cells may stand for far more than a file has bytes. */
-  function countCells(count: number): void {
-    cellCharacters += count * emptyCellCharacters;
-    if (cellCharacters > maxCharacters) throw new FileProblem('tooLong');
-  }
-
-  /** A merged cell is written once, in its first column and row; the others are empty. */
-  function cellsOf(node: DocxNode): string[][] {
-    const rows: string[][] = [];
-    const covered: number[] = []; // per column, how many more rows are covered from above
-    for (const row of node.children ?? []) {
-      const cells: string[] = [];
-      const skipCovered = () => {
-        while ((covered[cells.length] ?? 0) > 0) {
-          covered[cells.length] = (covered[cells.length] ?? 0) - 1;
-          cells.push('');
-        }
-      };
-      for (const { children = [], colSpan = 1, rowSpan = 1 } of row.children ?? []) {
-        skipCovered();
-        const columns = Math.min(colSpan, maxColumns);
-        countCells(columns);
-        for (let column = 0; column < columns; column += 1) {
-          covered[cells.length] = rowSpan - 1;
-          cells.push(column === 0 ? oneLine(children.map(textOf).join('\n')) : '');
-        }
+  return {
+    placeholder,
+    withMarks,
+    /** In the order in which the text refers to them. */
+    write(writer: MarkdownWriter) {
+      let seen = 0;
+      let given = 0;
+      for (const [key, number] of numbers) {
+        const note = found.get(key);
+        if (!note) continue;
+        const text = oneLine(withMarks(note.blocks.map(blockText).join('\n')));
+        writer.append(`[^${number}]: ${text}\n\n`);
+        seen += note.seen;
+        for (const { characters } of note.blocks) given += characters;
       }
-      skipCovered();
-      rows.push(cells);
-    }
-    const width = rows.reduce((widest, { length }) => Math.max(widest, length), 0);
-    countCells(rows.length * width);
-    for (const row of rows) while (row.length < width) row.push('');
-    return rows;
-  }
-
-  function writeBlock(node: DocxNode): void {
-    if (node.type !== 'paragraph' && node.type !== 'table') {
-      for (const child of node.children ?? []) writeBlock(child);
-      return;
-    }
-    const level = headingLevel(node);
-    const isItem = level === undefined && node.type === 'paragraph' && node.numbering != null;
-    if (inList && !isItem) {
-      writer.append('\n');
-      items.length = 0;
-    }
-    inList = isItem;
-    if (node.type === 'table') {
-      const rows = cellsOf(node);
-      if (rows.some((row) => row.some((cell) => cell !== ''))) writer.append(table(rows));
-      return;
-    }
-    const text = textOf(node).trim();
-    if (text === '') return;
-    if (level !== undefined) writer.append(heading(level, text));
-    else if (isItem) writer.append(`${itemMark(node)}${text.replaceAll('\n', ' ')}\n`);
-    else writer.append(`${plainText(text)}\n\n`);
-  }
-
-  function itemMark({ numbering }: DocxNode): string {
-    const level = Math.min(maxListLevel, Number(numbering?.level) || 0);
-    const isOrdered = numbering?.isOrdered ?? false;
-    const before = items[level];
-    const number = before?.isOrdered === isOrdered ? before.number + 1 : 1;
-    items.length = level; // a list below starts anew
-    items[level] = { isOrdered, number };
-    return `${'  '.repeat(level)}${isOrdered ? `${number}.` : '-'} `;
-  }
-
-  writeBlock(document);
-  if (inList) writer.append('\n');
-  for (let index = 0; index < notes.length; index += 1) {
-    writer.append(`[^${index + 1}]: ${oneLine((notes[index] ?? []).map(textOf).join(' '))}\n\n`);
-  }
+      return { seen, given };
+    },
+  };
 }
 
-const maxListLevel = 8;
-const maxColumns = 1_000;
+/** Texts of charts and of diagrams, which stand in parts of their own. */
+async function readDrawings(archive: OfficeArchive, targets: Targets, about: About) {
+  const drawings = new Map<string, Block[]>();
+  for (const [id, { type, part }] of targets) {
+    if (type === 'chart') drawings.set(id, await readChart(archive.part(part), about.maxCharacters));
+    if (type !== 'diagramData') continue;
+    const blocks: Block[] = [];
+    await readStory(archive.part(part), { ...about, write: (block) => blocks.push(block) });
+    drawings.set(id, blocks);
+  }
+  return {
+    /** Once. */
+    take(relation: string): Block[] {
+      const blocks = drawings.get(relation) ?? [];
+      drawings.delete(relation);
+      return blocks;
+    },
+    rest: () => [...drawings.values()].flat(),
+  };
+}
 
-function headingLevel({ type, styleId, styleName }: DocxNode): number | undefined {
-  if (type !== 'paragraph') return undefined;
-  if (styleName === 'Title' || styleId === 'Title') return 1;
-  const level = /^heading ?([1-9])$/iu.exec(styleName ?? styleId ?? '')?.[1];
-  return level === undefined ? undefined : Number(level);
+function blockWriter(writer: MarkdownWriter) {
+  let inList = false;
+  let given = 0;
+
+  function end(): void {
+    if (inList) writer.append('\n');
+    inList = false;
+  }
+
+  function writeParagraph({ text, label, headingLevel }: Paragraph, withMarks: (text: string) => string): void {
+    const shown = withMarks(text);
+    const number = label && !label.isBullet && headingLevel === undefined ? label.text.trim() : '';
+    const isItem = headingLevel === undefined && (label?.isBullet === true || isItemNumber.test(number));
+    if (!isItem) end();
+    if (headingLevel !== undefined) writer.append(heading(headingLevel, `${label?.text ?? ''}${shown}`));
+    else if (isItem) {
+      const indent = '  '.repeat(label?.level ?? 0);
+      writer.append(`${indent}${label?.isBullet ? '-' : number} ${shown.replaceAll('\n', ' ')}\n`);
+    } else writer.append(`${plainText(`${label?.text ?? ''}${shown}`)}\n\n`);
+    inList = isItem;
+  }
+
+  return {
+    get given() {
+      return given;
+    },
+    write(block: Block, withMarks: (text: string) => string): void {
+      given += block.characters;
+      if (block.type === 'paragraph') {
+        writeParagraph(block, withMarks);
+        return;
+      }
+      end();
+      writer.append(table(block.rows.map((row) => row.map(withMarks))));
+    },
+    end,
+  };
+}
+
+/** What begins an item of a Markdown list. */
+const isItemNumber = /^\d{1,9}[.)]$/u;
+
+function lossesOf(story: Story, given: number, notes: { seen: number; given: number }): Loss[] {
+  const losses: Loss[] = [];
+  const lost = story.seen + notes.seen - given - notes.given;
+  if (lost > 0)
+    losses.push({ kind: 'characters', what: `${counted(lost, 'character')} of the document could not be read` });
+  if (story.unknownSigns > 0)
+    losses.push({
+      kind: 'unknownSigns',
+      what: `${counted(story.unknownSigns, 'sign')} of fonts of symbols could not be read`,
+    });
+  if (story.embedded > 0)
+    losses.push({ kind: 'embeddedDocuments', what: `${counted(story.embedded, 'embedded document')} not read` });
+  return losses;
+}
+
+/** Page numbers and the like. */
+const traceCharacters = 20;
+const comparedLines = 50;
+const comparedCharacters = 500;
+
+/** What stands beside the text and is left out of it. A header that repeats what the text has is no loss. */
+async function lossesBeside(archive: OfficeArchive, targets: Targets, { text, ...about }: About & { text: string }) {
+  const lines = new Map<string, number>();
+  let comments = 0;
+  for (const { type, part } of new Map([...targets.values()].map((target) => [target.part, target])).values()) {
+    if (type === 'comments') {
+      const writeNote = ({ seen }: { seen: number }) => {
+        if (seen > 0) comments += 1;
+      };
+      await readStory(archive.part(part), { ...about, write: () => undefined, writeNote });
+    }
+    if (type !== 'header' && type !== 'footer') continue;
+    const write = (block: Block) => lines.set(oneLine(blockText(block)), block.characters);
+    await readStory(archive.part(part), { ...about, write });
+  }
+  const losses: Loss[] = [];
+  let beside = 0;
+  for (const [at, [line, characters]] of [...lines].entries()) {
+    const isCompared = at < comparedLines && line.length < comparedCharacters;
+    if (!isCompared || !text.includes(line)) beside += characters;
+  }
+  if (beside > traceCharacters)
+    losses.push({
+      kind: 'headersAndFooters',
+      what: `${counted(beside, 'character')} of page headers and footers not read`,
+    });
+  if (comments > 0) losses.push({ kind: 'comments', what: `${counted(comments, 'comment')} not read` });
+  return losses;
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -91,7 +91,7 @@ export function readerArguments({ maxMemoryMb }: Pick<ReadLimits, 'maxMemoryMb'>
 }
 
 function codeFolders(): string[] {
-  const files = ['csv-parse', 'mammoth', 'pdfjs-dist/package.json', 'saxes', 'unpdf', 'yauzl'];
+  const files = ['csv-parse', 'dingbat-to-unicode', 'numfmt', 'pdfjs-dist/package.json', 'saxes', 'unpdf', 'yauzl'];
   const packages = files.map((name) => {
     const path = fileURLToPath(import.meta.resolve(name));
     return path.slice(0, path.lastIndexOf('/node_modules/') + '/node_modules'.length);

@@ -5,6 +5,12 @@ import { charactersOf, type ReadText } from './markdown.ts';
 export type LossKind =
   /** Characters that stand in the file and not in its text. */
   | 'characters'
+  /** Text of headers and footers of pages. */
+  | 'headersAndFooters'
+  /** Remarks beside the text. */
+  | 'comments'
+  /** Documents within the document. */
+  | 'embeddedDocuments'
   /** Pages that are pictures. */
   | 'scannedPages'
   /** Signs whose font does not say which characters they are. */

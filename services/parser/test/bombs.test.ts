@@ -40,7 +40,7 @@ for (const { what, type, make, problem, limits } of bombs) {
 
 const eight = [
   'a page of packed blanks',
-  'a Word document whose model does not fit into memory',
+  'a Word document of five million paragraphs without text',
   'a CSV file of empty cells',
   'entities of entities in a Word document',
   'entities of entities in a workbook',

@@ -9,7 +9,8 @@ import test, { type ExecutionContext } from 'ava';
 import { type DocumentReaderOptions, documentReader } from '../src/document-reader.ts';
 import { FileProblem } from '../src/file-problem.ts';
 import { type ReaderProcess, readerArguments, startReaderProcess } from '../src/reader-process.ts';
-import { makeDocx, paragraph } from './make-documents.ts';
+import { makePackedBlanks } from './make-bombs.ts';
+import { paragraph } from './make-documents.ts';
 import { makeZip } from './make-zip.ts';
 import { usualLimits } from './read.ts';
 import { sampleDocx } from './samples.ts';
@@ -17,7 +18,7 @@ import { sampleDocx } from './samples.ts';
 const signal = new AbortController().signal;
 const markdown = { type: 'markdown', bytes: Buffer.from('text') } as const;
 /** Takes as long as it may. */
-const endless = { type: 'docx', bytes: makeDocx('<w:p/>'.repeat(3_000_000)) } as const;
+const endless = { type: 'pdf', bytes: makePackedBlanks() } as const;
 
 function readerOf(t: ExecutionContext, options: Partial<DocumentReaderOptions> = {}) {
   const started: ReaderProcess[] = [];

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
-import { makeDocx } from './make-documents.ts';
+import { makePackedBlanks } from './make-bombs.ts';
 import { parserMesh } from './parser-mesh.ts';
 
 test.serial('a parser that stops kills the reader, and the document is left to the next one', async (t) => {
   const mesh = await parserMesh(t, { PARSER_MAX_MEMORY_MB: '4096', PARSER_TIMEOUT_MS: '600000' });
   const first = await mesh.replica();
-  const document = await mesh.upload(1, 'docx', makeDocx('<w:p/>'.repeat(10_000_000)));
+  const document = await mesh.upload(1, 'pdf', makePackedBlanks());
   await first.eventBus.publish([mesh.uploaded(1)]);
   await eventually('it reads', () => readers().some((pid) => residentMb(pid) > 150));
   await first.unit.stop();
@@ -20,7 +20,7 @@ test.serial('a parser that stops kills the reader, and the document is left to t
 test.serial('a document that ends each process that reads it is FAILED at last', async (t) => {
   const mesh = await parserMesh(t, { PARSER_MAX_MEMORY_MB: '4096' });
   const { eventBus } = await mesh.replica();
-  const document = await mesh.upload(1, 'docx', makeDocx('<w:p/>'.repeat(3_000_000)));
+  const document = await mesh.upload(1, 'pdf', makePackedBlanks());
   await eventBus.publish([mesh.uploaded(1)]);
   const killer = setInterval(() => {
     for (const pid of readers()) if (residentMb(pid) > 150) process.kill(pid, 'SIGKILL'); // it reads

@@ -45,19 +45,42 @@ const levels = (format: string) =>
 /** List 1 has bullets, list 2 has numbers. */
 const numbering = `${declaration}<w:numbering ${wordNames}><w:abstractNum w:abstractNumId="1">${levels('bullet')}</w:abstractNum><w:abstractNum w:abstractNumId="2">${levels('decimal')}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="2"/></w:num></w:numbering>`;
 
-/** @param footnotes XML of `w:footnote` elements */
-export function docxEntries(body: string, { footnotes = '', prolog = '' } = {}): ZipEntry[] {
+export interface DocxOptions {
+  /** XML of `w:footnote` elements. */
+  footnotes?: string;
+  /** XML of `w:abstractNum` and `w:num` elements, in place of lists 1 and 2. */
+  numbering?: string;
+  /** XML of `w:style` elements beside the headings. */
+  styles?: string;
+  /** Parts that the document is related to, by the type of the relation. */
+  related?: { type: string; name: string; content: string }[];
+  prolog?: string;
+}
+
+/** The ids of relations to `related` parts are `rId10`, `rId11` and so on. */
+export function docxEntries(
+  body: string,
+  { footnotes = '', prolog = '', numbering: lists, styles: more = '', related = [] }: DocxOptions = {},
+): ZipEntry[] {
   const documents: [string, string][] = [
     ['styles', 'styles.xml'],
     ['numbering', 'numbering.xml'],
   ];
   if (footnotes) documents.push(['footnotes', 'footnotes.xml']);
+  if (related.length > 0) {
+    while (documents.length < 9) documents.push(['unused', 'unused.xml']);
+    documents.push(...related.map(({ type, name }): [string, string] => [type, name]));
+  }
   return [
     { name: '[Content_Types].xml', content: contentTypes },
     { name: '_rels/.rels', content: relations([['officeDocument', 'word/document.xml']]) },
     { name: 'word/_rels/document.xml.rels', content: relations(documents) },
-    { name: 'word/styles.xml', content: styles },
-    { name: 'word/numbering.xml', content: numbering },
+    { name: 'word/styles.xml', content: styles.replace('</w:styles>', `${more}</w:styles>`) },
+    {
+      name: 'word/numbering.xml',
+      content: lists === undefined ? numbering : `${declaration}<w:numbering ${wordNames}>${lists}</w:numbering>`,
+    },
+    ...related.map(({ name, content }) => ({ name: `word/${name}`, content: `${declaration}${content}` })),
     ...(footnotes
       ? [{ name: 'word/footnotes.xml', content: `${declaration}<w:footnotes ${wordNames}>${footnotes}</w:footnotes>` }]
       : []),
@@ -68,8 +91,7 @@ export function docxEntries(body: string, { footnotes = '', prolog = '' } = {}):
   ];
 }
 
-export const makeDocx = (body: string, options: Parameters<typeof docxEntries>[1] = {}) =>
-  makeZip(docxEntries(body, options));
+export const makeDocx = (body: string, options: DocxOptions = {}) => makeZip(docxEntries(body, options));
 
 // --- XLSX
 

@@ -28,6 +28,19 @@ test('each kind of file is parsed, and its text and pages are handed to knowledg
   await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
 });
 
+test('what a file loses is a line of its text, and is handed to knowledge as a warning', async (t) => {
+  const mesh = await parserMesh(t);
+  const { eventBus } = await mesh.replica();
+  const remark = `<w:comments><w:comment w:id="1">${paragraph('a remark')}</w:comment></w:comments>`;
+  const related = [{ type: 'comments', name: 'comments.xml', content: remark }];
+  await mesh.upload(1, 'docx', makeDocx(paragraph('word'), { related }));
+  await mesh.upload(2, 'docx', makeDocx(paragraph('word')));
+  await eventBus.publish([mesh.uploaded(1), mesh.uploaded(2)]);
+  const { text, warnings } = await mesh.ended(1);
+  t.deepEqual([text, warnings], ['word\n\n[1 comment not read]\n\n', ['1 comment not read']]);
+  t.deepEqual((await mesh.ended(2)).warnings, []);
+});
+
 test('a file that cannot be read is FAILED with its reason', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus } = await mesh.replica();
@@ -185,12 +198,14 @@ test('documents are counted by type and outcome, and their reading is timed', as
   parse.outcome('pdf', 'password');
   parse.outcome('pdf', 'parsed');
   parse.read('csv')();
+  parse.loss('docx', 'comments');
   parse.endedItsReaders();
   const text = await metrics.registry.metrics();
   for (const line of [
     'parley_parser_documents_total{type="pdf",outcome="password",unit="parser"} 1',
     'parley_parser_documents_total{type="pdf",outcome="parsed",unit="parser"} 1',
     'parley_parser_documents_total{type="unknown",outcome="endedItsReaders",unit="parser"} 1',
+    'parley_parser_losses_total{type="docx",kind="comments",unit="parser"} 1',
     'parley_parser_read_seconds_count{unit="parser",type="csv"} 1',
   ]) {
     t.true(text.includes(line), line);

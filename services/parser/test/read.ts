@@ -3,6 +3,7 @@ import { FileProblem, reasonOf } from '../src/file-problem.ts';
 import type { FileType } from '../src/file-types.ts';
 import type { ReadText } from '../src/markdown.ts';
 import { readFile } from '../src/read-file.ts';
+import { missingTexts } from './missing-texts.ts';
 
 /** Those of the settings' defaults. */
 export const usualLimits: ReadLimits = {
@@ -13,9 +14,18 @@ export const usualLimits: ReadLimits = {
   maxPages: 5_000,
 };
 
-/** In this process. */
-export function read(type: FileType, bytes: Uint8Array | string, limits: Partial<ReadLimits> = {}): Promise<ReadText> {
-  return readFile({ type, bytes: Buffer.from(bytes) }, { ...usualLimits, ...limits });
+/** In this process. Fails where the text lacks one of the file and does not say so. */
+export async function read(
+  type: FileType,
+  bytes: Uint8Array | string,
+  limits: Partial<ReadLimits> = {},
+): Promise<ReadText> {
+  const found = await readFile({ type, bytes: Buffer.from(bytes) }, { ...usualLimits, ...limits });
+  if (type === 'docx' || type === 'xlsx') {
+    const missing = await missingTexts(type, Buffer.from(bytes), found.text);
+    if (missing.length > 0 && !found.losses) throw new Error(`lost in silence: ${missing.join(' | ')}`);
+  }
+  return found;
 }
 
 export async function textOf(...file: Parameters<typeof read>): Promise<string> {

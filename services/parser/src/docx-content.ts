@@ -1,0 +1,489 @@
+import { codePoint } from 'dingbat-to-unicode';
+import { type MathBuilder, mathBuilder } from './docx-math.ts';
+import type { DocxNumbering, Label, ListPlace } from './docx-numbering.ts';
+import type { DocxStyle, DocxStyles } from './docx-styles.ts';
+import { isOn, type Part, valueOf } from './docx-xml.ts';
+import { FileProblem } from './file-problem.ts';
+import { emptyCellCharacters, oneLine } from './markdown.ts';
+import { readXml } from './office-xml.ts';
+
+export type Block = Paragraph | Table;
+
+export interface Paragraph {
+  type: 'paragraph';
+  text: string;
+  label: Label | undefined;
+  headingLevel: number | undefined;
+  /** Visible characters of the file that it holds. */
+  characters: number;
+}
+
+export interface Table {
+  type: 'table';
+  rows: string[][];
+  characters: number;
+}
+
+export interface Story {
+  /** Visible characters in the part. */
+  seen: number;
+  /** Signs of fonts of symbols that have no character. */
+  unknownSigns: number;
+  /** Documents within the document that are not read. */
+  embedded: number;
+}
+
+export interface StoryReader {
+  styles: DocxStyles;
+  /** Without it paragraphs have no labels. */
+  numbering?: DocxNumbering;
+  /** A block of the part's body, in its order. */
+  write: (block: Block) => void;
+  /** A note or a comment, once it ends. */
+  writeNote?: (note: { element: string; id: string; blocks: Block[]; seen: number }) => void;
+  /** What stands for a reference to a note. */
+  noteMark?: (element: 'footnote' | 'endnote', id: string) => string;
+  /** Blocks of another part, by the relation that a drawing names. */
+  drawn?: (relation: string) => Block[];
+  /** Of text in memory, and of cells. */
+  maxCharacters: number;
+}
+
+/** What Word does not show: what was deleted or moved away, earlier formats, and what is shown in another way. */
+const unseen = new Set([
+  'del',
+  'moveFrom',
+  'delText',
+  'instrText',
+  'delInstrText',
+  'rt', // how an ideograph is pronounced
+  'pPrChange',
+  'rPrChange',
+  'tblPrChange',
+  'tblGridChange',
+  'trPrChange',
+  'tcPrChange',
+  'sectPrChange',
+  'tblPrExChange',
+  'numberingChange',
+  'docPartObj',
+]);
+
+const maxColumns = 1_000;
+/** Of paragraphs and tables within each other, as text boxes and cells have them. */
+const maxNesting = 60;
+
+interface OpenParagraph {
+  type: 'p';
+  parts: string[];
+  characters: number;
+  after: Block[];
+  style: DocxStyle;
+  place: ListPlace;
+  outlineLevel?: number;
+  /** Its end was deleted: the next paragraph continues it. */
+  isContinued: boolean;
+  hasUnseen: boolean;
+}
+
+interface OpenTable {
+  type: 'tbl';
+  rows: string[][];
+  row: string[];
+  isRowDeleted: boolean;
+  characters: number;
+}
+
+interface OpenCell {
+  type: 'tc';
+  blocks: Block[];
+  columns: number;
+}
+
+interface OpenNote {
+  type: 'note';
+  blocks: Block[];
+  id: string;
+  seenBefore: number;
+}
+
+type Container = OpenParagraph | OpenTable | OpenCell | OpenNote;
+
+/** Characters that a person sees: no blanks, and no hyphens that only show where a line ends. */
+export function visibleCharacters(text: string): number {
+  return text.replaceAll(/[\s\u00ad]+/gu, '').length;
+}
+
+/** Reads a part from its start to its end; each text is in one block, once. */
+export async function readStory(part: Part, reader: StoryReader): Promise<Story> {
+  const { styles, numbering, write, writeNote, noteMark, drawn, maxCharacters } = reader;
+  const story: Story = { seen: 0, unknownSigns: 0, embedded: 0 };
+  const path: string[] = [];
+  const containers: Container[] = [];
+  const runs: { isHidden: boolean; font: string }[] = [];
+  /** The parts of fields: a code is not shown, its result is. */
+  const fields: ('code' | 'result')[] = [];
+  /** Of each `AlternateContent`, the characters seen before it: the first alternative with text is the one that is read. */
+  const alternatives: { seen: number; isRead: boolean }[] = [];
+  const carried = new Map<Container | undefined, Pick<OpenParagraph, 'parts' | 'characters' | 'after'>>();
+  let unseenDepth = 0;
+  let math: MathBuilder | undefined;
+  let mathDepth = 0;
+  let mathCharacters = 0;
+  let form: { mark?: boolean; choice: number; entries: string[] } | undefined;
+  let characters = 0;
+  let cellCharacters = 0;
+  let stray: OpenParagraph | undefined;
+
+  const paragraph = () => containers.findLast((each) => each.type === 'p');
+  const tableOfCell = () => containers.findLast((each) => each.type === 'tbl');
+
+  function push(container: Container): void {
+    if (containers.length >= maxNesting) throw new FileProblem('tooDeep');
+    containers.push(container);
+  }
+
+  function emit(block: Block): void {
+    const owner = containers.at(-1);
+    if (!owner) write(block);
+    else if (owner.type === 'p') owner.after.push(block);
+    else if (owner.type === 'tbl') {
+      owner.row.push(oneLine(blockText(block)));
+      owner.characters += block.characters;
+    } else owner.blocks.push(block);
+  }
+
+  function newParagraph(): OpenParagraph {
+    const started = carried.get(containers.at(-1)) ?? { parts: [], characters: 0, after: [] };
+    carried.delete(containers.at(-1));
+    return { type: 'p', ...started, style: styles.get(''), place: {}, isContinued: false, hasUnseen: false };
+  }
+
+  function closeParagraph(closed: OpenParagraph): void {
+    if (closed.isContinued) {
+      carried.set(containers.at(-1), closed);
+      return;
+    }
+    const text = closed.parts.join('').trim();
+    // Word does not count a paragraph of which it shows nothing.
+    const isShown = text !== '' || !closed.hasUnseen;
+    const label = isShown ? numbering?.label(closed.place, closed.style) : undefined;
+    const headingLevel = closed.outlineLevel ?? closed.style.headingLevel;
+    if (text !== '') emit({ type: 'paragraph', text, label, headingLevel, characters: closed.characters });
+    for (const block of closed.after) emit(block);
+  }
+
+  /** What a paragraph continued of which nothing follows. */
+  function endContainer(container: Container | undefined): void {
+    const rest = carried.get(container);
+    if (!rest) return;
+    carried.delete(container);
+    closeParagraph({ type: 'p', ...rest, style: styles.get(''), place: {}, isContinued: false, hasUnseen: true });
+  }
+
+  function addText(text: string, counted: number): void {
+    story.seen += counted;
+    characters += text.length;
+    if (characters > maxCharacters) throw new FileProblem('tooLong');
+    if (math) {
+      mathCharacters += counted;
+      math.text(text);
+      return;
+    }
+    let open = containers.at(-1);
+    if (open?.type !== 'p') {
+      // Text outside of a paragraph is no valid document: it is kept all the same.
+      stray ??= newParagraph();
+      open = stray;
+    }
+    open.parts.push(text);
+    open.characters += counted;
+  }
+
+  function endStray(): void {
+    const closed = stray;
+    stray = undefined;
+    if (closed) closeParagraph(closed);
+  }
+
+  function isShown(): boolean {
+    return !runs.at(-1)?.isHidden && !fields.includes('code');
+  }
+
+  function addSymbol(font: string, code: string): void {
+    if (!isShown()) return;
+    const number = Number.parseInt(code, 16);
+    const found = symbolOf(font, number);
+    if (found === undefined) story.unknownSigns += 1;
+    else addText(found, visibleCharacters(found));
+  }
+
+  function endMath(): void {
+    const text = math?.take() ?? '';
+    const counted = mathCharacters;
+    math = undefined;
+    mathCharacters = 0;
+    if (text === '') return;
+    story.seen -= counted;
+    // A displayed equation is a line of its own.
+    const open = paragraph();
+    const isLine = path.includes('oMathPara') && open?.parts.some((each) => each.trim() !== '');
+    addText(isLine ? `\n${text}` : text, counted);
+  }
+
+  function endRow(): void {
+    const table = tableOfCell();
+    if (!table) return;
+    if (!table.isRowDeleted || table.row.some((cell) => cell !== '')) table.rows.push(table.row);
+    table.row = [];
+    table.isRowDeleted = false;
+  }
+
+  /** Merged cells may stand for far more than a file has bytes. */
+  function countCells(count: number): void {
+    cellCharacters += count * emptyCellCharacters;
+    if (cellCharacters > maxCharacters) throw new FileProblem('tooLong');
+  }
+
+  function closeCell({ blocks, columns }: OpenCell): void {
+    const table = tableOfCell();
+    if (!table) {
+      for (const block of blocks) emit(block);
+      return;
+    }
+    countCells(columns);
+    table.row.push(oneLine(blocks.map(blockText).join('\n')), ...Array.from({ length: columns - 1 }, () => ''));
+    for (const block of blocks) table.characters += block.characters;
+  }
+
+  function closeTable({ rows, row, characters: held }: OpenTable): void {
+    if (row.length > 0) rows.push(row);
+    const width = rows.reduce((widest, { length }) => Math.max(widest, length), 0);
+    countCells(rows.length * width);
+    for (const each of rows) while (each.length < width) each.push('');
+    if (rows.some((each) => each.some((cell) => cell !== ''))) emit({ type: 'table', rows, characters: held });
+  }
+
+  function openProperty(name: string, value: string | undefined, attributes: Readonly<Record<string, string>>): void {
+    const parent = path.at(-2);
+    const above = path.at(-3);
+    const open = containers.at(-1);
+    if (parent === 'pPr' && open?.type === 'p') {
+      if (name === 'pStyle' && value !== undefined) open.style = styles.get(value);
+      else if (name === 'outlineLvl' && Number(value) >= 0 && Number(value) < 9) open.outlineLevel = Number(value) + 1;
+    } else if (parent === 'numPr' && above === 'pPr' && open?.type === 'p') {
+      if (name === 'numId') open.place.numId = value;
+      else if (name === 'ilvl') open.place.level = Number(value) || 0;
+    } else if (parent === 'rPr') {
+      const run = above === 'r' ? runs.at(-1) : undefined;
+      if (name === 'vanish' && run) run.isHidden = isOn(value);
+      else if (name === 'vanish' && above === 'pPr' && open?.type === 'p') open.hasUnseen ||= isOn(value);
+      else if (name === 'rStyle' && run && value !== undefined) run.isHidden ||= styles.get(value).isHidden;
+      else if (name === 'rFonts' && run) run.font = valueOf(attributes, 'ascii') ?? '';
+    } else if (parent === 'tcPr' && name === 'gridSpan' && open?.type === 'tc') {
+      open.columns = Math.min(maxColumns, Math.max(1, Number(value) || 1));
+    } else if (parent === 'trPr' && name === 'gridBefore' && open?.type === 'tbl') {
+      const columns = Math.min(maxColumns, Math.max(0, Number(value) || 0));
+      countCells(columns);
+      for (let column = 0; column < columns; column += 1) open.row.push('');
+    } else if (form) openForm(form, name, value);
+  }
+
+  function openInline(name: string, attributes: Readonly<Record<string, string>>): void {
+    const parent = path.at(-2);
+    if (parent !== 'r' && !(name === 'br' && parent === 'p')) return;
+    if (name === 'footnoteReference' || name === 'endnoteReference') {
+      if (isShown() && noteMark)
+        addText(noteMark(name === 'footnoteReference' ? 'footnote' : 'endnote', valueOf(attributes, 'id') ?? ''), 0);
+    } else if (name === 'sym') addSymbol(valueOf(attributes, 'font') ?? '', valueOf(attributes, 'char') ?? '');
+    else if (name === 'fldChar') {
+      const type = valueOf(attributes, 'fldCharType');
+      if (type === 'begin') fields.push('code');
+      else if (type === 'separate' && fields.length > 0) fields[fields.length - 1] = 'result';
+      else if (type === 'end') fields.pop();
+      if (fields.length > maxNesting) throw new FileProblem('tooDeep');
+    } else {
+      const sign = inlineSigns[name];
+      if (sign !== undefined && isShown()) addText(sign, 0);
+    }
+  }
+
+  function open(name: string, attributes: Readonly<Record<string, string>>): void {
+    path.push(name);
+    const parent = path.at(-2);
+    if (unseenDepth > 0 || isUnseen(name, parent)) {
+      unseenDepth += 1;
+      return;
+    }
+    const value = valueOf(attributes);
+    if (mathDepth > 0) {
+      mathDepth += 1;
+      math?.open(name, value);
+      if (name === 'r') runs.push({ isHidden: false, font: '' });
+      openProperty(name, value, attributes);
+      return;
+    }
+    switch (name) {
+      case 'p': {
+        endStray();
+        push(newParagraph());
+        return;
+      }
+      case 'r':
+        runs.push({ isHidden: paragraph()?.style.isHidden ?? false, font: '' });
+        return;
+      case 'tbl':
+        endStray();
+        push({ type: 'tbl', rows: [], row: [], isRowDeleted: false, characters: 0 });
+        return;
+      case 'tc':
+        push({ type: 'tc', blocks: [], columns: 1 });
+        return;
+      case 'footnote':
+      case 'endnote':
+      case 'comment':
+        if (writeNote) push({ type: 'note', blocks: [], id: valueOf(attributes, 'id') ?? '', seenBefore: story.seen });
+        return;
+      case 'oMath':
+        math = mathBuilder();
+        mathDepth = 1;
+        return;
+      case 'AlternateContent':
+        alternatives.push({ seen: story.seen, isRead: false });
+        return;
+      case 'ffData':
+        form = { choice: 0, entries: [] };
+        return;
+      case 'chart':
+      case 'relIds':
+        for (const block of drawn?.(valueOf(attributes, name === 'chart' ? 'id' : 'dm') ?? '') ?? []) {
+          story.seen += block.characters;
+          emit(block);
+        }
+        return;
+      case 'altChunk':
+        story.embedded += 1;
+        return;
+      default:
+        openInline(name, attributes);
+        openProperty(name, value, attributes);
+    }
+  }
+
+  function isUnseen(name: string, parent: string | undefined): boolean {
+    if (name === 'Choice' || name === 'Fallback') return alternatives.at(-1)?.isRead ?? false;
+    if (!unseen.has(name)) return false;
+    const top = containers.at(-1);
+    if (name === 'del' && parent === 'rPr' && path.at(-3) === 'pPr' && top?.type === 'p') top.isContinued = true;
+    if (name === 'del' && parent === 'trPr' && top?.type === 'tbl') top.isRowDeleted = true;
+    // In an equation the degree of a root, and others, have such short names.
+    if (name === 'rt') return parent === 'ruby';
+    const open = paragraph();
+    if (open && (name === 'del' || name === 'moveFrom')) open.hasUnseen = true;
+    return true;
+  }
+
+  function text(some: string): void {
+    if (unseenDepth > 0 || path.at(-1) !== 't') return;
+    if (!isShown()) {
+      const open = paragraph();
+      if (open) open.hasUnseen = true;
+      return;
+    }
+    const font = runs.at(-1)?.font ?? '';
+    const shown = privateSigns.test(some) ? withoutPrivateSigns(some, font) : some;
+    addText(shown.replaceAll('\u00ad', ''), visibleCharacters(shown));
+  }
+
+  /** Fonts of symbols have their signs at private places. */
+  function withoutPrivateSigns(some: string, font: string): string {
+    return some.replaceAll(allPrivateSigns, (sign) => {
+      const found = symbolOf(font, sign.charCodeAt(0));
+      if (found === undefined) story.unknownSigns += 1;
+      return found ?? sign;
+    });
+  }
+
+  function close(name: string): void {
+    path.pop();
+    if (unseenDepth > 0) {
+      unseenDepth -= 1;
+      return;
+    }
+    if (name === 'r') runs.pop();
+    if (mathDepth > 0) {
+      mathDepth -= 1;
+      if (mathDepth === 0) endMath();
+      else math?.close();
+      return;
+    }
+    const alternative = alternatives.at(-1);
+    if (name === 'AlternateContent') alternatives.pop();
+    else if ((name === 'Choice' || name === 'Fallback') && alternative) {
+      alternative.isRead ||= story.seen > alternative.seen;
+    } else if (name === 'ffData') endForm();
+    else if (name === 'tr') {
+      endStray();
+      endRow();
+    } else closeContainer(name);
+  }
+
+  function closeContainer(name: string): void {
+    const container = containers.at(-1);
+    const type = name === 'footnote' || name === 'endnote' || name === 'comment' ? 'note' : name;
+    if (!container || container.type !== type) return;
+    if (container.type !== 'p') endStray();
+    endContainer(container);
+    containers.pop();
+    if (container.type === 'p') closeParagraph(container);
+    else if (container.type === 'tc') closeCell(container);
+    else if (container.type === 'tbl') closeTable(container);
+    else {
+      const { id, blocks, seenBefore } = container;
+      writeNote?.({ element: name, id, blocks, seen: story.seen - seenBefore });
+    }
+  }
+
+  function endForm(): void {
+    const { mark, choice, entries } = form ?? { choice: 0, entries: [] };
+    form = undefined;
+    if (mark !== undefined) addText(mark ? '[x] ' : '[ ] ', 0);
+    else if (entries[choice] !== undefined) addText(entries[choice], 0);
+  }
+
+  await readXml(part, { open, text, close });
+  endStray();
+  endContainer(undefined);
+  return story;
+}
+
+function openForm(form: { mark?: boolean; choice: number; entries: string[] }, name: string, value = ''): void {
+  if (name === 'checkBox') form.mark = false;
+  else if (form.mark !== undefined && (name === 'default' || name === 'checked')) form.mark = isOn(value || undefined);
+  else if (name === 'listEntry') form.entries.push(value);
+  else if (name === 'result') form.choice = Number(value) || 0;
+}
+
+const inlineSigns: Record<string, string | undefined> = {
+  tab: '\t',
+  ptab: '\t',
+  br: '\n',
+  cr: '\n',
+  noBreakHyphen: '-',
+};
+
+const privateSigns = /[\uf020-\uf0ff]/u;
+const allPrivateSigns = new RegExp(privateSigns, 'gu');
+
+function symbolOf(font: string, code: number): string | undefined {
+  const own = code >= 0xf000 && code <= 0xf0ff ? code - 0xf000 : code;
+  return (
+    codePoint(font, own)?.string ??
+    (code > 0xff && (code < 0xe000 || code > 0xf8ff) ? String.fromCodePoint(code) : undefined)
+  );
+}
+
+export function blockText(block: Block): string {
+  if (block.type === 'table') return block.rows.flat().join(' ');
+  return `${block.label?.text ?? ''}${block.text}`;
+}

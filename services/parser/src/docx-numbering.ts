@@ -1,0 +1,186 @@
+import { shownCount } from './counter-formats.ts';
+import type { DocxStyle, DocxStyles } from './docx-styles.ts';
+import { isOn, type Part, valueOf } from './docx-xml.ts';
+import { readXml } from './office-xml.ts';
+
+/** What stands before a paragraph of a list. */
+export interface Label {
+  /** As Word shows it, with the blank behind it; '' for a bullet. */
+  text: string;
+  isBullet: boolean;
+  level: number;
+}
+
+/** A paragraph's own place in a list; its style may have another. */
+export interface ListPlace {
+  numId?: string | undefined;
+  level?: number | undefined;
+}
+
+interface Level {
+  start: number;
+  format?: string;
+  custom?: string;
+  text?: string;
+  /** Begins anew after a level up to this one, from 1; 0: never. Default: after any higher one. */
+  restart?: number;
+  style?: string;
+  isLegal?: boolean;
+  blankAfter: string;
+}
+
+interface List {
+  levels: (Level | undefined)[];
+  styleLink?: string;
+}
+
+interface Instance {
+  list: string;
+  starts: (number | undefined)[];
+  levels: (Level | undefined)[];
+}
+
+interface Counts {
+  values: (number | undefined)[];
+  /** Instances, and their levels, that have begun. */
+  begun: Set<string>;
+}
+
+const maxLevels = 9;
+const maxLabelCharacters = 200;
+
+export type DocxNumbering = ReturnType<typeof docxNumbering>;
+
+export async function readNumbering(part: Part | undefined, styles: DocxStyles): Promise<DocxNumbering> {
+  const lists = new Map<string, List>();
+  const instances = new Map<string, Instance>();
+  let list: List | undefined;
+  let instance: Instance | undefined;
+  let place = -1;
+  let level: Level | undefined;
+
+  function openLevel(attributes: Readonly<Record<string, string>>): void {
+    const at = Number(valueOf(attributes, 'ilvl'));
+    level = { start: 1, blankAfter: ' ' };
+    const levels = instance?.levels ?? list?.levels;
+    if (levels && at >= 0 && at < maxLevels) levels[at] = level;
+  }
+
+  if (part) {
+    await readXml(part, {
+      open(name, attributes) {
+        const value = valueOf(attributes);
+        if (name === 'abstractNum') {
+          list = { levels: [] };
+          lists.set(valueOf(attributes, 'abstractNumId') ?? '', list);
+        } else if (name === 'num') {
+          instance = { list: '', starts: [], levels: [] };
+          instances.set(valueOf(attributes, 'numId') ?? '', instance);
+        } else if (name === 'abstractNumId' && instance) instance.list = value ?? '';
+        else if (name === 'numStyleLink' && list && value !== undefined) list.styleLink = value;
+        else if (name === 'lvlOverride') place = Number(valueOf(attributes, 'ilvl'));
+        else if (name === 'startOverride' && instance && place >= 0 && place < maxLevels) {
+          instance.starts[place] = countOf(value);
+        } else if (name === 'lvl') openLevel(attributes);
+        else if (level) readLevel(level, name, value, valueOf(attributes, 'format'));
+      },
+      close(name) {
+        if (name === 'abstractNum') list = undefined;
+        else if (name === 'num') instance = undefined;
+        else if (name === 'lvl') level = undefined;
+      },
+    });
+  }
+  return docxNumbering(lists, instances, styles);
+}
+
+/** Word reads the first of two formats: an older one follows for programs that do not know it. */
+function readLevel(level: Level, name: string, value: string | undefined, custom: string | undefined): void {
+  if (name === 'start') level.start = countOf(value);
+  else if (name === 'numFmt' && level.format === undefined) {
+    level.format = value ?? 'decimal';
+    if (custom !== undefined) level.custom = custom;
+  } else if (name === 'lvlText') level.text = (value ?? '').slice(0, maxLabelCharacters);
+  else if (name === 'lvlRestart') level.restart = Number(value);
+  else if (name === 'pStyle' && value !== undefined) level.style = value;
+  else if (name === 'isLgl') level.isLegal = isOn(value);
+  else if (name === 'suff' && value === 'nothing') level.blankAfter = '';
+}
+
+function countOf(value: string | undefined): number {
+  const count = Number(value);
+  return Number.isInteger(count) && count >= 0 && count < 2 ** 31 ? count : 1;
+}
+
+/** Counts in the order in which paragraphs are asked for. */
+function docxNumbering(lists: Map<string, List>, instances: Map<string, Instance>, styles: DocxStyles) {
+  const counts = new Map<string, Counts>();
+
+  /** The list that has the levels: it may be named by a style. */
+  function listOf(id: string): { id: string; list: List | undefined } {
+    const list = lists.get(id);
+    const numId = list?.styleLink === undefined ? undefined : styles.get(list.styleLink).numId;
+    const linked = numId === undefined ? undefined : instances.get(numId)?.list;
+    return linked === undefined || linked === id ? { id, list } : { id: linked, list: lists.get(linked) };
+  }
+
+  function levelOf(own: ListPlace, style: DocxStyle, levels: (Level | undefined)[]): number {
+    if (own.level !== undefined && own.level >= 0) return Math.min(maxLevels - 1, own.level);
+    if (own.numId !== undefined) return 0;
+    for (const id of style.numberedAs) {
+      const found = levels.findIndex((each) => each?.style === id);
+      if (found >= 0) return found;
+    }
+    return Math.min(maxLevels - 1, Math.max(0, style.listLevel ?? 0));
+  }
+
+  return {
+    /** Undefined for a paragraph in no list. */
+    label(own: ListPlace, style: DocxStyle): Label | undefined {
+      const numId = own.numId ?? style.numId;
+      const instance = numId === undefined || numId === '0' ? undefined : instances.get(numId);
+      if (numId === undefined || !instance) return undefined;
+      const { id, list } = listOf(instance.list);
+      const levels = Array.from({ length: maxLevels }, (_, at) => instance.levels[at] ?? list?.levels[at]);
+      const at = levelOf(own, style, levels);
+      const level = levels[at];
+      if (!level) return undefined;
+      const state = counts.get(id) ?? { values: [], begun: new Set() };
+      counts.set(id, state);
+      count(state, { numId, instance, levels, at });
+      if (level.format === 'bullet') return { text: '', isBullet: true, level: at };
+      const shown = labelText(level, (upper) => {
+        const other = levels[upper];
+        const value = state.values[upper] ?? other?.start ?? 1;
+        if (level.isLegal && other?.format !== 'none') return String(value);
+        return other?.format === 'bullet' ? '' : shownCount(value, other?.format ?? 'decimal', other?.custom);
+      });
+      return shown.trim() === '' ? undefined : { text: shown + level.blankAfter, isBullet: false, level: at };
+
+      function labelText({ text = `%${at + 1}.` }: Level, shownAt: (upper: number) => string): string {
+        return text.replaceAll(/%([1-9])/gu, (_, digit: string) => shownAt(Number(digit) - 1));
+      }
+    },
+  };
+}
+
+interface Counted {
+  numId: string;
+  instance: Instance;
+  levels: (Level | undefined)[];
+  at: number;
+}
+
+/** Instances of one list count on together, except where one says where it begins. */
+function count({ values, begun }: Counts, { numId, instance, levels, at }: Counted): void {
+  const own = instance.starts[at];
+  const before = values[at];
+  const isFirst = !begun.has(`${numId} ${at}`);
+  begun.add(`${numId} ${at}`);
+  if (before === undefined || (isFirst && own !== undefined)) values[at] = own ?? levels[at]?.start ?? 1;
+  else values[at] = before + 1;
+  for (let lower = at + 1; lower < maxLevels; lower += 1) {
+    const { restart } = levels[lower] ?? {};
+    if (restart === undefined || restart > at) values[lower] = undefined;
+  }
+}

@@ -1,0 +1,16 @@
+export type { Part } from './office-archive.ts';
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** An attribute whatever its prefix. */
+export function valueOf(attributes: Attributes, name = 'val'): string | undefined {
+  const usual = attributes[`w:${name}`];
+  if (usual !== undefined) return usual;
+  for (const key in attributes) if (key === name || key.endsWith(`:${name}`)) return attributes[key];
+  return undefined;
+}
+
+/** A property that is there is on, unless it says otherwise. */
+export function isOn(value: string | undefined): boolean {
+  return value === undefined || !['0', 'false', 'off'].includes(value);
+}

@@ -1,0 +1,41 @@
+import { posix } from 'node:path';
+import type { OfficeArchive } from './office-archive.ts';
+import { readXml } from './office-xml.ts';
+
+/** Parts that a part is related to, by the id of the relation. */
+export type Targets = Map<string, { type: string; part: string }>;
+
+export function partOf(targets: Targets, wanted: string): string | undefined {
+  return [...targets.values()].find(({ type }) => type === wanted)?.part;
+}
+
+/** What a part, or with '' the package, is related to. */
+export async function readTargets(archive: OfficeArchive, source: string): Promise<Targets> {
+  const targets: Targets = new Map();
+  const folder = posix.dirname(`/${source}`);
+  const relations = posix.join(folder, '_rels', `${posix.basename(source)}.rels`).slice(1);
+  if (!archive.has(relations)) return targets;
+  await readXml(archive.part(relations), {
+    open(name, { Id = '', Type = '', Target = '', TargetMode }) {
+      if (name !== 'Relationship' || TargetMode === 'External') return;
+      const part = partNames(folder, Target).find(archive.has);
+      if (part !== undefined) targets.set(Id, { type: posix.basename(Type), part });
+    },
+  });
+  return targets;
+}
+
+/** Some writers separate folders as Windows does, or encode in relations what they do not in the archive. */
+function partNames(folder: string, target: string): string[] {
+  const path = target.replaceAll('\\', '/');
+  const paths = /%[\da-f]{2}/iu.test(path) ? [path, decoded(path)] : [path];
+  return paths.map((each) => posix.resolve(folder, each).slice(1));
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
