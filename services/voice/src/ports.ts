@@ -1,5 +1,6 @@
 import type { Logger } from '@parley/kernel/log';
 import type { AvatarModels } from './avatar-models.ts';
+import type { TryPage } from './http/try-page.ts';
 import type { ProviderWork } from './provider-work.ts';
 import type { AvatarVendor } from './providers/avatar-vendor.ts';
 import type { Listener, Speaker } from './speech.ts';
@@ -12,6 +13,7 @@ export interface Ports {
   /** Undefined where no vendor of hosted avatars is configured. */
   openVendorSession: AvatarVendor | undefined;
   models: AvatarModels;
+  page: TryPage;
   /** Runs a call of a provider within the limits of its tenant, and measures it. */
   provide: ProviderWork;
   log: Logger;

@@ -2,6 +2,7 @@ import { defineUnit } from '@parley/unit/define-unit';
 import { avatarModels } from './avatar-models.ts';
 import type { VoiceConfig } from './config.ts';
 import { voiceDeclaration } from './declaration.ts';
+import { tryPage } from './http/try-page.ts';
 import { voiceServer } from './http/voice-server.ts';
 import type { Ports } from './ports.ts';
 import { providerWork } from './provider-work.ts';
@@ -23,6 +24,7 @@ export const voice = defineUnit(voiceDeclaration, {
         config.avatarVendor &&
         avatarVendor(config.avatarVendor, providerCall('avatar vendor', { timeoutMs, maxBytes })),
       models: avatarModels(config.modelsFolder),
+      page: tryPage(),
       provide: providerWork(
         {
           inFlight: calls.inFlight,
@@ -33,7 +35,7 @@ export const voice = defineUnit(voiceDeclaration, {
       log,
     };
   },
-  parts: ({ models, espeak }) => [models, espeak],
+  parts: ({ models, page, espeak }) => [models, page, espeak],
   servers: (ports, given) => [voiceServer(ports, given)],
 });
 

@@ -128,6 +128,35 @@ test('the file of each model is served, whole, in part, or not at all where the 
   t.is((await fetch(`${base}/avatars/models/..%2f..%2fpackage.json`)).status, 404);
 });
 
+test('the page for trying it has all that it needs, and asks nobody else for anything', async (t) => {
+  const { base } = await voiceApp(t);
+  const page = await fetch(`${base}/`);
+  t.is(page.status, 200);
+  t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.regex(
+    page.headers.get('content-security-policy') ?? '',
+    /default-src 'none'; script-src 'self'; style-src 'self'/u,
+  );
+  const html = await page.text();
+  const names = [...html.matchAll(/(?:src|href)="([^"]+)"/gu)].map(([, name = '']) => name);
+  t.deepEqual(names.toSorted(), ['data:,', 'openapi.json', 'try.css', 'try.js']);
+  t.notRegex(html, /<script(?![^>]*src)|<style| style=| on[a-z]+=/u, 'the policy allows nothing inline');
+  const texts = [html];
+  for (const name of ['try.js', 'try.css', 'openapi.json']) {
+    const file = await fetch(`${base}/${name}`);
+    t.is(file.status, 200, name);
+    texts.push(await file.text());
+  }
+  for (const text of texts) t.notRegex(text, /https?:\/\/|url\(|@import/u);
+  const script = texts[1] ?? '';
+  for (const [, id = ''] of script.matchAll(/\bat\('([\w-]+)'\)/gu)) t.true(html.includes(`id="${id}"`), id);
+  const [, ...paths] = new Set([...script.matchAll(/post\('([\w/]+)'/gu)].map(([, path = '']) => path));
+  for (const path of paths) t.true(`/${path}` in openApi.paths, path);
+  const head = await fetch(`${base}/`, { method: 'HEAD' });
+  t.deepEqual([head.status, await head.text()], [200, '']);
+  t.is((await fetch(`${base}/`, { method: 'POST' })).status, 405);
+});
+
 test('our own models are what their script makes', (t) => {
   const file = (name: string) => readFileSync(fileURLToPath(new URL(`../models/${name}`, import.meta.url)));
   for (const head of heads) t.true(makeModel(head).equals(file(`${head.id}.glb`)), head.id);

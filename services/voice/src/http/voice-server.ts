@@ -24,6 +24,7 @@ import { type MemoryShare, memoryBudget } from './memory-budget.ts';
 import { HttpRefusal, readJsonBody } from './read-body.ts';
 import { sendAudio } from './send-audio.ts';
 import { sendModel } from './send-model.ts';
+import { tryPaths } from './try-page.ts';
 import { type ThrottledRoute, voiceThrottle } from './voice-throttle.ts';
 
 interface Given extends UnitDependencies {
@@ -76,6 +77,7 @@ const posts: Record<ThrottledRoute, Post> = {
 };
 
 const exposedHeaders = 'x-request-id, retry-after, etag, content-range, accept-ranges';
+const knownGets = ['/health', '/openapi.json', `/${modelsPath}`, ...tryPaths];
 const modelFile = new RegExp(`^/${modelsPath}/([\\w-]+\\.glb)$`, 'u');
 
 /** The HTTP server for clients. Each request is throttled before its token is refused, and that before its body is read. */
@@ -141,11 +143,12 @@ export function voiceServer(
       return answerPost(post, request, response);
     }
     const file = modelFile.exec(path)?.[1];
-    const isKnown = file !== undefined || path === '/health' || path === '/openapi.json' || path === `/${modelsPath}`;
+    const isKnown = file !== undefined || knownGets.includes(path);
     if (!isKnown) throw new DomainError('notFound', 'There is nothing here; /openapi.json says what is');
     if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed(response, 'GET, HEAD, OPTIONS');
     if (path === '/health') return send(response, 200, { status: 'ok' });
     if (path === '/openapi.json') return send(response, 200, openApi);
+    if (tryPaths.includes(path)) return ports.page.send(path, request, response);
     if (file === undefined) return send(response, 200, { models: ports.models.list() });
     const model = ports.models.find(file);
     if (!model) throw notFound('Model', file);
