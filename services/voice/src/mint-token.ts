@@ -1,6 +1,6 @@
-import { avatarTokenKeysSetting } from '@parley/kernel/shared-settings';
 import { readSettings } from '@parley/kernel/config';
 import { createSessionTokens } from '@parley/kernel/session-token';
+import { avatarTokenKeysSetting } from '@parley/kernel/shared-settings';
 
 // `node src/mint-token.ts [tenant]` prints an avatar token for trying the service, signed with AVATAR_TOKEN_KEYS.
 
