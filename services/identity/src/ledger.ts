@@ -4,6 +4,7 @@ import { enterTenant } from '@parley/postgres/database/tenant-setting';
 import type { Database, TenantDb } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
 import { ledgerGroups } from './ledger-groups.ts';
+import { platformTenant } from './platform-tenant.ts';
 import { type Admission, type NewReservation, reservationStore } from './reservation-store.ts';
 import type { Settlement } from './spend-call.ts';
 import { shardOf } from './usage-sql.ts';
@@ -13,9 +14,6 @@ export type Ledger = ReturnType<typeof createLedger>;
 
 /** One change of a tenant's ledger. */
 export type LedgerChange = { reservation: NewReservation } | { settlement: Settlement };
-
-/** The lock of what tenants share: no tenant has this id. */
-const platform = 0;
 
 const reservationsAtOnce = 500;
 const settlementRequestsAtOnce = 20;
@@ -28,7 +26,7 @@ const lapsedWaitMs = 1_000;
 /** Reserves and records what model calls cost. Changes of one tenant's ledger happen one after the other, in all processes. */
 export function createLedger(database: Database, settings: IdentitySettings) {
   const storesOf = (db: TenantDb) => ({ reservations: reservationStore(db, settings), usage: usageStore(db) });
-  const inOneStep = settings.platformMonthlyCeilingUsd === null ? [] : [platform];
+  const inOneStep = settings.platformMonthlyCeilingUsd === null ? [] : [platformTenant];
 
   /** @param work makes its statements at once; a second run changes nothing */
   async function change<T>(
@@ -54,7 +52,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
    */
   async function changeTogether(changes: Map<number, LedgerChange[]>): Promise<Set<LedgerChange>> {
     const tenants = [...changes].toSorted(([a], [b]) => shardOf(a) - shardOf(b) || a - b);
-    const [[first] = [platform]] = tenants;
+    const [[first] = [platformTenant]] = tenants;
     const work = async (db: TenantDb) => {
       // All are sent in one packet, and executed in this order.
       const locks = inOneStep.map((id) => lock(db, id));

@@ -8,7 +8,8 @@ import type { Ports } from './ports.ts';
 import { meteredCall, settlementsOf } from './spend-call.ts';
 
 const mostChanges = 500;
-const tenant = z.object({ tenantId: z.int32().positive() });
+/** Or `platformTenant`. */
+const tenant = z.object({ tenantId: z.int32().nonnegative() });
 
 /** Changes of many tenants in one step. @returns the places of those that were not made: alone, each gets its reason */
 export async function meterSpend(

@@ -1,6 +1,7 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
+import { platformTenant } from './platform-tenant.ts';
 import type { MeteredCall } from './spend-call.ts';
 import { capValues, tenantCap } from './spend-limits.ts';
 import { addToTotals, callTypes, currentMonth, details, isFree, me, recordset, totalsOf } from './usage-sql.ts';
@@ -38,7 +39,8 @@ export function reservationStore({ knex, tenantId }: TenantDb, settings: Identit
       const admissions = await rows<Admission & { callId: string }>(
         `WITH tenant AS MATERIALIZED (
            SELECT plan.*, coalesce(total.spent_usd, 0) AS spent, coalesce(total.spent_usd + total.reserved_usd, 0) AS used
-             FROM (SELECT ${tenantCap} AS cap, ${currentMonth} AS month FROM tenant_plans) AS plan
+             FROM (SELECT ${tenantCap} AS cap, ${currentMonth} AS month FROM tenant_plans
+               UNION ALL SELECT NULL, ${currentMonth} WHERE ${me} = ${platformTenant}) AS plan
              LEFT JOIN usage_months AS total ON total.tenant_id = ${me} AND total.month = plan.month
          ), platform AS MATERIALIZED (
            SELECT limits.ceiling, CASE WHEN limits.ceiling IS NOT NULL THEN (

@@ -1,5 +1,6 @@
 import { createMetrics } from '@parley/kernel/metrics';
 import test from 'ava';
+import { platformTenant } from '../src/platform-tenant.ts';
 import { spendMetrics } from '../src/spend-metrics.ts';
 import { defaultSettings, identityApp, mesh } from './support/identity-app.ts';
 import { ledgerApp } from './support/ledger-app.ts';
@@ -66,6 +67,32 @@ test('spend at the cap is not shown below it, and a spend just below it admits o
   t.like(await t.throwsAsync(reserve('c')), atTen);
   await settle(settlement('d', { costUsdE8: usd(0.00499999) }));
   t.like(await t.throwsAsync(reserve('c')), atTen);
+});
+
+test("what is charged to the platform is no tenant's, passes its cap, and is bounded by the ceiling alone", async (t) => {
+  const { app, database, tenant } = await ledgerApp(t, { platformMonthlyCeilingUsd: 30 });
+  const { id, reserve, settle, ledger } = await tenant();
+  await settle(settlement('before', { costUsdE8: usd(10) }));
+  t.like(await t.throwsAsync(reserve('own')), atTen);
+
+  const ofPlatform = { ...agentOf(id), tenantId: platformTenant };
+  const reembed = (callId: string, costUsd: number) => ({
+    ...spendCall(callId, { costUsdE8: usd(costUsd) }),
+    operation: 'reembed',
+  });
+  await app.reserveSpend(ofPlatform, { call: reembed('alone', 12), begins: true });
+  const together = { $case: 'reserve' as const, value: { call: reembed('together', 20), begins: true } };
+  t.deepEqual(await app.meterSpend(mesh, { changes: [{ tenantId: platformTenant, change: together }] }), []);
+  t.like(await t.throwsAsync(app.reserveSpend(ofPlatform, { call: reembed('more', 1), begins: true })), {
+    kind: 'unavailable',
+    reason: 'PLATFORM_CEILING_REACHED',
+  });
+  const settled = { call: reembed('alone', 11), estimated: false, served: true };
+  await app.settleSpend(ofPlatform, { settlements: [settled] });
+  t.like(await ledger(), { months: [{ spent: '10.00000000', reserved: '0.00000000' }], calls: { length: 1 } });
+  const own = await ledgerOf(database, platformTenant);
+  t.like(own.months, [{ spent: '11.00000000', reserved: '20.00000000' }]);
+  t.like(own.counts, [{ operation: 'reembed' }]);
 });
 
 test('a repeated reservation changes nothing and is admitted, whatever became of the first', async (t) => {

@@ -52,7 +52,7 @@ test('one that is refused, malformed or of an unknown tenant is left, and the ot
     reserve(gone.id, 'a'),
     settle(gone.id, 'b'),
     reserve(one.id, ''),
-    { tenantId: 0, change: { $case: 'settle' as const, value: settlement('a') } },
+    { tenantId: -1, change: { $case: 'settle' as const, value: settlement('a') } },
     { tenantId: one.id, change: undefined },
     settle(full.id, 'c'),
   ];

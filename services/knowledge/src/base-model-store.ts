@@ -1,7 +1,7 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb, TenantDb, Transaction } from '@parley/postgres/database/types';
 
-/** The embedding model of each live base, and the one that settings ask for, where all tenants' are found. */
+/** The embedding model of each live base and whether its passages are current, and the model that settings ask for, where all tenants' are found. */
 export function baseModelStore({ knex }: Transaction) {
   const rows = rowsBy(knex);
   return {
@@ -22,14 +22,14 @@ export function baseModelStore({ knex }: Transaction) {
       return inUse?.embeddingModel;
     },
 
-    /** Bases of other models, and only while `model` is the one in use, without those that a job of this kind works on, or has failed on. */
+    /** Bases of other models, or with outdated passages, and only while `model` is the one in use, without those that a job of this kind works on, or has failed on. */
     basesToMove(
       _db: SharedDb,
       { model, jobKind, limit }: { model: string; jobKind: string; limit: number },
     ): Promise<{ tenantId: number; knowledgeBaseId: number }[]> {
       return rows(
         `SELECT tenant_id, knowledge_base_id FROM knowledge_base_models b
-          WHERE embedding_model <> :model
+          WHERE (embedding_model <> :model OR NOT is_current)
             AND EXISTS (SELECT FROM knowledge_model_in_use WHERE tenant_id = 0 AND embedding_model = :model)
             AND NOT EXISTS (SELECT FROM jobs WHERE kind = :jobKind AND key = cast(b.knowledge_base_id AS text))
           ORDER BY tenant_id, knowledge_base_id LIMIT cast(:limit AS integer)`,
@@ -41,12 +41,14 @@ export function baseModelStore({ knex }: Transaction) {
       await rows(`DELETE FROM jobs WHERE kind = :jobKind AND state = 'failed' RETURNING id`, { jobKind });
     },
 
-    async register({ tenantId }: TenantDb, knowledgeBaseId: number, model: string): Promise<void> {
+    /** @param isCurrent whether its passages are embedded with the names of their documents: look at those after a call with `false`, which locks */
+    async register({ tenantId }: TenantDb, knowledgeBaseId: number, model: string, isCurrent: boolean): Promise<void> {
       await rows(
-        `INSERT INTO knowledge_base_models (tenant_id, knowledge_base_id, embedding_model)
-         VALUES (:tenantId, :knowledgeBaseId, :model)
-         ON CONFLICT (tenant_id, knowledge_base_id) DO UPDATE SET embedding_model = excluded.embedding_model`,
-        { tenantId, knowledgeBaseId, model },
+        `INSERT INTO knowledge_base_models (tenant_id, knowledge_base_id, embedding_model, is_current)
+         VALUES (:tenantId, :knowledgeBaseId, :model, :isCurrent)
+         ON CONFLICT (tenant_id, knowledge_base_id)
+           DO UPDATE SET embedding_model = excluded.embedding_model, is_current = excluded.is_current`,
+        { tenantId, knowledgeBaseId, model, isCurrent },
       );
     },
 

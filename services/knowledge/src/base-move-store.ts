@@ -1,6 +1,13 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Chunk } from './chunk-text.ts';
+import type { BuiltGeneration } from './index-text.ts';
+
+export interface MovedDocument {
+  id: number;
+  generation: number;
+  fileName: string;
+}
 
 /** A base whose documents are embedded with another model beside the one that is searched. */
 export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: number) {
@@ -19,6 +26,14 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
        RETURNING generation`,
       ids,
     );
+
+  const next = async (which: string): Promise<MovedDocument | undefined> => {
+    const [document] = await rows<MovedDocument>(
+      `SELECT id, generation, file_name FROM knowledge_documents WHERE ${searched} AND ${which} ORDER BY id LIMIT 1`,
+      ids,
+    );
+    return document;
+  };
 
   return {
     /** Until the commit no document of the base gets another generation. Undefined where it is gone. */
@@ -40,13 +55,20 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       });
     },
 
-    async nextDocument(): Promise<{ id: number; generation: number } | undefined> {
-      const [next] = await rows<{ id: number; generation: number }>(
-        `SELECT id, generation FROM knowledge_documents
-          WHERE ${searched} AND prepared_generation IS NULL ORDER BY id LIMIT 1`,
-        ids,
+    /** One that is not prepared. */
+    nextDocument: () => next('prepared_generation IS NULL'),
+
+    /** One whose passages are embedded without its name, or with an earlier one. */
+    nextOutdated: () => next('(named_generation <> generation OR embedded_name IS DISTINCT FROM file_name)'),
+
+    /** The document waits with this generation for the others. */
+    async prepared(documentId: number, { generation, name, chunkCount }: BuiltGeneration): Promise<void> {
+      const facts = JSON.stringify({ generation, name, chunkCount });
+      await rows(
+        `UPDATE knowledge_documents SET prepared_generation = cast(:generation AS integer), prepared_facts = cast(:facts AS jsonb)
+          WHERE tenant_id = :tenantId AND id = :documentId RETURNING id`,
+        { tenantId, documentId, generation, facts },
       );
-      return next;
     },
 
     /** In order. */
@@ -58,18 +80,30 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       );
     },
 
-    /** The base and all its documents, which are prepared, in one step. */
-    async switchTo(model: string): Promise<void> {
+    /** The base and all its documents, which are prepared, in one step. @returns how many chunks more it has */
+    async switchTo(model: string): Promise<number> {
       await release('generation');
-      await rows(
-        `UPDATE knowledge_documents SET generation = prepared_generation, prepared_generation = NULL
-          WHERE ${searched} RETURNING id`,
+      const [growth] = await rows<{ chunks: number }>(
+        `WITH before AS (
+           SELECT id, chunk_count FROM knowledge_documents WHERE ${searched}
+         ), switched AS (
+           UPDATE knowledge_documents SET generation = prepared_generation, prepared_generation = NULL, prepared_facts = NULL,
+             named_generation = CASE WHEN ${factsHold} THEN prepared_generation ELSE 0 END,
+             embedded_name = CASE WHEN ${factsHold} THEN prepared_facts ->> 'name' END,
+             chunk_count = CASE WHEN ${factsHold} THEN cast(prepared_facts ->> 'chunkCount' AS integer) ELSE chunk_count END
+            WHERE ${searched} RETURNING id, chunk_count
+         )
+         SELECT coalesce(sum(switched.chunk_count - before.chunk_count), 0) AS chunks FROM switched JOIN before USING (id)`,
         ids,
       );
       await rows(
         `UPDATE knowledge_bases SET embedding_model = :model, prepared_model = NULL WHERE ${base} RETURNING id`,
         { ...ids, model },
       );
+      return Number(growth?.chunks ?? 0);
     },
   };
 }
+
+/** A version of the service that knows no facts may have prepared it. */
+const factsHold = `prepared_facts IS NOT NULL AND cast(prepared_facts ->> 'generation' AS integer) = prepared_generation`;

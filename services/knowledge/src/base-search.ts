@@ -32,7 +32,7 @@ export interface ChunkSearch {
   topK: number;
 }
 
-/** How many of either ranking are fused. */
+/** How many by similarity are fused, and up to which place those by words, of which so many may share the mean of their places. */
 const ranked = 60;
 /** Of so many chunks, the nearest of a base, the words are looked at. */
 const comparedByWords = 2_000;
@@ -89,7 +89,7 @@ const indexNearest = `
    ORDER BY c.embedding <=> cast(:vector AS halfvec) LIMIT cast(:candidates AS integer)`;
 
 const cosineRanking = `
-  SELECT id, distance, cast(1 - distance AS double precision) AS rank FROM near
+  SELECT id, distance, cast(1 - distance AS double precision) AS rank, NULL AS weight FROM near
    ORDER BY distance, id LIMIT cast(:topK AS integer)`;
 
 /** Which terms a chunk has, one bit each. Concatenated with nothing, so that a long `search` is read once and not for each term. */
@@ -100,7 +100,8 @@ const matchedTerms = `(
      WHERE text.words @@ term)`;
 
 /**
- * Terms that few chunks have count more (inverse document frequency). The weights of the different sets of terms are one JSON object: a
+ * Terms that few chunks have count more (inverse document frequency), and chunks with the same terms share the mean of their places: a word
+ * that all have says nothing. The weights of the different sets of terms are one JSON object: a
  * join with them could compare each chunk with all sets, of which there may be as many as chunks.
  */
 const fusedRanking = `
@@ -113,14 +114,17 @@ const fusedRanking = `
     SELECT jsonb_object_agg(matched, weight) AS by_set FROM (
       SELECT matched, sum(weight) AS weight FROM sets JOIN weights ON (matched >> place) & 1 = 1 GROUP BY matched) AS weighed
   )
-  SELECT id, min(distance) AS distance, cast(sum(1.0 / (${fusionConstant} + place)) AS double precision) AS rank FROM (
-    (SELECT id, distance, row_number() OVER (ORDER BY distance, id) AS place FROM near ORDER BY place LIMIT ${ranked})
+  SELECT id, min(distance) AS distance, cast(sum(1.0 / (${fusionConstant} + place)) AS double precision) AS rank,
+         coalesce(max(weight), 0) AS weight FROM (
+    (SELECT id, distance, cast(NULL AS double precision) AS weight, row_number() OVER (ORDER BY distance, id) AS place
+       FROM near ORDER BY place LIMIT ${ranked})
     UNION ALL
-    (SELECT id, distance, row_number() OVER (ORDER BY weight DESC, distance, id) AS place
-       FROM (SELECT id, distance, cast((SELECT by_set FROM texts) -> cast(matched AS text) AS double precision) AS weight
-               FROM near WHERE matched > 0) AS weighed
-      ORDER BY place LIMIT ${ranked})) AS places
-   GROUP BY id ORDER BY rank DESC, distance, id LIMIT cast(:topK AS integer)`;
+    (SELECT id, distance, weight, place FROM (
+       SELECT id, distance, weight, rank() OVER (ORDER BY weight DESC) + (count(*) OVER (PARTITION BY weight) - 1) / 2.0 AS place
+         FROM (SELECT id, distance, cast((SELECT by_set FROM texts) -> cast(matched AS text) AS double precision) AS weight
+                 FROM near WHERE matched > 0) AS weighed) AS matching
+      WHERE place <= ${ranked} / 2)) AS places
+   GROUP BY id ORDER BY rank DESC, weight DESC, distance, id LIMIT cast(:topK AS integer)`;
 
 /**
  * No row where the base has another model now or is gone; one without a chunk where nothing was found. Its rows are looked up by their
@@ -144,7 +148,7 @@ function statement(nearest: string, isFused: boolean): string {
     SELECT found.*, ${candidates} AS candidates
       FROM base LEFT JOIN (
         SELECT c.id AS chunk_id, c.document_id, d.file_name AS document_name, c.chunk_index, c.content, c.heading, c.page,
-               1 - best.distance AS score, best.rank, best.distance
+               1 - best.distance AS score, best.rank, best.weight, best.distance
           FROM best
           CROSS JOIN LATERAL (
             SELECT id, document_id, chunk_index, content, heading, page FROM knowledge_chunks
@@ -152,7 +156,7 @@ function statement(nearest: string, isFused: boolean): string {
           CROSS JOIN LATERAL (
             SELECT file_name FROM knowledge_documents WHERE tenant_id = :tenantId AND id = c.document_id OFFSET 0) AS d
       ) AS found ON true
-     ORDER BY found.rank DESC, found.distance, found.chunk_id`;
+     ORDER BY found.rank DESC, found.weight DESC, found.distance, found.chunk_id`;
 }
 
 const statements = {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
 import { chunkText, chunkTokens } from './chunk-text.ts';
+import { passageTokens } from './passage-tokens.ts';
 
 const chunksOf = (text: string, pageStarts?: number[]) =>
   [...chunkText(text, pageStarts)].filter((chunk) => chunk !== undefined);
@@ -154,6 +155,55 @@ test('a table keeps its header row in each of its chunks, and no row is cut or r
   for (const content of contents.slice(1)) t.true(content.startsWith(`${header}\n|`));
   t.deepEqual(contents.join('\n').match(/^\| \d.*$/gmu), rows);
   for (const content of contents) t.true(estimateTokens(content) <= chunkTokens);
+});
+
+test('the last rows of a table are no chunk of their own', (t) => {
+  const header = '| id | text | twice |\n|---|:---|---:|';
+  for (let rows = 35; rows < 140; rows += 1) {
+    const table = `${header}\n${Array.from({ length: rows }, (_, n) => row(n)).join('\n')}`;
+    for (const after of ['', '\n\nAfter.', `\n\n# End\n\n${prose(30)}`]) {
+      const contents = contentsOf(`${table}${after}`);
+      t.deepEqual(contents.join('\n').match(/^\| \d.*$/gmu), table.split('\n').slice(2));
+      for (const content of contents) {
+        const count = content.match(/^\| \d/gmu)?.length;
+        t.true(count === undefined || count >= 10, `${rows} rows, ${count} in a chunk`);
+        t.true(estimateTokens(content) <= chunkTokens);
+      }
+    }
+  }
+});
+
+test('the last row of separated values is no chunk of its own', (t) => {
+  for (let rows = 150; rows < 400; rows += 7) {
+    const lines = Array.from({ length: rows }, (_, n) => `${n},some text,${n * 2}`);
+    const contents = contentsOf(['id,text,twice', ...lines].join('\n'));
+    const counts = contents.map((content) => content.split('\n').length - 1);
+    t.true(Math.min(...counts) >= 40, `${counts}`);
+    t.is(
+      counts.reduce((sum, count) => sum + count),
+      rows,
+    );
+  }
+});
+
+test('a chunk of another size has at most so many tokens, in every script', (t) => {
+  const texts = {
+    English: prose(300),
+    Russian: 'Возврат товара возможен в течение тридцати дней. '.repeat(200),
+    Chinese: `${'退款会在十天之内到账'.repeat(4)}。`.repeat(60),
+    Korean: '환불은 열흘 안에 됩니다. '.repeat(200),
+    Thai: 'การคืนสินค้าทำได้ภายในสามสิบวัน'.repeat(60),
+    table: ['| id | text | twice |', '|---|---|---|', ...Array.from({ length: 200 }, (_, n) => row(n))].join('\n'),
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    for (const most of [800, 384, 100, 40]) {
+      const contents = [...chunkText(text, [], most)].flatMap((chunk) => (chunk ? [chunk.content] : []));
+      t.true(contents.length > 1, name);
+      for (const content of contents) t.true(passageTokens(content) <= most, `${name}, ${most}`);
+      for (const content of contents.slice(0, -2))
+        t.true(passageTokens(content) > most / 4, `${name}, ${most}: ${passageTokens(content)}`);
+    }
+  }
 });
 
 test('a pipe table without a delimiter row keeps its first row', (t) => {

@@ -1,4 +1,4 @@
-import { estimateTokens } from '@parley/text/token-estimate';
+import { lastTokens, passageTokens } from './passage-tokens.ts';
 import { type Passage, passages, strengths } from './passages.ts';
 
 export interface Chunk {
@@ -9,69 +9,88 @@ export interface Chunk {
   page: number | null;
 }
 
+/** A chunk before it is written: what is cut off the text, and what it repeats. */
+interface Cut {
+  passages: Passage[];
+  repeated: string;
+}
+
 export const chunkTokens = 800;
-const overlapTokens = 100;
-/** A heading begins a new chunk once the one before has so many: shorter sections share one. */
-const sectionTokens = 200;
-/** A chunk is cut at the best place behind so many. */
-const leastTokens = chunkTokens / 2;
+/** Shares of a chunk: what is repeated of the one before; what a heading begins a new one after, since shorter sections share one. */
+const overlapShare = 1 / 8;
+const sectionShare = 1 / 4;
+/** Of the rows that end a table: where they would be less, they share those of the chunk before. */
+const lastRowsShare = 1 / 4;
 
 const passageWork = 20;
 const workOfTurn = 20_000;
 
 /**
- * Chunks of about 800 tokens. Each repeats the last 100 of the one before, unless it begins with a heading or continues a table, whose header
- * row it repeats instead. Takes linear time; yields undefined every few milliseconds, so that other work may run.
+ * Chunks of about `most` tokens. Each repeats the last eighth of the one before, unless it begins with a heading or continues a table, whose
+ * header row it repeats instead. Takes linear time; yields undefined every few milliseconds, so that other work may run.
  * @param pageStarts where pages begin in the text, in UTF-16 code units, ascending
  */
-export function* chunkText(text: string, pageStarts: readonly number[] = []): Generator<Chunk | undefined> {
+export function* chunkText(
+  text: string,
+  pageStarts: readonly number[] = [],
+  most = chunkTokens,
+): Generator<Chunk | undefined> {
+  const overlapTokens = Math.floor(most * overlapShare);
+  const sectionTokens = Math.floor(most * sectionShare);
   const pageAt = pageCounter(pageStarts);
   let pending: Passage[] = [];
   let repeated = '';
   let tokens = 0;
   let work = 0;
+  /** Part of a table, which the next chunk may end. */
+  let held: Cut | undefined;
 
-  function cut(count: number, next: Passage | undefined): Chunk | undefined {
-    const cutOff = pending.slice(0, count);
+  /** @returns what is written now: a part of a table waits for the next one. */
+  function* cut(count: number, next: Passage | undefined): Generator<Chunk> {
+    const cutOff: Cut = { passages: pending.slice(0, count), repeated };
     pending = pending.slice(count);
-    const body = joined(cutOff);
-    const chunk = chunkOf(cutOff, repeated, body);
-    repeated = repeatedBefore(pending[0] ?? next, cutOff.at(-1), body);
-    tokens = pending.reduce((sum, passage) => sum + passage.tokens, estimateTokens(repeated));
-    return chunk;
+    const [before, last] = held ? evened(held, cutOff, most) : [undefined, cutOff];
+    if (before) yield* chunkOf(before);
+    const following = pending[0] ?? next;
+    const isPartOfTable = following?.table !== undefined && following.table === last.passages.at(-1)?.table;
+    held = isPartOfTable ? last : undefined;
+    if (!held) yield* chunkOf(last);
+    repeated = repeatedBefore(following, last.passages.at(-1), joined(last.passages), overlapTokens);
+    tokens = tokensOf(pending) + passageTokens(repeated);
   }
 
-  function chunkOf(cutOff: readonly Passage[], before: string, body: string): Chunk | undefined {
-    const [first] = cutOff;
-    if (!first || body.trim() === '') return undefined;
+  function* chunkOf({ passages: [first, ...more], repeated: before }: Cut): Generator<Chunk> {
+    const all = first ? [first, ...more] : [];
+    const body = joined(all);
+    if (!first || body.trim() === '') return;
     const between = before === '' ? '' : first.table ? '\n' : separator(first);
     const content = (before + between + body).trim();
-    const { heading } = cutOff.find(({ isHeading }) => !isHeading) ?? cutOff.at(-1) ?? first;
-    return { content, heading, page: pageAt(first.start) };
+    const { heading } = all.find(({ isHeading }) => !isHeading) ?? all.at(-1) ?? first;
+    yield { content, heading, page: pageAt(first.start) };
   }
 
-  for (const passage of passages(text, chunkTokens - overlapTokens)) {
+  for (const passage of passages(text, most - overlapTokens)) {
     work += passage.tokens + passageWork;
     if (work > workOfTurn) {
       work = 0;
       yield undefined;
     }
     const beginsSection = passage.isHeading && tokens >= sectionTokens;
-    const tokensBefore = beginsSection ? 0 : chunkTokens - passage.tokens;
+    const tokensBefore = beginsSection ? 0 : most - passage.tokens;
     while (pending.length > 0 && tokens > tokensBefore) {
-      yield cut(beginsSection ? pending.length : bestCut(pending, passage), passage);
+      yield* cut(beginsSection ? pending.length : bestCut(pending, passage, most / 2), passage);
     }
     pending.push(passage);
     tokens += passage.tokens;
   }
-  yield cut(pending.length, undefined);
+  yield* cut(pending.length, undefined);
 }
 
 /** How many passages to cut off: up to the last of the strongest breaks behind `leastTokens`. */
-function bestCut(pending: readonly Passage[], next: Passage): number {
+function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number): number {
   let best = pending.length;
   let strength = next.strength;
-  let after = pending.reduce((sum, { tokens }) => sum + tokens, 0);
+  let after = tokensOf(pending);
   for (let at = pending.length - 1; at > 0; at -= 1) {
     const passage = pending[at] as Passage;
     after -= passage.tokens;
@@ -83,24 +102,52 @@ function bestCut(pending: readonly Passage[], next: Passage): number {
   return best;
 }
 
-function repeatedBefore(first: Passage | undefined, last: Passage | undefined, body: string): string {
-  if (!first || first.isHeading) return '';
-  if (first.table) return first.table.header;
-  return last?.table ? '' : tailOf(body);
+/** Two chunks, of which the last one gets rows from the end of the one before where it has few of the same table. */
+function evened(before: Cut, last: Cut, most: number): [Cut, Cut] {
+  const table = last.passages[0]?.table;
+  const foreign = last.passages.findIndex((passage) => passage.table !== table);
+  let rows = tokensOf(foreign < 0 ? last.passages : last.passages.slice(0, foreign));
+  if (rows >= most * lastRowsShare) return [before, last];
+  const half = (tokensOf(before.passages) + rows) / 2;
+  let room = most - passageTokens(last.repeated) - tokensOf(last.passages);
+  let moved = before.passages.length;
+  for (; moved > 1 && rows < half; moved -= 1) {
+    const row = before.passages[moved - 1];
+    if (row?.table !== table || !row || row.tokens > room) break;
+    rows += row.tokens;
+    room -= row.tokens;
+  }
+  const [kept, given] = [before.passages.slice(0, moved), before.passages.slice(moved)];
+  return [
+    { ...before, passages: kept },
+    { ...last, passages: [...given, ...last.passages] },
+  ];
 }
 
-/** The last 100 tokens, or less: from the beginning of a sentence, else of a word, else as they are. */
-function tailOf(body: string): string {
-  const units = body.slice(-8 * overlapTokens);
-  const tail = Array.from(units.toWellFormed())
-    .slice(-4 * overlapTokens)
-    .join('');
+function repeatedBefore(
+  first: Passage | undefined,
+  last: Passage | undefined,
+  body: string,
+  overlapTokens: number,
+): string {
+  if (!first || first.isHeading) return '';
+  if (first.table) return first.table.header;
+  return last?.table ? '' : tailOf(body, overlapTokens);
+}
+
+/** The last tokens, or less: from the beginning of a sentence, else of a word, else as they are. */
+function tailOf(body: string, overlapTokens: number): string {
+  const tail = lastTokens(body, overlapTokens);
   if (tail.length === body.length) return '';
   const sentence = /[.!?…]["')\]]*\s+|[。！？]|\n/u.exec(tail);
   const isLongEnough = sentence && sentence.index < tail.length / 2;
   if (isLongEnough) return tail.slice(sentence.index + sentence[0].length);
   const space = tail.search(/\s/u);
   return space >= 0 && space < tail.length / 2 ? tail.slice(space + 1) : tail;
+}
+
+function tokensOf(some: readonly Passage[]): number {
+  return some.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 function joined(cutOff: readonly Passage[]): string {

@@ -24,7 +24,7 @@ export async function createKnowledgeBase(
     async (db) => {
       await usageStore(db).change({ knowledgeBases: 1 }, quotas);
       const base = await baseStore(db).insert({ name, description, embeddingModel: ports.embedder.model });
-      await baseModelStore(db).register(db, base.id, base.embeddingModel);
+      await baseModelStore(db).register(db, base.id, base.embeddingModel, true);
       return base;
     },
     { turn: usageTurn(caller.tenantId) },

@@ -28,6 +28,8 @@ export type DocumentFields = Partial<
     | 'version'
     | 'parsedVersion'
     | 'generation'
+    | 'namedGeneration'
+    | 'embeddedName'
     | 'preparedGeneration'
     | 'chunkCount'
     | 'storedBytes'

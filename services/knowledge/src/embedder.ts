@@ -12,6 +12,8 @@ export interface EmbedCall {
   model: string;
   /** Unique to these texts: they are metered once for it. */
   callId: string;
+  /** Default: the caller's tenant, as `embed`. Work that the operator causes is the platform's, as `reembed`: no cap of a tenant bounds it. */
+  chargedTo?: 'tenant' | 'platform' | undefined;
   agentId?: number | undefined;
   sessionId?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -29,11 +31,16 @@ export interface Embedded extends EmbeddingSpend {
   vectors: Embedding[];
 }
 
-/** Turns texts into vectors, metered in the tenant's ledger as `embed`. */
+/** Turns texts into vectors, metered as `embed`. */
 export interface Embedder {
   /** What new bases are embedded with, e.g. `text-embedding-3-small` or `offline-embedding-1`. */
   readonly model: string;
-  /** Any number of texts. @throws DomainError `invalid` (`SPEND_CAP_REACHED`); `unavailable`: the endpoint does not answer, or no longer serves this model */
+  /** The most tokens of a text that this model takes; undefined where that is not known. */
+  maxTokens?(model: string): number | undefined;
+  /**
+   * Any number of texts. @throws DomainError `invalid` (`SPEND_CAP_REACHED`; `EMBEDDING_TOO_LONG`: one of the texts is, `EMBEDDING_REFUSED`: the
+   * endpoint does not say why); `unavailable`: the endpoint does not answer, or no longer serves this model
+   */
   embed(texts: readonly string[], call: EmbedCall): Promise<Embedded>;
 }
 

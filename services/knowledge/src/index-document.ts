@@ -107,7 +107,7 @@ async function build(ports: Ports, { data, tenantId, request }: IndexRun): Promi
     const document = await documentStore(db).find(documentId);
     if (!document || !waits(document, data) || !isParsed(document)) return undefined;
     const { id: knowledgeBaseId, embeddingModel: model } = await baseStore(db).get(document.knowledgeBaseId);
-    return { knowledgeBaseId, model, ...(await documentStore(db).readText(documentId)) };
+    return { knowledgeBaseId, name: document.fileName, model, ...(await documentStore(db).readText(documentId)) };
   });
   if (!parsed) return undefined;
   const { rawText, ...about } = parsed;

@@ -7,6 +7,8 @@ import { baseStore } from './base-store.ts';
 import { chunkStore, chunksPerStatement, type GenerationOfChunks } from './chunk-store.ts';
 import { type Chunk, chunkText } from './chunk-text.ts';
 import { documentStore } from './document-store.ts';
+import { chunkSizeFor, passageEmbedder } from './embed-passages.ts';
+import type { EmbedCall } from './embedder.ts';
 import { generationStore } from './generation-store.ts';
 import type { KnowledgeDocument } from './knowledge.ts';
 import type { Ports } from './ports.ts';
@@ -15,6 +17,8 @@ import { usageStore } from './usage-store.ts';
 
 export interface IndexedText {
   documentId: number;
+  /** The name of the document, which is embedded with each of its passages. */
+  name: string;
   knowledgeBaseId: number;
   model: string;
   text: string;
@@ -23,6 +27,8 @@ export interface IndexedText {
 
 export interface BuiltGeneration {
   generation: number;
+  /** The name that its passages are embedded with. */
+  name: string;
   chunkCount: number;
   model: string;
 }
@@ -40,7 +46,8 @@ export async function buildGeneration(
   checkQuota: (chunks: number) => Promise<void>,
 ): Promise<BuiltGeneration> {
   const { documentId, text, pageStarts } = indexed;
-  const chunks = await chunksOf(text, pageStarts ?? [], request.signal);
+  const size = chunkSizeFor(ports.embedder, indexed.model);
+  const chunks = await chunksOf(text, pageStarts ?? [], size, request.signal);
   await checkQuota(chunks.length);
   const generation = await ports.database.transact(request.caller.tenantId, (db) =>
     generationStore(db).begin(documentId),
@@ -48,9 +55,15 @@ export async function buildGeneration(
   return fillGeneration(ports, request, { ...indexed, generation }, chunks);
 }
 
-export async function chunksOf(text: string, pageStarts: readonly number[], signal: AbortSignal): Promise<Chunk[]> {
+/** @param size in tokens, at most */
+export async function chunksOf(
+  text: string,
+  pageStarts: readonly number[],
+  size: number,
+  signal: AbortSignal,
+): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
-  for (const chunk of chunkText(text, pageStarts)) {
+  for (const chunk of chunkText(text, pageStarts, size)) {
     if (chunk) {
       chunks.push(chunk);
     } else {
@@ -61,21 +74,28 @@ export async function chunksOf(text: string, pageStarts: readonly number[], sign
   return chunks;
 }
 
-/** Embeds and stores the chunks of a generation that has begun; leaves it to the sweep when that fails. */
+/** Embeds and stores the chunks of a generation that has begun, cut where the model takes less; leaves it to the sweep when that fails. */
 export async function fillGeneration(
   ports: BuildPorts,
   { caller, signal }: TenantRequest,
-  of: GenerationOfChunks & { model: string },
+  of: GenerationOfChunks & Pick<EmbedCall, 'model' | 'chargedTo'> & { name: string },
   chunks: readonly Chunk[],
 ): Promise<BuiltGeneration> {
-  const { documentId, generation, model } = of;
+  const { documentId, generation, model, name, chargedTo } = of;
+  const callId = `index-${documentId}-${generation}`;
+  const { embed, refusedTokens } = passageEmbedder(ports.embedder, { caller, model, name, callId, chargedTo, signal });
+  let chunkCount = 0;
   try {
     for (let at = 0; at < chunks.length; at += chunksPerStatement) {
       signal.throwIfAborted();
       const some = chunks.slice(at, at + chunksPerStatement);
-      const callId = `index-${documentId}-${generation}-${at}`;
-      const { vectors } = await ports.embedder.embed(some.map(embeddedText), { caller, model, callId, signal });
-      const rows = some.map((chunk, n) => ({ ...chunk, chunkIndex: at + n, embedding: vectorAt(vectors, n) }));
+      const first = chunkCount;
+      const rows = (await embed(some)).map(({ chunk, embedding }, n) => ({
+        ...chunk,
+        chunkIndex: first + n,
+        embedding,
+      }));
+      chunkCount += rows.length;
       await ports.database.transact(caller.tenantId, async (db) => {
         await generationStore(db).extend(documentId, generation);
         await chunkStore(db).insert(of, rows);
@@ -85,7 +105,13 @@ export async function fillGeneration(
     await discardGeneration(ports, caller, documentId, generation);
     throw error;
   }
-  return { generation, chunkCount: chunks.length, model };
+  const tokens = refusedTokens();
+  if (tokens !== undefined)
+    ports.log.warn(
+      { model, documentId, tokens },
+      'passages cut: the embedding model takes less; set EMBEDDINGS_MAX_TOKENS',
+    );
+  return { generation, chunkCount, model, name };
 }
 
 /**
@@ -97,7 +123,7 @@ export async function switchGeneration(
   db: TenantDb,
   document: KnowledgeDocument,
   built: BuiltGeneration,
-  quotas: Quotas,
+  quotas: Quotas | 'unbounded',
 ): Promise<void> {
   const base = await baseStore(db).get(document.knowledgeBaseId);
   if (base.embeddingModel !== built.model)
@@ -106,8 +132,9 @@ export async function switchGeneration(
   await generations.adopt(document.id, built.generation);
   await generations.release(document.id, document.generation);
   await generations.release(document.id, document.preparedGeneration);
-  const { generation, chunkCount } = built;
-  await documentStore(db).update(document.id, { generation, chunkCount, preparedGeneration: null });
+  const { generation, chunkCount, name } = built;
+  const searched = { generation, chunkCount, namedGeneration: generation, embeddedName: name };
+  await documentStore(db).update(document.id, { ...searched, preparedGeneration: null });
   await usageStore(db).change({ chunks: chunkCount - document.chunkCount }, quotas);
 }
 
@@ -120,14 +147,4 @@ export async function discardGeneration(
 ): Promise<void> {
   const abandoned = database.transact(tenantId, (db) => generationStore(db).abandon(documentId, generation));
   await abandoned.catch((err: unknown) => log.warn({ err, documentId }, 'new chunks not abandoned; swept later'));
-}
-
-function embeddedText({ heading, content }: Chunk): string {
-  return heading ? `${heading}\n\n${content}` : content;
-}
-
-function vectorAt<T>(vectors: readonly T[], n: number): T {
-  const vector = vectors[n];
-  if (!vector) throw new Error('An embedding is missing');
-  return vector;
 }

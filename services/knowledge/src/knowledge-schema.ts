@@ -9,6 +9,7 @@ import { wordsBetweenSigns } from './migrations/007-words-between-signs.ts';
 import { deletedWithoutText } from './migrations/008-deleted-without-text.ts';
 import { uploadOfDocument } from './migrations/009-upload-of-document.ts';
 import { parseWarnings } from './migrations/010-parse-warnings.ts';
+import { namesInSearch } from './migrations/011-names-in-search.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -34,5 +35,6 @@ export const knowledgeSchema: SchemaDeclaration = {
     deletedWithoutText,
     uploadOfDocument,
     parseWarnings,
+    namesInSearch,
   ],
 };

@@ -39,6 +39,9 @@ export const knowledgeDocuments = table('knowledge_documents', {
   parsedVersion: column<number>(),
   /** The generation of chunks that is searched; 0: none yet. */
   generation: column<number>(),
+  /** The generation whose passages were embedded with `embeddedName`; 0: none. */
+  namedGeneration: column<number>(),
+  embeddedName: column<string | null>(),
   /** Built for another embedding model, and waits for the base's other documents. */
   preparedGeneration: column<number | null>(),
   chunkCount: column<number>(),

@@ -9,13 +9,15 @@ import type { JobRun, Lease } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { findTenant } from '@parley/service/tenant-facts';
 import { baseModelStore } from './base-model-store.ts';
-import { baseMoveStore } from './base-move-store.ts';
+import { baseMoveStore, type MovedDocument } from './base-move-store.ts';
 import { documentStore } from './document-store.ts';
 import { misconfigurationOf } from './embedder.ts';
 import { generationStore } from './generation-store.ts';
-import { discardGeneration, fillGeneration } from './index-text.ts';
+import { type BuiltGeneration, discardGeneration, fillGeneration, switchGeneration } from './index-text.ts';
 import { type Failures, oneMore, type Patience, suspendedRetryMs } from './job-patience.ts';
+import type { KnowledgeDocument } from './knowledge.ts';
 import type { Ports } from './ports.ts';
+import { usageStore, usageTurn } from './usage-store.ts';
 
 interface MoveBase {
   knowledgeBaseId: number;
@@ -24,6 +26,8 @@ interface MoveBase {
 interface Move extends MoveBase {
   /** What the base is embedded with in the end. */
   model: string;
+  /** Of a base that has this model already: a document to embed anew, alone. Otherwise all are prepared and switched together. */
+  outdated?: MovedDocument | undefined;
 }
 
 type MovePorts = Pick<Ports, 'database' | 'embedder' | 'identity' | 'log'> & {
@@ -48,7 +52,7 @@ export function failedMoves(metrics: Metrics): MovePorts['failedMoves'] {
   return metrics.counter('parley_knowledge_moves_failed_total', 'Bases that could not be embedded with another model');
 }
 
-/** Has all bases of an earlier model embedded with the one that the settings of the process that started last name. */
+/** Has all bases embedded with the model that the settings of the process that started last name, and with the names of their documents. */
 export function modelChange(ports: MovePorts): Part {
   const { database, embedder, log } = ports;
   const { model } = embedder;
@@ -78,10 +82,10 @@ export function modelChange(ports: MovePorts): Part {
 export function moveBaseJob(ports: MovePorts): JobDeclaration {
   return job<MoveJob>({
     kind: moveBaseKind,
-    gauge: { name: 'parley_knowledge_bases_moving', help: 'Bases that are embedded with another model' },
+    gauge: { name: 'parley_knowledge_bases_moving', help: 'Bases that are embedded anew' },
     concurrency: 2,
     perTenantLimit: 1,
-    // The endpoint may be away, or the tenant at its cap, for long.
+    // The endpoint may be away, or the platform at its ceiling, for long.
     retry: 'untilDone',
     retryable: (error) => !(error instanceof MoveGivenUp),
     stopGraceMs: 1_000,
@@ -89,7 +93,10 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
   });
 }
 
-/** Document by document beside what is searched, and then all in one step. What was prepared stays where the process dies. */
+/**
+ * With another model document by document beside what is searched, and then all in one step; with the same one each document is switched
+ * alone. What was prepared stays where the process dies. The platform bears the cost.
+ */
 async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { knowledgeBaseId } = data;
@@ -99,13 +106,14 @@ async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
     const tenant = await findTenant(ports.identity, request.caller, signal);
     if (!tenant) return endMove(ports, run);
     if (tenant.suspended) return run.retryLater(data, suspendedRetryMs);
-    const model = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));
-    if (model === undefined) return;
-    const move = { knowledgeBaseId, model };
-    const document = await ports.database.transact(tenantId, (db) => baseMoveStore(db, knowledgeBaseId).nextDocument());
+    const move = await ports.database.transact(tenantId, (db) => begin(db, knowledgeBaseId, lease));
+    if (!move) return;
+    const document =
+      move.outdated ??
+      (await ports.database.transact(tenantId, (db) => baseMoveStore(db, knowledgeBaseId).nextDocument()));
     if (document) {
       try {
-        await prepare(ports, request, move, document);
+        await embedAnew(ports, request, move, document);
       } catch (error) {
         return waitOrGiveUp(ports, run, document.id, error);
       }
@@ -141,67 +149,101 @@ async function waitOrGiveUp(
   throw new MoveGivenUp('The base keeps its embedding model', { cause: error });
 }
 
-/** Undefined for what ends some time: outages, the spend cap and documents that are deleted meanwhile. */
+/** Undefined for what ends some time: outages, the platform's ceiling and documents that are deleted meanwhile. */
 function patienceWith(error: unknown): Patience | undefined {
   if (!isDomainError(error) || misconfigurationOf(error)) return fault;
-  return error.reason === 'EMBEDDING_REFUSED' ? refusedText : undefined;
+  return error.reason === 'EMBEDDING_REFUSED' || error.reason === 'EMBEDDING_TOO_LONG' ? refusedText : undefined;
 }
 
-/** The model that the base's documents are prepared for; undefined where the job is done. */
-async function begin(db: TenantDb, knowledgeBaseId: number, lease: Lease): Promise<string | undefined> {
+/** Undefined where the job is done. */
+async function begin(db: TenantDb, knowledgeBaseId: number, lease: Lease): Promise<Move | undefined> {
   const models = baseModelStore(db);
   const move = baseMoveStore(db, knowledgeBaseId);
   const model = await models.modelInUse();
   const base = await move.lock();
   if (base && model !== undefined && base.embeddingModel !== model) {
     if (base.preparedModel !== model) await move.prepareFor(model);
-    return model;
+    return { knowledgeBaseId, model };
   }
   if (base) {
     if (base.preparedModel !== null) await move.prepareFor(null);
-    await models.register(db, knowledgeBaseId, base.embeddingModel);
+    const outdated = await register(db, knowledgeBaseId, base.embeddingModel);
+    if (outdated) return { knowledgeBaseId, model: base.embeddingModel, outdated };
   } else await models.forget(db, knowledgeBaseId);
   await lease.complete(db);
   return undefined;
 }
 
-async function prepare(
+/** @returns a document that is still to be embedded anew */
+async function register(db: TenantDb, knowledgeBaseId: number, model: string): Promise<MovedDocument | undefined> {
+  const models = baseModelStore(db);
+  await models.register(db, knowledgeBaseId, model, false);
+  const outdated = await baseMoveStore(db, knowledgeBaseId).nextOutdated();
+  if (!outdated) await models.register(db, knowledgeBaseId, model, true);
+  return outdated;
+}
+
+async function embedAnew(
   ports: MovePorts,
   request: TenantRequest,
-  { knowledgeBaseId, model }: Move,
-  { id, generation }: { id: number; generation: number },
+  move: Move,
+  { id, generation, fileName }: MovedDocument,
 ): Promise<void> {
   const { database } = ports;
   const { caller } = request;
   const { tenantId } = caller;
+  const { knowledgeBaseId, model } = move;
   const begun = await database.transact(tenantId, async (db) => ({
     chunks: await baseMoveStore(db, knowledgeBaseId).chunksOf(id, generation),
     generation: await generationStore(db).begin(id),
   }));
-  const of = { knowledgeBaseId, documentId: id, generation: begun.generation, model };
-  const built = await fillGeneration(ports, request, of, begun.chunks);
-  const isPrepared = await database.transact(tenantId, async (db) => {
-    // Another process may have taken this job over, and prepares the base for another model.
-    const base = await baseMoveStore(db, knowledgeBaseId).lock();
-    if (base?.preparedModel !== model) return false;
-    const current = await documentStore(db).find(id);
-    if (!current) return false;
-    const locked = await documentStore(db).lock(id);
-    if (locked.generation !== generation || locked.preparedGeneration !== null) return false;
-    await generationStore(db).adopt(id, built.generation);
-    await documentStore(db).update(id, { preparedGeneration: built.generation });
-    return true;
-  });
-  if (!isPrepared) await discardGeneration(ports, caller, id, built.generation);
+  const of = { knowledgeBaseId, documentId: id, generation: begun.generation, name: fileName, model };
+  const built = await fillGeneration(ports, request, { ...of, chargedTo: 'platform' }, begun.chunks);
+  const isKept = await database.transact(
+    tenantId,
+    async (db) => {
+      // Another process may have taken this job over, and prepares the base for another model.
+      const base = await baseMoveStore(db, knowledgeBaseId).lock();
+      const isWanted = move.outdated ? base?.embeddingModel === model : base?.preparedModel === model;
+      if (!isWanted || !(await documentStore(db).find(id))) return false;
+      const document = await documentStore(db).lock(id);
+      if (document.generation !== generation) return false;
+      return move.outdated ? replace(db, document, built) : prepare(db, knowledgeBaseId, document, built);
+    },
+    { turn: usageTurn(tenantId) },
+  );
+  if (!isKept) await discardGeneration(ports, caller, id, built.generation);
+}
+
+async function replace(db: TenantDb, document: KnowledgeDocument, built: BuiltGeneration): Promise<boolean> {
+  await switchGeneration(db, document, built, 'unbounded');
+  return true;
+}
+
+async function prepare(
+  db: TenantDb,
+  knowledgeBaseId: number,
+  { id, preparedGeneration }: KnowledgeDocument,
+  built: BuiltGeneration,
+): Promise<boolean> {
+  if (preparedGeneration !== null) return false;
+  await generationStore(db).adopt(id, built.generation);
+  await baseMoveStore(db, knowledgeBaseId).prepared(id, built);
+  return true;
 }
 
 /** Does nothing where documents came or changed meanwhile. */
 function switchBase({ database }: MovePorts, tenantId: number, { knowledgeBaseId, model }: Move): Promise<void> {
-  return database.transact(tenantId, async (db) => {
-    const move = baseMoveStore(db, knowledgeBaseId);
-    const base = await move.lock();
-    if (base?.preparedModel !== model || (await move.nextDocument())) return;
-    await move.switchTo(model);
-    await baseModelStore(db).register(db, knowledgeBaseId, model);
-  });
+  return database.transact(
+    tenantId,
+    async (db) => {
+      const move = baseMoveStore(db, knowledgeBaseId);
+      const base = await move.lock();
+      if (base?.preparedModel !== model || (await move.nextDocument())) return;
+      const chunks = await move.switchTo(model);
+      await register(db, knowledgeBaseId, model);
+      if (chunks !== 0) await usageStore(db).change({ chunks }, 'unbounded');
+    },
+    { turn: usageTurn(tenantId) },
+  );
 }

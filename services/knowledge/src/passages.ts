@@ -1,6 +1,6 @@
 import { isHighSurrogate } from '@parley/kernel/input-checks';
-import { estimateTokens } from '@parley/text/token-estimate';
 import { closesFence, endOfBlock, type Fence, openingFence } from './code-fence.ts';
+import { firstTokens, passageTokens } from './passage-tokens.ts';
 import { type Line, linesAhead, splitLine } from './text-lines.ts';
 
 /** What stands before a passage; a text is rather cut at a stronger one. */
@@ -22,8 +22,8 @@ interface Table {
   header: string;
 }
 
-/** Of a header that is repeated, in UTF-16 code units: more would leave little room for rows. */
-const maxHeaderLength = 1_200;
+/** Of a passage, what a header may take that is repeated: more would leave little room for rows. */
+const shareOfHeader = 3 / 7;
 const maxTitleLength = 200;
 const lookLength = 2_000;
 
@@ -39,7 +39,7 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
   function* passagesOf(line: Line, of: Partial<Passage>, mostTokens = maxTokens): Generator<Passage> {
     const isProse = !of.isHeading && !of.table;
     for (const part of splitLine(line, 4 * mostTokens, isProse)) {
-      const tokens = estimateTokens(part.text);
+      const tokens = passageTokens(part.text);
       yield { ...part, tokens, heading, isHeading: false, table: undefined, ...of, strength };
       strength = isProse ? strengths.sentence : strengths.word;
     }
@@ -80,10 +80,10 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
       if (whole !== line) lines.next();
       strength = strengths.paragraph;
     } else if (table && !isCode) {
-      yield* passagesOf(line, { table }, maxTokens - estimateTokens(table.header));
+      yield* passagesOf(line, { table }, maxTokens - passageTokens(table.header));
     } else {
       const hasDelimiter = !isCode && isDelimiter(next);
-      table = isCode ? undefined : tableFrom(line, next, afterNext);
+      table = isCode ? undefined : tableFrom(line, next, afterNext, Math.floor(maxTokens * shareOfHeader));
       if (table) strength = strengths.paragraph;
       yield* passagesOf(line, {});
       if (table && hasDelimiter && next) {
@@ -99,7 +99,7 @@ function wholeBlock(text: string, start: number, fence: Fence, maxTokens: number
   const end = endOfBlock(text, start, fence, 4 * maxTokens);
   if (end === undefined) return undefined;
   const block = text.slice(start, end);
-  const tokens = estimateTokens(block);
+  const tokens = passageTokens(block);
   return tokens > maxTokens ? undefined : { text: block, tokens };
 }
 
@@ -134,15 +134,20 @@ const notUnderlined = /^(?: {4}| {0,3}(?:\t|[>|]|[-*+][ \t]))/u;
 const notUnderlinedByDashes = new RegExp(`${notUnderlined.source}|^ {0,3}\\d+[.)][ \\t]`, 'u');
 
 /** The table that a line is the header of: a pipe table, or rows with the same number of separators. */
-function tableFrom(line: Line, next: Line | undefined, afterNext: Line | undefined): Table | undefined {
+function tableFrom(
+  line: Line,
+  next: Line | undefined,
+  afterNext: Line | undefined,
+  headerTokens: number,
+): Table | undefined {
+  const header = firstTokens(line.text, headerTokens);
   if (isDelimiter(next) && line.text.includes('|')) {
-    const header = cutTo(line.text, maxHeaderLength);
     const whole = `${header}\n${next?.text}`;
-    return { header: whole.length > maxHeaderLength ? header : whole };
+    return { header: passageTokens(whole) > headerTokens ? header : whole };
   }
   const isPipeTable = [line, next].every((each) => /^ {0,3}\|/u.test(each?.text ?? ''));
   if (!isPipeTable && !areSeparated(line, next, afterNext)) return undefined;
-  return { header: cutTo(line.text, maxHeaderLength) };
+  return { header };
 }
 
 function isDelimiter(line: Line | undefined): boolean {

@@ -59,8 +59,10 @@ async function indexAgain(ports: Ports, request: TenantRequest, id: number): Pro
   }));
   const quota = (chunks: number) =>
     ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks: chunks - document.chunkCount }, quotas));
-  const indexed = { documentId: id, knowledgeBaseId: base.id, model: base.embeddingModel, text: text.rawText };
-  const built = await buildGeneration(ports, request, { ...indexed, pageStarts: text.pageStarts }, quota);
+  const { fileName: name } = document;
+  const indexed = { documentId: id, name, knowledgeBaseId: base.id, model: base.embeddingModel };
+  const { rawText, pageStarts } = text;
+  const built = await buildGeneration(ports, request, { ...indexed, text: rawText, pageStarts }, quota);
   try {
     const quotasNow = await ports.quotas(caller);
     const isSwitched = await ports.database.transact(

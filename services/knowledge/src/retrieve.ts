@@ -4,6 +4,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { within } from '@parley/kernel/timers';
 import type { EmbeddingUsage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { type FoundChunk, findSearchedBases, type SearchedBase, searchByIndex, searchExactly } from './base-search.ts';
+import { embedWhole } from './embed-passages.ts';
 import type { Embedding, EmbeddingSpend } from './embedder.ts';
 import type { RetrievalMode } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
@@ -25,8 +26,8 @@ export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' 
 const attempts = 3;
 /** Beyond it an aborted embedding waits for something else, and has taken nothing yet. */
 const abortMs = 200;
-/** As the ledger takes them. */
-const maxCallId = 200;
+/** The ledger takes 200; where the query is embedded in pieces, each has a number. */
+const maxCallId = 190;
 
 export function retrieval(
   { database, embedder, exactLimit, turns }: RetrievalPorts,
@@ -50,9 +51,7 @@ export function retrieval(
       signal,
       onSpent,
     };
-    const [only] = (await embedder.embed([query], call)).vectors;
-    if (!only) throw new TypeError('no vector for the query');
-    return only;
+    return embedWhole(embedder, query, call);
   }
 
   function onSpent({ tokensIn, costUsdE8 }: EmbeddingSpend): void {

@@ -1,6 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { baseStore } from './base-store.ts';
 import { documentStore, type NewDocument } from './document-store.ts';
+import { chunkSizeFor } from './embed-passages.ts';
 import { generationStore } from './generation-store.ts';
 import { chunksOf, fillGeneration, switchGeneration } from './index-text.ts';
 import type { Ports } from './ports.ts';
@@ -21,14 +22,15 @@ export async function storeText(ports: Ports, request: TenantRequest, { text, ..
   const { knowledgeBaseId } = given;
   const storedBytes = Buffer.byteLength(text);
   const quotas = await ports.quotas(caller);
-  const chunks = await chunksOf(text, [], signal);
+  const { embeddingModel: model } = await ports.database.read(tenantId, (db) => baseStore(db).get(knowledgeBaseId));
+  const chunks = await chunksOf(text, [], chunkSizeFor(ports.embedder, model), signal);
 
   const draft = await ports.database.transact(tenantId, async (db) => {
-    const { embeddingModel: model } = await baseStore(db).get(knowledgeBaseId);
     await usageStore(db).check({ chunks: chunks.length, storedBytes }, quotas);
     const facts = { ...given, storedBytes, fileSizeBytes: storedBytes, parseStatus: 'READY' as const };
     const { id } = await documentStore(db).insertDraft(facts, text);
-    return { knowledgeBaseId, documentId: id, generation: await generationStore(db).begin(id), model };
+    const generation = await generationStore(db).begin(id);
+    return { knowledgeBaseId, documentId: id, generation, model, name: given.fileName };
   });
 
   const id = draft.documentId;

@@ -1,4 +1,4 @@
-import { codePoints, isHighSurrogate } from '@parley/kernel/input-checks';
+import { quartersAt, quarterTokens, unitsAt } from './passage-tokens.ts';
 
 /** A line or part of one, without the white space at the line's end. */
 export interface Line {
@@ -41,7 +41,7 @@ const enders = new Set('.!?…');
 const wideEnders = new Set('。！？');
 const closers = new Set('"\')]”’»」』）');
 
-/** Of at most `most` code points: sentences, with the white space behind them; what is longer is cut at its last word, or anywhere without. */
+/** Of at most `most` quarters of a token (`quarterTokens`): sentences, with the white space behind them; what is longer is cut at its last word, or anywhere without. */
 export function* splitLine({ text, start }: Line, most: number, atSentences: boolean): Generator<Line> {
   let from = 0;
   let size = 0;
@@ -60,16 +60,17 @@ export function* splitLine({ text, start }: Line, most: number, atSentences: boo
       yield part(at);
       [size, ended] = [0, 'no'];
     }
-    if (size === most) {
+    const quarters = quartersAt(text, at);
+    if (size + quarters > most && at > from) {
       yield part(wordAt - from > (at - from) / 2 ? wordAt : at);
-      size = codePoints(text.slice(from, at));
+      size = quarterTokens(text.slice(from, at));
     }
     if (wideEnders.has(char)) ended = atSentences ? 'yes' : 'no';
     else if (enders.has(char)) ended = atSentences ? 'if white space follows' : 'no';
     else if (isSpace) ended = ended === 'no' ? 'no' : 'yes';
     else if (!closers.has(char)) ended = 'no';
-    at += isHighSurrogate(text.charCodeAt(at)) ? 2 : 1;
-    size += 1;
+    at += unitsAt(text, at);
+    size += quarters;
     if (isSpace) wordAt = at;
   }
   if (from < text.length) yield part(text.length);

@@ -30,7 +30,13 @@ export async function updateKnowledgeDocumentText(
     await usageStore(db).check({ storedBytes: growthOf(found.document, textBytes) }, quotas);
     return found;
   });
-  const indexed = { documentId: id, knowledgeBaseId: base.id, model: base.embeddingModel, text };
+  const indexed = {
+    documentId: id,
+    name: document.fileName,
+    knowledgeBaseId: base.id,
+    model: base.embeddingModel,
+    text,
+  };
   const quota = (chunks: number) =>
     ports.database.transact(tenantId, (db) => usageStore(db).check({ chunks: chunks - document.chunkCount }, quotas));
   const built = await buildGeneration(ports, request, indexed, quota);

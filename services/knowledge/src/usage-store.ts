@@ -37,8 +37,11 @@ export function usageStore({ knex, tenantId }: TenantDb) {
       checkQuotas(await read(), change, quotas);
     },
 
-    /** In the transaction of the rows. @param quotas may be left out for what only releases. @throws DomainError `invalid`: the plan has no room */
-    async change(change: Partial<Usage>, quotas?: Quotas): Promise<void> {
+    /**
+     * In the transaction of the rows. @param quotas may be left out for what only releases; `unbounded` for what the operator causes
+     * @throws DomainError `invalid`: the plan has no room
+     */
+    async change(change: Partial<Usage>, quotas?: Quotas | 'unbounded'): Promise<void> {
       await rows('INSERT INTO knowledge_usage (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
       const [after] = await rows<Usage>(
         `UPDATE knowledge_usage SET knowledge_bases = knowledge_bases + cast(:knowledgeBases AS integer),
@@ -49,6 +52,7 @@ export function usageStore({ knex, tenantId }: TenantDb) {
       if (!after) throw new Error('A tenant has no row of its usage');
       const before = { ...after };
       for (const [what, by] of Object.entries(change)) before[what as keyof Usage] -= by;
+      if (quotas === 'unbounded') return;
       if (quotas) checkQuotas(before, change, quotas);
       else if (Object.values(change).some((by) => by > 0)) throw new Error('Usage grows without a check of its quota');
     },

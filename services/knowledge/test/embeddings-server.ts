@@ -14,6 +14,12 @@ export interface EmbeddingsServer {
   vectorOf(text: string, model?: string): Embedding;
   /** Requests from this one on, counted from now, get the status. */
   refuseFrom(request: number, status: number): void;
+  /** Texts that are longer than it takes. */
+  tooLong: (text: string) => boolean;
+  /** What a request with one of those gets. */
+  refusal: { status: number; body: string };
+  /** How many were refused. */
+  refusals: number;
   /** Models that it does not serve. */
   absent: Set<string>;
   /** Answers no request with such a text, for this model if one is given, until it is opened. */
@@ -26,36 +32,46 @@ const usualModel = 'text-embedding-3-small';
 export async function startEmbeddings(t: Pick<ExecutionContext, 'teardown'>): Promise<EmbeddingsServer> {
   const requests: EmbeddingsServer['requests'] = [];
   const absent = new Set<string>();
-  let refusal = { from: Number.POSITIVE_INFINITY, status: 500 };
+  let broken = { from: Number.POSITIVE_INFINITY, status: 500 };
   let held: (input: string[], model: string) => Promise<void> | undefined = () => undefined;
   const tokensOfText = 3;
   const vectorOf = (text: string, model = usualModel) => {
     const vector = embedOffline(text);
     return model === usualModel ? vector : vector.toReversed();
   };
-  const server = createServer(async (request, response) => {
+  const listener = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { model, input } = JSON.parse(Buffer.concat(chunks).toString()) as (typeof requests)[number];
     if (absent.has(model)) return response.writeHead(404).end();
-    if (requests.length >= refusal.from) return response.writeHead(refusal.status).end();
+    if (requests.length >= broken.from) return response.writeHead(broken.status).end();
+    if (input.some((text) => server.tooLong(text))) {
+      server.refusals += 1;
+      return response.writeHead(server.refusal.status).end(server.refusal.body);
+    }
     await held(input, model);
     requests.push({ model, input });
     const data = input.map((text, index) => ({ index, embedding: [...vectorOf(text, model)] }));
     return response.end(JSON.stringify({ data, usage: { prompt_tokens: tokensOfText * input.length } }));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
   t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
+    listener.close();
+    listener.closeAllConnections();
   });
-  const { port } = server.address() as AddressInfo;
-  return {
+  const { port } = listener.address() as AddressInfo;
+  const server: EmbeddingsServer = {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
     tokensOfText,
     vectorOf,
     absent,
+    tooLong: () => false,
+    refusal: {
+      status: 400,
+      body: '{"error":{"message":"This model\'s maximum context length is 512 tokens. Please reduce the length."}}',
+    },
+    refusals: 0,
     hold(text, ofModel) {
       const reached = Promise.withResolvers<void>();
       const gate = createGate();
@@ -67,7 +83,8 @@ export async function startEmbeddings(t: Pick<ExecutionContext, 'teardown'>): Pr
       return { reached: reached.promise, open: () => gate.open() };
     },
     refuseFrom(request, status) {
-      refusal = { from: requests.length + request, status };
+      broken = { from: requests.length + request, status };
     },
   };
+  return server;
 }

@@ -10,7 +10,7 @@ const model = 'test-embedding';
 /** What the job that indexes a parsed text does. */
 async function indexUpload(app: KnowledgeApp, base: number, text: string, pageStarts: number[]): Promise<number> {
   const { id: documentId } = await app.upload(base, 'PARSING');
-  const indexed = { documentId, knowledgeBaseId: base, model, text, pageStarts };
+  const indexed = { documentId, name: 'a.pdf', knowledgeBaseId: base, model, text, pageStarts };
   const built = await buildGeneration(app.ports, requestOf(me), indexed, async () => undefined);
   await app.database.transact(1, async (db) => {
     const { document } = await documentStore(db).lockInBase(documentId);
@@ -55,12 +55,12 @@ test('chunks have their place, headings and page, also after a re-sync of the st
   );
 });
 
-test('a passage is embedded with the headings above it, and its vector is stored as it is', async (t) => {
+test('a passage is embedded with the name of its document and the headings above it, and its vector is stored as it is', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, `# Returns\n\n## Fees\n\n${'Two euros for a parcel. '.repeat(200)}`);
   t.true(app.embedder.embedded.length > 1);
-  for (const text of app.embedder.embedded) t.true(text.startsWith('Returns > Fees\n\n'));
+  for (const text of app.embedder.embedded) t.true(text.startsWith('a\n\nReturns > Fees\n\n'));
   t.false((await app.searched(base))[1]?.includes('Returns'));
 
   const call = { caller: me, model, callId: 'again' };

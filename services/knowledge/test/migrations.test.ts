@@ -119,8 +119,15 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await database.migrate();
     t.deepEqual(await chunks(database), [before]);
     await stored.document(base, ['after <tag>']);
-    t.like((await chunks(database))[1], { search: "'after':1 'tag':2" }, 'also where the version before stores them');
+    t.like(
+      (await chunks(database))[1],
+      { search: "'after':2 'tag':3 'text':1" },
+      'also where the version before stores them',
+    );
     await database.transact(1, ({ knex }) => knex('knowledge_chunks').update({ heading: 'On' }));
-    t.like(await chunks(database), [{ search: "'before':2 'on':1 'tag':3" }, { search: "'after':2 'on':1 'tag':3" }]);
+    t.like(await chunks(database), [
+      { search: "'before':3 'on':2 'tag':4 'text':1" },
+      { search: "'after':3 'on':2 'tag':4 'text':1" },
+    ]);
   });
 });

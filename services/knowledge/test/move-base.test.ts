@@ -8,9 +8,9 @@ import { onOneDatabase } from '@parley/testing/every-database';
 import type { ExecutionContext } from 'ava';
 import { baseModelStore } from '../src/base-model-store.ts';
 import { baseMoveStore } from '../src/base-move-store.ts';
-import { type Embedder, type Embedding, EmbeddingsMisconfigured } from '../src/embedder.ts';
+import { type EmbedCall, type Embedder, type Embedding, EmbeddingsMisconfigured } from '../src/embedder.ts';
 import { halfvec } from '../src/embeddings/halfvec.ts';
-import { embedOffline } from '../src/embeddings/offline-embedding.ts';
+import { embedOffline, offlineEmbeddingModel } from '../src/embeddings/offline-embedding.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import { modelChange, moveBaseJob } from '../src/move-base.ts';
 import { startEmbeddings } from './embeddings-server.ts';
@@ -36,7 +36,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       });
     const mine = storedChunks(database, 1);
     const base = await mine.base(earlier);
-    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier));
+    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier, true));
     const stored = (content: string) => ({ content, vector: server.vectorOf(content, earlier) });
     const documents: number[] = [];
     for (const subject of subjects) {
@@ -55,6 +55,9 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       );
       return row?.embeddingModel;
     });
+
+  /** What is embedded of a chunk of a document with the usual name. */
+  const named = (content: string) => `text\n\n${content}`;
 
   /** Of the chunks that are searched, how many have the vector that this model gives them. */
   const searchedBy = (database: Database, vectorOf: (text: string) => Float32Array) =>
@@ -90,7 +93,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
 
     gate.open();
     await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
-    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 10, all: 10 });
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(named(text), later)), { right: 10, all: 10 });
     const { data } = await graph(userOf(1), query, { id: base, query: 'falcon' });
     t.is(server.requests.at(-1)?.model, later);
     t.like(data, { retrieveChunks: [{ content: 'The falcon, its end' }] });
@@ -102,7 +105,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     const { graph } = await start(later);
     await gate.reached;
     const { errors } = await graph(userOf(1), ingest, {
-      input: { knowledgeBaseId: base, fileName: 'new.txt', text: 'A new text about a lantern' },
+      input: { knowledgeBaseId: base, fileName: 'text.md', text: 'A new text about a lantern' },
     });
     t.is(errors, undefined);
     const sync = await graph(
@@ -114,10 +117,11 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     );
     t.is(sync.errors, undefined);
     await mine.deleteDocument(documents[1] ?? 0);
-    t.like(await searchedBy(database, (text) => server.vectorOf(text, earlier)), { right: 8, all: 8 });
+    t.like(await searchedBy(database, (text) => server.vectorOf(text, earlier)), { right: 6, all: 8 });
+    t.like(await searchedBy(database, (text) => server.vectorOf(named(text), earlier)), { right: 2, all: 8 });
     gate.open();
     await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
-    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 8, all: 8 });
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(named(text), later)), { right: 8, all: 8 });
   });
 
   test('where the process ends in the middle, the next one goes on with what is not prepared', async (t) => {
@@ -132,7 +136,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
     const embedded = server.requests.filter(({ model }) => model === later).flatMap(({ input }) => input);
     t.is(embedded.filter((text) => text.includes('otter')).length, 2);
-    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 10, all: 10 });
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(named(text), later)), { right: 10, all: 10 });
   });
 
   test('what was prepared for a model that is not wanted any more is dropped', async (t) => {
@@ -144,7 +148,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     gate.open();
     await start(later);
     await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
-    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, later)), { right: 10, all: 10 });
+    t.deepEqual(await searchedBy(database, (text) => server.vectorOf(named(text), later)), { right: 10, all: 10 });
   });
 
   test('a base whose model is not served any more is UNAVAILABLE with the reason until it is moved', async (t) => {
@@ -165,7 +169,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     const database = await testSchema(t, knowledgeSchema);
     const mine = storedChunks(database, 1);
     const base = await mine.base(earlier);
-    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier));
+    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier, true));
     for (const subject of subjects) await mine.document(base, [`The ${subject}`]);
     const vectors: Record<string, Embedding> = { stale: embedOffline('one'), [later]: embedOffline('two') };
     let isFirst = true;
@@ -199,7 +203,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     const database = await testSchema(t, knowledgeSchema);
     const mine = storedChunks(database, 1);
     const base = await mine.base(earlier);
-    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier));
+    await database.transact(1, (db) => baseModelStore(db).register(db, base, earlier, true));
     for (const subject of ['otter', 'falcon', 'bee']) await mine.document(base, [`The ${subject}`]);
     const embedder: Embedder = {
       model: later,
@@ -239,7 +243,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       refuses = false;
       await startMoving(t, { database, embedder });
       await eventually('the base is moved', async () => (await modelOf(database, base)) === later);
-      t.deepEqual(await searchedBy(database, embedOffline), { right: 3, all: 3 });
+      t.deepEqual(await searchedBy(database, (text) => embedOffline(named(text))), { right: 3, all: 3 });
     });
   }
 
@@ -296,7 +300,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
   test('a document that changes while it is embedded for another model is embedded again', async (t) => {
     const changed = 'The otter, which was changed';
     const { database, mine, base, embedder } = await scripted(t, async ([text]) => {
-      if (text !== 'The otter') return;
+      if (text !== named('The otter')) return;
       const [id = 0] = await database.transact(1, ({ knex }) => knex('knowledge_documents').orderBy('id').pluck('id'));
       await mine.addGeneration(base, id, 9, [{ content: changed }]);
       await database.transact(1, ({ knex }) => knex('knowledge_documents').where({ id }).update({ generation: 9 }));
@@ -314,6 +318,44 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       searched.map(({ content }) => content),
       [changed, 'The falcon', 'The bee'],
     );
+  });
+
+  test('passages that are embedded without the name of their document are embedded anew, each document alone, and charged to no tenant', async (t) => {
+    const database = await testSchema(t, knowledgeSchema);
+    const mine = storedChunks(database, 1);
+    const base = await mine.base();
+    await database.transact(1, (db) => baseModelStore(db).register(db, base, offlineEmbeddingModel, false));
+    for (const subject of subjects) await mine.document(base, [`The ${subject}`], `About ${subject}s.md`);
+    const calls: Pick<EmbedCall, 'chargedTo' | 'callId'>[] = [];
+    const embedder: Embedder = {
+      model: offlineEmbeddingModel,
+      async embed(texts, { chargedTo, callId }) {
+        calls.push({ chargedTo, callId });
+        return { vectors: texts.map(embedOffline), tokensIn: 0, costUsdE8: 0n };
+      },
+    };
+    const { stop } = await startMoving(t, { database, embedder });
+    const isCurrent = () =>
+      database.transact(1, async ({ knex }) => (await knex('knowledge_base_models').pluck('isCurrent'))[0] as boolean);
+    await eventually('all are named', isCurrent);
+    const namedBy = (content: string) => `About ${content.slice(4)}s\n\n${content}`;
+    t.deepEqual(await searchedBy(database, (text) => embedOffline(namedBy(text))), { right: 5, all: 5 });
+    t.is(calls.length, subjects.length);
+    t.true(calls.every(({ chargedTo }) => chargedTo === 'platform'));
+    t.is(new Set(calls.map(({ callId }) => callId)).size, calls.length);
+
+    // Renamed, and one that a version of the service stored which knows no names.
+    await stop();
+    await database.transact(1, ({ knex }) =>
+      knex('knowledge_documents').where({ fileName: 'About bees.md' }).update({ fileName: 'Of bees.md' }),
+    );
+    t.false(await isCurrent());
+    await mine.document(base, ['The heron'], 'About herons.md');
+    await startMoving(t, { database, embedder });
+    await eventually('all are named again', isCurrent);
+    const renamed = (text: string) => namedBy(text).replace('About bees', 'Of bees');
+    t.deepEqual(await searchedBy(database, (text) => embedOffline(renamed(text))), { right: 6, all: 6 });
+    t.is(calls.length, subjects.length + 2);
   });
 
   test('where the tenant is deleted in the middle, its moves end', async (t) => {

@@ -3,7 +3,7 @@ import { RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowl
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
-import { operation } from '../src/embeddings/metered-embedder.ts';
+import { operations } from '../src/embeddings/metered-embedder.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { keyOf, retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
@@ -45,7 +45,9 @@ test('Retrieve finds the best passages of several bases together, and passes ove
   }
   // One embedding for all bases of a model.
   t.is(ledger.reserved.length, 3);
-  t.like(ledger.reserved[0], { call: { callId: 'call offline-embedding-1', agentId: 4, sessionId: 5, operation } });
+  t.like(ledger.reserved[0], {
+    call: { callId: 'call offline-embedding-1', agentId: 4, sessionId: 5, operation: operations.tenant },
+  });
 });
 
 test('Retrieve answers what its embeddings took, as the ledger has it', async (t) => {

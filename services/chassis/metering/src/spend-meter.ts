@@ -7,7 +7,11 @@ import { sleep, within } from '@parley/kernel/timers';
 import type { Part } from '@parley/kernel/unit';
 import type { Ledger, SpendChange, SpendSettlement, Spent } from './ledger.ts';
 
+/** In place of a tenant: no cap but the platform's ceiling bounds the call, and no tenant is charged. */
+export const platform = 0;
+
 export interface CallAccount {
+  /** Or `platform`. */
   tenantId: number;
   requestId: string;
   callId: string;

@@ -18,6 +18,12 @@ export const embeddingSettings = {
       z.string().default('text-embedding-3-small'),
       'The model there. Bases of another one are embedded anew in the background, and searched with theirs until then.',
     ),
+    maxTokens: setting(
+      'EMBEDDINGS_MAX_TOKENS',
+      positiveInt.min(64).optional(),
+      'Tokens of one text that this model takes; passages have at most three quarters of them, since tokens are estimated. What it refuses all the same is cut.',
+      { without: "that of the model's entry in the prices, else passages have about 800 tokens" },
+    ),
     timeoutMs: setting(
       'KNOWLEDGE_EMBEDDINGS_TIMEOUT_MS',
       positiveInt.default(30_000),

@@ -42,7 +42,7 @@ async function endpoint(t: ExecutionContext, answer: (asked: Asked, at: number) 
   const { port } = server.address() as AddressInfo;
   const log = (...line: unknown[]) => void logged.push(line);
   const url = `http://127.0.0.1:${port}/v1/`;
-  const settings = { url, key, model: 'embedder', timeoutMs, callsAtOnce: 4 };
+  const settings = { url, key, model: 'embedder', maxTokens: undefined, timeoutMs, callsAtOnce: 4 };
   const asking = embeddingsEndpoint(settings, { warn: log, error: log } as never);
   t.teardown(async () => {
     await asking.close();

@@ -8,6 +8,7 @@ import { sleep } from '@parley/kernel/timers';
 import { Pool } from 'undici';
 import { dimensions, type Embedding, EmbeddingsMisconfigured } from '../embedder.ts';
 import type { embeddingSettings } from './embedding-settings.ts';
+import { saysTooLong } from './too-long.ts';
 
 export type EndpointSettings = NonNullable<ValuesOf<typeof embeddingSettings>['endpoint']>;
 
@@ -26,7 +27,7 @@ const refusingKey = new Set([401, 403]);
 const paymentRequired = 402;
 /** What OpenAI and endpoints like it say with 429 where no waiting helps. */
 const withoutQuota = new Set<unknown>(['insufficient_quota', 'billing_not_active']);
-/** The endpoint does not take these texts. */
+/** The endpoint does not take these texts, for whatever reason. */
 const refusing = new Set([400, 413, 422]);
 const attempts = 3;
 const longestPauseMs = 20_000;
@@ -77,7 +78,9 @@ export function embeddingsEndpoint(
     return { status: statusCode, wait: given['retry-after']?.toString(), text: await answer.text() };
   }
 
-  function refusalOf(status: number, model: string) {
+  function refusalOf(status: number, model: string, isTooLong: boolean) {
+    if (isTooLong)
+      return badRequest('The embedding model does not take this text: it is too long', 'EMBEDDING_TOO_LONG');
     if (model !== ownModel && !refusingKey.has(status)) {
       return unavailable(`The embedding model ${model} is no longer served; passages are being embedded anew`);
     }
@@ -86,7 +89,10 @@ export function embeddingsEndpoint(
   }
 
   return {
-    /** At most 100 texts. @throws DomainError `unavailable`; `invalid`, `EMBEDDING_REFUSED`: the model does not take these texts */
+    /**
+     * At most 100 texts. @throws DomainError `unavailable`; `invalid`: the model does not take these texts, because one is too long
+     * (`EMBEDDING_TOO_LONG`) or for a reason that is not known (`EMBEDDING_REFUSED`)
+     */
     async embed(texts: readonly string[], model: string, signal?: AbortSignal): Promise<EndpointAnswer> {
       const body = JSON.stringify({ model, input: texts, dimensions, encoding_format: 'float' });
       for (let attempt = 1; ; attempt += 1) {
@@ -99,7 +105,8 @@ export function embeddingsEndpoint(
             throw unavailable(away, new EmbeddingsMisconfigured('account', `status ${status}`));
           }
           log.warn({ status, model, texts: texts.length }, 'the embeddings endpoint refused a request');
-          if (!isPassing(status)) throw refusalOf(status, model);
+          const isTooLong = saysTooLong(status, text);
+          if (isTooLong || !isPassing(status)) throw refusalOf(status, model, isTooLong);
           pauseMs = retryAfterMs(wait) ?? pauseMs;
           if (attempt === attempts || pauseMs > longestPauseMs) throw unavailable(away);
         } catch (error) {

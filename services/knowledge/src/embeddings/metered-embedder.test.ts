@@ -5,7 +5,7 @@ import { shippedPrices } from '@parley/metering/prices';
 import type { CallAccount } from '@parley/metering/spend-meter';
 import test, { type ExecutionContext } from 'ava';
 import { startEmbeddings } from '../../test/embeddings-server.ts';
-import { meteredEmbedder, operation } from './metered-embedder.ts';
+import { meteredEmbedder, operations } from './metered-embedder.ts';
 
 const caller: TenantCaller = { kind: 'apiKey', tenantId: 7, apiKeyId: 3, requestId: 'r' };
 const model = 'text-embedding-3-small';
@@ -27,7 +27,7 @@ async function embedder(t: ExecutionContext, { remote = true, atCap = false, dev
     },
   };
   const server = await startEmbeddings(t);
-  const endpoint = { url: server.url, key: undefined, model, timeoutMs: 5_000, callsAtOnce: 2 };
+  const endpoint = { url: server.url, key: undefined, model, timeoutMs: 5_000, maxTokens: undefined, callsAtOnce: 2 };
   const settings = { endpoint: remote ? endpoint : undefined, prices: shippedPrices() };
   const logged: unknown[] = [];
   const log = { info: (...line: unknown[]) => logged.push(line), warn: () => undefined, error: () => undefined };
@@ -51,7 +51,7 @@ test('it embeds in batches of at most 100 texts, in their order, and settles wha
   );
   t.is(tokensIn, 250 * server.tokensOfText);
   t.is(spent.length, 1);
-  t.like(spent[0]?.account, { tenantId: 7, apiKeyId: 3, callId: 'c', operation, agentId: 5 });
+  t.like(spent[0]?.account, { tenantId: 7, apiKeyId: 3, callId: 'c', operation: operations.tenant, agentId: 5 });
   t.like(spent[0]?.settled, [{ modelId: model, tokensIn, costUsdE8, estimated: false, served: true }]);
   // 2e-8 USD per token
   t.is(costUsdE8, BigInt(tokensIn * 2));

@@ -5,7 +5,7 @@ import type { Metrics } from '@parley/kernel/metrics';
 import type { ValuesOf } from '@parley/kernel/settings';
 import type { Part } from '@parley/kernel/unit';
 import { costUsdE8 } from '@parley/metering/model-price';
-import type { SpendMeter } from '@parley/metering/spend-meter';
+import { platform, type SpendMeter } from '@parley/metering/spend-meter';
 import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
 import { estimateTokens } from '@parley/text/token-estimate';
 import type { Embedded, Embedder, Embedding } from '../embedder.ts';
@@ -41,7 +41,8 @@ interface Answer {
   tokensIn: number | undefined;
 }
 
-export const operation = 'embed'; // names embed: what the ledger calls it
+// names embed: what the ledger calls it
+export const operations = { tenant: 'embed', platform: 'reembed' } as const;
 const mostTexts = 100;
 const mostTokens = 200_000;
 /** UTF-16 units; the closer bound of a longer text would take too long. */
@@ -79,6 +80,12 @@ export function meteredEmbedder({
     name: 'embeddings',
     model,
 
+    maxTokens(wanted) {
+      if (wanted === offlineEmbeddingModel) return undefined;
+      const { endpoint: given } = settings;
+      return (wanted === given?.model ? given.maxTokens : undefined) ?? prices.find(wanted)?.contextTokens;
+    },
+
     async start() {
       if (endpoint || development) return;
       log.info({ model }, 'EMBEDDINGS_URL is not set: texts are embedded by the built-in offline embedding');
@@ -88,7 +95,9 @@ export function meteredEmbedder({
       await Promise.all([endpoint?.close(), built.close()]);
     },
 
-    async embed(texts, { caller, model: wanted, callId, agentId, sessionId, signal, onSpent }): Promise<Embedded> {
+    async embed(texts, { caller, model: wanted, callId, chargedTo = 'tenant', ...given }): Promise<Embedded> {
+      const { agentId, sessionId, signal, onSpent } = given;
+      const operation = operations[chargedTo];
       if (texts.length === 0) return { vectors: [], tokensIn: 0, costUsdE8: 0n };
       const { providerId, embed } = sourceOf(wanted);
       const price = providerId === 'OFFLINE' ? undefined : prices.find(wanted);
@@ -97,7 +106,8 @@ export function meteredEmbedder({
         return { providerId, modelId: wanted, ...tokens, costUsdE8: price ? costUsdE8(tokens, price) : 0n };
       };
       const { tenantId, requestId, apiKeyId } = caller;
-      const metered = meter.open({ tenantId, requestId, callId, operation, apiKeyId, agentId, sessionId });
+      const account = { requestId, callId, operation, apiKeyId, agentId, sessionId };
+      const metered = meter.open({ ...account, tenantId: chargedTo === 'platform' ? platform : tenantId });
       const batches = batchesOf(texts);
       await metered.reserve(spentOf(batches.reduce((sum, { tokenBound }) => sum + tokenBound, 0)), true);
 

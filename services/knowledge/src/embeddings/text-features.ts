@@ -8,13 +8,15 @@ export interface WeightedWord {
 
 export interface Features {
   words: WeightedWord[];
-  /** Of scripts without spaces between words: the hashes of all runs of one to three characters. */
+  /** Of scripts without spaces between words, and of Hangul: the hashes of all runs of one to three characters. */
   pieces: { hash: number; weight: number }[];
 }
 
 /** What is longer is not read further. */
 const maxUnits = 100_000;
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+/** Written with spaces, but not between all that belongs apart: its words count as such, and by their parts as well. */
+const hangul = /\p{sc=Hangul}+/gu;
 const runs =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{M}]+|[\p{L}\p{N}\p{M}]+/gu;
 
@@ -37,7 +39,10 @@ export function featuresOf(text: string): Features {
   const pieces = pieceWeights.map(() => new Map<number, number>());
   for (const [run] of plainForm(text).matchAll(runs)) {
     if (unspaced.test(run)) countPieces(pieces, run);
-    else increment(words, run);
+    else {
+      increment(words, run);
+      for (const [part] of run.matchAll(hangul)) countPieces(pieces, part);
+    }
   }
   return {
     words: [...words].map(([word, times]) => ({ text: word, weight: wordWeight(word) * often(times) })),

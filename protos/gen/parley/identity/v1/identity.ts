@@ -180,7 +180,7 @@ export interface TenantQuotas {
 export interface SpendCall {
   /** Unique among the tenant's calls, and the same when a request about it is repeated; at most 200 characters. */
   callId: string;
-  /** What it is for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `embed`, `test`. */
+  /** What it is for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `embed`, `reembed`, `test`. */
   operation: string;
   /** The provider, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`. */
   providerId: string;
@@ -274,7 +274,7 @@ export interface MeterSpendRequest {
 
 /** A change of one tenant's ledger. */
 export interface SpendChange {
-  /** The tenant. */
+  /** The tenant; 0: the platform. */
   tenantId: number;
   /** What is to be done. */
   change?:
@@ -3412,7 +3412,8 @@ export const IdentityServiceDefinition = {
     },
     /**
      * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
-     * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
+     * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose
+     * tenant is 0, what it costs is the platform's: no tenant is charged and no cap bounds it.
      * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
      * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
      */
@@ -3561,7 +3562,8 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<GetTenantSecretResponse>>;
   /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
-   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
+   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose
+   * tenant is 0, what it costs is the platform's: no tenant is charged and no cap bounds it.
    * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
    * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
    */
@@ -3677,7 +3679,8 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<GetTenantSecretResponse>;
   /**
    * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
-   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
+   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose
+   * tenant is 0, what it costs is the platform's: no tenant is charged and no cap bounds it.
    * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
    * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
    */
