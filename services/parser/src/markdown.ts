@@ -35,12 +35,12 @@ export function markdownWriter(maxCharacters: number) {
   };
 }
 
-/** Without control characters and halves of surrogate pairs, which no stored text may have. */
+/** Without soft hyphens, which hide words from a search, control characters and halves of surrogate pairs, which no stored text may have. */
 function storable(text: string): string {
   return (controls.test(text) ? text.replaceAll(allControls, '') : text).toWellFormed();
 }
 
-const controls = /[^\P{Cc}\t\n]|[\ufffe\uffff]/u;
+const controls = /[^\P{Cc}\t\n]|[\u00ad\ufffe\uffff]/u;
 const allControls = new RegExp(controls, 'gu');
 
 export function charactersOf(text: string): number {

@@ -1,8 +1,18 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { utf8Of } from './decode-text.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import { emptyCellCharacters, markdownWriter, type ReadText, tableHead, tableRow, withLineFeeds } from './markdown.ts';
+import {
+  emptyCellCharacters,
+  markdownWriter,
+  oneLine,
+  plainText,
+  type ReadText,
+  tableHead,
+  tableRow,
+  withLineFeeds,
+} from './markdown.ts';
 import { scanCsv } from './scan-csv.ts';
+import { looksLikeHeader } from './sheet-table.ts';
 
 const delimiters = [',', ';', '\t', '|'];
 
@@ -14,10 +24,12 @@ const lenient = {
 };
 
 const sampleCharacters = 65_536;
+/** A longer list of single values is a table of one column. */
+const mostTitles = 20;
 /** Rows are written so many characters at a time, since each text that is written is checked. */
 const batchCharacters = 65_536;
 
-/** One table, with the first record as its header. */
+/** One table, with the first record as its header below the lines of its title. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
   const { text, delimiter } = sniffed(withLineFeeds(utf8Of(bytes).toString()));
   const scanned = tableWriter(maxCharacters);
@@ -45,17 +57,41 @@ function tableWriter(maxCharacters: number) {
   const writer = markdownWriter(maxCharacters);
   let width = 0;
   let batch = '';
+  /** Records of one value before the first other one: lines of a title, if a header follows. */
+  const titles: string[][] = [];
+
+  function writeRow(record: string[]): void {
+    while (record.length < width) record.push('');
+    batch += width === 0 ? tableHead(record) : tableRow(record);
+    width ||= record.length;
+    if (batch.length < batchCharacters) return;
+    writer.append(batch);
+    batch = '';
+  }
+
+  function endTitles(next: string[]): void {
+    const isTitle = titles.length > 0 && looksLikeHeader(next.map((cell) => cell.trim()));
+    for (const title of titles) {
+      if (isTitle) batch += `${plainText(oneLine(title.join(' ')))}\n\n`;
+      else writeRow(title);
+    }
+    titles.length = 0;
+  }
+
   return {
     write(record: string[]): void {
       if (isBlank(record[0] ?? '') && record.every(isBlank)) return;
-      while (record.length < width) record.push('');
-      batch += width === 0 ? tableHead(record) : tableRow(record);
-      width ||= record.length;
-      if (batch.length < batchCharacters) return;
-      writer.append(batch);
-      batch = '';
+      if (width === 0) {
+        if (titles.length < mostTitles && !isBlank(record[0] ?? '') && record.slice(1).every(isBlank)) {
+          titles.push(record);
+          return;
+        }
+        endTitles(record);
+      }
+      writeRow(record);
     },
     text(): string {
+      if (width === 0) endTitles([]);
       if (width === 0) throw new FileProblem('empty');
       writer.append(batch);
       return writer.text();

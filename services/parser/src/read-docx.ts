@@ -6,7 +6,7 @@ import { FileProblem, type ReadLimits } from './file-problem.ts';
 import { heading, type MarkdownWriter, markdownWriter, oneLine, plainText, type ReadText, table } from './markdown.ts';
 import { type OfficeArchive, openOfficeArchive } from './office-archive.ts';
 import { partOf, readTargets, type Targets } from './office-relations.ts';
-import type { Loss } from './warnings.ts';
+import { counted, type Loss } from './warnings.ts';
 
 const usualDocument = 'word/document.xml';
 
@@ -219,8 +219,4 @@ async function lossesBeside(archive: OfficeArchive, targets: Targets, { text, ..
     });
   if (comments > 0) losses.push({ kind: 'comments', what: `${counted(comments, 'comment')} not read` });
   return losses;
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,39 +1,105 @@
+import { type Block, blockText, readStory } from './docx-content.ts';
+import { type DocxStyles, readStyles } from './docx-styles.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
-import { heading, markdownWriter, type ReadText, tableHead, tableRow } from './markdown.ts';
-import { openOfficeArchive, type Part } from './office-archive.ts';
+import { heading, type MarkdownWriter, markdownWriter, plainText, type ReadText } from './markdown.ts';
+import { type OfficeArchive, openOfficeArchive, type Part } from './office-archive.ts';
+import { partOf, readTargets } from './office-relations.ts';
 import { readXml } from './office-xml.ts';
+import { type MergedRange, maxMergedCells, writeSheetTable } from './sheet-table.ts';
+import { counted, type Loss } from './warnings.ts';
 import { type Book, readBook, richText } from './xlsx-book.ts';
 import { cellText } from './xlsx-values.ts';
 
-/** A section with a table for each sheet that is not hidden; formulas show their values, dates are ISO. */
+/** A section with a table for each sheet that is not hidden; numbers as they are shown, formulas as their values, dates as ISO. */
 export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
   const archive = await openOfficeArchive(bytes, 'xlsx', limits);
   const book = await readBook(archive);
   const writer = markdownWriter(limits.maxCharacters);
+  const about = { styles: await readStyles(undefined), maxCharacters: 2 * limits.maxCharacters };
+  const lost = { characters: 0, comments: 0, merges: false };
   for (const { name, part } of book.sheets) {
-    const cells = sheetCells(2 * limits.maxCharacters);
+    const cells = sheetCells(about.maxCharacters);
     await readCells(archive.part(part), book, cells);
-    if (cells.characters === 0) continue;
+    const beside = await readBeside(archive, part, about);
+    lost.comments += beside.comments;
+    if (cells.characters === 0 && beside.blocks.length === 0) continue;
     writer.append(heading(2, name));
-    cells.writeTable((text) => writer.append(text));
+    if (cells.characters > 0) lost.merges ||= !cells.writeTable(writer);
+    lost.characters += cells.overwritten;
+    for (const block of beside.blocks) writer.append(`${plainText(blockText(block))}\n\n`);
   }
   const text = writer.text();
   if (text === '') throw new FileProblem('empty');
-  return { text, pageStarts: [] };
+  const losses = lossesOf(lost);
+  return { text, pageStarts: [], ...(losses.length > 0 && { losses }) };
+}
+
+function lossesOf({ characters, comments, merges }: { characters: number; comments: number; merges: boolean }): Loss[] {
+  const losses: Loss[] = [];
+  if (characters > 0)
+    losses.push({
+      kind: 'characters',
+      what: `${counted(characters, 'character')} of cells with the same place not read`,
+    });
+  if (comments > 0) losses.push({ kind: 'comments', what: `${counted(comments, 'comment')} not read` });
+  if (merges) {
+    const most = maxMergedCells.toLocaleString('en-US');
+    losses.push({ kind: 'repeatedValues', what: `more than ${most} merged cells: not all repeat their value` });
+  }
+  return losses;
+}
+
+interface About {
+  styles: DocxStyles;
+  maxCharacters: number;
+}
+
+/** The texts that are drawn on a sheet, with those of its charts, and how many comments it has. */
+async function readBeside(archive: OfficeArchive, sheet: string, about: About) {
+  const blocks: Block[] = [];
+  let comments = 0;
+  const write = (block: Block) => blocks.push(block);
+  const targets = await readTargets(archive, sheet);
+  const drawing = partOf(targets, 'drawing');
+  if (drawing !== undefined) {
+    await readStory(archive.part(drawing), { ...about, write });
+    for (const { type, part } of (await readTargets(archive, drawing)).values()) {
+      if (type === 'chart') await readStory(archive.part(part), { ...about, write });
+    }
+  }
+  const remarks = partOf(targets, 'comments');
+  if (remarks !== undefined) {
+    const open = (name: string) => {
+      if (name === 'comment') comments += 1;
+    };
+    await readXml(archive.part(remarks), { open });
+  }
+  return { blocks, comments };
 }
 
 type SheetCells = ReturnType<typeof sheetCells>;
+
+/** Ranges of merged cells that are kept. */
+const maxRanges = 100_000;
 
 /** The values of a sheet, in few large arrays: an object for each would cost more than reading it. */
 function sheetCells(maxCharacters: number) {
   const texts: string[] = [];
   const columns: number[] = [];
   const rowEnds: number[] = [];
+  const rowNumbers: number[] = [];
   const used = new Set<number>();
+  const ranges: MergedRange[] = [];
   let characters = 0;
+  let overwritten = 0;
+  let hasAllRanges = true;
   return {
     get characters() {
       return characters;
+    },
+    /** Characters of cells in whose place another one stands too. */
+    get overwritten() {
+      return overwritten;
     },
     add(column: number, text: string): void {
       if (text === '') return;
@@ -43,21 +109,31 @@ function sheetCells(maxCharacters: number) {
       characters += text.length;
       if (characters > maxCharacters) throw new FileProblem('tooLong');
     },
-    endRow(): void {
-      if (texts.length > (rowEnds.at(-1) ?? 0)) rowEnds.push(texts.length);
+    endRow(number: number): void {
+      if (texts.length === (rowEnds.at(-1) ?? 0)) return;
+      rowEnds.push(texts.length);
+      rowNumbers.push(number);
     },
-    /** Only of columns that have a value. Row by row, so that a sparse sheet ends at the limit of its text. */
-    writeTable(append: (text: string) => void): void {
+    addRange(range: MergedRange): void {
+      if (ranges.length < maxRanges) ranges.push(range);
+      else hasAllRanges = false;
+    },
+    /** Only of columns that have a value. @returns false where not all merged cells repeat their value */
+    writeTable(writer: MarkdownWriter): boolean {
       const shown = [...used].toSorted((a, b) => a - b);
       const places = new Map(shown.map((column, place) => [column, place]));
-      let at = 0;
-      for (const end of rowEnds) {
-        const row = shown.map(() => '');
-        const isHead = at === 0;
-        for (; at < end; at += 1) row[places.get(columns[at] ?? 0) ?? 0] = texts[at] ?? '';
-        append(isHead ? tableHead(row) : tableRow(row));
-      }
-      append('\n');
+      const counted = new Set<number>();
+      const valuesOf = (row: number) => {
+        const values = shown.map(() => '');
+        const isFirst = !counted.has(row) && counted.add(row);
+        for (let at = rowEnds[row - 1] ?? 0; at < (rowEnds[row] ?? 0); at += 1) {
+          const place = places.get(columns[at] ?? 0) ?? 0;
+          if (isFirst) overwritten += values[place]?.length ?? 0;
+          values[place] = texts[at] ?? '';
+        }
+        return values;
+      };
+      return writeSheetTable({ rowNumbers, columns: shown, valuesOf }, ranges, writer) && hasAllRanges;
     },
   };
 }
@@ -66,16 +142,20 @@ async function readCells(part: Part, book: Book, cells: SheetCells): Promise<voi
   const rich = richText();
   let isData = false;
   let isValue = false;
+  let row = 0;
   let column = 0;
   let type = 'n';
   let styleIndex = 0;
   let raw = '';
   await readXml(part, {
-    open(name, { r, t = 'n', s = '0' }) {
+    open(name, { r, ref, t = 'n', s = '0' }) {
       if (name === 'sheetData') isData = true;
+      else if (name === 'mergeCell' && ref !== undefined) addRange(ref, cells);
       if (!isData) return;
-      if (name === 'row') column = 0;
-      else if (name === 'c') {
+      if (name === 'row') {
+        column = 0;
+        row = Number(r) > 0 ? Number(r) : row + 1;
+      } else if (name === 'c') {
         column = r === undefined ? column + 1 : columnOf(r);
         type = t;
         styleIndex = Number(s);
@@ -92,10 +172,18 @@ async function readCells(part: Part, book: Book, cells: SheetCells): Promise<voi
       if (!isData) return;
       if (name === 'v') isValue = false;
       else if (name === 'c') cells.add(column, cellText({ type, styleIndex, raw: raw + rich.take() }, book).trim());
-      else if (name === 'row') cells.endRow();
+      else if (name === 'row') cells.endRow(row);
       else rich.close(name);
     },
   });
+}
+
+/** A reference such as `A1:B2`. Others are of no cells. */
+function addRange(reference: string, cells: SheetCells): void {
+  const [, left = '', top, right = '', bottom] =
+    /^\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})$/u.exec(reference) ?? [];
+  if (left === '') return;
+  cells.addRange({ top: Number(top), left: columnOf(left), bottom: Number(bottom), right: columnOf(right) });
 }
 
 const maxColumn = 16_384;

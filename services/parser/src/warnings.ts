@@ -41,3 +41,8 @@ export function withWarnings(read: ReadText, maxCharacters: number): ReadText {
   if (text.length > maxCharacters && charactersOf(text) > maxCharacters) throw new FileProblem('tooLong');
   return { ...read, text };
 }
+
+/** `1 comment`, `2,000 comments`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}

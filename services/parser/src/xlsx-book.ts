@@ -1,9 +1,14 @@
+import { format as formatNumber } from 'numfmt';
 import { FileProblem } from './file-problem.ts';
 import type { OfficeArchive } from './office-archive.ts';
 import { partOf, readTargets } from './office-relations.ts';
 import { readXml } from './office-xml.ts';
 
-export type NumberStyle = 'number' | 'date' | 'duration';
+export interface NumberStyle {
+  shows: 'number' | 'date' | 'duration';
+  /** As Excel writes it; undefined shows the number as it is. */
+  format?: string;
+}
 
 export interface Book {
   /** Those that are shown, in their order. */
@@ -101,7 +106,7 @@ async function readStyles(archive: OfficeArchive, part: string | undefined): Pro
   await readXml(archive.part(part), {
     open(name, { numFmtId = '0', formatCode = '' }) {
       if (name === 'numFmts' || name === 'cellXfs') list = name;
-      else if (name === 'numFmt' && list === 'numFmts') own.set(Number(numFmtId), styleOf(formatCode));
+      else if (name === 'numFmt' && list === 'numFmts') own.set(Number(numFmtId), styleOf(formatCode, own.size));
       else if (name === 'xf' && list === 'cellXfs') {
         styles.push(own.get(Number(numFmtId)) ?? builtInStyle(Number(numFmtId)));
       }
@@ -121,14 +126,62 @@ const builtInDates = [
 ] as const;
 const builtInDuration = 46;
 
+/** Formats that a file names by number alone. */
+const builtInFormats: Record<number, string> = {
+  1: '0',
+  2: '0.00',
+  3: '#,##0',
+  4: '#,##0.00',
+  5: '"$"#,##0;("$"#,##0)',
+  6: '"$"#,##0;("$"#,##0)',
+  7: '"$"#,##0.00;("$"#,##0.00)',
+  8: '"$"#,##0.00;("$"#,##0.00)',
+  9: '0%',
+  10: '0.00%',
+  11: '0.00E+00',
+  12: '# ?/?',
+  13: '# ??/??',
+  37: '#,##0;(#,##0)',
+  38: '#,##0;(#,##0)',
+  39: '#,##0.00;(#,##0.00)',
+  40: '#,##0.00;(#,##0.00)',
+  41: '#,##0;(#,##0);"-"',
+  42: '"$"#,##0;("$"#,##0);"$-"',
+  43: '#,##0.00;(#,##0.00);"-"',
+  44: '"$"#,##0.00;("$"#,##0.00);"$-"',
+  48: '##0.0E+0',
+};
+
 function builtInStyle(id: number): NumberStyle {
-  if (id === builtInDuration) return 'duration';
-  return builtInDates.some(([first, last]) => id >= first && id <= last) ? 'date' : 'number';
+  if (id === builtInDuration) return { shows: 'duration' };
+  if (builtInDates.some(([first, last]) => id >= first && id <= last)) return { shows: 'date' };
+  const format = builtInFormats[id];
+  return { shows: 'number', ...(format !== undefined && { format }) };
 }
 
+/** Longer ones, and more, no workbook of Excel has. */
+const maxFormatCharacters = 255;
+const maxFormats = 5_000;
+
 /** A bracket or quote without an end hides the rest, so that each character is looked at once. */
-function styleOf(format: string): NumberStyle {
+function styleOf(format: string, formatsBefore: number): NumberStyle {
   const shown = format.replaceAll(/"[^"]*"?|[\\_*]./gu, '');
-  if (/\[(?:h+|m+|s+)\]/iu.test(shown)) return 'duration';
-  return /[ymdhs]/iu.test(shown.replaceAll(/\[[^\]]*\]?/gu, '')) ? 'date' : 'number';
+  if (/\[(?:h+|m+|s+)\]/iu.test(shown)) return { shows: 'duration' };
+  const bare = shown.replaceAll(/\[[^\]]*\]?/gu, '');
+  if (/[ymdhs]/iu.test(bare)) return { shows: 'date' };
+  const isPlain =
+    /^\s*(?:general|@)?\s*$/iu.test(format) || format.length > maxFormatCharacters || formatsBefore >= maxFormats;
+  if (isPlain) return { shows: 'number' };
+  // Signs of money have no separators of their own: Excel shows those of the reader's language.
+  const known = format.replaceAll(/\[\$([^\]-]*)-[^\]]*\]/gu, (_, sign: string) => (sign === '' ? '' : `[$${sign}]`));
+  return { shows: 'number', ...(isFormat(known) && { format: known }) };
+}
+
+function isFormat(format: string): boolean {
+  try {
+    formatNumber(format, 1, { throws: true });
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,3 +1,4 @@
+import { format as formatNumber } from 'numfmt';
 import { FileProblem } from './file-problem.ts';
 import { type Book, type NumberStyle, unescaped } from './xlsx-book.ts';
 
@@ -15,7 +16,7 @@ export function cellText({ type, styleIndex, raw }: CellValue, { strings, styles
     case 'b':
       return ['0', 'false'].includes(raw.trim()) ? 'FALSE' : 'TRUE';
     case 'n':
-      return styled(Number(raw), styles[styleIndex] ?? 'number', is1904);
+      return styled(Number(raw), styles[styleIndex] ?? plain, is1904);
     default:
       return unescaped(raw);
   }
@@ -25,10 +26,18 @@ function missing(): never {
   throw new FileProblem('damaged');
 }
 
-function styled(value: number, style: NumberStyle, is1904: boolean): string {
-  if (style === 'duration') return durationText(value);
-  if (style === 'number' || value < 0) return numberText(value);
+const plain: NumberStyle = { shows: 'number' };
+
+function styled(value: number, { shows, format }: NumberStyle, is1904: boolean): string {
+  if (shows === 'duration') return durationText(value);
+  if (format !== undefined && Number.isFinite(value)) return formattedText(value, format);
+  if (shows === 'number' || value < 0) return numberText(value);
   return value < 1 ? durationText(value) : dateText(dateOf(value, is1904));
+}
+
+/** As the workbook shows it; blanks that only align columns are left out. */
+function formattedText(value: number, format: string): string {
+  return formatNumber(format, value, { throws: false }).replaceAll(/\s+/gu, ' ').trim();
 }
 
 /** As a person sees it: 0.1 + 0.2 is 0.3. */

@@ -111,7 +111,7 @@ test('a number is no date where its format fills or leaves the room of a letter'
   cell.value = 1234.5;
   cell.numFmt = '_-* #,##0.00\\ _D_M_-;*m#,##0';
   const bytes = Buffer.from(await book.xlsx.writeBuffer());
-  t.is(await textOf('xlsx', bytes), '## a\n\n| 1234.5 |\n| --- |\n\n');
+  t.is(await textOf('xlsx', bytes), '## a\n\n| 1,234.50 |\n| --- |\n\n');
 });
 
 test('dates that a formula computes are ISO, in both epochs of workbooks', async (t) => {

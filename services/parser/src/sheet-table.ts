@@ -1,0 +1,182 @@
+import { type MarkdownWriter, oneLine, plainText, tableHead, tableRow } from './markdown.ts';
+
+/** Cells that are one on the screen; counted from 1, ends included. */
+export interface MergedRange {
+  top: number;
+  left: number;
+  bottom: number;
+  right: number;
+}
+
+/** Rows that have values, in columns that have any. */
+export interface Grid {
+  /** The number of each row, ascending, or in whatever order the file has them. */
+  rowNumbers: number[];
+  /** The number of each column, ascending. */
+  columns: number[];
+  /** The values of a row, by place of its column; '' for none. */
+  valuesOf(row: number): string[];
+}
+
+/** Cells that may be looked at to repeat the values of merged ones: a range may be of all cells that a sheet can have. */
+export const maxMergedCells = 1_000_000;
+const longestHeader = 5;
+const mostHeaderSpans = 1_000;
+const mostTitles = 20;
+/** Rows in which a table is looked for below its titles. */
+const rowsBelow = 20;
+
+/**
+ * A table whose merged cells repeat their value and whose headers of several rows are joined, below the lines of its title. Row by row,
+ * so that a sparse sheet ends at the limit of its text. @returns false where merged cells are too many to repeat all
+ */
+export function writeSheetTable(grid: Grid, ranges: MergedRange[], writer: Pick<MarkdownWriter, 'append'>): boolean {
+  const { columns, rowNumbers } = grid;
+  const merged = mergedCells(grid, ranges);
+  const rows = (row: number) => merged.filled(row, grid.valuesOf(row));
+  const titles = titleRows(grid, merged.spans);
+  for (let row = 0; row < titles; row += 1) writer.append(`${plainText(oneLine(grid.valuesOf(row).join(' ')))}\n\n`);
+  const headerEnd = lastHeaderRow(grid, titles, merged.spans);
+  const headers = Array.from({ length: headerEnd - titles + 1 }, (_, at) => rows(titles + at));
+  const header = columns.map((_, place) => {
+    const texts = filledIn(headers.map((values) => values[place] ?? ''));
+    return texts.filter((text, at) => text !== texts[at - 1]).join(' ');
+  });
+  writer.append(tableHead(header));
+  for (let row = headerEnd + 1; row < rowNumbers.length; row += 1) writer.append(tableRow(rows(row)));
+  writer.append('\n');
+  return merged.isComplete;
+}
+
+/** A merged range within the grid: places of rows and columns, ends included. */
+interface Span {
+  firstRow: number;
+  lastRow: number;
+  firstPlace: number;
+  lastPlace: number;
+}
+
+function mergedCells({ rowNumbers, columns, valuesOf }: Grid, ranges: MergedRange[]) {
+  const fills = new Map<number, [place: number, text: string][]>();
+  const spans: Span[] = [];
+  let looked = 0;
+  let isComplete = true;
+  const isSorted = rowNumbers.every((row, at) => at === 0 || row > (rowNumbers[at - 1] ?? 0));
+  for (const range of isSorted ? ranges : []) {
+    const span = {
+      firstRow: firstAtLeast(rowNumbers, range.top),
+      lastRow: firstAtLeast(rowNumbers, range.bottom + 1) - 1,
+      firstPlace: firstAtLeast(columns, range.left),
+      lastPlace: firstAtLeast(columns, range.right + 1) - 1,
+    };
+    // The value is in the first cell alone.
+    if (rowNumbers[span.firstRow] !== range.top || columns[span.firstPlace] !== range.left) continue;
+    const width = span.lastPlace - span.firstPlace + 1;
+    const cells = (span.lastRow - span.firstRow + 1) * width;
+    if (cells < 2) {
+      // Its other cells are in no row or column that has a value.
+      spans.push(span);
+      continue;
+    }
+    looked += cells + columns.length;
+    if (looked > maxMergedCells) {
+      isComplete = false;
+      break;
+    }
+    spans.push(span);
+    const text = valuesOf(span.firstRow)[span.firstPlace] ?? '';
+    // What spans the whole table is a line, as a title is.
+    if (text === '' || (width === columns.length && span.firstRow === span.lastRow)) continue;
+    for (let row = span.firstRow; row <= span.lastRow; row += 1) {
+      const own = fills.get(row) ?? [];
+      fills.set(row, own);
+      for (let place = span.firstPlace; place <= span.lastPlace; place += 1) own.push([place, text]);
+    }
+  }
+  return {
+    spans,
+    isComplete: isComplete && (isSorted || ranges.length === 0),
+    filled(row: number, values: string[]): string[] {
+      for (const [place, text] of fills.get(row) ?? []) values[place] ||= text;
+      return values;
+    },
+  };
+}
+
+function firstAtLeast(sorted: number[], wanted: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const filledIn = (values: string[]) => values.filter((value) => value !== '');
+
+/** Rows of one value above a table: as many as there are. */
+function titleRows({ rowNumbers, columns, valuesOf }: Grid, spans: Span[]): number {
+  const first = Math.min(rowNumbers.length, mostTitles + 1);
+  let titles = 0;
+  while (titles < first && isTitle(titles)) titles += 1;
+  if (titles === 0 || titles > mostTitles || titles >= rowNumbers.length) return 0;
+  const isApart = (rowNumbers[titles] ?? 0) > (rowNumbers[titles - 1] ?? 0) + 1;
+  return isApart || looksLikeHeader(valuesOf(titles)) ? titles : 0;
+
+  function isTitle(row: number): boolean {
+    const values = valuesOf(row);
+    if (values[0] === '' || filledIn(values).length !== 1) return false;
+    const span = spans.find((each) => each.firstRow === row && each.firstPlace === 0);
+    if (span && span.lastRow > row) return false;
+    return columns.length > 1 && hasTableBelow(row);
+  }
+
+  function hasTableBelow(row: number): boolean {
+    for (let below = row + 1; below < Math.min(rowNumbers.length, row + 1 + rowsBelow); below += 1) {
+      if (filledIn(valuesOf(below)).length > 1) return true;
+    }
+    return false;
+  }
+}
+
+/** Names of columns are texts; a year may be one. */
+export function looksLikeHeader(values: string[]): boolean {
+  const shown = filledIn(values);
+  return shown.length > 1 && shown.every((value) => !isQuantity(value));
+}
+
+const quantity = /^[-+(]?\p{Sc}?\s?\d[\d.,\s]{0,40}\s?[%\p{Sc}]?\)?$/u;
+const year = /^(?:19|20)\d\d$/u;
+
+function isQuantity(value: string): boolean {
+  return quantity.test(value) && !year.test(value);
+}
+
+/** A cell of the header that spans rows, or columns that the next row names, continues it. */
+function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, spans: Span[]): number {
+  let last = first;
+  const mostRows = Math.min(rowNumbers.length - 1, first + longestHeader - 1);
+  const inHeader = spans.filter(({ firstRow }) => firstRow >= first && firstRow <= mostRows).slice(0, mostHeaderSpans);
+  while (last < mostRows && isContinued(last)) last += 1;
+  return last;
+
+  function isContinued(row: number): boolean {
+    const next = valuesOf(row + 1);
+    if (filledIn(next).some(isQuantity)) return false;
+    const above = inHeader.filter(({ firstRow }) => firstRow <= row);
+    if (above.some(({ lastRow }) => lastRow > row && lastRow <= mostRows)) return true;
+    const wide = above.filter(
+      ({ firstRow, lastRow, firstPlace, lastPlace }) =>
+        firstRow <= row && lastRow >= row && lastPlace > firstPlace && lastPlace - firstPlace + 1 < columns.length,
+    );
+    if (wide.length === 0) return false;
+    const headers = Array.from({ length: row - first + 1 }, (_, at) => valuesOf(first + at));
+    return columns.every((_, place) => {
+      if (wide.some(({ firstPlace, lastPlace }) => place >= firstPlace && place <= lastPlace)) return true;
+      const isNamed = headers.some((values) => values[place] !== '');
+      return isNamed !== (next[place] !== '');
+    });
+  }
+}
