@@ -4,7 +4,7 @@ import test from 'ava';
 import { extractText, getDocumentProxy } from 'unpdf';
 import type { Client } from '../src/client.ts';
 import { createAgent, follow, startSession } from '../src/conversation.ts';
-import { browserOf, documents, sdkStart } from '../src/embed.ts';
+import { browserOf, documents, repliesOf, sdkStart } from '../src/embed.ts';
 import { judgement } from '../src/scripted-model.ts';
 import { stories } from '../src/stories.ts';
 
@@ -56,7 +56,7 @@ story.each('a person takes a study kit of their session home, and the tenant fin
   const browser = browserOf(server, avatarToken);
   const events = follow(t, browser, sessionId);
   await browser.value(documents.send, { input: { sessionId, text: '什么是变量？' } });
-  await events.turns(2);
+  await repliesOf(events, 2);
   await browser.value(documents.end, { input: { sessionId } });
 
   const asked = await browser.value<ExportRecord>(ask);
