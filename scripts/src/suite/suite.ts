@@ -59,8 +59,7 @@ export async function runSuite(selection: Selection, options: SuiteOptions): Pro
   if (signal.aborted) return false;
 
   const limit = maxUnsteady(selection.workspaces.flatMap(byProcess).length);
-  if (totals.unsteady > limit)
-    totals.fail('unsteady tests', `more than ${limit} files passed only when run again`);
+  if (totals.unsteady > limit) totals.fail('unsteady tests', `more than ${limit} files passed only when run again`);
   for (const failure of totals.failures) say(`✘ ${failure}`);
   if (totals.skipped > 0) say(`${totals.skipped} skipped`);
   if (ci) say(`${totals.unsteady} unsteady`);
