@@ -109,7 +109,13 @@ export const openApi = {
         type: 'object',
         required: ['audioBase64', 'audioEncoding', 'languageCode'],
         properties: {
-          audioBase64: { type: 'string', minLength: 1, maxLength: 5_600_000, contentEncoding: 'base64' },
+          audioBase64: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 5_600_000,
+            pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
+            contentEncoding: 'base64',
+          },
           audioEncoding: { enum: ['MP3', 'LINEAR16', 'WEBM_OPUS', 'OGG_OPUS'] },
           languageCode,
           sampleRateHertz: {

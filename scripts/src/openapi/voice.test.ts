@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { createLogger } from '@parley/kernel/log';
+import { createSessionTokens } from '@parley/kernel/session-token';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { emptyFolder } from '@parley/servers/testing/folder';
+import { testDependencies } from '@parley/testing/service-harness';
+import { voice } from '@parley/voice';
+import { readVoiceConfig } from '@parley/voice/config';
+import type { ExecutionContext } from 'ava';
+import { testWith } from '../testing/test-with.ts';
+import { runSchemathesis, schemathesis } from './schemathesis.ts';
+
+const schemaTest = await testWith(schemathesis);
+
+const avatar = { vendorAvatarId: 'anna', vendorAvatarModel: 'v2' };
+/** 8,000 samples a second of 16-bit PCM, 0.1 s. */
+const wav = Buffer.concat([
+  Buffer.from('524946466406000057415645666d74201000000001000100401f0000803e0000020010006461746140060000', 'hex'),
+  Buffer.alloc(1_600),
+]);
+
+/** Answers as the providers and the vendor do. */
+async function providers(t: ExecutionContext): Promise<string> {
+  const answerOf = async (request: IncomingMessage): Promise<object> => {
+    const body = await text(request);
+    if (request.url?.includes('speech:recognize'))
+      return { results: [{ alternatives: [{ transcript: 'Hello', confidence: 0.9 }] }] };
+    if (request.url?.includes('session-token')) return { sessionToken: 'vendor-token' };
+    const audio = body.includes('LINEAR16') ? wav : Buffer.from('audio');
+    return { audioContent: audio.toString('base64'), timepoints: [{ markName: 'a', timeSeconds: 0.05 }] };
+  };
+  const server = createServer((request, response) => {
+    answerOf(request).then(
+      (answer) => response.end(JSON.stringify(answer)),
+      () => response.destroy(),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The unit, with providers that answer at once, and without throttles, which thousands of requests would meet. */
+async function startVoice(t: ExecutionContext) {
+  const url = await providers(t);
+  const ring = [{ id: 'k1', key: randomBytes(32) }] as const;
+  const keyValue = { ...memoryKeyValue(), countAll: () => Promise.resolve({ counted: true } as never) };
+  const dependencies = testDependencies({ keyValue });
+  const config = readVoiceConfig({
+    VOICE_PORT: '0',
+    AVATAR_TOKEN_KEYS: `k1:${ring[0].key.toString('base64')}`,
+    TTS_PROVIDER: 'google',
+    TTS_URL: url,
+    STT_PROVIDER: 'google',
+    STT_URL: url,
+    AVATAR_VENDOR_URL: url,
+    AVATAR_VENDOR_KEY: 'k',
+  });
+  const unit = voice.unit(config, dependencies, { log: createLogger('voice', { LOG_LEVEL: 'silent' }) });
+  await unit.start();
+  t.teardown(() => unit.stop());
+  const subject = { audience: 'session', tenantId: 1, sessionId: 5, avatarBackendConfig: avatar } as const;
+  return { base: dependencies.addresses.of('voice', 'public'), token: createSessionTokens(ring).mint(subject).token };
+}
+
+schemaTest('voice: thousands of requests, and each answer is one that its OpenAPI document has', async (t) => {
+  t.timeout(900_000);
+  const { base, token } = await startVoice(t);
+  const { code, output } = await runSchemathesis(
+    [
+      `${base}/openapi.json`,
+      `--header=Authorization: Bearer ${token}`,
+      '--phases=examples,coverage,fuzzing',
+      '--max-examples=400',
+      '--workers=2',
+      '--seed=1',
+      '--checks=all',
+      // A schema cannot say that SSML is well-formed, that there is a text or SSML with something to say, or which avatar is the agent's.
+      '--exclude-checks=positive_data_acceptance',
+      '--warnings=off', // audio is decoded in the tests of voice
+      '--continue-on-failure',
+    ],
+    emptyFolder(t),
+  );
+  const [, cases = '0'] = /(\d+) generated/u.exec(output) ?? [];
+  t.log(`${cases} cases`);
+  t.is(code, 0, output.slice(-6_000));
+  t.true(Number(cases) > 2_000, output.slice(-2_000));
+});
