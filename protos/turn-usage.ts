@@ -7,6 +7,7 @@ export const noUsage: Readonly<TurnUsage> = {
   contextTokens: 0,
   providerId: '',
   modelId: '',
+  estimated: false,
 };
 
 /** What both took. The model and its context are those of `later`, where it has any. An embedding has no `tokensOut`. */
@@ -21,5 +22,6 @@ export function sumOf(
     contextTokens: later.contextTokens ?? 0,
     providerId: later.providerId || earlier.providerId,
     modelId: later.modelId || earlier.modelId,
+    estimated: earlier.estimated || (later.estimated ?? false),
   };
 }

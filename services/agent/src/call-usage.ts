@@ -76,7 +76,7 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
     soFar(): TurnUsage {
       const { contextTokens = 0 } = asked ?? {};
       const running = { tokensIn: contextTokens, tokensCached: 0, tokensOut: tokensWritten(), estimated: true };
-      return toTurnUsage(inAll(running).spent, contextTokens);
+      return toTurnUsage(inAll(running), contextTokens);
     },
     /** Of a call that `model` has answered. */
     served(model: Model, usage: TokenUsage): CallSpent {
@@ -96,7 +96,7 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
   };
 }
 
-export function toTurnUsage(spent: Spent, contextTokens: number): TurnUsage {
+export function toTurnUsage({ spent, estimated }: CallSpent, contextTokens: number): TurnUsage {
   const { tokensIn, tokensOut, costUsdE8, providerId, modelId } = spent;
-  return { tokensIn, tokensOut, costUsdE8, contextTokens, providerId, modelId };
+  return { tokensIn, tokensOut, costUsdE8, contextTokens, providerId, modelId, estimated };
 }

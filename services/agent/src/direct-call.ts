@@ -9,6 +9,7 @@ import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import type { Ports } from './ports.ts';
+import { lastingReason } from './turn-error.ts';
 
 const imagePattern = /^data:image\/(?:png|jpeg|webp|gif);base64,[A-Za-z0-9+/]+={0,2}$/u;
 const imageRule = rule((given: string) =>
@@ -54,9 +55,10 @@ export function accountOf(caller: TenantCaller, operation: string, id: string): 
 export function directError(error: unknown, { namesModel }: Pick<DirectCall, 'namesModel'>): unknown {
   if (!(error instanceof ModelError)) return error;
   const { kind, message } = error;
-  if (kind === 'tooLong') return badRequest(message, 'CONTEXT_TOO_LONG');
-  if (kind === 'badRequest') return badRequest(message, 'MODEL_REFUSED');
-  if (kind === 'unknownModel' && namesModel) return badRequest(message, 'MODEL_UNKNOWN');
+  const reason = lastingReason(error);
+  // Keys are the operator's, and so are models that the input does not name.
+  const isOperators = kind === 'refused' || (kind === 'unknownModel' && !namesModel);
+  if (reason && !isOperators) return badRequest(message, reason);
   return new DomainError('unavailable', message, {
     reason: error.beforeFirstChunk ? 'MODEL_UNAVAILABLE' : 'MODEL_FAILED',
   });

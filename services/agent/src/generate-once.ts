@@ -72,15 +72,15 @@ function sealAnswer(
   { box }: Ports,
   caller: TenantCaller,
   key: string,
-  { text, spent, estimated }: ServedAnswer,
+  { text, finishReason, spent, estimated }: ServedAnswer,
 ): Buffer {
-  const kept = { text, spent: { ...spent, costUsdE8: String(spent.costUsdE8) }, estimated };
+  const kept = { text, finishReason, spent: { ...spent, costUsdE8: String(spent.costUsdE8) }, estimated };
   return box.seal(JSON.stringify(kept), answerPlace(caller, key));
 }
 
 function openAnswer({ box }: Ports, caller: TenantCaller, key: string, sealed: Buffer): ServedAnswer {
-  const { text, spent, estimated } = JSON.parse(box.open(sealed, answerPlace(caller, key)).toString());
-  return { text, spent: { ...spent, costUsdE8: BigInt(spent.costUsdE8) }, estimated };
+  const { text, finishReason, spent, estimated } = JSON.parse(box.open(sealed, answerPlace(caller, key)).toString());
+  return { text, finishReason, spent: { ...spent, costUsdE8: BigInt(spent.costUsdE8) }, estimated };
 }
 
 export function answerPlace({ tenantId }: Pick<TenantCaller, 'tenantId'>, key: string): string {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
 import { accountOf, type DirectCall, directCall, directError, imageBytes } from './direct-call.ts';
+import { shownReason } from './finish-reason.ts';
 import { generateOnce } from './generate-once.ts';
 import type { GenerateTextInput, GenerateTextResultDto } from './generated/schema.ts';
 import { meteredGenerate, type ServedAnswer } from './metered-chain.ts';
@@ -22,11 +23,11 @@ export async function generateText(
     effectKey === undefined
       ? generateFor(ports, request, call)
       : generateOnce(ports, { ...request, effectKey }, { ...call, operation });
-  const { text, spent } = await answer.catch((error: unknown) => {
+  const { text, spent, finishReason } = await answer.catch((error: unknown) => {
     throw directError(error, call);
   });
   const { providerId, modelId, costUsdE8 } = spent;
-  return { text, providerId, modelId, costUsd: Number(costUsdE8) / 1e8 };
+  return { text, providerId, modelId, costUsd: Number(costUsdE8) / 1e8, finishReason: shownReason(finishReason) };
 }
 
 async function generateFor(

@@ -2,11 +2,13 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { DomainError, invalid } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { GenerateRequest, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
+import { shownReason } from './finish-reason.ts';
 import { meteredGenerate } from './metered-chain.ts';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { Ports } from './ports.ts';
+import { lastingReason } from './turn-error.ts';
 
 /** One completion for background work. `MODEL_BUSY` means that no slot was free in time and the model was not called. */
 export async function generate(
@@ -31,19 +33,21 @@ export async function generate(
   const chain = await ports.chooseModel(agent, caller);
   if (chain.first.offline) {
     const { providerId, modelId } = chain.first;
-    return { text: '', offline: true, tokensIn: 0, tokensOut: 0, costUsdE8: 0n, providerId, modelId };
+    return { text: '', offline: true, tokensIn: 0, tokensOut: 0, costUsdE8: 0n, providerId, modelId, finishReason: '' };
   }
   const { tenantId, requestId } = caller;
   const account = { tenantId, requestId, callId, operation, agentId, sessionId };
   const acquire = (model: ChosenModel) => acquireSlot(model, tenantId, maxWaitMs, signal);
   try {
     const options = { account, signal, acquireSlot: acquire };
-    const { text, spent } = await meteredGenerate(ports.metering, chain, request, options);
-    const { tokensIn, tokensOut, costUsdE8, providerId, modelId } = spent;
-    return { text, offline: false, tokensIn, tokensOut, costUsdE8, providerId, modelId };
+    const { text, spent, finishReason } = await meteredGenerate(ports.metering, chain, request, options);
+    const { tokensCached: _, ...usage } = spent;
+    return { text, offline: false, ...usage, finishReason: shownReason(finishReason) ?? '' };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error.kind === 'tooLong') throw new DomainError('invalid', error.message, { reason: 'CONTEXT_TOO_LONG' });
+    const reason = lastingReason(error);
+    if (reason) throw new DomainError('invalid', error.message, { reason });
     throw new DomainError('unavailable', error.message, { reason: 'MODEL_UNAVAILABLE' });
   }
 }

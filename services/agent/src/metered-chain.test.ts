@@ -84,7 +84,7 @@ test('a call costs what served and what failed before it took, and names who ser
     costUsdE8,
   };
   t.deepEqual(settled, [{ ...spent, estimated: true, served: true }]);
-  t.deepEqual(answer, { text: 'Hello', spent, estimated: true });
+  t.deepEqual(answer, { text: 'Hello', finishReason: 'stop', spent, estimated: true });
 });
 
 test('the context of an answer is the request that was answered, not those that failed before', async (t) => {

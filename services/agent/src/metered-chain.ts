@@ -1,4 +1,3 @@
-import type { Spent } from '@parley/metering/ledger';
 import type { CallAccount, MeteredCall, SpendMeter } from '@parley/metering/spend-meter';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { CallCosts } from './call-cost.ts';
@@ -36,6 +35,8 @@ export interface CallOptions {
 
 export interface ServedAnswer extends CallSpent {
   text: string;
+  /** Undefined for one that was kept before this was known. */
+  finishReason?: FinishReason | undefined;
 }
 
 /**
@@ -76,8 +77,8 @@ export async function* meteredStream(
       if (event.type === 'finish') {
         const { type, model, finishReason, ...figures } = event;
         const served = usage.served(model, figures);
-        await call.served(usage.text, served);
-        yield { type, finishReason, ...served, usage: toTurnUsage(served.spent, figures.tokensIn) };
+        await call.served({ text: usage.text, finishReason, ...served });
+        yield { type, finishReason, ...served, usage: toTurnUsage(served, figures.tokensIn) };
         return; // a count that comes late is no event any more
       }
       if (event.type === 'asked') {
@@ -110,7 +111,9 @@ export async function meteredGenerate(
   let text = '';
   for await (const event of meteredStream(metering, chain, request, options)) {
     if (event.type === 'text') text += event.text;
-    if (event.type === 'finish') return { text, spent: event.spent, estimated: event.estimated };
+    if (event.type !== 'finish') continue;
+    const { finishReason, spent, estimated } = event;
+    return { text, finishReason, spent, estimated };
   }
   throw new Error('a stream ended without its end');
 }
@@ -125,11 +128,11 @@ function openCall(
   const { tenantId, isDirect } = account;
   const metered = reserved ?? meter.open(account);
   let isReserved = reserved !== undefined;
-  let settled: Spent | undefined;
+  let settled: CallSpent | undefined;
 
   async function settle({ spent, estimated }: CallSpent, served: boolean): Promise<void> {
     if (settled || !isReserved) return;
-    settled = spent;
+    settled = { spent, estimated };
     metrics.spent(spent, account.operation, spent.costUsdE8);
     await metered.settle({ ...spent, estimated, served });
   }
@@ -147,13 +150,13 @@ function openCall(
       },
     },
     /** What was settled; undefined before. */
-    get spent(): Spent | undefined {
+    get spent(): CallSpent | undefined {
       return settled;
     },
     settle,
-    async served(text: string, served: CallSpent): Promise<void> {
-      await beforeSettled?.({ text, ...served });
-      await settle(served, true);
+    async served(answer: ServedAnswer): Promise<void> {
+      await beforeSettled?.(answer);
+      await settle(answer, true);
     },
     /** Settles a call that whoever asked has left. Does nothing after the end of the call. */
     async abandon(usage: CallUsage): Promise<void> {

@@ -4,12 +4,13 @@ import type { AgentTool } from './agent.ts';
 import { meteredStream } from './metered-chain.ts';
 import type {
   ConversationMessage,
+  FinishReason,
   ModelRequest,
   ToolCall as ModelToolCall,
   Opening,
   ToolCallEvent,
 } from './models/model.ts';
-import { ModelError } from './models/model-error.ts';
+import { ModelError, type ModelErrorKind } from './models/model-error.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
 import { toModelPassage } from './passages.ts';
 import type { Ports } from './ports.ts';
@@ -70,10 +71,17 @@ export async function* modelReply(
         said += text;
         isAnswering ||= text !== '';
         if (event.type === 'toolCall') calls.push(toolCallOf(event));
-        if (event.type === 'finish' && event.finishReason === 'contentFilter') calls = [];
-        yield { text, usage: sumOf(earlier, usage) };
+        const { finishReason } = event.type === 'finish' ? event : {};
+        if (finishReason === 'contentFilter') calls = [];
+        const isEnd = finishReason !== undefined && calls.length === 0;
+        yield { text, usage: sumOf(earlier, usage), ...(isEnd && { finishReason }) };
       }
     } catch (error) {
+      const finishReason = error instanceof ModelError ? endsAfterWords[error.kind] : undefined;
+      if (finishReason && isAnswering) {
+        yield { text: '', usage: sumOf(earlier, usage), finishReason };
+        return;
+      }
       const isTooLong = error instanceof ModelError && error.kind === 'tooLong' && error.beforeFirstChunk;
       const shorter = isTooLong ? shorterRequest(content) : undefined;
       if (!shorter) throw turnError(error, isAnswering);
@@ -92,6 +100,12 @@ export async function* modelReply(
     content.exchange = yield* rounds.run({ text: said, calls }, content.exchange);
   }
 }
+
+/** How a reply ends whose model has said something in an earlier round, and nothing in its last one. */
+const endsAfterWords: Partial<Record<ModelErrorKind, FinishReason>> = {
+  declined: 'contentFilter',
+  limitReached: 'length',
+};
 
 function toolCallOf({ callId, name, arguments: given, replay }: ToolCallEvent): ModelToolCall {
   return { callId, name, arguments: given, ...(replay && { replay }) };

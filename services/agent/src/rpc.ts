@@ -11,6 +11,7 @@ import type { MeshContext } from '@parley/rpc/server';
 import type { Agent } from './agent.ts';
 import { coalesceText } from './coalesce-text.ts';
 import { describeModel } from './describe-model.ts';
+import { shownReason } from './finish-reason.ts';
 import { generate } from './generate.ts';
 import { getExternalSync } from './get-external-sync.ts';
 import type { ConversationMessage as ModelMessage } from './models/model.ts';
@@ -40,7 +41,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
 
     async *runTurn({ history, ...which }, call) {
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
-      for await (const { text, usage, passages, toolCall, structuredContent } of coalesceText(
+      for await (const { text, usage, passages, toolCall, structuredContent, finishReason } of coalesceText(
         runTurn(ports, tenantRequest(call), turn),
       )) {
         yield {
@@ -49,6 +50,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
           citations: passages && { citations: passages.map(toCitation) },
           toolCall,
           structuredContentJson: structuredContent ? JSON.stringify(structuredContent) : '',
+          finishReason: shownReason(finishReason) ?? '',
         };
       }
     },

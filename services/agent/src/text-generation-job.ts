@@ -6,6 +6,7 @@ import type { CallAccount, MeteredCall } from '@parley/metering/spend-meter';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { DirectCall } from './direct-call.ts';
+import { shownReason } from './finish-reason.ts';
 import { meteredStream } from './metered-chain.ts';
 import { ModelError } from './models/model-error.ts';
 import type { Ports } from './ports.ts';
@@ -48,7 +49,7 @@ async function runTextGeneration(
   const admitted = ports.admittedGenerations.get(requestId);
   ports.admittedGenerations.delete(requestId);
   if (!admitted) {
-    if (!(await log.hasEnded())) await log.end({ providerId: '', modelId: '', error: lost });
+    if (!(await log.hasEnded())) await log.end({ providerId: '', modelId: '', error: lost, finishReason: '' });
     return;
   }
   const { chain, request, account, reserved, held } = admitted;
@@ -61,12 +62,12 @@ async function runTextGeneration(
         if (event.type !== 'finish') continue;
         await chunks.flush();
         const { providerId, modelId } = event.spent;
-        await log.end({ providerId, modelId, error: '' });
+        await log.end({ providerId, modelId, error: '', finishReason: shownReason(event.finishReason) ?? '' });
       }
     } catch (error) {
       await chunks.flush();
       if (signal.aborted) return; // whoever takes the job over says that it is lost
-      await log.end({ providerId: '', modelId: '', error: messageOf(ports, error) });
+      await log.end({ providerId: '', modelId: '', error: messageOf(ports, error), finishReason: '' });
     }
   });
 }

@@ -3,7 +3,7 @@ import type { LinkedIdentity } from '@parley/protos/parley/action/v1/action';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { ToolCall } from '@parley/protos/parley/agent/v1/tool_calls';
 import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
-import type { ConversationMessage } from './models/model.ts';
+import type { ConversationMessage, FinishReason } from './models/model.ts';
 import type { StructuredContent } from './workflow/structured-content.ts';
 
 export interface Turn {
@@ -53,4 +53,6 @@ export interface TurnEvent {
   passages?: Passage[];
   toolCall?: ToolCall;
   structuredContent?: StructuredContent;
+  /** With the last text. */
+  finishReason?: FinishReason;
 }

@@ -2,7 +2,7 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { forbidden } from '@parley/kernel/errors';
 import type { SubscriptionCall } from '@parley/live/subscriptions/subscription-rpc';
 import { TextGenerationLogEntry } from '@parley/protos/parley/agent/v1/event_log';
-import type { TextGenerationEventDto } from './generated/schema.ts';
+import type { FinishReason, TextGenerationEventDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { streamOf } from './text-generation-log.ts';
 import { textGenerationStore } from './text-generation-store.ts';
@@ -31,7 +31,7 @@ export async function* watchTextGeneration(
       if (hasEnded) continue; // an end that was stored twice
       const { text, end } = TextGenerationLogEntry.decode(data);
       hasEnded = end !== undefined;
-      const { providerId, modelId, error } = end ?? {};
+      const { providerId, modelId, error, finishReason } = end ?? {};
       const payload = {
         requestId,
         text,
@@ -39,6 +39,7 @@ export async function* watchTextGeneration(
         providerId: providerId || null,
         modelId: modelId || null,
         error: error || null,
+        finishReason: (finishReason || null) as FinishReason | null,
       };
       yield { eventId: id, payload, isLast: payload.done };
     }

@@ -6,7 +6,7 @@ import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/proto
 import { rpcClient } from '@parley/rpc/client';
 import { follow } from '@parley/rpc/follow';
 import { eventually } from '@parley/testing/eventually';
-import { startModelServer } from '@parley/testing/model-server';
+import { type ModelServer, startModelServer } from '@parley/testing/model-server';
 import { type GraphAnswer, startService } from '@parley/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
@@ -21,7 +21,10 @@ export const keyOf = (tenantId: number, apiKeyId = 9) =>
 const document = 'mutation ($input: GenerateTextInput!) { startTextGeneration(input: $input) { requestId } }';
 
 /** Replicas of agent with one database, event log, ledger and model server. */
-export async function agentReplicas(t: ExecutionContext, more: Record<string, string> = {}) {
+export async function agentReplicas(
+  t: ExecutionContext,
+  more: Record<string, string> | ((server: ModelServer) => Record<string, string>) = {},
+) {
   let offsetMs = 0;
   const database = await testSchema(t, agentSchema);
   const callers = createCallers(randomBytes(32));
@@ -36,7 +39,7 @@ export async function agentReplicas(t: ExecutionContext, more: Record<string, st
     HOSTED_SMALL_MODEL_MODEL: 'gpt-4o',
     HOSTED_SMALL_MODEL_KEY: 'canary-key',
     HOSTED_SMALL_MODEL_RETRIES: '0',
-    ...more,
+    ...(typeof more === 'function' ? more(server) : more),
   };
 
   /** @param soleOwner it takes over at once what dead processes left @param settings in place of those of all */

@@ -92,6 +92,7 @@ test('Generate returns one completion, as JSON if a schema is given', async (t) 
     costUsdE8: 0n,
     providerId: 'HOSTED_SMALL_MODEL',
     modelId: 'small-1',
+    finishReason: 'STOP',
   });
   const schema = { type: 'object', properties: { score: { type: 'integer' } }, required: ['score'] };
   const answer = await unit.rpc.generate({ ...asked, jsonSchemaJson: JSON.stringify(schema) }, { caller: owner });

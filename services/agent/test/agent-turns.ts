@@ -53,6 +53,8 @@ export interface Reply {
   /** When calls of tools began and ended. */
   toolCalls: ToolCall[];
   structuredContent?: unknown;
+  /** Empty where it is not known. */
+  finishReason?: string;
   error?: unknown;
 }
 
@@ -84,6 +86,7 @@ export async function runTurn(
     )) {
       const { text, usage, citations, toolCall, structuredContentJson } = part;
       if (structuredContentJson) reply.structuredContent = JSON.parse(structuredContentJson);
+      if (part.finishReason !== '') reply.finishReason = part.finishReason;
       const textsBefore = reply.texts.length;
       if (usage) reply.usages.push(usage);
       if (usage && usage.contextTokens > 0 && textsBefore === 0 && text === '') {

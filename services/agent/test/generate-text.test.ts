@@ -148,7 +148,7 @@ test('a model that the provider does not have is the error of whoever named it',
   const { unit, cloud } = await twoProviders(t);
   cloud.answerWith({ status: 404 });
   const own = await refusal(unit, { provider: 'CLOUD_HOSTED_MODELS', modelId: 'gpt-4o-mini' });
-  t.like(own?.extensions, { code: 'BAD_REQUEST', reason: 'MODEL_UNKNOWN' });
+  t.like(own?.extensions, { code: 'BAD_REQUEST', reason: 'MODEL_REQUEST_REFUSED' });
   cloud.answerWith({ status: 404 });
   const itsModel = { provider: 'CLOUD_HOSTED_MODELS' };
   t.like((await refusal(unit, itsModel))?.extensions, { code: 'UNAVAILABLE', reason: 'MODEL_UNAVAILABLE' });

@@ -40,6 +40,7 @@ test('the model gets name, persona, position, subject, greeting and conversation
     costUsdE8: 0n,
     providerId: 'HOSTED_SMALL_MODEL',
     modelId: 'small-1',
+    estimated: false,
   });
   const [request] = unit.server.requests;
   t.is(request?.body.model, 'small-1');
@@ -92,13 +93,30 @@ test('an interrupted stream is MODEL_FAILED after its text', async (t) => {
 test('a model without an answer is MODEL_UNAVAILABLE, without details of the provider', async (t) => {
   const unit = await unitWithModel(t, {});
   const { id } = await createAgent(unit, owner);
-  for (const script of [{ status: 503 }, { status: 429 }, { status: 401 }, { status: 400 }, { text: '' }]) {
+  for (const script of [{ status: 503 }, { status: 429 }, { text: '' }]) {
     unit.server.answerWith(script);
     const { texts, error } = await runTurn(unit, id);
     const what = JSON.stringify(script);
     t.deepEqual(texts, [], what);
     t.like(error, { kind: 'unavailable', reason: 'MODEL_UNAVAILABLE' }, what);
     t.notRegex(String(error), /127\.0\.0\.1|scripted|\d{3}/i, what);
+  }
+});
+
+test('a request that the provider refuses says what was refused, and nothing of the provider', async (t) => {
+  const unit = await unitWithModel(t, {});
+  const { id } = await createAgent(unit, owner);
+  const tooLong = { status: 400, body: JSON.stringify({ error: { message: 'no', code: 'context_length_exceeded' } }) };
+  for (const [script, message] of [
+    [{ status: 401 }, 'The model provider refused the credentials'],
+    [{ status: 404 }, 'The model provider does not have this model'],
+    [{ status: 400 }, 'The model provider did not take the request'],
+    [tooLong, 'The request is longer than the model takes'],
+  ] as const) {
+    unit.server.answerWith(script);
+    const { texts, error } = await runTurn(unit, id);
+    t.deepEqual(texts, [], message);
+    t.like(error, { kind: 'invalid', reason: 'MODEL_REQUEST_REFUSED', message });
   }
 });
 
@@ -117,7 +135,7 @@ test('a conversation that exceeds the context is halved until it fits, down to t
   t.deepEqual(asked.slice(1), [['message 6', 'message 7', 'message 8']]);
 
   unit.server.answerWith(tooLong);
-  t.like((await runTurn(unit, id, { history })).error, { kind: 'unavailable', reason: 'MODEL_UNAVAILABLE' });
+  t.like((await runTurn(unit, id, { history })).error, { kind: 'invalid', reason: 'MODEL_REQUEST_REFUSED' });
   t.is(unit.server.requests.at(-1)?.body.messages.length, 2);
 });
 

@@ -20,6 +20,7 @@ test('states: a listener gets the text in pieces and one final event, after whic
     providerId: 'HOSTED_SMALL_MODEL',
     modelId: 'gpt-4o',
     error: null,
+    finishReason: 'STOP',
   });
   await there.end();
   for (const { events } of [here, there]) {

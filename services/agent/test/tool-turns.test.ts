@@ -423,8 +423,25 @@ test('a model that fails after a call fails the turn as in the middle of a reply
     const unit = await unitWithModel(t, answersIn({ ...calls('search'), text: said }, { status: 400 }));
     const { id } = await createAgent(unit, owner, { tools: [search] });
     const { error } = await runTurn(unit, id);
-    const kind = said === '' ? 'unavailable' : 'internal';
-    t.like(error, { kind, reason: said === '' ? 'MODEL_UNAVAILABLE' : 'MODEL_FAILED' });
+    const kind = said === '' ? 'invalid' : 'internal';
+    t.like(error, { kind, reason: said === '' ? 'MODEL_REQUEST_REFUSED' : 'MODEL_FAILED' });
+  }
+});
+
+test('a model that says nothing more after its calls has ended its reply where it has said something before', async (t) => {
+  for (const [ending, finishReason, reason] of [
+    ['content_filter', 'CONTENT_FILTER', 'MODEL_DECLINED'],
+    ['length', 'LENGTH', 'MODEL_LIMIT_REACHED'],
+  ] as const) {
+    for (const said of ['I look.', '']) {
+      const unit = await unitWithModel(t, answersIn({ ...calls('search'), text: said }, { text: '', ending }));
+      const { id } = await createAgent(unit, owner, { tools: [search] });
+      const reply = await runTurn(unit, id);
+      t.is(reply.texts.join('').trim(), said);
+      if (said === '') t.like(reply.error, { kind: 'invalid', reason });
+      else t.like(reply, { error: undefined, finishReason });
+      assertMetered(t, unit, reply);
+    }
   }
 });
 

@@ -670,5 +670,6 @@ async function total(unit: AgentUnit) {
     contextTokens: 0,
     providerId: '',
     modelId: '',
+    estimated: false,
   };
 }

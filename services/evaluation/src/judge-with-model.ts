@@ -76,7 +76,8 @@ export async function judgeWithModel(
         const summary = `${excerptNote(prompt.excerpt)}${judgement.summary}`;
         return { judgement: { ...judgement, summary }, modelId: answer.modelId };
       }
-      ports.log.info({ sessionId, answerNumber }, 'judgement does not match its schema');
+      const { finishReason } = answer;
+      ports.log.info({ sessionId, answerNumber, finishReason }, 'judgement does not match its schema');
     }
     return { reason: 'invalidAnswer' };
   }

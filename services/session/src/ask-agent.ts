@@ -9,6 +9,7 @@ import type { ToolCall as ToolCallProto } from '@parley/protos/parley/agent/v1/t
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import { identityForWorkflows } from './embed/verified-identity.ts';
 import type { Ports } from './ports.ts';
+import { type FinishReason, finishReasonOf } from './session.ts';
 import { type ToolCall, toolCallOf } from './tool-call.ts';
 import type { TurnRun } from './turn-job.ts';
 import { openingTurnIndex, type PreparedTurn } from './turn-store.ts';
@@ -26,6 +27,8 @@ export interface ReplyChange {
   toolCall?: ToolCall | undefined;
   /** A card, table or list to show with the text. */
   structuredContent?: unknown;
+  /** How the reply ended, with its last part. */
+  finishReason?: FinishReason | undefined;
 }
 
 /** Streams one reply. Asks again while the agent service is unreachable, as in a restart, and no text has arrived. */
@@ -45,7 +48,9 @@ export async function* askAgent(
       const resumes = run.attempt > 1 || attempt > 1;
       const request = requestOf(turn, callId, { resumes, includesEarlierUsage: resumes && !isUsageKnown });
       const caller = serviceCaller('session', run.tenantId, run.data.requestId);
-      for await (const part of ports.agent.runTurn(request, { signal, caller })) {
+      // A refusal of the model's is told in the words of the agent.
+      const options = { signal, caller, expectedErrors: ['invalid' as const] };
+      for await (const part of ports.agent.runTurn(request, options)) {
         const text = storable(part.text);
         isAnswering ||= text !== '';
         usage = part.usage ?? usage;
@@ -56,6 +61,7 @@ export async function* askAgent(
           citations: part.citations?.citations,
           toolCall: part.toolCall && storableCall(part.toolCall),
           structuredContent: contentOf(part.structuredContentJson),
+          finishReason: finishReasonOf(part.finishReason),
         };
       }
       if (!usage) throw new DomainError('internal', 'A reply ended without its usage', { reason: 'MODEL_FAILED' });

@@ -113,9 +113,14 @@ export async function endExhaustedTurn(
   if (session.endingAs || found.interrupted) {
     await interruptTurn(ports, db, { session, turn, log, streamed });
   } else {
-    const events = [await failTurn(db, { session, turn, log, eventId: undefined }, failure)];
+    const failed = { failure, partial: unbilledPart(streamed) };
+    const events = [await failTurn(ports, db, { session, turn, log, eventId: undefined }, failed)];
     db.afterCommit(() => void log.publish(events));
   }
+}
+
+function unbilledPart(streamed: StreamedReply): PartialReply {
+  return { ...streamed, structuredContent: null, usage: noUsage, isBilled: false };
 }
 
 export async function interruptTurn(
@@ -123,11 +128,10 @@ export async function interruptTurn(
   db: TenantDb,
   { streamed, ...about }: Pick<TurnEnd, 'session' | 'turn' | 'log'> & { streamed: StreamedReply },
 ) {
-  const partial = { ...streamed, structuredContent: null, usage: noUsage, isBilled: false };
   await endTurn(ports, db, {
     ...about,
     eventId: undefined,
-    outcome: { kind: 'interrupted', partial },
+    outcome: { kind: 'interrupted', partial: unbilledPart(streamed) },
     interrupted: true,
   });
 }
@@ -148,7 +152,7 @@ async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<vo
   const interrupted = turnEnd.interrupted || session.endingAs !== null;
   const events: SessionEvent[] = [];
   if (outcome.kind === 'failure' && !interrupted) {
-    events.push(await failTurn(db, turnEnd, outcome.failure));
+    events.push(await failTurn(ports, db, turnEnd, outcome));
   } else {
     const reply =
       outcome.kind === 'reply'
@@ -166,11 +170,17 @@ async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<vo
   }
 }
 
+/** Words that were shown are kept, as those of a reply that was cut short, with what all of it has cost. */
 async function failTurn(
+  ports: Ports,
   db: TenantDb,
   { session, turn, log, eventId: reserved }: Pick<TurnEnd, 'session' | 'turn' | 'log' | 'eventId'>,
-  failure: TurnFailure,
+  { failure, partial }: { failure: TurnFailure; partial: PartialReply },
 ): Promise<SessionEvent> {
+  if (partial.text !== '') {
+    const reply = await interruptedReply(ports, db, { session, turn, partial });
+    await turnStore(db).keepWords(session.id, turn, reply);
+  }
   const eventId = await usableId(log, session, reserved);
   const occurredAt = await turnStore(db).fail(session.id, turn.id, failure, eventId);
   return failedEvent({ eventId, sessionId: session.id, occurredAt }, turn, failure);

@@ -39,6 +39,8 @@ export async function interruptedReply(
     tokensOut: usage.tokensOut + estimateTokens(unbilled),
     costUsdE8: usage.costUsdE8,
     modelId: usage.modelId || null,
+    tokensEstimated: usage.estimated || unbilled !== '',
+    finishReason: null,
     structuredContent,
     contextTokens: usage.contextTokens || lostContext || session.totalTokensInContext,
     interrupted: true,

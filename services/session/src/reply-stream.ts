@@ -4,6 +4,7 @@ import { noUsage } from '@parley/protos/turn-usage';
 import type { ReplyChange } from './ask-agent.ts';
 import type { PartialReply } from './interrupted-reply.ts';
 import type { Ports } from './ports.ts';
+import type { FinishReason } from './session.ts';
 import { nothingStreamed, type SessionLog } from './session-log.ts';
 import { cutCalls, type ToolCall, withCall } from './tool-call.ts';
 import type { TurnRun } from './turn-job.ts';
@@ -19,7 +20,13 @@ export function isHandedOver({ signal }: TurnRun): boolean {
  * reject: without the event log the reply is only not streamed.
  */
 export function replyStream(ports: Ports, run: TurnRun, turn: PreparedTurn, log: SessionLog) {
-  const reply: PartialReply = { ...nothingStreamed, structuredContent: null, usage: noUsage, isBilled: true };
+  const reply: PartialReply & { finishReason: FinishReason | null } = {
+    ...nothingStreamed,
+    structuredContent: null,
+    usage: noUsage,
+    isBilled: true,
+    finishReason: null,
+  };
   const attempt = { ...turn, attempt: run.attempt };
   const chunks = chunkWriter((text) => write(() => writeChunk(text)));
   let isCited = false;
@@ -53,7 +60,8 @@ export function replyStream(ports: Ports, run: TurnRun, turn: PreparedTurn, log:
 
     push({ text, toolCall, ...changed }: ReplyChange): void {
       const { usage = reply.usage, citations = reply.citations, structuredContent = reply.structuredContent } = changed;
-      Object.assign(reply, { text: reply.text + text, usage, citations, structuredContent });
+      const { finishReason = reply.finishReason } = changed;
+      Object.assign(reply, { text: reply.text + text, usage, citations, structuredContent, finishReason });
       chunks.push(text);
       if (toolCall) pushCall(toolCall);
     },

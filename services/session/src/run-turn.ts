@@ -70,7 +70,9 @@ async function generateReply(
     }
     await stream.end();
     const { usage, isBilled: _, ...streamed } = reply;
-    return { kind: 'reply', reply: { ...usage, ...streamed, modelId: usage.modelId || null, interrupted: false } };
+    const { estimated: tokensEstimated, modelId } = usage;
+    const stored = { ...usage, ...streamed, modelId: modelId || null, tokensEstimated, interrupted: false };
+    return { kind: 'reply', reply: stored };
   } catch (error) {
     await stream.end();
     if (isHandedOver(run)) return undefined;

@@ -55,11 +55,14 @@ export function statusEvent(header: EventHeader, status: SessionStatus): Session
 }
 
 export function protoMessage(stored: Message): MessageProto {
-  const { costUsd, modelId, structuredContent, citations, toolCalls, ...message } = stored;
+  const { costUsd, modelId, finishReason, tokensEstimated, structuredContent, citations, toolCalls, ...message } =
+    stored;
   return {
     ...message,
     costUsdE8: BigInt(Math.round(costUsd * 1e8)),
     modelId: modelId ?? undefined,
+    finishReason: finishReason ?? undefined,
+    tokensEstimated: tokensEstimated ?? undefined,
     citations: citations ? { citations } : undefined,
     toolCalls: toolCalls ? { calls: toolCalls.map(protoToolCall) } : undefined,
     structuredContentJson: structuredContent === null ? '' : JSON.stringify(structuredContent),

@@ -10,6 +10,7 @@ import { messageToolCalls } from './migrations/008-message-tool-calls.ts';
 import { customers } from './migrations/009-customers.ts';
 import { externalSync } from './migrations/010-external-sync.ts';
 import { spentBySessions } from './migrations/011-spent-by-sessions.ts';
+import { messageEnds } from './migrations/012-message-ends.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
@@ -36,5 +37,6 @@ export const sessionSchema: SchemaDeclaration = {
     customers,
     externalSync,
     spentBySessions,
+    messageEnds,
   ],
 };

@@ -3,10 +3,10 @@ import type { EventId } from '@parley/live/event-log/event-id';
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { VerifiedIdentity } from './embed/verified-identity.ts';
-import type { MessageRole, SessionStatus } from './generated/schema.ts';
+import type { FinishReason, MessageRole, SessionStatus } from './generated/schema.ts';
 import type { ToolCall } from './tool-call.ts';
 
-export type { MessageRole, SessionStatus } from './generated/schema.ts';
+export type { FinishReason, MessageRole, SessionStatus } from './generated/schema.ts';
 
 export type EndStatus = Extract<SessionStatus, 'ENDED' | 'EXPIRED'>;
 
@@ -52,6 +52,10 @@ export const messages = table('messages', {
   tokensOut: column<number>(),
   costUsd: column<number>({ sql: (message) => `cast(${message}.cost_usd AS float8)` }),
   modelId: column<string | null>(),
+  /** Null where it is not known, and for USER. */
+  finishReason: column<FinishReason | null>(),
+  /** Null for USER, and for messages before this column. */
+  tokensEstimated: column<boolean | null>(),
   /** A card, table or list; null when there is none. */
   structuredContent: column<unknown>({ json: true, long: 'NULL' }),
   /** Null where no passages were searched for. */
@@ -63,6 +67,13 @@ export const messages = table('messages', {
 });
 
 export type Message = RowOf<typeof messages>;
+
+const finishReasons: readonly string[] = ['STOP', 'LENGTH', 'CONTENT_FILTER'] satisfies FinishReason[];
+
+/** Undefined for one that only a newer version knows. */
+export function finishReasonOf(given: string | undefined): FinishReason | undefined {
+  return finishReasons.includes(given ?? '') ? (given as FinishReason) : undefined;
+}
 
 export function assertActive(session: Session): void {
   const status = session.endingAs ?? session.status;

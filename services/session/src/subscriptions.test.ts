@@ -42,7 +42,8 @@ test('unknown fields of an event are ignored', (t) => {
 test("a reply's message has the fields of the GraphQL type", (t) => {
   const structuredContent = { kind: 'card', buttons: [{ label: 'a', value: 'b' }] };
   const said = { role: 'MODEL', text: 'Hello 🦜', turnIndex: 1, tokensIn: 10, tokensOut: 2, modelId: 'test-model' };
-  const row = { id: 12, sessionId: 7, ...said };
+  const end = { finishReason: 'LENGTH', tokensEstimated: true };
+  const row = { id: 12, sessionId: 7, ...said, ...end };
   const message = {
     ...row,
     costUsdE8: 123_456_789n,
@@ -61,6 +62,7 @@ test("a reply's message has the fields of the GraphQL type", (t) => {
     clientTurnId: 'c-1',
     turnIndex: 0,
     interrupted: false,
+    finishReason: 'LENGTH',
     text: 'Hello 🦜',
     message: {
       ...row,

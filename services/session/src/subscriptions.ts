@@ -2,6 +2,7 @@ import { tenantRequest } from '@parley/kernel/caller-request';
 import { finishEvent, type SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Ports } from './ports.ts';
+import { finishReasonOf } from './session.ts';
 import { toolCallOf } from './tool-call.ts';
 import { watchSession } from './watch-session.ts';
 
@@ -34,7 +35,8 @@ export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEv
     case 'aiResponse': {
       const { clientTurnId, interrupted, message } = kind.value;
       const turn = { clientTurnId, turnIndex: shownIndex(kind.value), interrupted };
-      const reply = { text: message?.text, message: message && messagePayload(message) };
+      const finishReason = finishReasonOf(message?.finishReason) ?? null;
+      const reply = { text: message?.text, message: message && messagePayload(message), finishReason };
       return { __typename: 'AiResponseEvent', ...common, ...turn, ...reply };
     }
     case 'turnFailed':
@@ -56,6 +58,7 @@ function messagePayload({ costUsdE8, structuredContentJson, citations, toolCalls
   return {
     ...same,
     costUsd: Number(costUsdE8) / 1e8,
+    finishReason: finishReasonOf(same.finishReason) ?? null,
     structuredContent,
     citations: citations?.citations ?? null,
     toolCalls: toolCalls?.calls.flatMap((call) => toolCallOf(call) ?? []) ?? null,

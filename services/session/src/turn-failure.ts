@@ -13,6 +13,9 @@ export interface TurnFailure {
 const messages = {
   MODEL_UNAVAILABLE: 'No model could answer; send the message again later',
   MODEL_FAILED: 'The model failed in the middle of its reply',
+  MODEL_DECLINED: 'The model declined to answer this message',
+  MODEL_LIMIT_REACHED: 'The model reached its limit of tokens before it said anything',
+  MODEL_REQUEST_REFUSED: 'The model provider refused the request; the same message would be refused again',
   TURN_TIMEOUT: 'The reply took too long',
   TURN_LOST: 'The reply was lost several times; send the message again',
   SESSION_ENDED: 'The session ended before this message was answered',
@@ -33,6 +36,8 @@ export function failureOf(error: unknown, begun: boolean): TurnFailure {
   const { reason } = error;
   // The session ends with its tenant, a moment later.
   if (reason === 'TENANT_DELETED') return turnFailure('SESSION_ENDED');
+  // Which refusal it was is in the agent's words, which are for people too.
+  if (reason === 'MODEL_REQUEST_REFUSED') return { code: reason, message: error.message };
   if (reason !== undefined && reason !== 'MODEL_UNAVAILABLE' && isFailureCode(reason)) return turnFailure(reason);
   if (error.kind === 'unavailable') return turnFailure(begun ? 'MODEL_FAILED' : 'MODEL_UNAVAILABLE');
   return turnFailure('INTERNAL');

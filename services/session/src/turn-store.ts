@@ -5,7 +5,15 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { VerifiedIdentity } from './embed/verified-identity.ts';
 import { contextTokens } from './message-tokens.ts';
-import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
+import {
+  type FinishReason,
+  lastEventIdSql,
+  type Message,
+  type MessageRole,
+  messages,
+  type Session,
+  sessions,
+} from './session.ts';
 import type { EventTurn } from './session-event.ts';
 import type { ToolCall } from './tool-call.ts';
 import type { TurnFailure } from './turn-failure.ts';
@@ -63,6 +71,8 @@ export interface Reply {
   /** In 1e-8 USD. */
   costUsdE8: bigint;
   modelId: string | null;
+  finishReason: FinishReason | null;
+  tokensEstimated: boolean;
   /** 0 where no model was asked: the size of the last context stays. */
   contextTokens: number;
   /** Null where no passages were searched for. */
@@ -95,12 +105,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
               AND (session.last_event_ms, session.last_event_n) < (cast(:ms AS bigint), cast(:n AS bigint)))
             FOR UPDATE
        ), message AS (
-         INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
-                               model_id, citations, tool_calls, structured_content, token_estimate)
-         SELECT tenant_id, id, 'MODEL', :text, next_turn_index, :turnIndex, :tokensIn, :tokensOut,
-                cast(:costUsdE8 AS numeric) / 100000000, :modelId, cast(:citations AS jsonb), cast(:toolCalls AS jsonb),
-                cast(:structuredContent AS jsonb), :tokens
-           FROM locked RETURNING *
+         ${insertReplySql('locked', 'next_turn_index')} RETURNING *
        ), turn AS (
          UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now() FROM locked
           WHERE turns.id = :turnId AND turns.tenant_id = :tenantId
@@ -119,17 +124,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
         tenantId,
         sessionId,
         turnId: turn.id,
-        turnIndex: turn.turnIndex,
-        text: reply.text,
-        tokens: contextTokens(reply.text),
-        tokensIn: reply.tokensIn,
-        tokensOut: reply.tokensOut,
-        costUsdE8: reply.costUsdE8.toString(),
-        modelId: reply.modelId,
-        citations: reply.citations && JSON.stringify(reply.citations),
-        toolCalls: reply.toolCalls.length > 0 ? JSON.stringify(reply.toolCalls) : null,
-        structuredContent: reply.structuredContent === null ? null : JSON.stringify(reply.structuredContent),
-        contextTokens: reply.contextTokens,
+        ...replyValues(turn, reply),
         interrupted: reply.interrupted,
         isLocked,
       },
@@ -306,6 +301,19 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return writeReply(sessionId, turn, reply, eventId, { isLocked: false });
     },
 
+    /** Stores the MODEL message of a turn that fails after words; the turn and its session are locked. */
+    async keepWords(sessionId: number, turn: TurnOfReply, reply: Reply): Promise<void> {
+      await rows(
+        `WITH session AS (
+           UPDATE sessions SET next_turn_index = next_turn_index + 1,
+                  total_tokens_in_context = coalesce(nullif(cast(:contextTokens AS integer), 0), total_tokens_in_context)
+            WHERE id = :sessionId AND tenant_id = :tenantId RETURNING tenant_id, id, next_turn_index - 1 AS turn_index
+         )
+         ${insertReplySql('session', 'turn_index')} RETURNING id`,
+        { tenantId, sessionId, ...replyValues(turn, reply) },
+      );
+    },
+
     async fail(sessionId: number, turnId: number, failure: TurnFailure, eventId: string): Promise<Date> {
       const [event] = await rows<{ occurredAt: Date }>(
         `WITH turn AS (
@@ -322,6 +330,36 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       if (!event) throw new Error(`turn ${turnId} is gone while it fails`);
       return event.occurredAt;
     },
+  };
+}
+
+/** @param session the rows of `id` and `tenant_id`, and of the index that the message gets */
+function insertReplySql(session: string, index: string): string {
+  return `INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
+                                model_id, finish_reason, tokens_estimated, citations, tool_calls, structured_content, token_estimate)
+          SELECT tenant_id, id, 'MODEL', :text, ${index}, :turnIndex, :tokensIn, :tokensOut,
+                 cast(:costUsdE8 AS numeric) / 100000000, :modelId, :finishReason, :tokensEstimated, cast(:citations AS jsonb),
+                 cast(:toolCalls AS jsonb), cast(:structuredContent AS jsonb), :tokens
+            FROM ${session}`;
+}
+
+function replyValues({ turnIndex }: TurnOfReply, reply: Reply) {
+  const { text, tokensIn, tokensOut, costUsdE8, modelId, finishReason, tokensEstimated } = reply;
+  const { citations, toolCalls, structuredContent, contextTokens: contextSize } = reply;
+  return {
+    turnIndex,
+    text,
+    tokens: contextTokens(text),
+    tokensIn,
+    tokensOut,
+    costUsdE8: costUsdE8.toString(),
+    modelId,
+    finishReason,
+    tokensEstimated,
+    citations: citations && JSON.stringify(citations),
+    toolCalls: toolCalls.length > 0 ? JSON.stringify(toolCalls) : null,
+    structuredContent: structuredContent === null ? null : JSON.stringify(structuredContent),
+    contextTokens: contextSize,
   };
 }
 

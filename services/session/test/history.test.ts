@@ -129,6 +129,8 @@ test('a message that waited for the lock gets the whole history or none', async 
     tokensOut: 1,
     costUsdE8: 0n,
     modelId: null,
+    finishReason: null,
+    tokensEstimated: false,
     contextTokens: 1,
     citations: null,
     toolCalls: [],

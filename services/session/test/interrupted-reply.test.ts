@@ -1,4 +1,4 @@
-import { unavailable } from '@parley/kernel/errors';
+import { DomainError, unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
@@ -84,6 +84,77 @@ test('a reply interrupted while no model is asked keeps what was taken before, a
   const { session, messages } = await app.getTranscript(owner, id);
   t.like(messages.at(-1), { text: '', tokensIn: 40, tokensOut: 9, costUsd: 0.000007, modelId: 'left' });
   t.is(session.totalTokensInContext, 25);
+});
+
+test('a reply that fails after words keeps them with their cost, and then the turn fails', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  agent.script = async function* () {
+    yield used({ tokensIn: 300, costUsdE8: 600n, contextTokens: 300, modelId: 'asked', estimated: true });
+    yield text('half a ', { tokensIn: 300, tokensOut: 9, costUsdE8: 700n, contextTokens: 300, modelId: 'asked' });
+    yield used({
+      tokensIn: 310,
+      tokensOut: 11,
+      costUsdE8: 900n,
+      contextTokens: 300,
+      modelId: 'asked',
+      estimated: true,
+    });
+    throw new DomainError('internal', 'The model failed to answer', { reason: 'MODEL_FAILED' });
+  };
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const subscriber = subscribe(t, app, id, { after });
+  await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+  const failed = await subscriber.until('the failure', ({ kind }) => kind?.$case === 'turnFailed');
+  t.like(failed.kind, { value: { code: 'MODEL_FAILED', turnIndex: 0 } });
+
+  agent.script = async function* () {
+    yield finished();
+  };
+  await app.sendMessage(owner, { sessionId: id, text: 'again' });
+  await subscriber.until('the next reply', isReply);
+  const { session, messages } = await app.getTranscript(owner, id);
+  t.like(messages[1], {
+    role: 'MODEL',
+    text: 'half a ',
+    turnIndex: 1,
+    tokensIn: 310,
+    tokensOut: 11,
+    costUsd: 0.000009,
+  });
+  t.like(messages[1], { modelId: 'asked', finishReason: null, tokensEstimated: true });
+  t.deepEqual(
+    messages.map(({ turnIndex }) => turnIndex),
+    [0, 1, 2, 3],
+  );
+  t.is(session.totalTokensInContext, 25);
+  t.deepEqual(
+    agent.calls.at(-1)?.request.history.map((said) => said.text),
+    ['hello', 'half a ', 'again'],
+    'the model sees what the person has seen',
+  );
+  const ends = subscriber.events.filter(({ kind }) => kind?.$case === 'aiResponse' || kind?.$case === 'turnFailed');
+  t.is(ends.length, 2, 'one of each turn');
+});
+
+test('a reply that fails before its first word leaves no message', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  const message = 'The request is longer than the model takes';
+  for (const [reason, said] of [
+    ['MODEL_DECLINED', undefined],
+    ['MODEL_LIMIT_REACHED', undefined],
+    ['MODEL_REQUEST_REFUSED', message],
+  ] as const) {
+    agent.script = async function* () {
+      yield used({ tokensIn: 300, tokensOut: 9, costUsdE8: 600n, contextTokens: 300, modelId: 'asked' });
+      throw new DomainError('invalid', message, { reason });
+    };
+    const { id, lastEventId: after } = await app.startSession(owner, start);
+    const subscriber = subscribe(t, app, id, { after });
+    await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+    const { kind } = await subscriber.until('the failure', (event) => event.kind?.$case === 'turnFailed');
+    t.like(kind, { value: { code: reason, ...(said && { message: said }) } });
+    t.is((await app.getTranscript(owner, id)).messages.length, 1);
+  }
 });
 
 test('a reply without any usage fails', async (t) => {

@@ -53,7 +53,7 @@ export const avatar: Avatar = {
 };
 export const hosted = { vendorAvatarId: 'anna', vendorAvatarModel: 'v2' };
 
-const nothingNew: RunTurnResponse = { text: '', structuredContentJson: '' };
+const nothingNew: RunTurnResponse = { text: '', structuredContentJson: '', finishReason: '' };
 
 /** What an agent sends with the last text of a workflow's response. */
 export const shown = (structuredContent: object): RunTurnResponse => ({
@@ -102,9 +102,11 @@ export const called = (
   },
 });
 
-/** The usage that a whole reply ends with. */
-export const finished = (modelId = 'script'): RunTurnResponse =>
-  used({ tokensIn: 20, tokensOut: 5, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId });
+/** The usage that a whole reply ends with, and how it ended. */
+export const finished = (modelId = 'script', finishReason = 'STOP'): RunTurnResponse => ({
+  ...used({ tokensIn: 20, tokensOut: 5, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId }),
+  finishReason,
+});
 
 /** Rejects if the call is cancelled first. */
 export async function waitForGate(gate: Gate, { signal }: TurnCall): Promise<void> {

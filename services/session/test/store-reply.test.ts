@@ -13,6 +13,8 @@ const reply = {
   tokensOut: 2,
   costUsdE8: 3n,
   modelId: 'script',
+  finishReason: 'STOP' as const,
+  tokensEstimated: false,
   contextTokens: 4,
   citations: null,
   toolCalls: [],

@@ -66,6 +66,15 @@ export type LlmProviderType =
   /** A model vendor's own API. */
   | 'DIRECT_MODEL_API';
 
+/** How a text ended. */
+export type FinishReason =
+  /** The model said all that it had to say. */
+  | 'STOP'
+  /** The model's limit of tokens was reached: the text is cut. */
+  | 'LENGTH'
+  /** The model or a filter of its provider cut the text, or the text is its refusal. */
+  | 'CONTENT_FILTER';
+
 /** A persona that people talk to. */
 export type AgentDto = {
   __typename?: 'AgentDto';
@@ -376,6 +385,8 @@ export type GenerateTextResultDto = {
   modelId: Scalars['String']['output'];
   /** What it cost. */
   costUsd: Scalars['Float']['output'];
+  /** How the text ended; null where that is not known. */
+  finishReason?: Maybe<FinishReason>;
 };
 
 /** A generation that runs. */
@@ -400,6 +411,8 @@ export type TextGenerationEventDto = {
   modelId?: Maybe<Scalars['String']['output']>;
   /** Why it failed, safe to show; null otherwise. */
   error?: Maybe<Scalars['String']['output']>;
+  /** How the text ended; null before the end, and where that is not known. */
+  finishReason?: Maybe<FinishReason>;
 };
 
 /** Which provider to try. */

@@ -12,6 +12,8 @@ const MESSAGES = {
   tooLong: 'The request is longer than the model takes',
   badRequest: 'The model provider did not take the request',
   failed: 'The model failed to answer',
+  declined: 'The model, or the filter of its provider, declined to answer',
+  limitReached: 'The model reached its limit of tokens before its first word',
 };
 
 export interface ModelErrorOptions {
@@ -33,6 +35,8 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Before the failure: the provider's figures where it gave some, else an estimate. */
   readonly usage: TokenUsage;
+  /** Whether a model failed that stands in for the one that was chosen. Set by the chain. */
+  isFallback = false;
 
   constructor(kind: ModelErrorKind, options: ModelErrorOptions) {
     const { beforeFirstChunk, transient, retryAfterMs, usage, cause } = options;

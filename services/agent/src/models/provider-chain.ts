@@ -114,6 +114,7 @@ export function providerChain(
             yield { type: 'left', model, usage: noUsage };
             break;
           }
+          if (error instanceof ModelError) error.isFallback = model !== first;
           if (!(error instanceof ModelError) || !error.retryable) throw error;
           failure = error;
           const isLastHere = attempt === retries || !isWorthRetry(error);

@@ -1,7 +1,7 @@
 import { retryAfterMs } from '@parley/kernel/retry-after';
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from './model-error.ts';
 import { NoResponseError } from './provider-connections.ts';
-import { EmptyAnswer, ErrorEvent, type ProviderFault, providerFault } from './provider-fault.ts';
+import { EndedAnswer, ErrorEvent, type ProviderFault, providerFault } from './provider-fault.ts';
 
 export interface FailedCall extends Pick<ModelErrorOptions, 'beforeFirstChunk' | 'usage'> {
   timedOut: boolean;
@@ -28,12 +28,16 @@ function kindOf(thrown: unknown, fault: ProviderFault): { kind: ModelErrorKind; 
   if (chain.some((error) => error instanceof NoResponseError)) return { kind: 'unreachable', transient: true };
   if (chain.some((error) => codeOf(error) === 'UND_ERR_BODY_TIMEOUT')) return { kind: 'timedOut', transient: true };
 
+  if (thrown instanceof EndedAnswer && (thrown.reason === 'declined' || thrown.reason === 'limitReached')) {
+    return { kind: thrown.reason, transient: false };
+  }
+
   const { status } = fault;
   if (isTooLong(fault)) return { kind: 'tooLong', transient: false };
   const kind = named(fault) ?? (status === undefined ? 'failed' : kindOfStatus(status));
   const isServers =
     status === undefined
-      ? !(thrown instanceof EmptyAnswer) || thrown.isTransient
+      ? !(thrown instanceof EndedAnswer) || thrown.reason === 'failed'
       : status >= 500 || status === bedrockModelFailed;
   return { kind, transient: kind === 'rateLimited' || kind === 'timedOut' || (kind === 'failed' && isServers) };
 }

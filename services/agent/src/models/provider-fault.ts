@@ -13,16 +13,18 @@ export class ErrorEvent extends Error {
   }
 }
 
-/** An answer that ended in order without text or tool call, for which its provider charges. */
-export class EmptyAnswer extends ErrorEvent {
-  readonly usage: TokenUsage;
-  /** Whether the same request may get another answer. */
-  readonly isTransient: boolean;
+/** Why an answer has no words. `failed`: the model did, and the same request may get another answer. */
+export type NoWordsReason = 'empty' | 'failed' | 'declined' | 'limitReached';
 
-  constructor(usage: TokenUsage, isTransient = false) {
-    super({ type: 'empty_answer' });
+/** An answer that ended without text or tool call, or failed at its end, for which its provider charges. */
+export class EndedAnswer extends ErrorEvent {
+  readonly reason: NoWordsReason;
+  readonly usage: TokenUsage;
+
+  constructor(reason: NoWordsReason, usage: TokenUsage) {
+    super({ type: `${reason === 'limitReached' ? 'limit_reached' : reason}_answer` });
+    this.reason = reason;
     this.usage = usage;
-    this.isTransient = isTransient;
   }
 }
 

@@ -127,15 +127,15 @@ const faults: Record<string, Fault> = {
   },
   'hidden thoughts that use up the maximum of tokens': {
     answer: { text: '', ending: 'length', usage: { prompt_tokens: 9, completion_tokens: 4_096 } },
-    seen: { text: '', usage: { tokensIn: 9, tokensOut: 4_096, estimated: false } },
+    seen: { ...lasting('limitReached'), usage: { tokensIn: 9, tokensOut: 4_096, estimated: false } },
   },
   'an answer that the filter removed': {
     answer: { text: '', ending: 'content_filter', usage: { prompt_tokens: 9, completion_tokens: 31 } },
-    seen: { text: '', usage: { tokensIn: 9, tokensOut: 31, estimated: false } },
+    seen: { ...lasting('declined'), usage: { tokensIn: 9, tokensOut: 31, estimated: false } },
   },
   'an answer cut before its first word, without figures': {
     answer: { text: '', ending: 'length', usage: null },
-    seen: { text: '', usage: { tokensIn: 5, tokensOut: 0, estimated: true } },
+    seen: { ...lasting('limitReached'), usage: { tokensIn: 5, tokensOut: 0, estimated: true } },
   },
   'an endless answer': {
     answer: { text: 'word '.repeat(1_000), ending: 'endless' },

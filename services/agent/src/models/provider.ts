@@ -1,5 +1,6 @@
 import { fairQueue } from '@parley/kernel/fair-queue';
 import type { Prices } from '@parley/metering/prices';
+import { adaptedConnections } from './adapted-stream.ts';
 import { languageModels } from './language-models.ts';
 import type { Model } from './model.ts';
 import type { ProviderSettings } from './model-settings.ts';
@@ -49,7 +50,8 @@ export function provider(
   });
   // As many connections as slots, so that a call with a slot never waits for a connection.
   const connections = providerConnections(url, { connections: callsAtOnce, ...settings });
-  const sdk = languageModels(settings, connections);
+  const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections);
+  const sdk = languageModels(settings, { fetch });
   sdk.catch(() => undefined); // each call reports it
   const secrets = key === undefined ? [] : [key, ...key.split(':')].filter((part) => part.length >= 4);
   const isOneModel = id === 'HOSTED_SMALL_MODEL';
@@ -62,7 +64,7 @@ export function provider(
     return {
       ...tracedModel(
         sdkModel(
-          { ...settings, ...limits, providerId: id, modelId, origin, secrets, isTaken: connections.isTaken },
+          { ...settings, ...limits, providerId: id, modelId, origin, secrets, isTaken, onThought },
           () => languageModel,
           log,
         ),

@@ -122,10 +122,9 @@ test.serial('thoughts without an end are cut as an answer is', async (t) => {
   const { model, cancelled } = modelOf(onAndOn(), { maxOutputTokens: 2 });
   const thoughts: string[] = [];
   const call = { ...uncancelled, onThought: (text: string) => thoughts.push(text) };
-  const events = await eventsOf(model.stream(ask('Tell'), call));
+  const { error } = await failureOf(model.stream(ask('Tell'), call));
 
-  t.is(events.length, 1);
-  t.like(events[0], { type: 'finish', finishReason: 'length', tokensOut: 10, estimated: true });
+  t.like(error, { kind: 'limitReached', retryable: false, usage: { tokensOut: 10, estimated: true } });
   t.is(thoughts.length, 4);
   t.true(cancelled());
 });
@@ -158,10 +157,9 @@ test.serial('arguments without an end are cut as an answer is', async (t) => {
   const { model, cancelled } = modelOf(onAndOn(), { maxOutputTokens: 2 });
   let written = '';
   const call = { ...uncancelled, onThought: (text: string) => void (written += text) };
-  const events = await eventsOf(model.stream(ask('Tell', { tools }), call));
+  const { error } = await failureOf(model.stream(ask('Tell', { tools }), call));
 
-  t.is(events.length, 1);
-  t.like(events[0], { type: 'finish', finishReason: 'length', tokensOut: 10, estimated: true });
+  t.like(error, { kind: 'limitReached', retryable: false, usage: { tokensOut: 10, estimated: true } });
   t.is(written.length, 40);
   t.true(cancelled());
 });

@@ -1,16 +1,19 @@
-import type {
-  LanguageModelV3,
-  LanguageModelV3FinishReason,
-  LanguageModelV3StreamPart,
-  LanguageModelV3Usage,
+import {
+  type LanguageModelV3,
+  type LanguageModelV3StreamPart,
+  type LanguageModelV3Usage,
+  TypeValidationError,
 } from '@ai-sdk/provider';
 import { isJsonObject } from '@parley/kernel/json';
+import { drain } from './adapted-stream.ts';
 import { callDeadlines } from './call-deadlines.ts';
-import type { FinishReason, Model, ModelCall, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
+import { endReason } from './end-reason.ts';
+import { type Heard, leadingThought } from './leading-thought.ts';
+import type { Model, ModelCall, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
 import { callOptions } from './model-prompt.ts';
 import type { ProviderSettings } from './model-settings.ts';
 import { modelErrorOf } from './provider-error.ts';
-import { EmptyAnswer, ErrorEvent } from './provider-fault.ts';
+import { EndedAnswer, ErrorEvent } from './provider-fault.ts';
 import { textsOf } from './request-texts.ts';
 import { estimateUsage } from './token-counter.ts';
 import { isNamelessCall, toolCallReader } from './tool-calls.ts';
@@ -29,6 +32,8 @@ export interface SdkModelSettings
   rawEvents: boolean;
   /** Whether the provider has the request of a call with this signal, and has not refused it. */
   isTaken: (signal: AbortSignal) => boolean;
+  /** Gets the thoughts of a call with this signal that the SDK does not show. */
+  onThought?: (signal: AbortSignal, read: (thought: string) => void) => void;
 }
 
 export interface ModelLog {
@@ -67,11 +72,25 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     signal.throwIfAborted();
     const call = callDeadlines(signal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs });
     const characters = wholeCharacters();
+    const aloud = leadingThought();
     const tools = hasTools(request) ? toolCallReader(request, model) : undefined;
     let given = '';
     /** Thoughts and tool calls. */
     let unseen = '';
     let complete = false;
+    const think = (thought: string) => {
+      unseen += thought;
+      onThought?.(thought);
+    };
+    settings.onThought?.(call.signal, (thought) => {
+      call.awaitNext();
+      think(thought);
+    });
+    /** What it has said of a piece of its text. */
+    const hear = ({ text, thought }: Heard): string => {
+      if (thought !== '') think(thought);
+      return text;
+    };
     const mostCharacters = charactersPerToken * Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
     try {
       const includeRawChunks = settings.rawEvents || (tools !== undefined && api === 'openai-compatible');
@@ -80,12 +99,9 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       const parts = stream.getReader();
       for (let read = await parts.read(); !read.done; read = await parts.read()) {
         const part = read.value;
-        const text = part.type === 'text-delta' ? characters.push(part.delta) : '';
+        const text = part.type === 'text-delta' ? hear(aloud.push(characters.push(part.delta))) : '';
         tools?.read(part);
-        if (part.type === 'reasoning-delta' || part.type === 'tool-input-delta') {
-          unseen += part.delta;
-          onThought?.(part.delta);
-        }
+        if (part.type === 'reasoning-delta' || part.type === 'tool-input-delta') think(part.delta);
         if (text !== '') {
           call.arrived();
           given += text;
@@ -93,11 +109,9 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
           yield { type: 'text', text };
         }
         if (given.length + unseen.length > mostCharacters) {
-          yield {
-            type: 'finish',
-            finishReason: 'length',
-            ...(await estimateUsage(model, request, given + unseen)),
-          };
+          const usage = await estimateUsage(model, request, given + unseen);
+          if (given === '' && !tools?.hasCalls) throw new EndedAnswer('limitReached', usage);
+          yield { type: 'finish', finishReason: 'length', ...usage };
           return;
         }
         if (tools && part.type === 'tool-call') {
@@ -108,17 +122,22 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
         const error = errorOf(part);
         if (error) throw error;
         if (part.type !== 'finish') continue;
-        const rest = characters.flush();
+        const rest = hear(aloud.push(characters.flush())) + hear(aloud.flush());
         given += rest;
         if (tools && !tools.hasCalls && part.finishReason.unified === 'tool-calls') yield tools.nameless();
-        const finishReason = reasonOf(part.finishReason, tools?.hasCalls ?? false);
+        const finishReason = endReason(part.finishReason, tools?.hasCalls ?? false);
+        if (finishReason === undefined) throw new ErrorEvent({ type: 'unfinished_answer' });
         complete = true;
         drain(parts);
         const usage = await usageOf(model, request, given + unseen, part.usage);
-        if (given === '' && (finishReason === 'stop' || finishReason === 'other')) {
-          throw new EmptyAnswer(usage, part.finishReason.raw === malformedCall);
-        }
         if (rest !== '') yield { type: 'text', text: rest };
+        // A failure of the provider's own, for which it gives no figures, is not charged.
+        if (finishReason === 'failed' && given + unseen === '' && usage.estimated) {
+          throw new ErrorEvent({ type: 'failed_answer' });
+        }
+        if (finishReason === 'failed') throw new EndedAnswer('failed', usage);
+        const noWords = given === '' ? noWordsReasons[finishReason] : undefined;
+        if (noWords && !(finishReason === 'length' && tools?.hasCalls)) throw new EndedAnswer(noWords, usage);
         yield { type: 'finish', finishReason, ...usage };
         return;
       }
@@ -165,18 +184,14 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
   return { ...model, stream: (request, call) => (hasTools(request) ? askWithTools : ask)(request, call) };
 }
 
-/** @throws ErrorEvent for an answer that has no end. */
-function reasonOf({ unified, raw }: LanguageModelV3FinishReason, hasCalls: boolean): FinishReason {
-  if (unified === 'length') return unified;
-  if (unified === 'content-filter') return 'contentFilter';
-  if (unified !== 'stop' && raw === undefined) throw new ErrorEvent({ type: 'unfinished_answer' });
-  // Some servers end an answer with calls by `stop`.
-  if (hasCalls) return 'toolCalls';
-  return unified === 'stop' ? 'stop' : 'other';
-}
-
-/** Google's reason where its model wrote a call that is none: it may write a right one when it is asked again. */
-const malformedCall = 'MALFORMED_FUNCTION_CALL';
+/** What an answer without words is, by its end. Calls of tools are an answer. */
+const noWordsReasons = {
+  stop: 'empty',
+  other: 'empty',
+  length: 'limitReached',
+  contentFilter: 'declined',
+  toolCalls: undefined,
+} as const;
 
 /** Undefined where nothing was `written`, for which no provider charges. */
 async function spentBy(
@@ -185,7 +200,7 @@ async function spentBy(
   request: ModelRequest,
   written: string | undefined,
 ): Promise<TokenUsage | undefined> {
-  if (thrown instanceof EmptyAnswer) return thrown.usage;
+  if (thrown instanceof EndedAnswer) return thrown.usage;
   return written === undefined ? undefined : await estimateUsage(model, request, written);
 }
 
@@ -224,28 +239,25 @@ function isProgress(part: LanguageModelV3StreamPart): boolean {
   return writtenParts.has(part.type) || rawEventOf(part)?.[0] === 'contentBlockDelta';
 }
 
-/** Bedrock's SDK leaves the name of an exception to its raw event. */
+/** Bedrock's SDK leaves the name of an exception to its raw event. Its events are binary, so unknown ones are passed over here. */
 function errorOf(part: LanguageModelV3StreamPart): Error | undefined {
+  if (part.type === 'error' && isUnknownDelta(part.error)) return undefined;
   if (part.type === 'error') return part.error instanceof Error ? part.error : new ErrorEvent(part.error);
   const [type, value] = rawEventOf(part) ?? [];
   if (type === undefined || !type.endsWith('Exception')) return undefined;
   return new ErrorEvent({ ...(isJsonObject(value) && { message: value['message'] }), type });
 }
 
-function rawEventOf(part: LanguageModelV3StreamPart): [name: string, value: unknown] | undefined {
-  return part.type === 'raw' && isJsonObject(part.rawValue) ? Object.entries(part.rawValue)[0] : undefined;
+const deltasOfAnswer = ['text', 'toolUse'];
+
+/** Whether an SDK refuses an event of Bedrock's because its delta is none of the kinds that an answer is made of. */
+function isUnknownDelta(error: unknown): boolean {
+  if (!TypeValidationError.isInstance(error) || !isJsonObject(error.value)) return false;
+  const { contentBlockDelta: event } = error.value;
+  const delta = isJsonObject(event) ? event['delta'] : undefined;
+  return isJsonObject(delta) && deltasOfAnswer.every((name) => !(name in delta));
 }
 
-const drainTimeoutMs = 1_000;
-
-/** Reads the end of an answer that is complete, so that its connection can be used again. */
-function drain(parts: ReadableStreamDefaultReader<unknown>): void {
-  const cancel = () => void parts.cancel().catch(() => undefined);
-  const timer = setTimeout(cancel, drainTimeoutMs).unref();
-  const readAll = async () => {
-    while (!(await parts.read()).done);
-  };
-  readAll()
-    .catch(cancel)
-    .finally(() => clearTimeout(timer));
+function rawEventOf(part: LanguageModelV3StreamPart): [name: string, value: unknown] | undefined {
+  return part.type === 'raw' && isJsonObject(part.rawValue) ? Object.entries(part.rawValue)[0] : undefined;
 }

@@ -172,6 +172,9 @@ function boundsOf({ timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect, call
 const modelFailures: Record<string, string> = {
   MODEL_UNAVAILABLE: 'MODEL_UNAVAILABLE',
   MODEL_FAILED: 'MODEL_FAILED',
+  MODEL_DECLINED: 'MODEL_DECLINED',
+  MODEL_LIMIT_REACHED: 'MODEL_LIMIT_REACHED',
+  MODEL_REQUEST_REFUSED: 'MODEL_REQUEST_REFUSED',
   TURN_TIMEOUT: 'MODEL_TIMEOUT',
 };
 
@@ -186,12 +189,12 @@ function withPassages(
 
 function withWarning(outcome: EffectOutcome, leftOut: readonly string[]): EffectOutcome {
   if ('error' in outcome || leftOut.length === 0) return outcome;
-  return { ...outcome, warning: { code: 'TOOLS_LEFT_OUT', message: `It went on without ${leftOut.join(', ')}` } };
+  return { warning: { code: 'TOOLS_LEFT_OUT', message: `It went on without ${leftOut.join(', ')}` }, ...outcome };
 }
 
 /** Without what PostgreSQL does not store, in messages and in what is searched. */
 function cleaned(outcome: EffectOutcome): EffectOutcome {
-  return 'error' in outcome ? outcome : { output: cleanedJson(outcome.output) };
+  return 'error' in outcome ? outcome : { ...outcome, output: cleanedJson(outcome.output) };
 }
 
 function cleanedJson(json: Json): Json {

@@ -1,12 +1,17 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { modelReply } from '../model-reply.ts';
-import type { ConversationMessage } from '../models/model.ts';
+import type { ConversationMessage, FinishReason } from '../models/model.ts';
 import type { ProviderChain } from '../models/provider-chain.ts';
 import type { Ports } from '../ports.ts';
 import type { TurnEvent, TurnScope } from '../turn.ts';
 import type { EffectOutcome, LlmEffect } from '../workflow/state.ts';
 
 const usualPassages = 6;
+
+const cutWarnings: Partial<Record<FinishReason, string>> = {
+  length: 'The text was cut at the limit of tokens',
+  contentFilter: 'The text was cut by the model, or a filter of its provider',
+};
 
 /**
  * Lets the model write a text as a reply is written: with passages, and in rounds of tool calls. The offline model, which follows no
@@ -31,9 +36,13 @@ export async function* writeText(
     tools,
   });
   let output = '';
-  for await (const event of reply) {
+  let end: FinishReason | undefined;
+  for await (const { finishReason, ...event } of reply) {
     output += event.text;
-    yield isRepeated ? event : { ...event, text: '' };
+    end = finishReason ?? end;
+    // Of a text that is only part of the response nobody knows whether it is cut there.
+    yield isRepeated ? { ...event, ...(finishReason && { finishReason }) } : { ...event, text: '' };
   }
-  return { output };
+  const warning = end && cutWarnings[end];
+  return { output, ...(warning && { warning: { code: 'OUTPUT_CUT', message: warning } }) };
 }

@@ -50,6 +50,15 @@ export interface ModelAnswer {
     | 'endless';
   /** The vendor's name of the error of an `error-event`, e.g. `overloaded_error`. Default: one that blames the server. */
   error?: string;
+  /**
+   * Sent in place of the format's own events, each as one packet, `beforeDelta` before each; `usage` is what is billed then. For streams
+   * that no SDK writes.
+   */
+  packetsSent?: readonly (string | Uint8Array)[];
+  /** A parameter of requests that is refused with a 400, as old servers do. */
+  refuses?: string;
+  /** Whether the answer is compressed, although no client asks for that. */
+  gzip?: boolean;
   /** A status other than 200 is sent with `body`, by default an error in the request's format. */
   status?: number;
   /** Headers added to the answer, e.g. `location` or `retry-after`. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { listen } from '@parley/kernel/listen';
 import type { ChatRequestBody, ModelAnswer, SentTools } from './model-answer.ts';
@@ -223,7 +224,14 @@ async function give(response: ServerResponse, received: ReceivedRequest, read: R
   const format = formatOf(received.format);
   const status = answer.status ?? 200;
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
+  if (answer.refuses !== undefined && answer.refuses in JSON.parse(received.text)) {
+    const message = `extra fields not permitted: ${answer.refuses}`;
+    const error = { message, type: 'invalid_request_error', param: answer.refuses, code: 'unsupported_parameter' };
+    return json(response, 400, { error });
+  }
+  if (answer.gzip) return sendCompressed(response, answer.body ?? (answer.packetsSent ?? []).join(''), status);
   if (answer.body !== undefined) return void response.writeHead(status).end(answer.body);
+  if (answer.packetsSent) return sendPackets(response, received, answer, answer.packetsSent);
   if (status !== 200) return json(response, status, format.refusal(status));
 
   const { request } = read;
@@ -247,6 +255,30 @@ async function give(response: ServerResponse, received: ReceivedRequest, read: R
   if (request.stream === true) return stream(response, received, answer, { format, answering, pieces, calls, billed });
   received.billed = billed;
   json(response, 200, wholeAnswer(answering, pieces.join(''), calls));
+}
+
+/** What is flushed after each packet, so that a client need not wait for the end. */
+async function sendPackets(
+  response: ServerResponse,
+  received: ReceivedRequest,
+  answer: ModelAnswer,
+  packets: readonly (string | Uint8Array)[],
+): Promise<void> {
+  response.writeHead(answer.status ?? 200, { 'content-type': formatOf(received.format).streamType });
+  response.flushHeaders();
+  for (const packet of packets) {
+    await pause(answer);
+    if (response.destroyed) return;
+    response.write(packet);
+    await nextTick();
+  }
+  const { prompt_tokens = 0, completion_tokens = 0, cached_tokens = 0 } = answer.usage ?? {};
+  received.billed = { tokensIn: prompt_tokens, tokensCached: cached_tokens, tokensOut: completion_tokens };
+  if (answer.ending !== 'never') response.end();
+}
+
+function sendCompressed(response: ServerResponse, text: string, status: number): void {
+  response.writeHead(status, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }).end(gzipSync(text));
 }
 
 interface Streaming {

@@ -36,6 +36,15 @@ export type MessageRole =
   /** The agent, its greeting included. */
   | 'MODEL';
 
+/** How a text ended. */
+export type FinishReason =
+  /** The model said all that it had to say. */
+  | 'STOP'
+  /** The model's limit of tokens was reached: the text is cut. */
+  | 'LENGTH'
+  /** The model or a filter of its provider cut the text, or the text is its refusal. */
+  | 'CONTENT_FILTER';
+
 /** A persona that people talk to. */
 export type AgentDto = {
   __typename?: 'AgentDto';
@@ -100,10 +109,14 @@ export type MessageDto = {
   tokensIn: Scalars['Float']['output'];
   /** Output tokens, likewise. */
   tokensOut: Scalars['Float']['output'];
+  /** Whether a figure among them is an estimate. Null for USER, a static greeting, and messages before this field. */
+  tokensEstimated?: Maybe<Scalars['Boolean']['output']>;
   /** What it cost, in USD. */
   costUsd: Scalars['Float']['output'];
   /** The model that served it. Null for USER, a static greeting, a reply that was cut short before a model was asked, and messages before this field. */
   modelId?: Maybe<Scalars['String']['output']>;
+  /** How the reply ended. Null for USER, a static greeting, a reply that was cut short, and where it is not known. */
+  finishReason?: Maybe<FinishReason>;
   /** {kind: card, table or list, …}, from a workflow's response node. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
   /** The passages that the reply was given, the best first; empty where none were found. Null where none were searched for. */
@@ -479,11 +492,13 @@ export type AiResponseEvent = SessionEvent & {
   text: Scalars['String']['output'];
   /** The reply as `messages` answers it. */
   message: MessageDto;
-  /** True when it was cut short. */
+  /** True when it was cut short by a person, or with the session. */
   interrupted: Scalars['Boolean']['output'];
+  /** How the reply ended; null where it was cut short, and where that is not known. */
+  finishReason?: Maybe<FinishReason>;
 };
 
-/** A turn that ended without a reply. */
+/** A turn that ended without a whole reply. What was said of it before the failure is a message, as of a reply that was cut short. */
 export type TurnFailedEvent = SessionEvent & {
   __typename?: 'TurnFailedEvent';
   /** Grows within a session; what `after` takes. */
@@ -494,9 +509,13 @@ export type TurnFailedEvent = SessionEvent & {
   occurredAt: Scalars['DateTime']['output'];
   /** As given with the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
-  /** Index of the message that got no reply. */
+  /** Index of the message that got no whole reply. */
   turnIndex: Scalars['Int']['output'];
-  /** MODEL_UNAVAILABLE, MODEL_FAILED, TURN_TIMEOUT, TURN_LOST, SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED or INTERNAL. */
+  /**
+   * MODEL_UNAVAILABLE, MODEL_FAILED, MODEL_DECLINED (it or its filter refused before a word), MODEL_LIMIT_REACHED (its limit of tokens was spent
+   * before a word), MODEL_REQUEST_REFUSED (the provider refused the request), TURN_TIMEOUT, TURN_LOST, SESSION_ENDED, SPEND_CAP_REACHED,
+   * WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED, WORKFLOW_LIMIT or INTERNAL.
+   */
   code: Scalars['String']['output'];
   /** Safe to show. */
   message: Scalars['String']['output'];

@@ -213,6 +213,8 @@ export interface RunTurnResponse {
     | undefined;
   /** The card, table or list to show with the text, JSON, as a workflow's response has it: at most once, with the last text. */
   structuredContentJson: string;
+  /** How the reply ended, the contract's FinishReason, with its last part; empty before, and where that is not known. */
+  finishReason: string;
 }
 
 /** What to store of a turn that ends here: what all its calls have taken so far. Figures of a request that runs are estimates. */
@@ -229,6 +231,8 @@ export interface TurnUsage {
   providerId: string;
   /** The model that was asked last for the reply; empty before. */
   modelId: string;
+  /** Whether figures are estimates: the provider gave none, or not yet. */
+  estimated: boolean;
 }
 
 /** Asks for one completion. */
@@ -274,6 +278,8 @@ export interface GenerateResponse {
   providerId: string;
   /** The model that answered. */
   modelId: string;
+  /** How the answer ended, the contract's FinishReason; empty where that is not known. */
+  finishReason: string;
 }
 
 /** Names an agent. */
@@ -1448,7 +1454,14 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
 };
 
 function createBaseRunTurnResponse(): RunTurnResponse {
-  return { text: "", usage: undefined, citations: undefined, toolCall: undefined, structuredContentJson: "" };
+  return {
+    text: "",
+    usage: undefined,
+    citations: undefined,
+    toolCall: undefined,
+    structuredContentJson: "",
+    finishReason: "",
+  };
 }
 
 export const RunTurnResponse: MessageFns<RunTurnResponse> = {
@@ -1467,6 +1480,9 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
     }
     if (message.structuredContentJson !== "") {
       writer.uint32(42).string(message.structuredContentJson);
+    }
+    if (message.finishReason !== "") {
+      writer.uint32(50).string(message.finishReason);
     }
     return writer;
   },
@@ -1524,6 +1540,14 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
             message.structuredContentJson = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.finishReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1552,12 +1576,13 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       ? ToolCall.fromPartial(object.toolCall)
       : undefined;
     message.structuredContentJson = object.structuredContentJson ?? "";
+    message.finishReason = object.finishReason ?? "";
     return message;
   },
 };
 
 function createBaseTurnUsage(): TurnUsage {
-  return { tokensIn: 0, tokensOut: 0, costUsdE8: 0n, contextTokens: 0, providerId: "", modelId: "" };
+  return { tokensIn: 0, tokensOut: 0, costUsdE8: 0n, contextTokens: 0, providerId: "", modelId: "", estimated: false };
 }
 
 export const TurnUsage: MessageFns<TurnUsage> = {
@@ -1582,6 +1607,9 @@ export const TurnUsage: MessageFns<TurnUsage> = {
     }
     if (message.modelId !== "") {
       writer.uint32(50).string(message.modelId);
+    }
+    if (message.estimated !== false) {
+      writer.uint32(56).bool(message.estimated);
     }
     return writer;
   },
@@ -1647,6 +1675,14 @@ export const TurnUsage: MessageFns<TurnUsage> = {
             message.modelId = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.estimated = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1670,6 +1706,7 @@ export const TurnUsage: MessageFns<TurnUsage> = {
     message.contextTokens = object.contextTokens ?? 0;
     message.providerId = object.providerId ?? "";
     message.modelId = object.modelId ?? "";
+    message.estimated = object.estimated ?? false;
     return message;
   },
 };
@@ -1836,7 +1873,16 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
 };
 
 function createBaseGenerateResponse(): GenerateResponse {
-  return { text: "", offline: false, tokensIn: 0, tokensOut: 0, costUsdE8: 0n, providerId: "", modelId: "" };
+  return {
+    text: "",
+    offline: false,
+    tokensIn: 0,
+    tokensOut: 0,
+    costUsdE8: 0n,
+    providerId: "",
+    modelId: "",
+    finishReason: "",
+  };
 }
 
 export const GenerateResponse: MessageFns<GenerateResponse> = {
@@ -1864,6 +1910,9 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
     }
     if (message.modelId !== "") {
       writer.uint32(58).string(message.modelId);
+    }
+    if (message.finishReason !== "") {
+      writer.uint32(66).string(message.finishReason);
     }
     return writer;
   },
@@ -1937,6 +1986,14 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
             message.modelId = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.finishReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1961,6 +2018,7 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
     message.costUsdE8 = (object.costUsdE8 !== undefined && object.costUsdE8 !== null) ? BigInt(object.costUsdE8) : 0n;
     message.providerId = object.providerId ?? "";
     message.modelId = object.modelId ?? "";
+    message.finishReason = object.finishReason ?? "";
     return message;
   },
 };
@@ -2312,7 +2370,9 @@ export const AgentServiceDefinition = {
      * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
      * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
      * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-     * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
+     * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
+     * (reason MODEL_DECLINED), or its limit of tokens was spent (reason MODEL_LIMIT_REACHED), and where the provider refused the request or
+     * its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
      * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
      * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
      * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
@@ -2329,7 +2389,7 @@ export const AgentServiceDefinition = {
      * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
      * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
      * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-     * context, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
+     * context, (reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) as RunTurn has them, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
      */
     generate: {
       name: "Generate",
@@ -2374,7 +2434,9 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
+   * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
+   * (reason MODEL_DECLINED), or its limit of tokens was spent (reason MODEL_LIMIT_REACHED), and where the provider refused the request or
+   * its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
    * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
    * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
    * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
@@ -2387,7 +2449,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
+   * context, (reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) as RunTurn has them, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
@@ -2420,7 +2482,9 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
+   * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
+   * (reason MODEL_DECLINED), or its limit of tokens was spent (reason MODEL_LIMIT_REACHED), and where the provider refused the request or
+   * its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
    * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
    * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
    * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
@@ -2430,7 +2494,7 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
+   * context, (reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) as RunTurn has them, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */

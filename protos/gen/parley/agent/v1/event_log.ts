@@ -23,6 +23,8 @@ export interface TextGenerationEnd {
   modelId: string;
   /** Why it failed, safe to show; empty where it did not. */
   error: string;
+  /** How the text ended, the contract's FinishReason; empty where that is not known. */
+  finishReason: string;
 }
 
 function createBaseTextGenerationLogEntry(): TextGenerationLogEntry {
@@ -95,7 +97,7 @@ export const TextGenerationLogEntry: MessageFns<TextGenerationLogEntry> = {
 };
 
 function createBaseTextGenerationEnd(): TextGenerationEnd {
-  return { providerId: "", modelId: "", error: "" };
+  return { providerId: "", modelId: "", error: "", finishReason: "" };
 }
 
 export const TextGenerationEnd: MessageFns<TextGenerationEnd> = {
@@ -108,6 +110,9 @@ export const TextGenerationEnd: MessageFns<TextGenerationEnd> = {
     }
     if (message.error !== "") {
       writer.uint32(26).string(message.error);
+    }
+    if (message.finishReason !== "") {
+      writer.uint32(34).string(message.finishReason);
     }
     return writer;
   },
@@ -149,6 +154,14 @@ export const TextGenerationEnd: MessageFns<TextGenerationEnd> = {
             message.error = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.finishReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -169,6 +182,7 @@ export const TextGenerationEnd: MessageFns<TextGenerationEnd> = {
     message.providerId = object.providerId ?? "";
     message.modelId = object.modelId ?? "";
     message.error = object.error ?? "";
+    message.finishReason = object.finishReason ?? "";
     return message;
   },
 };

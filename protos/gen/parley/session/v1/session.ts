@@ -71,7 +71,7 @@ export interface AiResponse {
   message?: Message | undefined;
 }
 
-/** A turn that ended without a reply. */
+/** A turn that ended without a whole reply: what was said of it is a message. */
 export interface TurnFailed {
   /** As the sender of the message gave it. */
   clientTurnId?:
@@ -79,7 +79,10 @@ export interface TurnFailed {
     | undefined;
   /** Index of the message that got no reply; below 0 where the agent was to speak first. */
   turnIndex: number;
-  /** MODEL_UNAVAILABLE, MODEL_FAILED, TURN_TIMEOUT, TURN_LOST, SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED or INTERNAL. */
+  /**
+   * MODEL_UNAVAILABLE, MODEL_FAILED, MODEL_DECLINED, MODEL_LIMIT_REACHED, MODEL_REQUEST_REFUSED, TURN_TIMEOUT, TURN_LOST,
+   * SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED, WORKFLOW_LIMIT or INTERNAL.
+   */
   code: string;
   /** Safe to show. */
   message: string;
@@ -142,7 +145,15 @@ export interface Message {
     | Citations
     | undefined;
   /** The calls of tools that it made; absent where it made none. */
-  toolCalls?: ToolCalls | undefined;
+  toolCalls?:
+    | ToolCalls
+    | undefined;
+  /** How it ended, the contract's FinishReason; absent for USER and a static greeting, and where that is not known. */
+  finishReason?:
+    | string
+    | undefined;
+  /** Whether the tokens are estimates; absent for USER, a static greeting, and messages before this field. */
+  tokensEstimated?: boolean | undefined;
 }
 
 /** Names sessions. */
@@ -829,6 +840,8 @@ function createBaseMessage(): Message {
     modelId: undefined,
     citations: undefined,
     toolCalls: undefined,
+    finishReason: undefined,
+    tokensEstimated: undefined,
   };
 }
 
@@ -878,6 +891,12 @@ export const Message: MessageFns<Message> = {
     }
     if (message.toolCalls !== undefined) {
       ToolCalls.encode(message.toolCalls, writer.uint32(114).fork()).join();
+    }
+    if (message.finishReason !== undefined) {
+      writer.uint32(122).string(message.finishReason);
+    }
+    if (message.tokensEstimated !== undefined) {
+      writer.uint32(128).bool(message.tokensEstimated);
     }
     return writer;
   },
@@ -1007,6 +1026,22 @@ export const Message: MessageFns<Message> = {
             message.toolCalls = ToolCalls.decode(reader, reader.uint32());
             continue;
           }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.finishReason = reader.string();
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.tokensEstimated = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1042,6 +1077,8 @@ export const Message: MessageFns<Message> = {
     message.toolCalls = (object.toolCalls !== undefined && object.toolCalls !== null)
       ? ToolCalls.fromPartial(object.toolCalls)
       : undefined;
+    message.finishReason = object.finishReason ?? undefined;
+    message.tokensEstimated = object.tokensEstimated ?? undefined;
     return message;
   },
 };

@@ -104,6 +104,7 @@ export type ResolversTypes = {
   AvatarGenderCode: Types.AvatarGenderCode;
   AvatarBackend: Types.AvatarBackend;
   LlmProviderType: Types.LlmProviderType;
+  FinishReason: Types.FinishReason;
   AgentDto: ResolverTypeWrapper<AgentDto>;
   Int: ResolverTypeWrapper<Types.Scalars['Int']['output']>;
   String: ResolverTypeWrapper<Types.Scalars['String']['output']>;
@@ -278,6 +279,7 @@ export type GenerateTextResultDtoResolvers<ContextType = Context, ParentType ext
   providerId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   modelId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  finishReason?: Resolver<Types.Maybe<ResolversTypes['FinishReason']>, ParentType, ContextType>;
 };
 
 export type StartTextGenerationResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StartTextGenerationResultDto'] = ResolversParentTypes['StartTextGenerationResultDto']> = {
@@ -291,6 +293,7 @@ export type TextGenerationEventDtoResolvers<ContextType = Context, ParentType ex
   providerId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   modelId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   error?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  finishReason?: Resolver<Types.Maybe<ResolversTypes['FinishReason']>, ParentType, ContextType>;
 };
 
 export type TestLlmProviderResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TestLlmProviderResultDto'] = ResolversParentTypes['TestLlmProviderResultDto']> = {

@@ -1,5 +1,6 @@
 import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
+import { adaptedConnections } from '../adapted-stream.ts';
 import { languageModels } from '../language-models.ts';
 import type { Model, ModelEvent, ModelRequest } from '../model.ts';
 import { ModelError } from '../model-error.ts';
@@ -30,7 +31,8 @@ export async function modelOn(
   const connections = providerConnections(url, { connections: 128, ...settings });
   const logged: Record<string, unknown>[] = [];
   const log = { warn: (fields: Record<string, unknown>) => void logged.push(fields) };
-  const sdk = await languageModels({ ...settings, url }, connections);
+  const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections);
+  const sdk = await languageModels({ ...settings, url }, { fetch });
   const model = sdkModel(
     {
       vision: false,
@@ -40,7 +42,8 @@ export async function modelOn(
       contextTokens: settings.contextTokens ?? 16_384,
       providerId: settings.id,
       origin: new URL(url).origin,
-      isTaken: connections.isTaken,
+      isTaken,
+      onThought,
     },
     async () => sdk(settings.modelId),
     log,

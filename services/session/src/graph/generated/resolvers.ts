@@ -89,18 +89,19 @@ export type ResolversTypes = {
   JSONObject: ResolverTypeWrapper<Types.Scalars['JSONObject']['output']>;
   SessionStatus: Types.SessionStatus;
   MessageRole: Types.MessageRole;
+  FinishReason: Types.FinishReason;
   AgentDto: ResolverTypeWrapper<Types.AgentDto>;
   Int: ResolverTypeWrapper<Types.Scalars['Int']['output']>;
   SessionDto: ResolverTypeWrapper<SessionDto>;
   Float: ResolverTypeWrapper<Types.Scalars['Float']['output']>;
   String: ResolverTypeWrapper<Types.Scalars['String']['output']>;
   MessageDto: ResolverTypeWrapper<Types.MessageDto>;
+  Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
   CitationDto: ResolverTypeWrapper<Types.CitationDto>;
   ToolCallStatus: Types.ToolCallStatus;
   ToolCallDto: ResolverTypeWrapper<Types.ToolCallDto>;
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
-  Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
   SdkStartInput: Types.SdkStartInput;
   AgentUseCase: Types.AgentUseCase;
   VoiceTier: Types.VoiceTier;
@@ -149,11 +150,11 @@ export type ResolversParentTypes = {
   Float: Types.Scalars['Float']['output'];
   String: Types.Scalars['String']['output'];
   MessageDto: Types.MessageDto;
+  Boolean: Types.Scalars['Boolean']['output'];
   CitationDto: Types.CitationDto;
   ToolCallDto: Types.ToolCallDto;
   StartSessionInput: Types.StartSessionInput;
   SendMessageInput: Types.SendMessageInput;
-  Boolean: Types.Scalars['Boolean']['output'];
   SdkStartInput: Types.SdkStartInput;
   SdkStartResult: Types.SdkStartResult;
   RefreshAvatarTokenInput: Types.RefreshAvatarTokenInput;
@@ -227,8 +228,10 @@ export type MessageDtoResolvers<ContextType = Context, ParentType extends Resolv
   turnIndex?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   tokensIn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   tokensOut?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  tokensEstimated?: Resolver<Types.Maybe<ResolversTypes['Boolean']>, ParentType, ContextType>;
   costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   modelId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  finishReason?: Resolver<Types.Maybe<ResolversTypes['FinishReason']>, ParentType, ContextType>;
   structuredContent?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   citations?: Resolver<Types.Maybe<Array<ResolversTypes['CitationDto']>>, ParentType, ContextType>;
   toolCalls?: Resolver<Types.Maybe<Array<ResolversTypes['ToolCallDto']>>, ParentType, ContextType>;
@@ -364,6 +367,7 @@ export type AiResponseEventResolvers<ContextType = Context, ParentType extends R
   text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   message?: Resolver<ResolversTypes['MessageDto'], ParentType, ContextType>;
   interrupted?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  finishReason?: Resolver<Types.Maybe<ResolversTypes['FinishReason']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 

@@ -1,0 +1,104 @@
+import { isJsonObject, parseJson } from '@parley/kernel/json';
+import { anthropicEvents } from './anthropic-events.ts';
+import type { EventAdapter } from './event-fields.ts';
+import { eventReader } from './event-reader.ts';
+import { googleEvents } from './google-events.ts';
+import type { ProviderSettings } from './model-settings.ts';
+import { openaiEvents } from './openai-events.ts';
+import type { ProviderConnections } from './provider-connections.ts';
+
+export type AdaptedConnections = ReturnType<typeof adaptedConnections>;
+
+/**
+ * Connections whose streams have only what the SDK of the format knows: the SDKs refuse a whole answer for one event, delta or field that
+ * their types lack. A stream of OpenAI's format ends at `[DONE]`.
+ */
+export function adaptedConnections(
+  api: ProviderSettings['api'],
+  connections: Pick<ProviderConnections, 'fetch' | 'isTaken'>,
+) {
+  const watching = new WeakMap<AbortSignal, (thought: string) => void>();
+
+  return {
+    async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+      const response = await connections.fetch(input, init);
+      const { status, headers, body } = response;
+      const onThought = init?.signal ? watching.get(init.signal) : undefined;
+      const adapt = adapterOf(api, onThought);
+      if (!response.ok || !body || !adapt) return response;
+      return new Response(adapted(body, adapt), { status, headers });
+    },
+    isTaken: connections.isTaken,
+    /** Gets the thoughts of the call with this signal that its SDK does not show. */
+    onThought: (signal: AbortSignal, read: (thought: string) => void) => void watching.set(signal, read),
+  };
+}
+
+function adapterOf(api: ProviderSettings['api'], onThought?: (thought: string) => void): EventAdapter | undefined {
+  switch (api) {
+    case 'openai-compatible':
+      return openaiEvents();
+    case 'openai':
+      // Its SDK knows of no thoughts, and gives nothing before the first word.
+      return openaiEvents(onThought ?? (() => undefined));
+    case 'anthropic':
+      return anthropicEvents();
+    case 'google':
+      return googleEvents();
+    case 'bedrock':
+      return undefined; // binary: `sdk-model.ts` passes over what its SDK does not know
+  }
+}
+
+const done = '[DONE]';
+
+function adapted(body: ReadableStream<Uint8Array>, adapt: EventAdapter): ReadableStream<Uint8Array> {
+  const bytes = body.getReader();
+  const events = eventReader();
+  const encoder = new TextEncoder();
+
+  /** Malformed events are left to the SDK, which fails. */
+  function adaptedData(data: string): string | undefined {
+    if (data.trim() === '') return undefined;
+    const event = parseJson(data);
+    if (event === undefined) return data;
+    const known = isJsonObject(event) ? adapt(event) : undefined;
+    return known && JSON.stringify(known);
+  }
+
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        for (let hasSent = false; !hasSent; ) {
+          const { done: hasEnded, value } = await bytes.read();
+          for (const data of hasEnded ? events.end() : events.push(value)) {
+            const known = data === done ? data : adaptedData(data);
+            if (known === undefined) continue;
+            controller.enqueue(encoder.encode(`data: ${known.replaceAll('\n', '\ndata: ')}\n\n`));
+            hasSent = true;
+            if (known !== done) continue;
+            controller.close();
+            return drain(bytes);
+          }
+          if (hasEnded) return controller.close();
+        }
+      },
+      cancel: (reason) => bytes.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const drainTimeoutMs = 1_000;
+
+/** Reads the end of an answer that is complete, so that its connection can be used again. */
+export function drain(parts: ReadableStreamDefaultReader<unknown>): void {
+  const cancel = () => void parts.cancel().catch(() => undefined);
+  const timer = setTimeout(cancel, drainTimeoutMs).unref();
+  const readAll = async () => {
+    while (!(await parts.read()).done);
+  };
+  readAll()
+    .catch(cancel)
+    .finally(() => clearTimeout(timer));
+}

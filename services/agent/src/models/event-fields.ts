@@ -1,0 +1,40 @@
+import { isJsonObject } from '@parley/kernel/json';
+
+export type Fields = Record<string, unknown>;
+
+/** Gives an SDK what it knows of an event, in the shape that it knows; undefined for an event that it does not know. */
+export type EventAdapter = (event: Fields) => Fields | undefined;
+
+export function stringIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function objectsIn(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** Only those of these fields that are texts. */
+export function textsAt(given: Fields, ...names: string[]): Fields {
+  return Object.fromEntries(names.flatMap((name) => (typeof given[name] === 'string' ? [[name, given[name]]] : [])));
+}
+
+/** The figures of a usage, nested ones too, without whatever else a provider says beside them. */
+export function figuresIn(usage: unknown): Fields | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const entries = Object.entries(usage).map(([name, value]) => [
+    name,
+    typeof value === 'number' && Number.isFinite(value) ? value : figuresIn(value),
+  ]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** What went wrong, as all SDKs of OpenAI's format read it. */
+export function errorFields(error: unknown): Fields {
+  if (!isJsonObject(error)) return { message: stringIn(error) ?? '' };
+  const { code } = error;
+  return {
+    message: stringIn(error['message']) ?? '',
+    ...textsAt(error, 'type', 'param'),
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+  };
+}

@@ -1,0 +1,52 @@
+import { parseJson } from '@parley/kernel/json';
+
+/** Reads the data of server-sent events from bytes, however they are split. */
+export function eventReader() {
+  const decoder = new TextDecoder();
+  /** The beginning of a line that has not ended. */
+  let line = '';
+  let data: string[] = [];
+  /** What was sent while there has been no event: perhaps a whole answer of another type. */
+  let unread: string | undefined = '';
+
+  function read(text: string): string[] {
+    if (unread !== undefined) unread = unread.length > mostUnread ? undefined : unread + text;
+    if (!/[\r\n]/u.test(text)) {
+      line += text;
+      return [];
+    }
+    // A `\r` at the end may be the first half of a line's end.
+    const lines = (line + text).split(/\r\n|\n|\r(?!$)/u);
+    line = lines.pop() ?? '';
+    return lines.flatMap(readLine);
+  }
+
+  function readLine(whole: string): string[] {
+    if (whole === '') return takeEvent();
+    if (whole.startsWith('data:')) data.push(whole.slice(whole.startsWith('data: ') ? 6 : 5));
+    return [];
+  }
+
+  function takeEvent(): string[] {
+    if (data.length === 0) return [];
+    unread = undefined;
+    const event = data.join('\n');
+    data = [];
+    return [event];
+  }
+
+  return {
+    /** The events that end in these bytes. */
+    push: (bytes: Uint8Array): string[] => read(decoder.decode(bytes, { stream: true })),
+    /** The last event, where only its end is missing; or the body as a whole, where that is JSON and no stream. */
+    end(): string[] {
+      const events = [...read(decoder.decode()), ...(line === '' ? [] : readLine(line.replace(/\r$/u, '')))];
+      line = '';
+      const [last] = takeEvent();
+      if (last !== undefined) return parseJson(last) === undefined ? events : [...events, last];
+      return events.length === 0 && unread !== undefined && parseJson(unread) !== undefined ? [unread] : events;
+    },
+  };
+}
+
+const mostUnread = 100_000;

@@ -1,0 +1,69 @@
+/** What models that think aloud put around their thoughts, before the text of their answer. */
+const tags = ['think', 'thinking'] as const;
+
+export interface Heard {
+  text: string;
+  thought: string;
+}
+
+/** Tells the thoughts at the beginning of an answer, in blocks of their own, from its text, piece by piece. */
+export function leadingThought() {
+  /** What may be the beginning of a tag, or the spaces before one. */
+  let held = '';
+  let hasThought = false;
+  let state: 'beginning' | 'text' | { closing: string } = 'beginning';
+
+  function push(piece: string): Heard {
+    if (state === 'text') return { text: piece, thought: '' };
+    held += piece;
+    const heard = { text: '', thought: '' };
+    for (;;) {
+      if (state === 'beginning') {
+        const begun = held.trimStart();
+        const tag = tags.find((each) => begun.startsWith(`<${each}>`));
+        if (tag === undefined) {
+          if (tags.some((each) => `<${each}>`.startsWith(begun))) return heard;
+          return { ...heard, text: takeText() };
+        }
+        state = { closing: `</${tag}>` };
+        hasThought = true;
+        held = begun.slice(tag.length + 2);
+      }
+      const { closing }: { closing: string } = state;
+      const end = held.indexOf(closing);
+      if (end < 0) {
+        const from = beginningAtEnd(held, closing);
+        heard.thought += held.slice(0, from);
+        held = held.slice(from);
+        return heard;
+      }
+      heard.thought += held.slice(0, end);
+      held = held.slice(end + closing.length);
+      state = 'beginning';
+    }
+  }
+
+  function takeText(): string {
+    const text = hasThought ? held.trimStart() : held;
+    held = '';
+    state = 'text';
+    return text;
+  }
+
+  return {
+    push,
+    /** The rest, at the end of the answer: an unfinished thought, or text that only looked like one. Spaces alone are none. */
+    flush(): Heard {
+      if (typeof state === 'object') return { text: '', thought: held };
+      return { text: held.trim() === '' ? '' : takeText(), thought: '' };
+    },
+  };
+}
+
+/** Where the end of a text may be the beginning of a tag; its length where it is none. */
+function beginningAtEnd(text: string, tag: string): number {
+  for (let from = Math.max(0, text.length - tag.length + 1); from < text.length; from += 1) {
+    if (tag.startsWith(text.slice(from))) return from;
+  }
+  return text.length;
+}

@@ -1,0 +1,93 @@
+import { isJsonObject } from '@parley/kernel/json';
+import {
+  type EventAdapter,
+  errorFields,
+  type Fields,
+  figuresIn,
+  objectsIn,
+  stringIn,
+  textsAt,
+} from './event-fields.ts';
+
+/**
+ * Chunks of OpenAI's chat completions, as its many servers have them, for one answer. An error in or beside a choice is an event of its
+ * own: it is never the end of an answer. A refusal is text, and its end that of a filter.
+ * @param onThought gets thoughts; left out, they stay in the chunk, for an SDK that knows them
+ */
+export function openaiEvents(onThought?: (thought: string) => void): EventAdapter {
+  let hasRefused = false;
+
+  function deltaOf(given: Fields): Fields {
+    const { text, thought: spoken } = contentOf(given['content']);
+    const refusal = stringIn(given['refusal']) ?? '';
+    hasRefused ||= refusal !== '';
+    const named = textsAt(given, 'reasoning_content', 'reasoning');
+    const thought = spoken || stringIn(Object.values(named)[0]) || detailsOf(given['reasoning_details']);
+    if (thought !== '') onThought?.(thought);
+    const calls = objectsIn(given['tool_calls']).flatMap(callOf);
+    return {
+      ...(text + refusal !== '' && { content: text + refusal }),
+      ...(!onThought && thought !== '' && (thought === Object.values(named)[0] ? named : { reasoning: thought })),
+      ...(calls.length > 0 && { tool_calls: calls }),
+    };
+  }
+
+  return (event) => {
+    const [choice] = objectsIn(event['choices']);
+    const error = [event['error'], choice?.['error']].find((given) => isJsonObject(given) || stringIn(given));
+    if (error !== undefined) return { error: errorFields(error) };
+    if (event['object'] === 'error') return { error: errorFields(event) };
+    const usage = figuresIn(event['usage']);
+    if (!choice && !usage) return undefined;
+    const delta = deltaOf(isJsonObject(choice?.['delta']) ? choice['delta'] : {});
+    const reason = stringIn(choice?.['finish_reason']);
+    const isRefusal = hasRefused && reason === 'stop';
+    return {
+      ...textsAt(event, 'id', 'model'),
+      choices: choice ? [{ index: 0, delta, finish_reason: isRefusal ? 'content_filter' : (reason ?? null) }] : [],
+      ...(usage && { usage }),
+    };
+  };
+}
+
+/** A text, or a list of parts, some of which are thoughts. */
+function contentOf(content: unknown): { text: string; thought: string } {
+  if (!Array.isArray(content)) return { text: stringIn(content) ?? '', thought: '' };
+  const said = (isThought: boolean) =>
+    objectsIn(content)
+      .filter((part) => 'thinking' in part === isThought)
+      .map((part) => (isThought ? thinkingOf(part['thinking']) : (stringIn(part['text']) ?? '')))
+      .join('');
+  return { text: said(false), thought: said(true) };
+}
+
+function thinkingOf(thinking: unknown): string {
+  return (
+    stringIn(thinking) ??
+    objectsIn(thinking)
+      .map(({ text }) => stringIn(text) ?? '')
+      .join('')
+  );
+}
+
+function detailsOf(details: unknown): string {
+  return objectsIn(details)
+    .map(({ text, summary }) => stringIn(text) ?? stringIn(summary) ?? '')
+    .join('');
+}
+
+/** Some servers leave out the index, or give arguments as an object. */
+function callOf(call: Fields, at: number): Fields[] {
+  const { index, function: called, extra_content } = call;
+  if (!isJsonObject(called)) return [];
+  const given = called['arguments'];
+  const text = isJsonObject(given) ? JSON.stringify(given) : stringIn(given);
+  return [
+    {
+      index: typeof index === 'number' ? index : at,
+      ...textsAt(call, 'id'),
+      function: { ...textsAt(called, 'name'), ...(text !== undefined && { arguments: text }) },
+      ...(isJsonObject(extra_content) && { extra_content }),
+    },
+  ];
+}

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import type { ModelAnswer } from '@parley/testing/model-answer';
+
+interface Recorded {
+  status?: number;
+  headers?: Record<string, string>;
+  body: (string | { sleepMs: number })[];
+}
+
+export type RecordedName = `${'anthropic' | 'google' | 'openai'}-${string}`;
+
+/**
+ * Answers as providers have given them, from `answers/`, in the order in which they are to be given; pauses are left out. They say
+ * nothing of `usage` but in their own words, so what they bill is given beside them.
+ */
+export function recordedAnswers(name: RecordedName): ModelAnswer[] {
+  const file = new URL(`answers/${name}.json`, import.meta.url);
+  const { responses } = JSON.parse(readFileSync(file, 'utf8')) as { responses: Recorded[] };
+  return responses.map(({ status = 200, headers = {}, body }) => {
+    const packets = body.filter((part) => typeof part === 'string');
+    return { status, headers, ...(status === 200 ? { packetsSent: packets } : { body: packets.join('') }) };
+  });
+}
+
+/** The answer that the server gives each time. */
+export function recordedAnswer(name: RecordedName): ModelAnswer {
+  const [answer = {}] = recordedAnswers(name);
+  return answer;
+}
