@@ -24,7 +24,7 @@ test('headings are Markdown, and paragraphs and lists are lines', (t) => {
 test('a table is lines with pipes, its first row set apart as the header', (t) => {
   const html = `<table><caption>Fees</caption><thead><tr><th>What</th><th>Fee</th></tr></thead>
     <tbody><tr><td>Return | exchange</td><td><p>3</p><p>USD</p></td></tr><tr><td colspan="2">All in</td></tr><tr></tr></tbody></table>`;
-  t.is(textOf(html), '| What | Fee |\n| --- | --- |\n| Return \\| exchange | 3 USD |\n| All in |  |');
+  t.is(textOf(html), 'Fees\n\n| What | Fee |\n| --- | --- |\n| Return \\| exchange | 3 USD |\n| All in |  |');
 });
 
 test('a table that arranges a page is its cells one after the other', (t) => {
@@ -42,6 +42,65 @@ test('scripts, styles, navigation and what is hidden are left out', (t) => {
     <svg><title>drawing</title><text>t</text></svg><!-- comment --><iframe src="a">i</iframe><button>Buy</button>
     <main>The text</main><footer>Imprint</footer></body>`;
   t.deepEqual(htmlText(html), { title: undefined, text: 'The text' });
+});
+
+test('what is hidden by a style or a rule goes, unless another rule or a button shows it', (t) => {
+  const css = `/* .kept { display: none } */ @import url(a.css); .gone, #off { display: none } .menu .sub { display: none }
+    .folded{display:none}.folded.open{display:block} @media print { .paper { display: none } } @media screen { .screen { visibility: hidden } }`;
+  const html = `<style>${css}</style><p class="kept">kept</p><p class="a gone">gone</p><p id="off">off</p><p class="sub">sub</p><p class="folded">folded</p>
+    <p class="paper">paper</p><p class="screen">screen</p><p style="color: red; display:none">styled</p><p style="visibility: hidden">unseen</p><p hidden="until-found">found</p>`;
+  t.is(textOf(html), ['kept', 'sub', 'folded', 'paper', 'found'].join('\n\n'));
+});
+
+test('a page that is hidden as a whole until a script has run is read, and so is one in a dialog', (t) => {
+  const long = `<p>${'A sentence of this page. '.repeat(60)}</p>`;
+  t.regex(textOf(`<div id="app" style="visibility: hidden">${long}</div><p>Loading</p>`), /^A sentence/u);
+  t.regex(textOf(`<div role="dialog"><main>${long}</main></div>`), /^A sentence/u);
+});
+
+test('code keeps its lines, and its fence is longer than those in it', (t) => {
+  t.is(textOf('<p>a</p><pre>\n\n  x = 1\n\n\n\n# y\n</pre><p>b</p>'), 'a\n\n```\n  x = 1\n\n\n\n# y\n```\n\nb');
+  t.is(textOf('<pre>one<br>two <b>three</b></pre>'), '```\none\ntwo three\n```');
+  t.is(textOf('<pre>````\n```</pre><pre> \n </pre>'), '`````\n````\n```\n`````');
+});
+
+test('terms and what they mean are lines', (t) => {
+  t.is(
+    textOf('<dl><dt> Width </dt><dd>20 cm</dd><dt>Colours</dt><dd>red</dd><dd>blue</dd><dt>Alone</dt></dl>'),
+    'Width: 20 cm\nColours: red\nblue\nAlone',
+  );
+  t.is(
+    textOf('<dl><dt>Who pays?</dt><dd><p>We do.</p></dd><dd><p>One</p><p>Two</p></dd></dl>'),
+    'Who pays? We do.\n\nOne\n\nTwo',
+  );
+  t.is(textOf('<dl><dd>only</dd></dl>'), 'only');
+});
+
+test('a cell that reaches into the rows below is in each of them', (t) => {
+  const html = `<table><tr><th>Day</th><th>Open</th><th>Note</th></tr><tr><td>Mon</td><td rowspan="2">9 to 5</td><td>a</td></tr><tr><td>Tue</td><td>b</td></tr><tr><td rowspan="9">Sun</td><td colspan="2">closed</td></tr></table>`;
+  t.is(
+    textOf(html),
+    '| Day | Open | Note |\n| --- | --- | --- |\n| Mon | 9 to 5 | a |\n| Tue | 9 to 5 | b |\n| Sun | closed |  |',
+  );
+});
+
+test('hostile pages are read in linear time', (t) => {
+  const many = 50_000;
+  for (const html of [
+    `<style>${'a{}'.repeat(many)}</style>x`,
+    `<style>${'/*'.repeat(many)}</style>x`,
+    `<style>${'@media x{'.repeat(many)}</style>x`,
+    `<style>${Array.from({ length: many }, (_, n) => `.c.d${n}{display:none}`).join('')}</style>${'<i class="c d1">a</i>'.repeat(many / 10)}`,
+    '<div class="menu">'.repeat(many),
+    `<dl>${'<dt>a'.repeat(many)}</dl>`,
+    `<pre>${'`'.repeat(many)}</pre>`,
+    `<table>${'<tr><td rowspan=50>a'.repeat(many / 10)}</table>`,
+    `<a aria-controls="${'a '.repeat(many)}">x</a>`,
+  ]) {
+    const from = performance.now();
+    htmlText(html);
+    t.true(performance.now() - from < 10_000, html.slice(0, 30));
+  }
 });
 
 test('text without tags, without a body, and with tags that never end is read', (t) => {

@@ -1,9 +1,11 @@
 import { convert, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
+import { closesFence, openingFence } from '../code-fence.ts';
+import { type PageNode, prunePage, textOf } from './prune-page.ts';
 
 export interface HtmlText {
   /** Of the whole page; white space is single. */
   title: string | undefined;
-  /** Headings as Markdown, tables with pipes; no scripts, styles and navigation. */
+  /** Headings as Markdown, tables with pipes, code between fences; no scripts, styles, navigation and what nobody sees. */
   text: string;
 }
 
@@ -28,10 +30,10 @@ const left = [
   'select',
   'textarea',
   'dialog',
-  '[hidden]',
-  '[aria-hidden="true"]',
-  '[role="navigation"]',
 ];
+
+/** All of a page is put into it, so that the whole tree passes through one formatter. */
+const wholePage = 'parley-page';
 
 /** Blocks its thread for as long as the page is hostile: it runs in a process of its own. */
 export function htmlText(html: string): HtmlText {
@@ -42,10 +44,13 @@ export function htmlText(html: string): HtmlText {
   const options: HtmlToTextOptions = {
     wordwrap: false,
     baseElements: { selectors: [], returnDomByDefault: true },
-    limits: { maxDepth, ellipsis: '', maxInputLength: html.length },
-    formatters: { titleOnly, markdownHeading, pipeTable },
+    limits: { maxDepth, ellipsis: '', maxInputLength: html.length + 2 * wholePage.length + 5 },
+    formatters: { prunedPage, titleOnly, markdownHeading, pipeTable, fencedCode, definitions },
     selectors: [
       ...left.map((selector) => ({ selector, format: 'skip' })),
+      { selector: wholePage, format: 'prunedPage' },
+      { selector: 'pre', format: 'fencedCode' },
+      { selector: 'dl', format: 'definitions' },
       { selector: 'title', format: 'titleOnly' },
       ...[1, 2, 3, 4, 5, 6].map((level) => ({
         selector: `h${level}`,
@@ -62,8 +67,89 @@ export function htmlText(html: string): HtmlText {
       })),
     ],
   };
-  const text = convert(html, options).replace(/^#{1,6} *$/gmu, '');
-  return { title: title === '' ? undefined : title, text: text.replace(/\n{3,}/gu, '\n\n').trim() };
+  const text = convert(`<${wholePage}>${html}</${wholePage}>`, options);
+  return { title: title === '' ? undefined : title, text: tidied(text) };
+}
+
+/** Without empty headings, and with one blank line where there are more: code stays as it is. */
+function tidied(text: string): string {
+  const lines: string[] = [];
+  let fence: string | undefined;
+  for (const line of text.split('\n')) {
+    if (fence !== undefined) {
+      lines.push(line);
+      if (closesFence(line, fence)) fence = undefined;
+      continue;
+    }
+    fence = openingFence(line);
+    const kept = /^#{1,6} *$/u.test(line) ? '' : line;
+    if (kept !== '' || (lines.at(-1) ?? '') !== '') lines.push(kept);
+  }
+  return lines.join('\n').trim();
+}
+
+const prunedPage: FormatCallback = (page, walk, builder) => {
+  prunePage(page as PageNode);
+  walk(page.children, builder);
+};
+
+/** As it is, between fences that are longer than any in it. */
+const fencedCode: FormatCallback = (element, _walk, builder) => {
+  const code = textOf(element as PageNode).replaceAll(/^(?:[ \t]*\n)+|\s+$/gu, '');
+  if (code === '') return;
+  const longest = Math.max(2, ...(code.match(/`+/gu) ?? []).map((marks) => marks.length).slice(0, 10_000));
+  const fence = '`'.repeat(Math.min(longest, maxFence) + 1);
+  builder.openBlock({ leadingLineBreaks: 2, isPre: true });
+  builder.addLiteral(`${fence}\n${code}\n${fence}`);
+  builder.closeBlock({ trailingLineBreaks: 2 });
+};
+
+const maxFence = 100;
+
+/** Each term and what it means as one line: `Warranty: five years`. Other lines of it follow. */
+const definitions: FormatCallback = (list, walk, builder) => {
+  builder.openBlock({ leadingLineBreaks: 2 });
+  for (const { terms, meanings } of definedIn(list)) {
+    const term = terms.map((each) => oneLine(textOf(each as PageNode))).join(', ');
+    const [first, ...others] = meanings.map(contentOf);
+    const colon = term === '' || /[:?!.？：]$/u.test(term) ? '' : ':';
+    builder.openBlock({ leadingLineBreaks: 1 });
+    if (term !== '') builder.addInline(`${term}${first ? `${colon} ` : ''}`);
+    if (first) walk(first, builder);
+    builder.closeBlock({ trailingLineBreaks: 1 });
+    for (const other of others) {
+      builder.openBlock({ leadingLineBreaks: 1 });
+      walk(other, builder);
+      builder.closeBlock({ trailingLineBreaks: 1 });
+    }
+  }
+  builder.closeBlock({ trailingLineBreaks: 2 });
+};
+
+interface Definition {
+  terms: Element[];
+  meanings: Element[];
+}
+
+function definedIn(list: Element): Definition[] {
+  const entries = list.children.flatMap((child) => (child.name === 'div' ? child.children : [child]));
+  const definitions: Definition[] = [];
+  let last: Definition | undefined;
+  for (const entry of entries) {
+    if (entry.name !== 'dt' && entry.name !== 'dd') continue;
+    if (!last || (entry.name === 'dt' && last.meanings.length > 0)) {
+      last = { terms: [], meanings: [] };
+      definitions.push(last);
+    }
+    (entry.name === 'dt' ? last.terms : last.meanings).push(entry);
+  }
+  return definitions;
+}
+
+/** What is in an element, or in the one paragraph that is all of it. */
+function contentOf({ children }: Element): Element[] {
+  const [only, ...others] = children.filter(({ name, data = '' }) => name || data.trim() !== '');
+  return only?.name === 'p' && others.length === 0 ? only.children : children;
 }
 
 const markdownHeading: FormatCallback = ({ children }, walk, builder, { prefix }) => {
@@ -85,13 +171,20 @@ const pipeTable: FormatCallback = (table, walk, builder) => {
     builder.closeBlock({ trailingLineBreaks: 2 });
     return;
   }
+  const caption = table.children.find(({ name }) => name === 'caption');
+  if (caption) {
+    builder.openBlock({ leadingLineBreaks: 2 });
+    walk(caption.children, builder);
+    builder.closeBlock({ trailingLineBreaks: 2 });
+  }
   builder.openTable();
   for (const cells of rows) {
     builder.openTableRow();
     for (const cell of cells) {
       builder.openTableCell();
       walk(cell.children, builder);
-      builder.closeTableCell({ colspan: Math.min(maxColumns, Number(cell.attribs.colspan) || 1) });
+      const [colspan, rowspan] = [spanOf(cell.attribs.colspan), spanOf(cell.attribs.rowspan)];
+      builder.closeTableCell({ colspan, rowspan });
     }
     builder.closeTableRow();
   }
@@ -101,12 +194,42 @@ const pipeTable: FormatCallback = (table, walk, builder) => {
 interface Cell {
   text: string;
   colspan: number;
+  rowspan: number;
+}
+
+function spanOf(value: string | undefined): number {
+  return Math.min(maxColumns, Math.max(1, Number(value) || 1));
 }
 
 function lined(rows: Cell[][]): string {
-  const lines = rows.filter((cells) => cells.length > 0).map((cells) => cells.flatMap(textsOf));
+  const lines = withRepeated(rows.filter((cells) => cells.length > 0));
   const [head = [], ...body] = lines;
   return [head, head.map(() => '---'), ...body].map((texts) => `| ${texts.join(' | ')} |`).join('\n');
+}
+
+/** A cell that reaches into the rows below is repeated in each of them. */
+function withRepeated(rows: Cell[][]): string[][] {
+  let above: { text: string; rows: number }[] = [];
+  return rows.map((cells) => {
+    const texts: string[] = [];
+    const reaching: typeof above = [];
+    const fillFromAbove = () => {
+      for (let from = above[texts.length]; from && from.rows > 0; from = above[texts.length]) {
+        reaching[texts.length] = { text: from.text, rows: from.rows - 1 };
+        texts.push(from.text);
+      }
+    };
+    fillFromAbove();
+    for (const cell of cells) {
+      for (const text of textsOf(cell)) {
+        if (cell.rowspan > 1) reaching[texts.length] = { text, rows: cell.rowspan - 1 };
+        texts.push(text);
+      }
+      fillFromAbove();
+    }
+    above = reaching;
+    return texts;
+  });
 }
 
 function textsOf({ text, colspan }: Cell): string[] {
