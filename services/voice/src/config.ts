@@ -34,8 +34,8 @@ export const voiceSettings = {
   stt: {
     provider: setting(
       'STT_PROVIDER',
-      oneOf(['google', 'openai']).optional(),
-      'What transcribes: an API like that of Google Cloud Speech-to-Text, or one like that of OpenAI.',
+      oneOf(['google', 'openai', 'whisper']).optional(),
+      'What transcribes: an API like that of Google Cloud Speech-to-Text, one like that of OpenAI, or Whisper on this machine.',
       { without: '`/stt` answers 503' },
     ),
     url: setting('STT_URL', baseUrl.optional(), 'Base URL of that API; for `openai` `/v1` included, and required.', {
@@ -43,6 +43,19 @@ export const voiceSettings = {
     }),
     key: setting('STT_KEY', text.optional(), 'Its API key, sent as that of `TTS_KEY`.', { secret: true }),
     model: setting('STT_MODEL', text.default('whisper-1'), 'The model that `openai` is asked for.'),
+  },
+  whisper: {
+    folder: setting(
+      'VOICE_WHISPER_FOLDER',
+      text.optional(),
+      'Where `scripts/ear` has installed Whisper; required with `STT_PROVIDER=whisper`.',
+      { without: 'Whisper cannot be used' },
+    ),
+    processes: setting(
+      'VOICE_WHISPER_PROCESSES',
+      positiveInt.default(1),
+      'Processes with Whisper, each for one clip, with two threads and about 300 MB.',
+    ),
   },
   avatarVendor: optionalGroup('AVATAR_VENDOR_URL', {
     url: setting(
@@ -109,6 +122,9 @@ export function readVoiceConfig(env: Environment) {
   const problems = [
     ...(read.tts.provider === 'openai' && !read.tts.url ? ['TTS_URL: is required with TTS_PROVIDER=openai'] : []),
     ...(read.stt.provider === 'openai' && !read.stt.url ? ['STT_URL: is required with STT_PROVIDER=openai'] : []),
+    ...(read.stt.provider === 'whisper' && !read.whisper.folder
+      ? ['VOICE_WHISPER_FOLDER: is required with STT_PROVIDER=whisper']
+      : []),
   ];
   if (problems.length > 0) throw new SettingsError(problems);
   return read;

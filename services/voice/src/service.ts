@@ -11,6 +11,7 @@ import { espeakSpeaker } from './providers/espeak-speaker.ts';
 import { googleListener, googleSpeaker } from './providers/google-speech.ts';
 import { openAiListener, openAiSpeaker } from './providers/openai-speech.ts';
 import { providerCall } from './providers/provider-call.ts';
+import { whisperListener } from './providers/whisper-listener.ts';
 
 export const voice = defineUnit(voiceDeclaration, {
   dependencies({ config, metrics, log }): Ports & { espeak: ReturnType<typeof espeakSpeaker> } {
@@ -46,9 +47,10 @@ function speakerOf({ tts, providerTimeoutMs: timeoutMs, maxAnswerBytes }: VoiceC
   return undefined;
 }
 
-function listenerOf({ stt, providerTimeoutMs: timeoutMs, maxAnswerBytes: maxBytes }: VoiceConfig) {
+function listenerOf({ stt, whisper, providerTimeoutMs: timeoutMs, maxAnswerBytes: maxBytes }: VoiceConfig) {
   const call = providerCall('speech provider', { timeoutMs, maxBytes });
   if (stt.provider === 'google') return googleListener({ ...stt, call });
   if (stt.provider === 'openai') return openAiListener({ ...stt, url: stt.url ?? '', call });
+  if (stt.provider === 'whisper') return whisperListener({ ...whisper, folder: whisper.folder ?? '', timeoutMs });
   return undefined;
 }

@@ -200,6 +200,7 @@ test('a provider without an address is a problem at start', (t) => {
   t.throws(read({ TTS_PROVIDER: 'openai', STT_PROVIDER: 'openai' }), {
     message: /TTS_URL: is required with TTS_PROVIDER=openai[\s\S]*STT_URL/u,
   });
+  t.throws(read({ STT_PROVIDER: 'whisper' }), { message: /VOICE_WHISPER_FOLDER: is required/u });
   t.throws(read({ AVATAR_VENDOR_URL: 'http://a.example' }), { message: /AVATAR_VENDOR_KEY/u });
   t.notThrows(read({}));
 });

@@ -105,6 +105,13 @@ test('without a provider of transcription it is unavailable, in plain words', as
   t.is(body.error.message, 'There is no transcription here: STT_PROVIDER is not set');
 });
 
+test('without Whisper in its folder transcription is unavailable, and the message names what installs it', async (t) => {
+  const { ask } = await voiceApp(t, { STT_PROVIDER: 'whisper', VOICE_WHISPER_FOLDER: '/nowhere' });
+  const { status, body } = await ask('/stt', clip);
+  t.deepEqual([status, body.error.code], [503, 'UNAVAILABLE']);
+  t.regex(body.error.message, /VOICE_WHISPER_FOLDER has no Whisper; scripts\/ear installs it/u);
+});
+
 test('a provider that is limited, broken, slow or unreadable is 503; one that refuses the clip is 400; nothing of it is passed on', async (t) => {
   let answer = json({});
   const provider = await fakeProvider(t, (received, response) => answer(received, response));

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLogger } from '@parley/kernel/log';
+import { createSessionTokens } from '@parley/kernel/session-token';
+import { testDependencies } from '@parley/testing/service-harness';
+import { voice } from '@parley/voice';
+import { readVoiceConfig } from '@parley/voice/config';
+import type { ExecutionContext } from 'ava';
+import { root } from '../root.ts';
+import { testWith } from '../testing/test-with.ts';
+import { whisper, whisperFolder } from './whisper.ts';
+
+const earTest = await testWith(whisper);
+
+const sentences = [
+  'Please open the window and turn on the light.',
+  'What is the weather like in London today?',
+  'Thank you very much for your help.',
+  'The children are playing football in the garden.',
+  'Could you please repeat the last question?',
+  'There is a problem with my account.',
+  'The meeting has been moved to Thursday afternoon.',
+];
+
+interface Heard {
+  transcript: string;
+  confidence: number;
+  languageCode: string;
+}
+
+async function listening(t: ExecutionContext, env: Record<string, string> = {}) {
+  const ring = [{ id: 'k1', key: randomBytes(32) }] as const;
+  const dependencies = testDependencies({});
+  const config = readVoiceConfig({
+    VOICE_PORT: '0',
+    AVATAR_TOKEN_KEYS: `k1:${ring[0].key.toString('base64')}`,
+    TRUSTED_PROXIES: '127.0.0.1',
+    STT_PROVIDER: 'whisper',
+    VOICE_WHISPER_FOLDER: whisperFolder,
+    VOICE_PROVIDER_TIMEOUT_MS: '120000',
+    ...env,
+  });
+  const unit = voice.unit(config, dependencies, { log: createLogger('voice', { LOG_LEVEL: 'silent' }) });
+  await unit.start();
+  t.teardown(() => unit.stop());
+  const base = dependencies.addresses.of('voice', 'public');
+  const { token } = createSessionTokens(ring).mint({ audience: 'voice', tenantId: 1 });
+  let address = 0;
+
+  async function ask(path: string, body: object): Promise<{ status: number; body: unknown }> {
+    address += 1;
+    const response = await fetch(`${base}${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token}`,
+        'x-forwarded-for': `203.0.113.${address}`,
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: await response.json() };
+  }
+
+  async function hear(clip: Buffer, audioEncoding: string, more: object = {}): Promise<Heard> {
+    const request = { audioBase64: clip.toString('base64'), audioEncoding, languageCode: 'en-US', ...more };
+    const { status, body } = await ask('/stt', request);
+    t.is(status, 200, JSON.stringify(body));
+    return body as Heard;
+  }
+  return { ask, hear };
+}
+
+const wordsOf = (text: string) => text.toLowerCase().match(/[a-z']+/gu) ?? [];
+
+earTest('what eSpeak NG says, Whisper writes down: most words are right', async (t) => {
+  t.timeout(600_000);
+  const { ask, hear } = await listening(t);
+  let said = 0;
+  let right = 0;
+  for (const text of sentences) {
+    const speech = { text, voiceName: 'en-us', languageCode: 'en-US', speakingRate: 0.85 };
+    const { body } = await ask('/tts', speech);
+    const audio = Buffer.from((body as { audioContent: string }).audioContent, 'base64');
+    const { transcript, confidence, languageCode } = await hear(audio, 'MP3');
+    t.is(languageCode, 'en-US');
+    t.true(confidence > 0.3 && confidence <= 1, String(confidence));
+    const heard = new Set(wordsOf(transcript));
+    said += wordsOf(text).length;
+    right += wordsOf(text).filter((word) => heard.has(word)).length;
+    t.log(`${text} → ${transcript}`);
+  }
+  t.true(right > 0.7 * said, `${right} of ${said}`);
+});
+
+const clip = (extension: string) => readFileSync(join(root, 'services/voice/test/clips', `thanks.${extension}`));
+
+earTest('each encoding is understood, PCM without a header too', async (t) => {
+  t.timeout(600_000);
+  const { hear } = await listening(t);
+  const clips: [string, Buffer, object?][] = [
+    ['WEBM_OPUS', clip('webm')],
+    ['OGG_OPUS', clip('ogg')],
+    ['MP3', clip('mp3')],
+    ['LINEAR16', clip('wav')],
+    ['LINEAR16', clip('wav').subarray(44), { sampleRateHertz: 8_000 }],
+  ];
+  for (const [encoding, audio, more] of clips) {
+    const { transcript } = await hear(audio, encoding, more);
+    t.regex(transcript, /thank you/iu, encoding);
+  }
+});
+
+earTest('silence has no words; what is no such audio, too long, or of another language is refused', async (t) => {
+  t.timeout(600_000);
+  const { ask, hear } = await listening(t);
+  t.is((await hear(Buffer.alloc(96_000), 'LINEAR16')).transcript, '');
+  const message = async (audio: Buffer, audioEncoding: string, languageCode = 'en') => {
+    const { status, body } = await ask('/stt', { audioBase64: audio.toString('base64'), audioEncoding, languageCode });
+    t.is(status, 400, audioEncoding);
+    return (body as { error: { message: string } }).error.message;
+  };
+  const unreadable = 'The clip cannot be read as audio of audioEncoding';
+  t.is(await message(randomBytes(5_000), 'OGG_OPUS'), unreadable);
+  t.is(await message(clip('webm'), 'MP3'), unreadable);
+  t.is(await message(clip('ogg').subarray(0, 60), 'OGG_OPUS'), unreadable);
+  t.is(await message(Buffer.alloc(32_000 * 91), 'LINEAR16'), 'The clip is longer than 90 seconds; send it in parts');
+  t.regex(await message(clip('mp3'), 'MP3', 'de-DE'), /must be English/u);
+});
+
+earTest('one that takes too long is ended and unavailable', async (t) => {
+  const { ask } = await listening(t, { VOICE_PROVIDER_TIMEOUT_MS: '20' });
+  const request = { audioBase64: clip('mp3').toString('base64'), audioEncoding: 'MP3', languageCode: 'en' };
+  t.is((await ask('/stt', request)).status, 503);
+});
