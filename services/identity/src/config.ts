@@ -50,7 +50,7 @@ export const identitySettings = {
       'IDENTITY_HASHES_AT_ONCE',
       // Not a default of the type, which lists show: they are the same on every machine.
       positiveInt.optional().transform((count) => count ?? Math.max(1, Math.min(4, availableParallelism() - 1))),
-      'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority.',
+      'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority. Half as many more places are for whoever is signed in, or signs in from an address that the account has used.',
       { without: 'cores − 1, 1 to 4' },
     ),
     waiting: setting(
@@ -66,7 +66,7 @@ export const identitySettings = {
     perAddress: setting(
       'IDENTITY_HASHES_PER_ADDRESS',
       positiveInt.default(40),
-      'The same of one client address (IPv6: a /64), signed in or not. Addresses are served in turn.',
+      'The same of one client address (IPv6: a /64), signed in or not. IPv4 /24 and IPv6 /48 networks are served in turn.',
     ),
   },
   settings: {

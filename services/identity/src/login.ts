@@ -29,13 +29,18 @@ export async function login(ports: Ports, request: CallerRequest, input: SignInI
   const { caller, signal } = request;
   parseInput(credentials, input);
 
-  const requester = requesterOf(request);
-  using _admission = await ports.passwords.admit(requester);
-  const found = await ports.database.transactShared((db) => findAccount(userStore(db), input));
-  const subject = subjectOf(found, input);
+  const anyone = requesterOf(request);
+  using _admission = await ports.passwords.admit(anyone);
   const ip = caller.ip ?? '';
+  const { found, isKnown } = await ports.database.transactShared(async (db) => {
+    const found = await findAccount(userStore(db), input);
+    // Without an account, asks for the unused id 0, so that the same query runs.
+    return { found, isKnown: await signInStore(db).hasSignedInFrom(found?.userId ?? 0, ip) };
+  });
+  const requester = { ...anyone, isKnown };
+  const subject = subjectOf(found, input);
   const lockState = await ports.loginLock.countAttempt(subject, ip);
-  const account = await verifyAccount(ports, lockState, found, input.password, ip, requester).catch(
+  const account = await verifyAccount(ports, lockState, found, input.password, requester).catch(
     async (error: unknown) => {
       // The password was not checked, so this was no guess. If reporting that fails too, the attempt stays counted.
       if (lockState !== 'locked') await ports.loginLock.cancelled(subject, ip).catch(() => undefined);
@@ -81,13 +86,9 @@ async function verifyAccount(
   lockState: LockState,
   found: Account | undefined,
   password: string,
-  ip: string,
   requester: Requester,
 ) {
-  // Without an account, asks for the unused id 0, so that the same query runs.
-  const isKnownAddress = () =>
-    ports.database.transactShared((db) => signInStore(db).hasSignedInFrom(found?.userId ?? 0, ip));
-  const account = lockState === 'knownAddresses' && !(await isKnownAddress()) ? undefined : found;
+  const account = lockState === 'knownAddresses' && !requester.isKnown ? undefined : found;
   // While locked, or for an impossible password, hashes an empty password to take the same time.
   const comparable = lockState !== 'locked' && codePoints(password) <= maxPasswordLength;
   const passwordHash = account?.passwordHash;

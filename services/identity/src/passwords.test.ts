@@ -88,6 +88,30 @@ test('addresses are served round-robin, and queued passwords of an aborted reque
   t.deepEqual(done, ['a', 'c', 'd', 'c']);
 });
 
+test('networks are served round-robin, whatever their number of addresses', async (t) => {
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 10 });
+  const done: string[] = [];
+  const ask = async (address: string, network: string) => {
+    await passwords.hash('correct horse', { address, network });
+    done.push(address);
+  };
+  await Promise.all([ask('a1', 'a'), ask('a2', 'a'), ask('a3', 'a'), ask('a4', 'a'), ask('b1', 'b')]);
+  t.deepEqual(done, ['a1', 'a2', 'b1', 'a3', 'a4']);
+});
+
+test('a known requester does not wait behind strangers, also where their queue is full', async (t) => {
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 30 });
+  const done: string[] = [];
+  const ask = async (address: string, isKnown = false) => {
+    await passwords.hash('correct horse', { address, isKnown });
+    done.push(address);
+  };
+  const strangers = Array.from({ length: 31 }, (_, n) => ask(`stranger ${n}`));
+  await t.throwsAsync(ask('one more'), { message: /Too many requests/ });
+  await Promise.all([...strangers, ask('known', true)]);
+  t.true(done.indexOf('known') < 5, done.join());
+});
+
 // Latency of other requests during logins is measured by `logins` in deploy/bench only.
 test('hashing leaves the event loop free', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 2 });

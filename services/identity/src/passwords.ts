@@ -1,5 +1,5 @@
 import type { CallerRequest } from '@parley/kernel/caller-request';
-import { clientNetwork } from '@parley/kernel/client-network';
+import { clientNetwork, widerNetwork } from '@parley/kernel/client-network';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import { workerPool } from '@parley/kernel/worker-pool';
@@ -7,8 +7,12 @@ import type { IdentityConfig } from './config.ts';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
 export interface Requester {
-  /** The client's network; networks are served round-robin. */
+  /** The client's address, or the IPv6 network that one client has. */
   address: string;
+  /** The wider network; these are served round-robin, because whoever has many addresses often has them in few networks. Default: the address. */
+  network?: string | undefined;
+  /** Whether somebody signed in asks, or the account has been signed in to from this address: these have places of their own. */
+  isKnown?: boolean | undefined;
   user?: number | undefined;
   signIn?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -17,7 +21,15 @@ export interface Requester {
 export type Passwords = ReturnType<typeof createPasswords>;
 
 export function requesterOf({ caller: { ip, userId, signInId }, signal }: CallerRequest): Requester {
-  return { address: clientNetwork(ip ?? ''), user: userId, signIn: signInId, signal };
+  const isKnown = userId != null;
+  return {
+    address: clientNetwork(ip ?? ''),
+    network: widerNetwork(ip ?? ''),
+    isKnown,
+    user: userId,
+    signIn: signInId,
+    signal,
+  };
 }
 
 /** Compared against when an account has no hash; its parameters, and so its cost, are those of real hashes. */
@@ -33,13 +45,16 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
       'sign-in': { inFlight: Math.ceil(perUser / 2), waiting: 0 },
     },
   });
-  const queue = fairQueue({ inFlight: atOnce, waiting, shares: { address: {} } });
+  const strangers = fairQueue({ inFlight: atOnce, waiting, shares: { network: {} } });
+  // Places beside the others, not a part of them: without a flood they would stand empty. The processors are shared by the system then.
+  const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { address: {} } });
   const threads = workerPool(startHashThread);
 
   async function waitForSlot(requester: Requester): Promise<Release> {
     try {
       requester.signal?.throwIfAborted();
-      return await queue.enter(requester, () => requester.signal);
+      const queue = requester.isKnown ? known : strangers;
+      return await queue.enter({ network: requester.address, ...requester }, () => requester.signal);
     } catch (error) {
       throw isDomainError(error) ? error : unavailable('The caller has gone', error);
     }

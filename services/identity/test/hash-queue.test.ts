@@ -3,6 +3,7 @@ import { answerBudget } from '@parley/kernel/answer-budget';
 import type { Caller } from '@parley/kernel/caller';
 import { graphAnswer } from '@parley/subgraph/graph-answer';
 import { graphContext } from '@parley/subgraph/subgraph';
+import { eventually } from '@parley/testing/eventually';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
@@ -82,12 +83,30 @@ test('every operation that hashes a password queues it by client network, user a
   await login({}, { input: { email: input.email, password } }, by(anonymous), info);
   await changePassword({}, { input: { newPassword: 'another long password' } }, by(caller), info);
 
-  const address = '2001:db8:1:2::/64';
+  const from = { address: '2001:db8:1:2::/64', network: '2001:db8:1::/48', signal };
   t.deepEqual(requesters, [
-    { address, user: undefined, signIn: undefined, signal },
-    { address, user: undefined, signIn: undefined, signal },
-    { address, user: caller.userId, signIn: caller.signInId, signal },
+    { ...from, isKnown: false, user: undefined, signIn: undefined },
+    { ...from, isKnown: false, user: undefined, signIn: undefined },
+    { ...from, isKnown: true, user: caller.userId, signIn: caller.signInId },
   ]);
+});
+
+test('failing sign-ins from many networks do not delay one from an address that the account has used', async (t) => {
+  const { app } = await identityApp(t);
+  const { input } = await signUp(app);
+  const home = { ...anonymous, ip: '192.0.2.7' };
+  await app.login(home, { email: input.email, password });
+  let failed = 0;
+  const flood = Array.from({ length: 80 }, (_, n) =>
+    app.login({ ...anonymous, ip: `10.${n}.0.1` }, { email: `nobody${n}@example.test`, password }).catch(() => {
+      failed += 1;
+    }),
+  );
+  await eventually('the first have failed', () => failed > 0);
+  const before = failed;
+  await app.login(home, { email: input.email, password });
+  t.true(failed - before < 40, `${failed - before} of 80 went before it`);
+  await Promise.all(flood);
 });
 
 test('an aborted request hashes no password and changes nothing', async (t) => {

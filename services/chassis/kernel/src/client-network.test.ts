@@ -1,5 +1,5 @@
 import test from 'ava';
-import { clientNetwork, isWithin, plainAddress, readAddress, readNetwork } from './client-network.ts';
+import { clientNetwork, isWithin, plainAddress, readAddress, readNetwork, widerNetwork } from './client-network.ts';
 
 test('limits count IPv6 clients by their /64, and IPv4-mapped IPv6 as IPv4', (t) => {
   t.is(clientNetwork('203.0.113.9'), '203.0.113.9');
@@ -48,4 +48,12 @@ test('an address of one kind is within no network of the other', (t) => {
   t.false(within('11.1.2.3', '10.0.0.0/8'));
   t.false(within('10.1.2.3', '::/0'));
   t.false(within('2001:db8::7', '0.0.0.0/0'));
+});
+
+test('the wider network of an address is a /24 or a /48', (t) => {
+  t.is(widerNetwork('203.0.113.9'), '203.0.113.0/24');
+  t.is(widerNetwork('::ffff:203.0.113.9'), '203.0.113.0/24');
+  t.is(widerNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8:1::/48');
+  t.is(widerNetwork('fe80::1%eth0'), 'fe80::/48');
+  t.is(widerNetwork('nowhere'), 'unknown');
 });

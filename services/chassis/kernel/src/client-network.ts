@@ -18,6 +18,15 @@ export function clientNetwork(address: string): string {
   return `${new ipaddr.IPv6([...read.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
+/** The wider network of an address, as sites and providers have them: an IPv4 /24 or an IPv6 /48; else `unknown`. */
+export function widerNetwork(address: string): string {
+  const read = readAddress(address);
+  if (!read) return 'unknown';
+  if (read instanceof ipaddr.IPv6)
+    return `${new ipaddr.IPv6([...read.parts.slice(0, 3), 0, 0, 0, 0, 0]).toString()}/48`;
+  return `${read.toString().replace(/\d+$/u, '0')}/24`;
+}
+
 /**
  * The address in canonical form, as PostgreSQL's `inet` takes it: without a zone, and IPv4-mapped IPv6 as IPv4. Undefined for what
  * is not an address.
