@@ -4,6 +4,7 @@ import type { FileType } from '../src/file-types.ts';
 import {
   docxEntries,
   makeDocx,
+  makePage,
   makePdf,
   makeXlsx,
   paragraph,
@@ -47,6 +48,20 @@ const page = (content: Buffer | string, rest = '') =>
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R ${rest} >>`,
     content,
   ]);
+/** A page with a text in a font with this encoding. */
+const withFont = (encoding: string) =>
+  makePage('BT /F1 12 Tf 72 700 Td <00410042> Tj ET', {
+    entries: '/Resources << /Font << /F1 5 0 R >> >>',
+    others: [
+      '<< /Type /Font /Subtype /Type0 /BaseFont /Any /Encoding 7 0 R /DescendantFonts [6 0 R] >>',
+      '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 500 /FontDescriptor 8 0 R >>',
+      streamOf(
+        `begincmap /CMapName /U def\n1 begincodespacerange <00000000> <ffffffff> endcodespacerange\n${encoding}\nendcmap`,
+        '/Type /CMap /CMapName /U',
+      ),
+      '<< /Type /FontDescriptor /FontName /Any /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>',
+    ],
+  });
 const manyBlanks = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * megabyte, ' '));
 
 /** A PDF that takes memory, and time, without end. */
@@ -270,6 +285,13 @@ export const bombs: Bomb[] = [
         '/Resources << /XObject << /F 4 0 R >> >>',
       ),
     problem: 'blank',
+  },
+  {
+    what: 'a font whose codes are millions of characters',
+    type: 'pdf',
+    make: () => withFont('1 begincidrange <00000000> <00fffffe> 0 endcidrange'),
+    problem: 'tooMuchMemory',
+    limits: { maxMemoryMb: 256 },
   },
   { what: 'a CSV file of one cell', type: 'csv', make: () => Buffer.alloc(20 * megabyte, 'a'), problem: 'tooLong' },
   {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import test from 'ava';
+import { getResolvedPDFJS } from 'unpdf';
 import { documentReader } from '../src/document-reader.ts';
 import { makePage, makePdf, pdfOf, streamOf } from './make-documents.ts';
 import { read, reasonFor, textOf, usualLimits } from './read.ts';
@@ -36,6 +37,11 @@ test('PDFs with encodings of Japanese, Korean and Chinese, by codes and by glyph
   ] as const) {
     t.is((await textOf('pdf', inEncoding(encoding, ordering, hexText))).trim(), wanted, encoding);
   }
+});
+
+test('the encodings are of the version of pdf.js that reads with them', async (t) => {
+  const { default: manifest } = await import('pdfjs-dist/package.json', { with: { type: 'json' } });
+  t.is((await getResolvedPDFJS()).version, manifest.version);
 });
 
 test('a column from top to bottom is a line', async (t) => {
