@@ -40,8 +40,8 @@ function storable(text: string): string {
   return (controls.test(text) ? text.replaceAll(allControls, '') : text).toWellFormed();
 }
 
-const controls = /[^\P{Cc}\t\n]|[\u00ad\ufffe\uffff]/u;
-const allControls = new RegExp(controls, 'gu');
+const controls = /[[\p{Cc}--[\t\n]]\u00ad\ufffe\uffff]/v;
+const allControls = new RegExp(controls, 'gv');
 
 export function charactersOf(text: string): number {
   let characters = 0;

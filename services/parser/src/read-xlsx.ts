@@ -93,6 +93,19 @@ function sheetCells(maxCharacters: number) {
   let characters = 0;
   let overwritten = 0;
   let hasAllRanges = true;
+
+  let rowStart = 0;
+  /** The last cell of each column of a row, once its columns do not ascend any more. */
+  let unordered: Map<number, number> | undefined;
+
+  function countOverwritten(column: number): void {
+    if (columns.length === rowStart || (!unordered && column > (columns.at(-1) ?? 0))) return;
+    unordered ??= new Map(columns.slice(rowStart).map((each, at) => [each, rowStart + at]));
+    const before = unordered.get(column);
+    if (before !== undefined) overwritten += texts[before]?.length ?? 0;
+    unordered.set(column, columns.length);
+  }
+
   return {
     get characters() {
       return characters;
@@ -103,6 +116,7 @@ function sheetCells(maxCharacters: number) {
     },
     add(column: number, text: string): void {
       if (text === '') return;
+      countOverwritten(column);
       texts.push(text);
       columns.push(column);
       used.add(column);
@@ -110,8 +124,10 @@ function sheetCells(maxCharacters: number) {
       if (characters > maxCharacters) throw new FileProblem('tooLong');
     },
     endRow(number: number): void {
-      if (texts.length === (rowEnds.at(-1) ?? 0)) return;
-      rowEnds.push(texts.length);
+      if (texts.length === rowStart) return;
+      rowStart = texts.length;
+      unordered = undefined;
+      rowEnds.push(rowStart);
       rowNumbers.push(number);
     },
     addRange(range: MergedRange): void {
@@ -122,14 +138,11 @@ function sheetCells(maxCharacters: number) {
     writeTable(writer: MarkdownWriter): boolean {
       const shown = [...used].toSorted((a, b) => a - b);
       const places = new Map(shown.map((column, place) => [column, place]));
-      const counted = new Set<number>();
       const valuesOf = (row: number) => {
-        const values = shown.map(() => '');
-        const isFirst = !counted.has(row) && counted.add(row);
-        for (let at = rowEnds[row - 1] ?? 0; at < (rowEnds[row] ?? 0); at += 1) {
-          const place = places.get(columns[at] ?? 0) ?? 0;
-          if (isFirst) overwritten += values[place]?.length ?? 0;
-          values[place] = texts[at] ?? '';
+        const values = new Array<string>(shown.length).fill('');
+        const end = rowEnds[row] ?? 0;
+        for (let at = rowEnds[row - 1] ?? 0; at < end; at += 1) {
+          values[places.get(columns[at] ?? 0) ?? 0] = texts[at] ?? '';
         }
         return values;
       };

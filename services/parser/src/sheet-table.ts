@@ -20,6 +20,8 @@ export interface Grid {
 
 /** Cells that may be looked at to repeat the values of merged ones: a range may be of all cells that a sheet can have. */
 export const maxMergedCells = 1_000_000;
+/** Rows are written so many characters at a time, since each text that is written is checked. */
+const batchCharacters = 65_536;
 const longestHeader = 5;
 const mostHeaderSpans = 1_000;
 const mostTitles = 20;
@@ -42,9 +44,14 @@ export function writeSheetTable(grid: Grid, ranges: MergedRange[], writer: Pick<
     const texts = filledIn(headers.map((values) => values[place] ?? ''));
     return texts.filter((text, at) => text !== texts[at - 1]).join(' ');
   });
-  writer.append(tableHead(header));
-  for (let row = headerEnd + 1; row < rowNumbers.length; row += 1) writer.append(tableRow(rows(row)));
-  writer.append('\n');
+  let batch = tableHead(header);
+  for (let row = headerEnd + 1; row < rowNumbers.length; row += 1) {
+    batch += tableRow(rows(row));
+    if (batch.length < batchCharacters) continue;
+    writer.append(batch);
+    batch = '';
+  }
+  writer.append(`${batch}\n`);
   return merged.isComplete;
 }
 

@@ -209,6 +209,8 @@ test('two cells in one place are a loss that is named', async (t) => {
   const { text, losses } = await read('xlsx', makeXlsx([['a', row]]));
   t.is(text, '## a\n\n| second | b |\n| --- | --- |\n\n[5 characters of cells with the same place not read]\n\n');
   t.is(losses?.[0]?.kind, 'characters');
+  const backwards = `<row>${textCell('C1', 'c')}${textCell('B1', 'b')}${textCell('A1', 'a')}</row>`;
+  t.deepEqual(rowsOf((await read('xlsx', makeXlsx([['a', backwards]]))).text), ['| a | b | c |']);
 });
 
 const mergedSheet = (rows: string, ranges: string[]) =>

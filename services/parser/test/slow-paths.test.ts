@@ -85,6 +85,42 @@ test('cells in the last column take as long as cells in the second one', async (
   t.true(times < 8, `${times}`);
 });
 
+test('cells in no order are read in linear time', async (t) => {
+  const cells = (size: number) => Array.from({ length: size }, (_, at) => textCell(`${'CBA'[at % 3]}1`, 'x')).join('');
+  await isLinear(t, 10_000, (size) => read('xlsx', makeXlsx([['a', `<row r="1">${cells(size)}</row>`]])));
+});
+
+test('merged cells, and headers of many, are read in linear time', async (t) => {
+  const merged = (ranges: number) =>
+    xlsxEntries([
+      [
+        'a',
+        `<row r="1">${'<c t="str"><v>x</v></c>'.repeat(2_000)}</row><row r="2">${'<c t="str"><v>y</v></c>'.repeat(2_000)}</row>`,
+      ],
+    ]).map((entry) => ({
+      ...entry,
+      content: String(entry.content).replace(
+        '</sheetData>',
+        `</sheetData><mergeCells>${Array.from({ length: ranges }, (_, at) => `<mergeCell ref="A${1 + (at % 2)}:B${1 + (at % 2)}"/>`).join('')}</mergeCells>`,
+      ),
+    }));
+  await isLinear(t, 2_000, (size) => read('xlsx', makeZip(merged(size))));
+});
+
+test('a Word document of nested boxes, tables and fields is read in linear time', async (t) => {
+  const nested = (text: string) =>
+    makeDocx(
+      `${'<w:p><w:r><w:pict><w:txbxContent>'.repeat(25)}${paragraph(text)}${'</w:txbxContent></w:pict></w:r></w:p>'.repeat(25)}` +
+        `${'<w:tbl><w:tr><w:tc>'.repeat(15)}${paragraph(text)}${'</w:tc></w:tr></w:tbl>'.repeat(15)}`,
+    );
+  await isLinear(t, 20_000, (size) => read('docx', nested('word '.repeat(size))));
+  const equation = (size: number) =>
+    makeDocx(
+      `<w:p><m:oMath>${'<m:f><m:num>'.repeat(100)}<m:r><m:t>${'a+'.repeat(size)}</m:t></m:r>${'</m:num></m:f>'.repeat(100)}</m:oMath></w:p>`,
+    );
+  await isLinear(t, 10_000, (size) => read('docx', equation(size)));
+});
+
 test('a column beyond the last one is damage', async (t) => {
   t.is(await reasonFor('xlsx', makeXlsx([['a', '<row><c r="XFE1"><v>1</v></c></row>']])), damagedWorkbook);
   t.is(await reasonFor('xlsx', makeXlsx([['a', '<row><c r="1"><v>1</v></c></row>']])), damagedWorkbook);
