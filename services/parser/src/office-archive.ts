@@ -1,6 +1,5 @@
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { crc32 } from 'node:zlib';
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 import { archiveKindOf, contentKindOf, isEncryptedOffice } from './content-kind.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
@@ -12,10 +11,7 @@ const localHeaderBytes = 30;
 
 export type OfficeArchive = Awaited<ReturnType<typeof openOfficeArchive>>;
 
-/**
- * Parts that are unpacked within limits. A library that reads archives gets a `storedArchive` of them, never the original, which it may
- * understand differently. @throws FileProblem before anything is unpacked.
- */
+/** Parts that are unpacked within limits. @throws FileProblem before anything is unpacked. */
 export async function openOfficeArchive(
   bytes: Buffer,
   type: 'docx' | 'xlsx',
@@ -115,31 +111,4 @@ function isSizeError(error: unknown): boolean {
 
 function damaged(cause: unknown): never {
   throw new FileProblem('damaged', { cause });
-}
-
-export function storedArchive(parts: { name: string; bytes: Buffer }[]): Buffer {
-  const content: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let offset = 0;
-  for (const { name, bytes } of parts) {
-    const nameBytes = Buffer.from(name);
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0); // version needed
-    common.writeUInt16LE(0x800, 2); // names in UTF-8
-    common.writeUInt32LE(crc32(bytes), 10);
-    common.writeUInt32LE(bytes.length, 14);
-    common.writeUInt32LE(bytes.length, 18);
-    common.writeUInt16LE(nameBytes.length, 22);
-    content.push(Buffer.from('PK\x03\x04', 'latin1'), common, nameBytes, bytes);
-    const rest = Buffer.alloc(14);
-    rest.writeUInt32LE(offset, 10);
-    directory.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, rest, nameBytes);
-    offset += localHeaderBytes + nameBytes.length + bytes.length;
-  }
-  const end = Buffer.alloc(18);
-  end.writeUInt16LE(parts.length, 4);
-  end.writeUInt16LE(parts.length, 6);
-  end.writeUInt32LE(Buffer.concat(directory).length, 8);
-  end.writeUInt32LE(offset, 12);
-  return Buffer.concat([...content, ...directory, Buffer.from('PK\x05\x06', 'latin1'), end]);
 }

@@ -1,6 +1,6 @@
 // A second way to find what a person sees in a file, by other means than the readers': no state, one expression for each kind.
 import { openOfficeArchive } from '../src/office-archive.ts';
-import { plainXml } from '../src/office-xml.ts';
+import { xmlDecoder } from '../src/xml-encoding.ts';
 
 /** Larger parts take too long to compare. */
 const maxPartCharacters = 200_000;
@@ -20,7 +20,10 @@ const unseenInExcel = ['rPh', 'extLst'].map(element);
 /** The texts of a file that its text does not have. */
 export async function missingTexts(type: 'docx' | 'xlsx', bytes: Buffer, text: string): Promise<string[]> {
   const archive = await openOfficeArchive(bytes, type, { maxInflatedBytes: 256 * 2 ** 20 });
-  const xmlOf = async (name: string) => plainXml(await archive.read(name)).toString();
+  const xmlOf = async (name: string) => {
+    const part = await archive.read(name);
+    return xmlDecoder(part).decode(part);
+  };
   const found = squeezed(text.replaceAll('\\', '').replaceAll('∛', '3√').replaceAll('∜', '4√'));
   const nodes = new Set<string>();
   for (const xml of type === 'docx' ? await wordParts() : await sheetParts()) {
