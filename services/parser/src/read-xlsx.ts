@@ -139,7 +139,7 @@ function sheetCells(maxCharacters: number) {
       const shown = [...used].toSorted((a, b) => a - b);
       const places = new Map(shown.map((column, place) => [column, place]));
       const valuesOf = (row: number) => {
-        const values = new Array<string>(shown.length).fill('');
+        const values = shown.map(() => '');
         const end = rowEnds[row] ?? 0;
         for (let at = rowEnds[row - 1] ?? 0; at < end; at += 1) {
           values[places.get(columns[at] ?? 0) ?? 0] = texts[at] ?? '';

@@ -133,7 +133,7 @@ test('an aborted reading kills its process and rejects with the reason', async (
   const reader = readerOf(t, { maxMemoryMb: 4_096 });
   const controller = new AbortController();
   const reading = reader.read(endless, { tenantId: 1, signal: controller.signal });
-  await eventually('it reads', () => (reader.started[0]?.residentMb() ?? 0) > 200);
+  await eventually('it reads', () => (reader.started[0]?.residentMb() ?? 0) > 200, { timeoutMs: 60_000 });
   controller.abort(new Error('handed over'));
   await t.throwsAsync(reading, { message: 'handed over' });
   t.true(reader.started[0]?.ended);
@@ -143,7 +143,7 @@ test('an aborted reading kills its process and rejects with the reason', async (
 test('a process that another kills is no problem of the file', async (t) => {
   const reader = readerOf(t, { maxMemoryMb: 4_096 });
   const reading = reader.read(endless, { tenantId: 1, signal });
-  await eventually('it reads', () => (reader.started[0]?.residentMb() ?? 0) > 200);
+  await eventually('it reads', () => (reader.started[0]?.residentMb() ?? 0) > 200, { timeoutMs: 60_000 });
   process.kill(reader.started[0]?.pid ?? 0, 'SIGKILL');
   const error = await t.throwsAsync(reading, { message: /was ended by SIGKILL/ });
   t.false(error instanceof FileProblem);
