@@ -10,6 +10,7 @@ import { writerOfPages } from './pdf-pages.ts';
 import { type Picture, pictureOn } from './pdf-pictures.ts';
 import { rowsOf, type TextItem } from './pdf-rows.ts';
 import { readableSigns } from './pdf-signs.ts';
+import { countingGivenUp, type GivenUp } from './pdf-warnings.ts';
 import type { Loss } from './warnings.ts';
 
 interface Page {
@@ -24,7 +25,11 @@ interface Page {
 const pagesAtOnce = 16;
 
 /** Text by page. Lines in a larger type become headings; text is never guessed to be a table. */
-export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits): Promise<ReadText> {
+export function readPdf(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
+  return countingGivenUp((givenUp) => readPages(bytes, limits, givenUp));
+}
+
+async function readPages(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits, givenUp: GivenUp): Promise<ReadText> {
   if (bytes.length === 0) throw new FileProblem('empty');
   const kind = contentKindOf(bytes, 'pdf');
   if (kind !== 'pdf') throw new FileProblem('mislabelled', { found: kind });
@@ -52,7 +57,7 @@ export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLi
     writer.append(write(lines));
     return start;
   });
-  return { text: writer.text(), pageStarts, losses: lossesOf(pages, characters) };
+  return { text: writer.text(), pageStarts, losses: lossesOf(pages, characters, givenUp) };
 
   async function readPage(number: number): Promise<Page> {
     const page = await pdf.getPage(number);
@@ -69,7 +74,8 @@ export async function readPdf(bytes: Buffer, { maxCharacters, maxPages }: ReadLi
 
 /** What pdf.js reads beside the file: how the encodings of Chinese, Japanese and Korean fonts map codes to characters. */
 const options = {
-  verbosity: 0,
+  // Its warnings are counted.
+  verbosity: 1,
   cMapUrl: fileURLToPath(new URL('./cmaps/', import.meta.resolve('pdfjs-dist/package.json'))),
   cMapPacked: true,
   useWorkerFetch: false,
@@ -100,7 +106,7 @@ function whyWithoutText(pages: Page[]): 'noText' | 'unknownSigns' | 'blank' {
 const fewestUnknown = 10;
 const unknownShare = 0.005;
 
-function lossesOf(pages: Page[], characters: number): Loss[] {
+function lossesOf(pages: Page[], characters: number, givenUp: GivenUp): Loss[] {
   const losses: Loss[] = [];
   const without = (picture: Picture) => pages.filter((page) => page.picture === picture).length;
   const all = pages.length === 1 ? 'page' : 'pages';
@@ -118,5 +124,13 @@ function lossesOf(pages: Page[], characters: number): Loss[] {
       what: `${unknown} signs on ${on} of ${pages.length} ${all} are left out: their fonts do not say which characters they are`,
     });
   }
+  const { fonts, pages: cut } = givenUp;
+  if (fonts > 0)
+    losses.push({
+      kind: 'unknownSigns',
+      what: `text is left out: ${fonts} ${fonts === 1 ? 'font' : 'fonts'} of the file cannot be read`,
+    });
+  if (cut > 0)
+    losses.push({ kind: 'characters', what: `text is left out: parts of the pages are damaged in ${cut} places` });
   return losses;
 }

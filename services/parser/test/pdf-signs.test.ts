@@ -83,6 +83,21 @@ test("ligatures of TeX's fonts whose glyphs have no names are letters", async (t
   );
 });
 
+test('a font that cannot be read is reported, beside text that is read', async (t) => {
+  const bytes = makePage('BT /F2 12 Tf 72 720 Td (Before.) Tj ET BT /F1 12 Tf 72 700 Td <cda8d6aa> Tj ET', {
+    entries: '/Resources << /Font << /F1 5 0 R /F2 7 0 R >> >>',
+    others: [
+      '<< /Type /Font /Subtype /Type0 /BaseFont /Any /Encoding /No-Such-H /DescendantFonts [6 0 R] >>',
+      '<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 2 >> /DW 1000 >>',
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+    ],
+  });
+  const [damaged, whole] = await Promise.all([read('pdf', bytes), read('pdf', caseOf('mixed'))]);
+  t.deepEqual(damaged.losses, [{ kind: 'unknownSigns', what: 'text is left out: 1 font of the file cannot be read' }]);
+  t.regex(damaged.text, /^Before\./u);
+  t.deepEqual(whole.losses, []);
+});
+
 test('glyphs that no font names are counted and left out, and the rest is read', async (t) => {
   const text = 'Anyone can read \x02\x03\x04\x05\x06\x07\x08 this, and \x02\x03\x04\x05\x06 not.';
   const { text: read12, losses } = await read('pdf', inBitmapFont(text));
