@@ -1,6 +1,7 @@
 import { actionsFigures } from './actions.ts';
 import { embeddedFigures } from './embedded.ts';
 import { exportsFigures } from './exports.ts';
+import { followUpsFigures } from './follow-ups/follow-ups.ts';
 import { gatewayFigures } from './gateway.ts';
 import { knowledgeFigures } from './knowledge.ts';
 import { localFigures } from './local.ts';
@@ -27,4 +28,5 @@ export const parts = {
   exports: exportsFigures,
   knowledge: knowledgeFigures,
   retrieval: retrievalFigures,
+  'follow-ups': followUpsFigures,
 };

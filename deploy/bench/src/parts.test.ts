@@ -21,6 +21,7 @@ const parts = [
   'exports',
   'knowledge',
   'retrieval',
+  'follow-ups',
 ];
 
 serverTest(needed, 'the bench, in its short form, measures all that its parts name', async (t) => {

@@ -38,7 +38,7 @@ export async function standaloneQuestion(
   if (before.length === 0 || !dependsOnConversation(message)) return { text: message };
   if (chain.first.offline) return { text: withMessageBefore(before, message) };
 
-  const request = { system, messages: [{ role: 'user' as const, text: transcriptOf(before, message) }] };
+  const request = rewritingRequest(before, message);
   const account = { ...scope.account, callId: `${scope.callId}.question` };
   const timeLimit = AbortSignal.timeout(ports.passages.questionTimeoutMs);
   const options = { account, signal: AbortSignal.any([signal, timeLimit]), untimed: scope.untimed };
@@ -60,7 +60,13 @@ export async function standaloneQuestion(
   }
 }
 
-function withMessageBefore(before: readonly ConversationMessage[], message: string): string {
+/** What a model is asked for the query. */
+export function rewritingRequest(before: readonly ConversationMessage[], message: string) {
+  return { system, messages: [{ role: 'user' as const, text: transcriptOf(before, message) }] };
+}
+
+/** What is searched for without a model. */
+export function withMessageBefore(before: readonly ConversationMessage[], message: string): string {
   const said = before.findLast(({ role }) => role === 'user')?.text ?? '';
   return `${said.slice(0, mostCharacters).toWellFormed()}\n${message}`.trim();
 }

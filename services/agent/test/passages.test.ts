@@ -139,6 +139,33 @@ test('a message that leans on the conversation is made to stand alone by the mod
   t.is(unit.ledger.open.size, 0);
 });
 
+for (const follows of [
+  'Who teaches the second one?',
+  'and the other?',
+  'what about B1?',
+  'Und wer unterrichtet den zweiten?',
+]) {
+  test(`a model is asked to make this stand alone after a list of courses: ${follows}`, async (t) => {
+    const unit = await unitWithModel(t, ({ messages: [first] }: { messages: { content: unknown }[] }) => ({
+      text: String(first?.content).includes('search query') ? 'Who teaches the Spanish B1 course?' : 'Luis Ortega.',
+    }));
+    const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
+    const history = [
+      { role: Role.ROLE_USER, text: 'Which Spanish courses are there?' },
+      { role: Role.ROLE_MODEL, text: 'Spanish A1 and Spanish B1.' },
+      { role: Role.ROLE_USER, text: follows },
+    ];
+    await runTurn(unit, id, { history });
+    t.is(unit.knowledge.asked[0]?.query, 'Who teaches the Spanish B1 course?');
+    t.true(contents(unit, 0)[1]?.includes('Spanish A1 and Spanish B1.'));
+
+    const offline = await agentUnit(t);
+    const other = await createAgent(offline, owner, { knowledgeBaseIds: [3] });
+    await runTurn(offline, other.id, { history });
+    t.is(offline.knowledge.asked[0]?.query, `Which Spanish courses are there?\n${follows}`);
+  });
+}
+
 test('a reply costs what embedding its question took too, also where the search after it fails', async (t) => {
   const answer = { text: 'Within 30 days.', usage: { prompt_tokens: 2_000, completion_tokens: 300 } };
   const unit = await unitWithModel(t, answer, { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o' });
