@@ -1,4 +1,5 @@
 import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
@@ -21,5 +22,7 @@ export interface Ports {
   /** After how long in ms an uploaded document that is not parsed is queued again. */
   parseWaitMs: number;
   openUploads: number;
+  /** Bases that a search was answered without. */
+  failedSearches: Pick<ReturnType<Metrics['counter']>, 'add'>;
   log: Logger;
 }

@@ -1,6 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid, isDomainError, unavailable } from '@parley/kernel/errors';
 import { isShapeless } from '@parley/kernel/input-checks';
+import type { Metrics } from '@parley/kernel/metrics';
 import { within } from '@parley/kernel/timers';
 import { type EmbeddingUsage, RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { FoundChunk } from './base-search.ts';
@@ -17,6 +18,10 @@ export interface RetrievedPassages {
   searchFailed: boolean;
 }
 
+export function failedSearches(metrics: Metrics): Ports['failedSearches'] {
+  return metrics.counter('parley_knowledge_searches_failed_total', 'Bases that a search was answered without');
+}
+
 /**
  * The passages of several bases, the best of all first. Those that are gone are passed over, and those that cannot be searched, or not in
  * time, as long as another one can: all are searched at once, so that one which hangs takes no time from the others. Once embedding the
@@ -24,7 +29,7 @@ export interface RetrievedPassages {
  * @throws DomainError as `Embedder.embed`
  */
 export async function retrievePassages(
-  ports: RetrievalPorts & Pick<Ports, 'log'>,
+  ports: RetrievalPorts & Pick<Ports, 'log' | 'failedSearches'>,
   { caller, signal }: TenantRequest,
   { knowledgeBaseIds, topK, mode, callId, agentId, sessionId, timeLimitMs, ...asked }: RetrieveRequest,
 ): Promise<RetrievedPassages> {
@@ -69,6 +74,7 @@ export async function retrievePassages(
     }
     const err: unknown = searched.reason;
     if (isDomainError(err, 'invalid') && err.reason === 'SPEND_CAP_REACHED') throw err;
+    ports.failedSearches.add();
     failure ??= err instanceof Error ? err : new Error(String(err));
     ports.log.warn(
       { err, knowledgeBaseId: ids[n], agentId, sessionId },

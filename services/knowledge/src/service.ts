@@ -14,6 +14,7 @@ import { pageReader } from './pages/page-reader.ts';
 import type { Ports } from './ports.ts';
 import { tenantQuotas } from './quotas.ts';
 import { removeObjectJob } from './remove-object.ts';
+import { failedSearches } from './retrieve-passages.ts';
 import { knowledgeRpc } from './rpc.ts';
 import { settleJob } from './settle-upload.ts';
 import { generationSweep } from './sweep-generations.ts';
@@ -39,6 +40,7 @@ export const knowledge = service(knowledgeDeclaration, {
       pages: pageReader(outbound({ ...config.outbound, log })),
       parseWaitMs: config.parseWaitMs,
       openUploads: config.openUploads,
+      failedSearches: failedSearches(metrics),
       log,
     };
   },

@@ -133,6 +133,7 @@ export async function knowledgeApp(
     pages: pageReader(outbound({ allowlist: ['localhost'], ports: ['1-65535'], log })),
     parseWaitMs: 900_000,
     openUploads: 100,
+    failedSearches: { add: () => undefined },
     log,
   };
   const config = knowledgeDeclaration.readConfig({});

@@ -88,6 +88,8 @@ test('a base that cannot be searched leaves the passages of the others, wherever
   const unreadable = await mine.document(broken, ['The falcon nests on the mast']);
   // No endpoint is set that would serve it.
   const unserved = await mine.base('text-embedding-3-small');
+  let failed = 0;
+  unit.deps.failedSearches = { add: () => void (failed += 1) };
   const reading = unit.deps.database.read;
   unit.deps.database.read = (tenantId, work) =>
     reading(tenantId, async (db) => {
@@ -107,6 +109,7 @@ test('a base that cannot be searched leaves the passages of the others, wherever
     ]);
     t.false(searchFailed);
   }
+  t.is(failed, 4);
   const nothing = rpc.retrieve(asked([unserved, 999_999]), { caller: userOf(1) });
   t.like(await t.throwsAsync(nothing), { kind: 'unavailable' });
 });

@@ -2,15 +2,19 @@ import type { TenantCaller } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
 import { createMetrics } from '@parley/kernel/metrics';
 import { shippedPrices } from '@parley/metering/prices';
-import type { CallAccount } from '@parley/metering/spend-meter';
+import { type CallAccount, platform } from '@parley/metering/spend-meter';
 import test, { type ExecutionContext } from 'ava';
 import { startEmbeddings } from '../../test/embeddings-server.ts';
 import { meteredEmbedder, operations } from './metered-embedder.ts';
+import { offlineEmbeddingModel } from './offline-embedding.ts';
 
 const caller: TenantCaller = { kind: 'apiKey', tenantId: 7, apiKeyId: 3, requestId: 'r' };
 const model = 'text-embedding-3-small';
 
-async function embedder(t: ExecutionContext, { remote = true, atCap = false, development = true } = {}) {
+async function embedder(
+  t: ExecutionContext,
+  { remote = true, atCap = false, development = true, maxTokens = undefined as number | undefined } = {},
+) {
   const spent: { account: CallAccount; reserved?: object; settled: Record<string, unknown>[] }[] = [];
   const meter = {
     open(account: CallAccount) {
@@ -27,7 +31,7 @@ async function embedder(t: ExecutionContext, { remote = true, atCap = false, dev
     },
   };
   const server = await startEmbeddings(t);
-  const endpoint = { url: server.url, key: undefined, model, timeoutMs: 5_000, maxTokens: undefined, callsAtOnce: 2 };
+  const endpoint = { url: server.url, key: undefined, model, timeoutMs: 5_000, maxTokens, callsAtOnce: 2 };
   const settings = { endpoint: remote ? endpoint : undefined, prices: shippedPrices() };
   const logged: unknown[] = [];
   const log = { info: (...line: unknown[]) => logged.push(line), warn: () => undefined, error: () => undefined };
@@ -68,6 +72,24 @@ test('what embeddings cost and how long they take is measured, of models that th
   t.truthy(of('other'));
   t.regex(text, new RegExp(`^gen_ai_client_operation_duration_seconds_count.*request_model="${model}".* 1$`, 'mu'));
   t.notRegex(text, /embedding-3-large/u);
+});
+
+test('what the operator causes is metered as reembed and charged to no tenant', async (t) => {
+  const { made, spent, metrics } = await embedder(t);
+  const { tokensIn } = await made.embed(['a text'], { caller, model, callId: 'c', chargedTo: 'platform' });
+  t.like(spent[0]?.account, { tenantId: platform, callId: 'c', operation: operations.platform });
+  t.like(spent[0]?.settled, [{ modelId: model, tokensIn, served: true }]);
+  t.regex(await metrics.registry.metrics(), /^parley_knowledge_spend_usd_total.*operation="reembed"/mu);
+});
+
+test('how many tokens a model takes stands in the settings, else in the prices', async (t) => {
+  const { made } = await embedder(t);
+  t.is(made.maxTokens?.(model), 8_191);
+  t.is(made.maxTokens?.('a-model-of-nobody'), undefined);
+  t.is(made.maxTokens?.(offlineEmbeddingModel), undefined);
+  const { made: small } = await embedder(t, { maxTokens: 512 });
+  t.is(small.maxTokens?.(model), 512);
+  t.is(small.maxTokens?.('text-embedding-3-large'), 8_191);
 });
 
 test('the reservation is an upper estimate', async (t) => {
