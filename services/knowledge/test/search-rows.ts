@@ -14,8 +14,12 @@ const controller = (code: string, part: string, rule: string, cause: string, shi
 
 const causes = ['dust', 'vibration', 'moisture', 'heat'];
 
+/** Only some of them. */
+const some = (documents: Record<string, string>, names: RegExp) =>
+  Object.fromEntries(Object.entries(documents).filter(([name]) => names.test(name)));
+
 /** Questions that were answered with another document, or with none. */
-export const searchRows: SearchRows[] = [
+const rows: SearchRows[] = [
   {
     kind: 'codes with another sign, or without',
     documents: {
@@ -98,5 +102,37 @@ export const searchRows: SearchRows[] = [
       ['What did the works council agree?', 'Minutes of the works council, May.txt'],
     ],
     modes: ['COSINE', 'HYBRID'],
+  },
+];
+
+const [codes, hangul, names] = rows;
+
+/** And the same among few other documents. */
+export const searchRows: SearchRows[] = [
+  ...rows,
+  {
+    kind: 'codes with another sign, or without, among few',
+    documents: some(codes?.documents ?? {}, /^(?:note-(?:02|03|04|12|32|41|42|43|52|62|72)|inv|range)/u),
+    questions: [
+      ['E1042', 'note-42.txt'],
+      ['BC-1013', 'note-04.txt'],
+    ],
+    modes: ['HYBRID', 'COSINE'],
+  },
+  {
+    kind: 'Hangul with other spaces among few',
+    documents: some(hangul?.documents ?? {}, /^(?:ja-0|ko-2|ko-5|th-)/u),
+    questions: [
+      ['보증기간', 'ko-2.txt'],
+      ['보증 기간', 'ko-2.txt'],
+      ['주차', 'ko-5.txt'],
+    ],
+    modes: ['HYBRID', 'COSINE'],
+  },
+  {
+    kind: 'what only the name of a document says, among few',
+    documents: some(names?.documents ?? {}, /^Manual/u),
+    questions: [['battery of the B100', 'Manual B100.md']],
+    modes: ['HYBRID', 'COSINE'],
   },
 ];

@@ -20,6 +20,11 @@ const hangul = /\p{sc=Hangul}+/gu;
 const runs =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{M}]+|[\p{L}\p{N}\p{M}]+/gu;
 
+/** Numbers of parts and the like, which count as one word without their signs as well: `e-1042` is also `e1042`. */
+const codes = /(?<![\p{L}\p{N}\p{M}])[\p{L}\p{N}\p{M}]+(?:[-_./‐‑–][\p{L}\p{N}\p{M}]+)+/gu;
+const codeSigns = /[-_./‐‑–]/gu;
+const maxCode = 40;
+
 /** Small letters in one form of Unicode, without accents. */
 export function plainForm(text: string): string {
   const lower = withoutMarkRuns(text.slice(0, maxUnits)).normalize('NFKC').toLowerCase();
@@ -37,7 +42,12 @@ export function withoutMarkRuns(text: string): string {
 export function featuresOf(text: string): Features {
   const words = new Map<string, number>();
   const pieces = pieceWeights.map(() => new Map<number, number>());
-  for (const [run] of plainForm(text).matchAll(runs)) {
+  const plain = plainForm(text);
+  for (const [code] of plain.matchAll(codes)) {
+    if (code.length <= maxCode && /\p{N}/u.test(code) && !/^[\p{N}.]+$/u.test(code))
+      increment(words, code.replaceAll(codeSigns, ''));
+  }
+  for (const [run] of plain.matchAll(runs)) {
     if (unspaced.test(run)) countPieces(pieces, run);
     else {
       increment(words, run);
