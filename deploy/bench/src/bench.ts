@@ -11,6 +11,7 @@ import { modelsFigures } from './models.ts';
 import { parserFigures } from './parser.ts';
 import { retrievalFigures } from './retrieval.ts';
 import { storageFigures } from './storage.ts';
+import { voiceFigures } from './voice.ts';
 import { workflowsFigures } from './workflows.ts';
 
 /** The benchmarks. Each returns its figures, or the reason why this machine cannot run it. */
@@ -26,6 +27,7 @@ export const parts = {
   storage: storageFigures,
   parser: parserFigures,
   exports: exportsFigures,
+  voice: voiceFigures,
   knowledge: knowledgeFigures,
   retrieval: retrievalFigures,
   'follow-ups': followUpsFigures,

@@ -19,6 +19,7 @@ const parts = [
   'storage',
   'parser',
   'exports',
+  'voice',
   'knowledge',
   'retrieval',
   'follow-ups',
