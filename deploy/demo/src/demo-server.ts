@@ -12,6 +12,8 @@ export interface DemoServerOptions {
   port: number;
   /** Where the gateway serves GraphQL, for this process and for browsers of this machine. */
   endpoint: string;
+  /** Where the voice service is, likewise. Default: there is none. */
+  voiceUrl?: string;
   /** A file for the API key of the demo's tenant. */
   file: string;
   log: Pick<Logger, 'error'>;
@@ -30,13 +32,13 @@ const files: Record<string, [file: string, type: string]> = {
  * Serves the demo page on loopback, for development: the page, the built widget, and `POST /session`, which starts a session with the API key of a
  * tenant that is made for it.
  */
-export async function startDemoServer({ port, endpoint, file, log }: DemoServerOptions) {
+export async function startDemoServer({ port, endpoint, voiceUrl, file, log }: DemoServerOptions) {
   const start = demoSessions(endpoint, file);
   const built = new Map<string, Promise<string>>();
   const { host } = new URL(endpoint);
   const policy = [
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src http: https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    `connect-src 'self' http://${host} ws://${host}`,
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src http: https: data:; media-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    `connect-src 'self' http://${host} ws://${host} ${voiceUrl ? new URL(voiceUrl).origin : ''}`.trimEnd(),
   ].join('; ');
 
   const server = createServer((request, response) => {
@@ -57,7 +59,11 @@ export async function startDemoServer({ port, endpoint, file, log }: DemoServerO
       const site = request.headers['sec-fetch-site'] ?? 'same-origin';
       if (site !== 'same-origin' || !isLocal(request.headers.host))
         return end(response, 403, 'text/plain', 'Forbidden');
-      const session: DemoSession & { endpoint: string } = { ...(await start()), endpoint };
+      const session: DemoSession & { endpoint: string; voiceUrl?: string } = {
+        ...(await start()),
+        endpoint,
+        ...(voiceUrl !== undefined && { voiceUrl }),
+      };
       return end(response, 200, 'application/json', JSON.stringify(session));
     }
     if (request.method !== 'GET' && request.method !== 'HEAD')

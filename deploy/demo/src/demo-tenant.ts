@@ -13,6 +13,9 @@ export interface DemoSession {
   sessionId: number;
   token: string;
   agentName: string;
+  /** How the agent speaks. */
+  voiceName: string;
+  language: string;
 }
 
 interface GraphError {
@@ -35,7 +38,8 @@ class Refusal extends Error {
 const register = 'mutation ($input: RegisterInput!) { register(input: $input) { accessToken } }';
 const createAgent = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }';
 const generateApiKey = 'mutation { generateApiKey { key } }';
-const sdkStart = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { sessionId avatarToken } }';
+const sdkStart =
+  'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { sessionId avatarToken ttsVoice ttsLang } }';
 
 /**
  * Starts sessions for the demo page as a customer's server does: with the API key of a tenant. The tenant is made with the first session, and kept
@@ -76,14 +80,11 @@ function isGone(error: unknown): boolean {
 
 async function startSession(endpoint: string, { apiKey, agentId }: DemoTenant): Promise<DemoSession> {
   const input = { agentId, clientId: 'demo' };
-  const started = await call<{ sdkStart: { sessionId: number; avatarToken: string } }>(
-    endpoint,
-    sdkStart,
-    { input },
-    { 'x-api-key': apiKey },
-  );
-  const { sessionId, avatarToken: token } = started.sdkStart;
-  return { sessionId, token, agentName: exampleAgent.name };
+  const started = await call<{
+    sdkStart: { sessionId: number; avatarToken: string; ttsVoice: string; ttsLang: string };
+  }>(endpoint, sdkStart, { input }, { 'x-api-key': apiKey });
+  const { sessionId, avatarToken: token, ttsVoice: voiceName, ttsLang: language } = started.sdkStart;
+  return { sessionId, token, agentName: exampleAgent.name, voiceName, language };
 }
 
 async function findTenant(endpoint: string, file: string): Promise<DemoTenant> {

@@ -49,7 +49,9 @@ async function demo(t: ExecutionContext, answerTo: (apiKey: string) => object | 
   };
 }
 
-const started = () => ({ data: { sdkStart: { sessionId: 7, avatarToken: 'of the session' } } });
+const started = () => ({
+  data: { sdkStart: { sessionId: 7, avatarToken: 'of the session', ttsVoice: 'en-us+f3', ttsLang: 'en-US' } },
+});
 const refusal = (code: string, reason?: string) => ({
   errors: [{ message: `refused: ${code}`, extensions: { code, ...(reason && { reason }) } }],
 });

@@ -161,6 +161,8 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     databaseUrl: () => embedded?.url,
     /** Its URL for clients. Known once it has started. */
     publicUrl: () => dependencies.addresses.of('gateway', 'public'),
+    /** That of voice, likewise. */
+    voiceUrl: () => dependencies.addresses.of('voice', 'public'),
     /** Variables with names similar to settings, with the most similar setting. */
     unknownSettings: () => unknownSettings(env, unitNames),
     /** The configured models. */

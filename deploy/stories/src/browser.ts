@@ -15,7 +15,10 @@ export const hasBrowser = (process.platform === 'linux' && process.arch === 'x64
 export async function openBrowser(): Promise<Browser> {
   const folder = await unpacked();
   // Without the package's own arguments: they run all pages in one process, and turn off the rules for other origins.
-  const options = { executablePath: join(folder, 'chromium'), args: ['--no-sandbox'] };
+  const options = {
+    executablePath: join(folder, 'chromium'),
+    args: ['--no-sandbox', ...microphone],
+  };
   try {
     return await chromium.launch(options);
   } catch (error) {
@@ -24,6 +27,9 @@ export async function openBrowser(): Promise<Browser> {
     return chromium.launch({ ...options, env: { ...process.env, LD_LIBRARY_PATH } });
   }
 }
+
+/** One that beeps, and that every page is given. */
+const microphone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
 
 /** Unpacked once for a checkout. Another process may do the same at this time: the first one wins. */
 async function unpacked(): Promise<string> {

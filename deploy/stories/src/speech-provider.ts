@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { listen } from '@parley/kernel/listen';
 
+/** What it hears in every clip that a browser has recorded. */
+export const recorded = 'This is what I said.';
+
 /**
  * A provider of transcriptions like OpenAI's. It "hears" what a clip has after `say:`, which is not there in real audio; after `fail:` it
  * is out of order. A clip with `wait:` and a name is heard when the file that sent it leaves, and counted at `/left/<name>` then.
@@ -19,9 +22,12 @@ export async function startSpeechProvider() {
       return void response.once('close', () => left.set(words, (left.get(words) ?? 0) + 1));
     }
     if (what === 'fail') return void response.writeHead(503).end();
+    const isWebm = text.includes('filename="clip.webm"') && text.includes('\u001aE\u00df\u00a3');
     const language = /name="language"\r\n\r\n(\w+)/u.exec(text)?.[1];
     const segments = [{ avg_logprob: Math.log(0.75) }];
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ text: words, language, segments }));
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ text: isWebm && words === '' ? recorded : words, language, segments }));
   });
   const url = `http://${await listen(server)}`;
   return {

@@ -19,6 +19,8 @@ export interface PageOptions {
   /** Of the page. Default `en`. */
   lang?: string;
   labels?: Record<string, string>;
+  /** Further attributes of the element. */
+  more?: Record<string, string>;
 }
 
 interface AxeResult {
@@ -41,7 +43,7 @@ export function widgetPages(test: TestFn) {
       // As strict as a page can be that includes the widget.
       response.setHeader(
         'content-security-policy',
-        "default-src 'none'; script-src 'self'; connect-src *; style-src 'self'",
+        "default-src 'none'; script-src 'self'; connect-src *; style-src 'self'; media-src blob:",
       );
       if (url === '/parley-chat.js') response.setHeader('content-type', 'text/javascript').end(script);
       else if (html !== undefined) response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
@@ -58,17 +60,28 @@ export function widgetPages(test: TestFn) {
   }
 
   /** Opens a page that has the widget in a browser profile of its own, which is closed with the test. */
-  async function visit(t: ExecutionContext, mesh: TestMesh, url: string, options: BrowserContextOptions = {}) {
+  async function visit(
+    t: ExecutionContext,
+    mesh: TestMesh,
+    url: string,
+    options: BrowserContextOptions = {},
+    script?: string,
+  ) {
     started ??= start();
     const { browser, origin } = await started;
     const context = await browser.newContext({
-      ...options,
       extraHTTPHeaders: { 'x-forwarded-for': mesh.visitor().ip }, // throttles count by address
+      ...options,
     });
     t.teardown(() => context.close());
+    if (script !== undefined) await context.addInitScript(script);
     const errors: string[] = [];
     const posted: string[] = [];
-    context.on('request', (request) => posted.push(request.postData() ?? ''));
+    const requests: string[] = [];
+    context.on('request', (request) => {
+      posted.push(request.postData() ?? '');
+      if (request.method() === 'POST') requests.push(request.url());
+    });
     async function tab() {
       const page = await context.newPage();
       page.on('pageerror', (error) => errors.push(String(error)));
@@ -78,16 +91,16 @@ export function widgetPages(test: TestFn) {
       await page.goto(new URL(url, origin).href);
       return chatIn(page);
     }
-    return { ...(await tab()), tab, errors, posted };
+    return { ...(await tab()), tab, errors, posted, requests };
   }
 
   return {
     visit,
-    /** Opens a page of this site with the widget. */
-    open(t: ExecutionContext, mesh: TestMesh, options: PageOptions, browser?: BrowserContextOptions) {
+    /** Opens a page of this site with the widget. @param script runs before those of the page */
+    open(t: ExecutionContext, mesh: TestMesh, options: PageOptions, browser?: BrowserContextOptions, script?: string) {
       const path = `/${pages.size}`;
       pages.set(path, htmlOf(options));
-      return visit(t, mesh, path, browser);
+      return visit(t, mesh, path, browser, script);
     },
   };
 }
@@ -98,7 +111,7 @@ function isNetwork(text: string): boolean {
 }
 
 function chatIn(page: Page) {
-  const part = (selector: string) => page.locator(`parley-chat ${selector}`);
+  const part = (selector: string, options?: { hasText: string }) => page.locator(`parley-chat ${selector}`, options);
   const log = part('.log');
   const text = () => log.innerText();
   return {
@@ -153,13 +166,22 @@ export async function startEmbedded(mesh: TestMesh, agent: Record<string, unknow
   return { owner, agentId, server, sessionId, token, endpoint: mesh.url };
 }
 
-function htmlOf({ endpoint, token, sessionId, agentName = 'Robin', lang = 'en', labels = {} }: PageOptions): string {
+function htmlOf({
+  endpoint,
+  token,
+  sessionId,
+  agentName = 'Robin',
+  lang = 'en',
+  labels = {},
+  more = {},
+}: PageOptions): string {
   const values = {
     endpoint,
     token,
     'session-id': String(sessionId),
     'agent-name': agentName,
     labels: JSON.stringify(labels),
+    ...more,
   };
   const attributes = Object.entries(values).map(
     ([name, value]) => `${name}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`,

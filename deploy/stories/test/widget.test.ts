@@ -388,7 +388,8 @@ story('by the keyboard alone one can write, stop, end and keep talking', async (
 story('the demo page talks with a session that its server starts, and keeps it in a reload', async (t, mesh) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-demo-'));
   const file = join(folder, 'demo.json');
-  const demo = await startDemoServer({ port: 0, endpoint: mesh.url, file, log: createLogger('demo') });
+  const [voiceUrl = ''] = mesh.addresses('voice', 'public');
+  const demo = await startDemoServer({ port: 0, endpoint: mesh.url, voiceUrl, file, log: createLogger('demo') });
   t.teardown(async () => {
     await demo.stop();
     rmSync(folder, { recursive: true });
@@ -397,6 +398,7 @@ story('the demo page talks with a session that its server starts, and keeps it i
   await chat.part('.reply .text').waitFor();
   await chat.send('Are you there?');
   await eventually('a second reply', async () => (await chat.part('.reply .text').count()) === 2);
+  await eventually('both can be read aloud', async () => (await chat.part('.read').count()) === 2);
   const text = await chat.text();
   await chat.page.reload();
   await eventually('the same conversation', async () => (await chat.text()) === text);

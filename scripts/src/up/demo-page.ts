@@ -6,7 +6,11 @@ import type { Part } from '@parley/kernel/unit';
 import { demoSettings } from '@parley/units/command-settings';
 
 /** The page with the chat widget, in development only: it has an API key of its own, and anyone on this machine may open it. */
-export function demoPage(env: Environment, dataFolder: string, publicUrl: () => string) {
+export function demoPage(
+  env: Environment,
+  dataFolder: string,
+  { publicUrl, voiceUrl }: { publicUrl(): string; voiceUrl(): string },
+) {
   const { port } = readSettings(env, demoSettings);
   let server: DemoServer | undefined;
   return {
@@ -17,6 +21,7 @@ export function demoPage(env: Environment, dataFolder: string, publicUrl: () => 
       server = await startDemoServer({
         port,
         endpoint,
+        voiceUrl: voiceUrl().replace('127.0.0.1', 'localhost'),
         file: join(dataFolder, 'demo.json'),
         log: createLogger('demo'),
       });

@@ -77,7 +77,10 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   await published.start();
   stack.defer(() => published.stop());
 
-  const demo = demoPage(given, dataFolder, () => `http://127.0.0.1:${mesh.publicPort}`);
+  const demo = demoPage(given, dataFolder, {
+    publicUrl: () => `http://127.0.0.1:${mesh.publicPort}`,
+    voiceUrl: () => `http://127.0.0.1:${mesh.voicePort}`,
+  });
   await demo.start();
   stack.defer(() => demo.stop());
 

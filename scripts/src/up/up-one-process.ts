@@ -21,7 +21,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
 
   prepareDataFolder(dataFolder);
   const mesh = await localMesh(env, { dataFolder });
-  const demo = demoPage(env, dataFolder, mesh.publicUrl);
+  const demo = demoPage(env, dataFolder, mesh);
   await run([telemetry(env), mesh, demo], {
     log: createLogger('mesh'),
     addresses: mesh.dependencies.addresses,
@@ -32,6 +32,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
       const url = mesh.publicUrl().replace('127.0.0.1', 'localhost');
       const rows: [string, string][] = [
         ['keys of tokens', `${url}/.well-known/jwks.json`],
+        ['voice', mesh.voiceUrl().replace('127.0.0.1', 'localhost')],
         ...demo.rows(),
         ...Object.entries(mesh.engines()),
         ['embeddings', embeddingsOf(env)],

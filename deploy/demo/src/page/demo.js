@@ -33,6 +33,22 @@ const arabic = {
   seconds: '{seconds} ث',
   table: 'جدول',
   tooLong: 'أطول من المسموح بـ {count} حرفًا',
+  readAloud: 'اقرأ بصوت عالٍ',
+  stopReading: 'أوقف القراءة',
+  notSpoken: 'تعذّرت القراءة:',
+  record: 'سجّل رسالة',
+  stopRecording: 'أوقف وأرسل',
+  discard: 'تجاهل',
+  askingMicrophone: 'في انتظار الميكروفون…',
+  recording: 'جارٍ التسجيل…',
+  transcribing: 'جارٍ الاستماع إلى ما قلته…',
+  nothingHeard: 'لم يُسمع شيء. حاول مرة أخرى بالقرب من الميكروفون.',
+  notHeard: 'تعذّر إرسال ما قلته:',
+  tooSlow: 'استغرق وقتًا طويلًا.',
+  clipTooLong: 'التسجيل طويل جدًا.',
+  microphoneDenied: 'الميكروفون غير مسموح به هنا. اسمح به لهذه الصفحة في المتصفح ثم حاول مرة أخرى.',
+  microphoneMissing: 'لم يُعثر على ميكروفون.',
+  microphoneFailed: 'تعذّر استخدام الميكروفون. ربما يستخدمه برنامج آخر.',
   newMessages: 'رسائل جديدة',
   opensNewTab: '(يفتح في علامة تبويب جديدة)',
 };
@@ -48,7 +64,7 @@ async function session() {
   return JSON.parse(text);
 }
 
-function show({ endpoint, token, sessionId, agentName }) {
+function show({ endpoint, token, sessionId, agentName, voiceUrl, voiceName, language }) {
   const chat = document.createElement('parley-chat');
   const theme = options.get('theme');
   if (theme) chat.setAttribute('theme', (document.documentElement.dataset.theme = theme));
@@ -59,6 +75,14 @@ function show({ endpoint, token, sessionId, agentName }) {
   }
   for (const [name, value] of Object.entries({ endpoint, token, 'session-id': sessionId, 'agent-name': agentName })) {
     chat.setAttribute(name, value);
+  }
+  if (voiceUrl) {
+    for (const [name, value] of Object.entries({
+      'voice-url': voiceUrl,
+      'voice-name': voiceName,
+      'voice-lang': language,
+    }))
+      chat.setAttribute(name, value);
   }
   place.replaceChildren(chat);
 }

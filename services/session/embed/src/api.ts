@@ -89,6 +89,15 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
     /** The token in use. */
     token: () => token,
     refresh,
+    /** Fetches with the token, and once more with a new one after a 401. */
+    async fetch(url: string, init: RequestInit): Promise<Response> {
+      const used = token;
+      const ask = () => fetch(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
+      const response = await ask();
+      if (response.status !== 401) return response;
+      await refresh(used);
+      return ask();
+    },
     /** Runs a mutation. @throws ParleyError */
     async call<Data>(query: string, variables: object, { idempotencyKey, signal }: CallOptions): Promise<Data> {
       const key = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };

@@ -71,6 +71,11 @@ export interface Session extends AsyncIterable<SessionEvent> {
   interrupt(): Promise<boolean>;
   /** Ends the conversation. @throws ParleyError */
   end(): Promise<Ended>;
+  /**
+   * Asks another server that takes the session's token, such as the voice service, with it as bearer token; once more with a new one after a 401.
+   * Headers are given as an object. @throws ParleyError where the token cannot be refreshed; as `fetch`
+   */
+  fetch(url: string, init?: RequestInit): Promise<Response>;
   /** Stops receiving; the session goes on, and `connect` resumes it. */
   close(): void;
 }
@@ -279,6 +284,7 @@ export function connect(options: ConnectOptions): Session {
       );
       return data.sdkEndSession;
     },
+    fetch: (resource, init = {}) => api.fetch(resource, init),
     close: () => enter({ name: 'closed' }),
     [Symbol.asyncIterator]() {
       const queue = eventQueue<SessionEvent>(() => queues.delete(queue));

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import {
   type ConnectOptions,
@@ -369,4 +371,33 @@ test('a closed session sends and receives nothing more', async (t) => {
   t.deepEqual(await all, ['1-0']);
   t.deepEqual(ids(), ['1-0']);
   t.is(session.state.name, 'closed');
+});
+
+test('fetch has the token of the session, and after a 401 once more a new one', async (t) => {
+  const gateway = await fakeGateway(t, (call) => (isRefresh(call) ? renewed() : nothing()));
+  const seen: (string | undefined)[] = [];
+  let accepted = bearer('second');
+  const server = createServer((request, response) => {
+    seen.push(request.headers.authorization);
+    response.writeHead(request.headers.authorization === accepted ? 200 : 401, { 'x-asked': request.headers['x-own'] });
+    response.end('answer');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tts`;
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { session } = join(t, gateway.endpoint);
+  const ask = () => session.fetch(url, { method: 'POST', headers: { 'x-own': 'mine' }, body: 'text' });
+  const answer = await ask();
+  t.is(answer.status, 200);
+  t.is(answer.headers.get('x-asked'), 'mine');
+  t.deepEqual(seen, [bearer('first'), bearer('second')]);
+  accepted = bearer('another');
+  t.is((await ask()).status, 401, 'a server that takes no token is asked twice at most');
+  t.deepEqual(seen.slice(2), [bearer('second'), bearer('second')]);
+  const left = new AbortController();
+  left.abort(new Error('left'));
+  t.is((await t.throwsAsync(session.fetch(url, { signal: left.signal })))?.message, 'left');
 });

@@ -13,6 +13,10 @@ import { type OwnMessage, ownMessages } from './own-messages.ts';
 import { paced } from './paced.ts';
 import { storedToken } from './stored-token.ts';
 import { type TurnView, turnView } from './turn-view.ts';
+import { microphone } from './voice/microphone.ts';
+import { reader } from './voice/reader.ts';
+import { recordingFormat } from './voice/record.ts';
+import { type VoiceOptions, voiceApi } from './voice/voice-api.ts';
 
 export interface ChatOptions {
   endpoint: string;
@@ -20,6 +24,8 @@ export interface ChatOptions {
   sessionId: number;
   agentName: string;
   labels: Labels;
+  /** The voice service, where there is one. */
+  voice: VoiceOptions | undefined;
   /** Called with an event for the page: its name after `parley-`, and its detail. */
   tell: (name: string, detail: unknown) => void;
 }
@@ -44,8 +50,29 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
   const showing = paced(show);
 
   const top = header({ labels, agentName, onEnd: () => void end().catch(() => undefined) });
-  const foot = composer({ labels, onSend: (text) => void send(text), onStop: () => void stop() });
   const voice = announcer();
+  const speaking = given.voice && voiceApi(given.voice, { fetch: (...request) => session.fetch(...request) });
+  const aloud =
+    given.voice?.name === undefined
+      ? undefined
+      : speaking && reader({ api: speaking, onChange: showSoon, onError: notSpoken });
+  const format = speaking && recordingFormat();
+  const mic =
+    speaking &&
+    format &&
+    microphone({
+      labels,
+      format,
+      api: speaking,
+      onBegin: () => aloud?.stop(),
+      onText: (text) => void send(text),
+      onProblem(text, error) {
+        foot.warn(shownText(text));
+        if (error) report(error);
+      },
+      announce: (text) => voice.say(text),
+    });
+  const foot = composer({ labels, microphone: mic, onSend: (text) => void send(text), onStop: () => void stop() });
   const title = fill(labels.conversation, { agent: agentName });
   const log = element('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': title, tabindex: '0' });
   const jump = button('jump', labels.newMessages, () => scrollToEnd());
@@ -115,6 +142,11 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     showSoon();
   }
 
+  function notSpoken(error: ParleyError): void {
+    foot.warn(`${labels.notSpoken} ${shownText(error.message)}`);
+    report(error);
+  }
+
   async function stop(): Promise<boolean> {
     try {
       return await session.interrupt();
@@ -182,7 +214,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
 
   function newView(key: string): TurnView {
     const onRepeat = ({ text, clientTurnId }: OwnMessage) => void send(text, clientTurnId);
-    const view = turnView({ labels, agentName, onSend: (text) => void send(text), onRepeat });
+    const view = turnView({ labels, agentName, onSend: (text) => void send(text), onRepeat, reader: aloud });
     views.set(key, view);
     return view;
   }
@@ -203,6 +235,8 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     focus: () => foot.input.focus(),
     close(): void {
       showing.close();
+      aloud?.stop();
+      mic?.cancel();
       session.close();
       own.close();
     },

@@ -1,8 +1,11 @@
 import { button, element, icon } from './dom.ts';
 import { fill, type Labels } from './labels.ts';
+import type { Microphone } from './voice/microphone.ts';
 
 export interface ComposerOptions {
   labels: Labels;
+  /** Where what the person says can be sent. */
+  microphone: Microphone | undefined;
   onSend: (text: string) => void;
   onStop: () => void;
 }
@@ -14,7 +17,7 @@ const arrow = 'M3.4 20.4 21.5 12 3.4 3.6l-.1 6.6L15 12 3.3 13.8z';
 const square = 'M7 7h10v10H7z';
 
 /** Where the person writes. Enter sends, with Shift it is a new line; Escape stops the reply. */
-export function composer({ labels, onSend, onStop }: ComposerOptions) {
+export function composer({ labels, microphone, onSend, onStop }: ComposerOptions) {
   const input = element('textarea', {
     rows: '1',
     'aria-label': labels.message,
@@ -29,9 +32,9 @@ export function composer({ labels, onSend, onStop }: ComposerOptions) {
   send.append(arrowIcon);
   const stop = button('round', icon(square), onStop);
   stop.setAttribute('aria-label', labels.stop);
-  const form = element('form', { novalidate: true }, input, stop, send);
+  const form = element('form', { novalidate: true }, input, microphone?.button, stop, send);
   const over = element('p', { class: 'over' });
-  const node = element('div', { class: 'foot' }, alert, form, over);
+  const node = element('div', { class: 'foot' }, alert, microphone?.line, form, over);
 
   function submit(): void {
     const text = input.value.trim();
@@ -57,6 +60,15 @@ export function composer({ labels, onSend, onStop }: ComposerOptions) {
     submit();
   });
   input.addEventListener('input', resize);
+  node.addEventListener(
+    'keydown',
+    (event) => {
+      if (event.key !== 'Escape' || event.isComposing || !microphone?.isWorking) return;
+      event.stopPropagation();
+      microphone.cancel(true);
+    },
+    { capture: true },
+  );
   input.addEventListener('keydown', (event) => {
     if (event.isComposing) return; // Enter accepts a suggestion of the input method
     if (event.key === 'Enter' && !event.shiftKey) {
@@ -68,6 +80,10 @@ export function composer({ labels, onSend, onStop }: ComposerOptions) {
   return {
     node,
     input,
+    /** Says what went wrong, until the person sends something. */
+    warn(text: string): void {
+      alert.textContent = text;
+    },
     /** @param overText says why nothing more can be sent; undefined while it can */
     update({ isReplying, overText }: { isReplying: boolean; overText: string | undefined }): void {
       if (!isReplying && form.getRootNode() instanceof ShadowRoot) keepFocus(stop, input);
@@ -75,7 +91,9 @@ export function composer({ labels, onSend, onStop }: ComposerOptions) {
       form.hidden = overText !== undefined;
       over.hidden = overText === undefined;
       over.textContent = overText ?? '';
-      if (overText !== undefined) alert.textContent = '';
+      if (overText === undefined) return;
+      alert.textContent = '';
+      microphone?.cancel();
     },
   };
 }

@@ -36,6 +36,22 @@ export const defaultLabels = {
   newMessages: 'New messages',
   opensNewTab: '(opens in a new tab)',
   tooLong: 'Too long by {count} characters',
+  readAloud: 'Read aloud',
+  stopReading: 'Stop reading',
+  notSpoken: 'This cannot be read aloud:',
+  record: 'Say a message',
+  stopRecording: 'Stop and send',
+  discard: 'Discard',
+  askingMicrophone: 'Waiting for the microphone…',
+  recording: 'Recording…',
+  transcribing: 'Listening to what you said…',
+  nothingHeard: 'Nothing was heard. Try again, closer to the microphone.',
+  notHeard: 'What you said could not be sent:',
+  tooSlow: 'it took too long.',
+  clipTooLong: 'The recording is too long.',
+  microphoneDenied: 'The microphone is not allowed here. Allow it for this page in your browser, and try again.',
+  microphoneMissing: 'No microphone was found.',
+  microphoneFailed: 'The microphone cannot be used. Another program may be using it.',
 };
 
 export type Labels = typeof defaultLabels;

@@ -2,8 +2,10 @@ import type { Ended, Session } from '../client.ts';
 import { type Chat, chat } from './chat.ts';
 import { type Labels, withDefaults } from './labels.ts';
 import { styles } from './styles.ts';
+import type { VoiceOptions } from './voice/voice-api.ts';
 
-const attributes = ['endpoint', 'token', 'session-id', 'agent-name', 'labels'];
+const voiceAttributes = ['voice-url', 'voice-name', 'voice-lang', 'voice-rate'];
+const attributes = ['endpoint', 'token', 'session-id', 'agent-name', 'labels', ...voiceAttributes];
 
 /** `<parley-chat>`: a conversation with an agent, with a session that the page's server has started. The README has its attributes and events. */
 export class ParleyChat extends HTMLElement {
@@ -95,12 +97,20 @@ export class ParleyChat extends HTMLElement {
       token,
       sessionId,
       labels,
+      voice: this.#voice(),
       agentName: this.getAttribute('agent-name') || labels.agent,
       tell: (name, detail) => {
         this.dispatchEvent(new CustomEvent(`parley-${name}`, { detail, bubbles: true, composed: true }));
       },
     });
     this.#root.append(this.#chat.node);
+  }
+
+  #voice(): VoiceOptions | undefined {
+    const [url, name, lang, rate] = voiceAttributes.map((attribute) => this.getAttribute(attribute));
+    if (!url) return undefined;
+    const language = lang || this.closest('[lang]')?.getAttribute('lang') || navigator.language;
+    return { url, name: name || undefined, language, rate: Number(rate) || 1 };
   }
 
   #stop(): void {

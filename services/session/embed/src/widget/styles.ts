@@ -126,13 +126,20 @@ button, .choice { font: inherit; cursor: pointer; border-radius: 10px; border: 1
 .danger { color: var(--_error); border-color: currentColor; }
 .link { border: 0; background: none; padding: 0; min-block-size: 24px; text-decoration: underline; color: inherit; }
 @media (hover: hover) { button:hover, .choice:hover { border-color: var(--_muted); } .primary:hover, .link:hover { border-color: transparent; } }
-button:disabled, textarea:disabled { opacity: .55; cursor: default; }
+button:disabled, button[aria-disabled="true"], textarea:disabled { opacity: .55; cursor: default; }
 :focus-visible { outline: 2px solid var(--_accent); outline-offset: 2px; }
 textarea:focus-visible { outline-offset: -2px; }
 .own :focus-visible { outline-color: currentColor; }
 .log:focus-visible { outline-offset: -3px; }
 .icon { inline-size: 20px; block-size: 20px; fill: currentColor; }
 :dir(rtl) > .flip { transform: scaleX(-1); }
+.read { display: inline-flex; align-items: center; gap: 6px; border: 0; background: none; color: var(--_muted); font-size: 13px; padding: 2px 10px; min-block-size: 28px; }
+.read .icon { inline-size: 16px; block-size: 16px; }
+.read[aria-busy="true"] { opacity: .6; }
+.recording { display: flex; align-items: center; gap: 8px; font-size: 14px; padding: 0 4px 8px; }
+.recording i { inline-size: 10px; block-size: 10px; border-radius: 50%; background: var(--_muted); flex: none; }
+.recording.live i { background: var(--_error); animation: typing 1.2s infinite ease-in-out; }
+.recording .link { margin-inline-start: auto; }
 .alert { color: var(--_error); font-size: 13px; padding: 0 4px 6px; }
 .unseen { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 [hidden] { display: none !important; }

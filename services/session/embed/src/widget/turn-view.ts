@@ -1,11 +1,13 @@
 import type { Citation, ToolCall } from '../events.ts';
 import type { Turn } from '../transcript.ts';
-import { button, element, placeChildren } from './dom.ts';
+import { button, element, icon, placeChildren } from './dom.ts';
 import { fill, type Labels } from './labels.ts';
 import { shownText } from './markdown.ts';
 import type { OwnMessage } from './own-messages.ts';
 import { richText } from './rich-text.ts';
 import { structuredView } from './structured-view.ts';
+import type { Reader } from './voice/reader.ts';
+import { spokenPieces } from './voice/spoken-text.ts';
 
 export interface TurnViewOptions {
   labels: Labels;
@@ -14,6 +16,8 @@ export interface TurnViewOptions {
   onSend: (text: string) => void;
   /** Repeats a message that has not arrived. */
   onRepeat: (message: OwnMessage) => void;
+  /** Where replies can be read aloud. */
+  reader: Reader | undefined;
 }
 
 /** What is shown of a turn: the person's message, if there is one, and what came of it. */
@@ -28,7 +32,7 @@ export interface TurnContent {
 export type TurnView = ReturnType<typeof turnView>;
 
 /** The node of one turn, which is updated in place. */
-export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOptions) {
+export function turnView({ labels, agentName, onSend, onRepeat, reader }: TurnViewOptions) {
   const node = element('div', { class: 'turn' });
   const own = element('div', { class: 'message own' });
   const reply = element('div', { class: 'message reply' });
@@ -42,6 +46,7 @@ export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOption
   const toolItems = new Map<string, { item: HTMLElement; call: ToolCall }>();
   const failure = element('div', { class: 'failure' });
   const sources = element('details', { class: 'sources' });
+  const listen = readButton(labels, reader);
   let structured: HTMLElement | undefined;
   let isFinished = false;
   let shownMessage = '';
@@ -129,6 +134,7 @@ export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOption
             isStreaming && turn.text === '' ? typing : undefined,
             structured,
             turn.state === 'interrupted' ? interrupted : undefined,
+            listen?.update(turn),
             turn.citations.length > 0 ? sources : undefined,
           ].filter((part) => part !== undefined),
         );
@@ -142,6 +148,34 @@ export function turnView({ labels, agentName, onSend, onRepeat }: TurnViewOption
         node,
         parts.filter((part) => part !== undefined),
       );
+    },
+  };
+}
+
+const speaker =
+  'M4 9v6h4l5 5V4L8 9zm11.5 3a4 4 0 0 0-2-3.4v6.9a4 4 0 0 0 2-3.5zm-2-8v2.1a6 6 0 0 1 0 11.8V20a8 8 0 0 0 0-16z';
+const square = 'M7 7h10v10H7z';
+
+/** The button that reads a reply aloud, and stops that; none of one that is not finished or has no words. */
+function readButton(labels: Labels, reader: Reader | undefined) {
+  if (!reader) return undefined;
+  let turn: Turn | undefined;
+  let hasWords: boolean | undefined;
+  const node = button('read', '', () => turn && void reader.toggle(turn.key, turn.text));
+  let shown: string | undefined;
+  return {
+    update(current: Turn): Element | undefined {
+      turn = current;
+      if (turn.state === 'streaming') return undefined;
+      hasWords ??= spokenPieces(turn.text).length > 0;
+      const state = reader.stateOf(turn.key) ?? 'silent';
+      if (state !== shown) {
+        shown = state;
+        const label = state === 'silent' ? labels.readAloud : labels.stopReading;
+        node.replaceChildren(icon(state === 'silent' ? speaker : square), element('span', {}, label));
+        node.setAttribute('aria-busy', String(state === 'loading'));
+      }
+      return hasWords ? node : undefined;
     },
   };
 }

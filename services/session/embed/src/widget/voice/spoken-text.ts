@@ -1,0 +1,37 @@
+import { type Inline, readBlock, shownText, splitBlocks } from '../markdown.ts';
+
+/** As the voice service takes them at once, in Unicode code points. */
+const maxPiece = 5_000;
+
+/**
+ * What is read aloud of a reply: its words, without the signs of Markdown and without blocks of code; of an address its host. In pieces that the
+ * voice service takes, of which each ends between words where that is possible.
+ */
+export function spokenPieces(reply: string, max = maxPiece): string[] {
+  const blocks = splitBlocks(shownText(reply)).flatMap(readBlock);
+  const lines = blocks.flatMap((block) => {
+    if (block.kind === 'code') return [];
+    return (block.kind === 'list' ? block.items : block.lines).map(wordsOf);
+  });
+  let rest = Array.from(
+    lines
+      .filter((line) => /[\p{L}\p{N}]/u.test(line))
+      .join('\n')
+      .toWellFormed(),
+  );
+  const pieces: string[] = [];
+  while (rest.length > max) {
+    const space = rest.slice(0, max).findLastIndex((character) => /\s/u.test(character));
+    const end = space > 0 ? space : max;
+    pieces.push(rest.slice(0, end).join(''));
+    rest = rest.slice(end);
+  }
+  return [...pieces, rest.join('')].map((piece) => piece.trim()).filter(Boolean);
+}
+
+function wordsOf(runs: Inline[]): string {
+  return runs
+    .map((run) => (run.kind === 'link' && URL.canParse(run.text) ? new URL(run.text).host : run.text))
+    .join('')
+    .trim();
+}
