@@ -68,6 +68,11 @@ export function publicServer(options: PublicServerOptions): Part {
     'parley_throttle_degraded_total',
     'Throttled requests that this process counted alone, or refused, because counts could not be shared',
   );
+  const resumed = metrics.counter(
+    'parley_subscription_streams_resumed_total',
+    'Streams of subscriptions that were lost and followed again at another replica',
+    ['field'],
+  );
   let supergraph: Supergraph | undefined;
   metrics.gauge(
     'parley_subgraph_calls_waiting',
@@ -241,7 +246,8 @@ export function publicServer(options: PublicServerOptions): Part {
     const sources = [...owners].flatMap(([name, unit]) => {
       const client = clients.get(unit);
       const field = { name, takesAfter: withAfter.has(name) };
-      return client ? [[name, streamedField(field, () => client.calls, starts)] as const] : [];
+      const onResumed = () => resumed.add({ field: name });
+      return client ? [[name, streamedField(field, () => client.calls, starts, onResumed)] as const] : [];
     });
     return Object.fromEntries(sources);
   }

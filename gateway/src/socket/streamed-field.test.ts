@@ -10,7 +10,7 @@ const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r-1' };
 const news = { name: 'news', takesAfter: true };
 const starts = { begin: async () => () => undefined, waiting: 0 };
 
-function service() {
+function service(header: Record<string, string> = {}) {
   const streams: {
     request: Partial<FollowRequest>;
     send: (event: FollowResponse) => void;
@@ -36,7 +36,7 @@ function service() {
       wake();
     };
     streams.push({ request, send, stop });
-    onHeader?.({} as never);
+    onHeader?.({ get: (name: string) => header[name] } as never);
     const awaitEnd = async () => {
       await iterator.next();
       left.abort();
@@ -138,6 +138,36 @@ test('a stream that is lost goes on after its last event, where the reader canno
   streams[2]?.send({ ...live(2), isLast: true });
   await reading;
   t.deepEqual(titles, [{ title: 'news 1' }, { title: 'news 2' }]);
+});
+
+test('a stream whose owner promises to resume goes on after its last event, at first that which the reader named', async (t) => {
+  const { streams, calls } = service({ 'parley-resumes': '1' });
+  let resumed = 0;
+  const source = streamedField(
+    news,
+    () => calls,
+    starts,
+    () => (resumed += 1),
+  );
+  const titles: unknown[] = [];
+  const read = async () => {
+    const events = source({ topic: 'a', after: '0' }, caller, new AbortController().signal);
+    for await (const { payload } of events) titles.push(payload);
+  };
+  const reading = read();
+  await eventually('it follows', () => streams.length === 1);
+  t.like(streams[0]?.request, { argumentsJson: '{"topic":"a","after":"0"}', afterEventId: '' });
+  streams[0]?.stop();
+  await eventually('it follows again before any event', () => streams.length === 2);
+  t.is(streams[1]?.request.afterEventId, '0');
+  streams[1]?.send(live(1));
+  await eventually('it has it', () => titles.length === 1);
+  streams[1]?.stop(unavailable('the connection was lost'));
+  await eventually('it follows again', () => streams.length === 3);
+  t.is(streams[2]?.request.afterEventId, '1-1');
+  streams[2]?.send({ ...live(2), isLast: true });
+  await reading;
+  t.is(resumed, 2);
 });
 
 test('a stream that is lost ends with an error where the reader says where to go on, and one that is refused always', async (t) => {

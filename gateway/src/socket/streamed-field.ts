@@ -9,7 +9,7 @@ import type {
   SubscriptionServiceDefinition,
 } from '@parley/protos/parley/live/v1/subscriptions';
 import type { RpcClient } from '@parley/rpc/client';
-import { follow } from '@parley/rpc/follow';
+import { type FollowHeader, type FollowPromise, follow, promiseOf } from '@parley/rpc/follow';
 import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
@@ -25,21 +25,22 @@ const clockSkewMs = 1_000;
 
 /**
  * A Subscription field, fed by its owner's gRPC stream, which all readers that have caught up share. Where readers cannot say where to go
- * on, a lost stream is followed again after its last event, at another replica.
+ * on, or the owner promises to know it, a lost stream is followed again after its last event, at another replica.
  */
 export function streamedField(
   { name: field, takesAfter }: { name: string; takesAfter: boolean },
   owner: () => RpcClient<SubscriptionServiceDefinition>,
   starts: SubscriptionStarts,
+  onResumed: () => void = () => undefined,
 ): SubscriptionSource {
   const feeds = sharedFeeds<SubscriptionEvent>({ isLive });
 
-  async function* events(request: FollowRequest, caller: Caller, signal: AbortSignal) {
+  async function* events(request: FollowRequest, from: EventId | undefined, caller: Caller, signal: AbortSignal) {
     let after: EventId | undefined;
     let isResumable = false;
-    const following = () => {
-      isResumable = !takesAfter;
-      after ??= `${Date.now() - clockSkewMs}-0`;
+    const following = ({ resumes }: FollowPromise) => {
+      isResumable = !takesAfter || resumes === true;
+      after ??= from ?? `${Date.now() - clockSkewMs}-0`;
     };
     for (let lost = 0; ; lost += 1) {
       const begunAt = performance.now();
@@ -58,18 +59,19 @@ export function streamedField(
       const pauseMs = resumeAfterMs[lost];
       if (!isResumable || signal.aborted || pauseMs === undefined) return;
       await delay(pauseMs, undefined, { signal });
+      onResumed();
     }
   }
 
   async function* stream(
     request: FollowRequest,
     caller: Caller,
-    { signal, following }: { signal: AbortSignal; following: () => void },
+    { signal, following }: { signal: AbortSignal; following: (promise: FollowPromise) => void },
   ) {
     const end = await starts.begin(caller, signal);
     if (signal.aborted) return end(); // aborted as its turn came
-    const onHeader = () => {
-      following();
+    const onHeader = (header: FollowHeader) => {
+      following(promiseOf(header));
       end();
     };
     const expectedErrors: ErrorKind[] = ['notFound', 'forbidden', 'invalid', 'tooManyRequests'];
@@ -79,11 +81,12 @@ export function streamedField(
   }
 
   return async function* (args, caller, signal) {
-    const { after: _, ...which } = args;
+    const { after, ...which } = args;
+    const from = typeof after === 'string' ? after : undefined;
     const request = { field, argumentsJson: JSON.stringify(args), afterEventId: '' };
     try {
       const key = `${caller.tenantId} ${JSON.stringify(which)}`;
-      for await (const event of feeds.follow(key, (until) => events(request, caller, until), signal)) {
+      for await (const event of feeds.follow(key, (until) => events(request, from, caller, until), signal)) {
         yield event;
         if (event.isLast) return;
       }

@@ -4,7 +4,7 @@ import { graphEnum, parseInput, rule, text, withoutNulls } from '@parley/kernel/
 import type { CallAccount } from '@parley/metering/spend-meter';
 import { z } from 'zod';
 import type { GenerateTextInput, LlmProviderType } from './generated/schema.ts';
-import { unpriced } from './model-override.ts';
+import { checkNamedModel } from './model-override.ts';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ProviderChain } from './models/provider-chain.ts';
@@ -34,7 +34,7 @@ export interface DirectCall {
 export function directCall({ models }: Ports, input: GenerateTextInput): DirectCall {
   const { prompt, provider, modelId, images } = parseInput(directInput, withoutNulls(input));
   const choice = { provider, model: provider && modelId };
-  if (models.isUnpriced(choice)) throw unpriced('input.modelId');
+  checkNamedModel({ models }, choice, 'input.modelId');
   const chain = models.chain(choice);
   // An image that no model would get is not kept.
   const isSeen = images && chain.candidates.some(({ model }) => model.vision);

@@ -5,9 +5,10 @@ import { watchTextGeneration } from './watch-text-generation.ts';
 
 export function agentSubscriptions(ports: Ports): Record<string, SubscriptionField> {
   return {
-    async *textGenerationEvents({ requestId }, call) {
+    async *textGenerationEvents({ requestId, after: given }, call) {
       const { follows, afterEventId } = call;
-      const watch = { requestId: String(requestId), follows, afterEventId };
+      const after = typeof given === 'string' ? given : undefined;
+      const watch = { requestId: String(requestId), follows, after, afterEventId };
       for await (const event of watchTextGeneration(ports, tenantRequest(call), watch)) {
         const finished = finishEvent(event, ({ payload }) => payload);
         if (finished) yield finished;

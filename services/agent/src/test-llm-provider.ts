@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { accountOf } from './direct-call.ts';
 import type { LlmProviderType, TestLlmProviderInput, TestLlmProviderResultDto } from './generated/schema.ts';
 import { meteredGenerate } from './metered-chain.ts';
-import { unpriced } from './model-override.ts';
+import { checkNamedModel } from './model-override.ts';
 import { ModelError } from './models/model-error.ts';
 import type { Ports } from './ports.ts';
 
@@ -31,7 +31,7 @@ export async function testLlmProvider(
   if (!chain) {
     return { ok: false, providerId: null, modelId: null, latencyMs: null, error: 'This provider is not configured' };
   }
-  if (ports.models.isUnpriced(choice)) throw unpriced('input.modelId');
+  checkNamedModel(ports, choice, 'input.modelId');
 
   const { providerId, modelId: asked } = chain.first;
   const failed = (error: string) => ({ ok: false, providerId, modelId: asked, latencyMs: null, error });

@@ -1,6 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { forbidden } from '@parley/kernel/errors';
 import type { SubscriptionCall } from '@parley/live/subscriptions/subscription-rpc';
+import { startAfter } from '@parley/live/subscriptions/watch-events';
 import { TextGenerationLogEntry } from '@parley/protos/parley/agent/v1/event_log';
 import type { FinishReason, TextGenerationEventDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
@@ -13,18 +14,28 @@ export interface TextGenerationEvent {
   isLast: boolean;
 }
 
-/** From now on, or after the last event of a reader that was admitted before, until it leaves. @throws DomainError `forbidden` for a request of nobody, of others, or too old */
+export interface WatchTextGeneration extends Pick<SubscriptionCall, 'follows' | 'afterEventId'> {
+  requestId: string;
+  /** The last event id that a new reader has; absent for new events only. */
+  after?: string | undefined;
+}
+
+/**
+ * From now on, or after an event: that which the reader names, or the last one of a reader that was admitted before; until it leaves.
+ * @throws DomainError `forbidden` for a request of nobody, of others, or too old; `invalid` for a malformed id
+ */
 export async function* watchTextGeneration(
   { database, eventLog }: Ports,
   { caller, signal }: TenantRequest,
-  { requestId, follows, afterEventId }: { requestId: string } & Pick<SubscriptionCall, 'follows' | 'afterEventId'>,
+  { requestId, follows, after, afterEventId }: WatchTextGeneration,
 ): AsyncGenerator<TextGenerationEvent> {
   const { tenantId } = caller;
+  const start = startAfter(afterEventId ?? after);
   const isValid =
     afterEventId !== undefined || (await database.read(tenantId, (db) => textGenerationStore(db).isValid(requestId)));
   if (!isValid) throw forbidden('This text generation is not yours, or older than ten minutes');
-  const batches = await eventLog.tail(streamOf({ tenantId, requestId }), { after: afterEventId ?? 'now' }, signal);
-  follows();
+  const batches = await eventLog.tail(streamOf({ tenantId, requestId }), { after: start ?? 'now' }, signal);
+  follows({ resumes: true });
   let hasEnded = false;
   for await (const batch of batches) {
     for (const { id, data } of batch) {
@@ -34,6 +45,7 @@ export async function* watchTextGeneration(
       const { providerId, modelId, error, finishReason } = end ?? {};
       const payload = {
         requestId,
+        eventId: id,
         text,
         done: end !== undefined,
         providerId: providerId || null,

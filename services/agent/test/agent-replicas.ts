@@ -80,19 +80,23 @@ export async function agentReplicas(
         return { requestId, error: errors?.[0] };
       },
       /** Follows a generation; resolves when it is live, rejects where it is refused. */
-      async listen(caller: Caller, requestId: string, afterEventId = '') {
+      async listen(caller: Caller, requestId: string, afterEventId = '', after?: string) {
         const events: TextGenerationEventDto[] = [];
         const ids: string[] = [];
         const leave = new AbortController();
         t.teardown(() => leave.abort());
         const live = Promise.withResolvers<void>();
         // names textGenerationEvents: the request that a gateway makes of this field
-        const request = { field: 'textGenerationEvents', argumentsJson: JSON.stringify({ requestId }), afterEventId };
+        const request = {
+          field: 'textGenerationEvents',
+          argumentsJson: JSON.stringify({ requestId, after }),
+          afterEventId,
+        };
         const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
           client.calls.follow(requests, {
             caller,
             signal,
-            expectedErrors: ['forbidden', 'unauthenticated'],
+            expectedErrors: ['forbidden', 'unauthenticated', 'invalid'],
             onHeader: () => live.resolve(),
           });
         const reading = (async () => {

@@ -1,7 +1,7 @@
 import { startModelServer } from '@parley/testing/model-server';
 import test, { type ExecutionContext } from 'ava';
 import { unitWithModel } from './agent-turns.ts';
-import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
+import { type AgentUnit, agentUnit, createAgent, inTenant } from './agent-unit.ts';
 
 const caller = { kind: 'apiKey', tenantId: 1, apiKeyId: 9, requestId: 'r' } as const;
 const document = `query ($input: GenerateTextInput!) { generateText(input: $input) { text providerId modelId costUsd } }`;
@@ -142,6 +142,31 @@ test('limits: a prompt has 1 to 4,000 characters, and is not blank', async (t) =
   for (const prompt of ['🙂'.repeat(4_001), '', ' \n ']) {
     t.like((await refusal(unit, { prompt }))?.extensions, { code: 'BAD_REQUEST', fields: [{ path: 'input.prompt' }] });
   }
+});
+
+test('a model of embeddings is refused for text, at once and on save, and no provider is asked', async (t) => {
+  const { unit, cloud } = await twoProviders(t);
+  const provider = 'CLOUD_HOSTED_MODELS';
+  const modelId = 'text-embedding-3-small';
+  const message = 'names a model of embeddings, which writes no text';
+  const refused = { code: 'BAD_REQUEST', fields: [{ path: 'input.modelId', message }] };
+  t.like((await refusal(unit, { provider, modelId }))?.extensions, refused);
+  const start = 'mutation ($input: GenerateTextInput!) { startTextGeneration(input: $input) { requestId } }';
+  const started = await unit.graph(caller, start, { input: { prompt: 'Hi', provider, modelId } });
+  t.like(started.errors?.[0]?.extensions, refused);
+  const owner = inTenant(1);
+  const override = { llmProviderOverride: provider, llmModelOverride: modelId };
+  await t.throwsAsync(createAgent(unit, owner, override), { message: /of embeddings, which writes no text/ });
+  t.is(cloud.connections, 0);
+});
+
+test('a fallback that lacks its own model is the error of the operator', async (t) => {
+  const { unit, cloud, direct } = await twoProviders(t);
+  cloud.answerWith({ status: 503 });
+  direct.answerWith({ status: 404 });
+  const named = { provider: 'CLOUD_HOSTED_MODELS', modelId: 'gpt-4o-mini' };
+  t.like((await refusal(unit, named))?.extensions, { code: 'UNAVAILABLE', reason: 'MODEL_UNAVAILABLE' });
+  t.is(direct.counts.started, 1);
 });
 
 test('a model that the provider does not have is the error of whoever named it', async (t) => {

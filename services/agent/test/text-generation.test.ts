@@ -15,6 +15,7 @@ test('states: a listener gets the text in pieces and one final event, after whic
   const end = await here.end();
   t.deepEqual(end, {
     requestId,
+    eventId: here.ids.at(-1) ?? '',
     text: '',
     done: true,
     providerId: 'HOSTED_SMALL_MODEL',
@@ -49,6 +50,33 @@ test('it goes on when nobody listens, and a listener after the end hears nothing
   await eventually('the next one is settled', () => ledger.settled.length === 2);
   t.deepEqual(late.events, []);
   t.true(other.events.every((event) => event.requestId === next.requestId));
+});
+
+test('a listener that names an event gets those after it, and with 0 all, also after the end and of a refused call', async (t) => {
+  const { replica, server, ledger } = await agentReplicas(t);
+  const [one, two] = [await replica(), await replica()];
+  server.answerWith({ text: ['Hello ', 'there ', 'you.'] });
+  const { requestId } = await one.start(keyOf(1));
+  await eventually('it is settled', () => ledger.settled.length === 1);
+  const whole = await two.listen(keyOf(1), requestId, '', '0');
+  await whole.end();
+  t.is(whole.events.map(({ text }) => text).join(''), 'Hello there you.');
+  t.deepEqual(
+    whole.events.map(({ eventId }) => eventId),
+    whole.ids,
+  );
+  const rest = await one.listen(keyOf(1), requestId, '', whole.ids[0]);
+  await rest.end();
+  t.deepEqual(rest.events, whole.events.slice(1));
+
+  server.answerWith({ status: 403 });
+  const refused = await one.start(keyOf(1));
+  await eventually('the refused one is settled', () => ledger.settled.length === 2);
+  const late = await two.listen(keyOf(1), refused.requestId, '', '0');
+  t.like(await late.end(), { done: true, error: 'The model provider refused the credentials', finishReason: null });
+
+  t.like(await t.throwsAsync(one.listen(keyOf(1), requestId, '', 'x')), { kind: 'invalid' });
+  t.like(await t.throwsAsync(one.listen(keyOf(2), requestId, '', '0')), { kind: 'forbidden' });
 });
 
 test('states, errors, limits: a requestId is FORBIDDEN after ten minutes and to another tenant; an open stream is not cut', async (t) => {

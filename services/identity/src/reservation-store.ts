@@ -14,6 +14,8 @@ export interface Admission {
   refusedBy: 'cap' | 'ceiling' | null;
   capUsd: string;
   spentUsd: string;
+  /** What calls in flight may take; null where there is none. */
+  heldUsd: string | null;
 }
 
 export interface LapsedReservation extends MeteredCall {
@@ -69,7 +71,8 @@ export function reservationStore({ knex, tenantId }: TenantDb, settings: Identit
            SELECT month, 0 AS spent, sum(cost_usd) AS reserved FROM reserved GROUP BY month
          ), ${addToTotals}
          SELECT given.call_id, judged.refused_by, to_char(tenant.cap, '${cents}') AS cap_usd,
-             to_char(tenant.spent, '${cents}') AS spent_usd
+             to_char(tenant.spent, '${cents}') AS spent_usd,
+             to_char(nullif(ceil((tenant.used - tenant.spent + coalesce(judged.others, 0)) * 100), 0) / 100, '${cents}') AS held_usd
            FROM tenant CROSS JOIN given LEFT JOIN judged USING (call_id)`,
         {
           ...totalsOf(tenantId),

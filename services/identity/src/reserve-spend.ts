@@ -13,9 +13,10 @@ export async function reserveSpend(
   const call = meteredCall(input.call);
   const admission = await ledger.reserve(tenantId, { ...call, begins: input.begins });
   if (!admission) throw notFound('Tenant', tenantId);
-  const { refusedBy, capUsd, spentUsd } = admission;
+  const { refusedBy, capUsd, spentUsd, heldUsd } = admission;
   if (refusedBy === 'cap') {
-    throw badRequest(`Monthly LLM spend cap reached: $${capUsd} (spent $${spentUsd})`, 'SPEND_CAP_REACHED');
+    const held = heldUsd === null ? '' : `, $${heldUsd} held by calls in flight`;
+    throw badRequest(`Monthly LLM spend cap reached: $${capUsd} (spent $${spentUsd}${held})`, 'SPEND_CAP_REACHED');
   }
   if (refusedBy === 'ceiling') {
     const reason = 'PLATFORM_CEILING_REACHED';

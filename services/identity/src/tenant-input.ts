@@ -1,6 +1,6 @@
 import { forbidden } from '@parley/kernel/errors';
 import { flag, graphEnum, rule, text } from '@parley/kernel/input';
-import { mayBeNamed } from '@parley/metering/model-price';
+import { mayBeNamed, namesEmbeddings } from '@parley/metering/model-price';
 import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';
@@ -14,7 +14,9 @@ export function tenantChanges({ regions, prices, ownCloudModel }: TenantSettings
   );
   // Only what the operator has chosen may cost nothing.
   const isAllowed = (id: string) => id === ownCloudModel || mayBeNamed(prices.find(id));
-  const model = text(255).check(rule((id) => (isAllowed(id) ? undefined : 'names a model that has no price here')));
+  const refusalOf = (id: string) =>
+    prices.find(id)?.embeds ? namesEmbeddings : 'names a model that has no price here';
+  const model = text(255).check(rule((id) => (isAllowed(id) ? undefined : refusalOf(id))));
   return z
     .object({
       name: text(255),

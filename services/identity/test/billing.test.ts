@@ -2,10 +2,10 @@ import test from 'ava';
 import { addMember, identityApp, signUp } from './support/identity-app.ts';
 import { agentOf, changeTenant, settlement, spendCall, usd } from './support/spend.ts';
 
-const atCap = (cap: string, spent: string) => ({
+const atCap = (cap: string, spent: string, held?: string) => ({
   kind: 'invalid',
   reason: 'SPEND_CAP_REACHED',
-  message: `Monthly LLM spend cap reached: $${cap} (spent $${spent})`,
+  message: `Monthly LLM spend cap reached: $${cap} (spent $${spent}${held === undefined ? '' : `, $${held} held by calls in flight`})`,
 });
 
 test('rule 7: the primary billing account is set explicitly, by its owner, and answered as asked', async (t) => {
@@ -61,7 +61,7 @@ test('rule 7: after spend above the cap under IDP_ONE, PLATFORM refuses the next
   await reserve('under way', 5);
 
   await bill('PLATFORM');
-  t.like(await t.throwsAsync(reserve('c')), atCap('10.00', '30.00'));
+  t.like(await t.throwsAsync(reserve('c')), atCap('10.00', '30.00', '5.00'));
   t.deepEqual(await app.apiUsageSummary(caller), { spentUsd: 30, capUsd: 10 });
   await app.settleSpend(agentOf(tenantId), { settlements: [settlement('under way', { costUsdE8: usd(5) })] });
   t.is((await app.apiUsageSummary(caller)).spentUsd, 35);

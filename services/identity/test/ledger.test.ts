@@ -24,7 +24,12 @@ test('of 100 reservations at once, one call under the cap, one is admitted, on t
   t.is(admittedOf(outcomes), 1);
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected') {
-      t.like(outcome.reason, capReached('Monthly LLM spend cap reached: $10.00 (spent $9.99)'));
+      t.is(outcome.reason.reason, 'SPEND_CAP_REACHED');
+      // What is held includes earlier calls of the same group, which may have been refused too.
+      t.regex(
+        outcome.reason.message,
+        /^Monthly LLM spend cap reached: \$10\.00 \(spent \$9\.99, \$\d+\.00 held by calls in flight\)$/u,
+      );
     }
   }
   const [held] = (await ledger()).reservations;
@@ -50,7 +55,10 @@ test('limits: at or over the monthly cap of its plan a tenant is refused by the 
   const { reserve, settle, ledger } = await tenant();
   await reserve('one', 9.99);
   await reserve('two', 50);
-  t.like(await t.throwsAsync(reserve('three', 0)), capReached('Monthly LLM spend cap reached: $10.00 (spent $0.00)'));
+  t.like(
+    await t.throwsAsync(reserve('three', 0)),
+    capReached('Monthly LLM spend cap reached: $10.00 (spent $0.00, $59.99 held by calls in flight)'),
+  );
   await settle(settlement('two', { costUsdE8: 0n }, false));
   await reserve('three', 0.01);
   t.like((await ledger()).months, [{ spent: '0.00000000', reserved: '10.00000000' }]);
@@ -176,15 +184,24 @@ test('a change of plan or of billing counts at once', async (t) => {
   await change({ plan: 'PRO' });
   await reserve('b');
   await settle(settlement('c', { costUsdE8: usd(149.99) }));
-  t.like(await t.throwsAsync(reserve('d')), capReached('Monthly LLM spend cap reached: $200.00 (spent $299.99)'));
+  t.like(
+    await t.throwsAsync(reserve('d')),
+    capReached('Monthly LLM spend cap reached: $200.00 (spent $299.99, $0.01 held by calls in flight)'),
+  );
 
   await change({ primaryBillingAccount: 'IDP_ONE' });
   t.like(await t.throwsAsync(reserve('d')), { reason: 'SPEND_CAP_REACHED' }, 'not confirmed');
   await change({ idpOneBillingConfirmed: true });
   await reserve('d', 0.5);
-  t.like(await t.throwsAsync(reserve('e')), capReached('Monthly LLM spend cap reached: $300.50 (spent $299.99)'));
+  t.like(
+    await t.throwsAsync(reserve('e')),
+    capReached('Monthly LLM spend cap reached: $300.50 (spent $299.99, $0.51 held by calls in flight)'),
+  );
   await change({ primaryBillingAccount: 'PLATFORM', plan: 'DEV' });
-  t.like(await t.throwsAsync(reserve('e')), capReached('Monthly LLM spend cap reached: $10.00 (spent $299.99)'));
+  t.like(
+    await t.throwsAsync(reserve('e')),
+    capReached('Monthly LLM spend cap reached: $10.00 (spent $299.99, $0.51 held by calls in flight)'),
+  );
 });
 
 test('a suspended tenant reserves; a deleted or unknown one is not found, and what it spent is still recorded', async (t) => {

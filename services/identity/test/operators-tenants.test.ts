@@ -53,7 +53,8 @@ test("a tenant's own cap stands in place of its plan's and of IDP_ONE's ceiling,
       (error: unknown) => (error instanceof Error ? error.message : ''),
     );
   };
-  const reached = (cap: string) => `Monthly LLM spend cap reached: $${cap} (spent $12.00)`;
+  const reached = (cap: string, held = '') => `Monthly LLM spend cap reached: $${cap} (spent $12.00${held})`;
+  const held = ', $0.01 held by calls in flight';
   await app.settleSpend(agentOf(tenantId), { settlements: [settlement('a', { costUsdE8: usd(12) })] });
   t.is(await refusal('b'), reached('10.00'));
 
@@ -61,12 +62,12 @@ test("a tenant's own cap stands in place of its plan's and of IDP_ONE's ceiling,
   t.is(await refusal('b'), 'admitted');
   t.is((await app.apiUsageSummary(caller)).capUsd, 12.5);
   await setCap(1_000_000n);
-  t.is(await refusal('c'), reached('0.01'));
+  t.is(await refusal('c'), reached('0.01', held));
   await admin.setPlan(ada, { tenantId, plan: 'ENTERPRISE' });
-  t.is(await refusal('c'), reached('0.01'));
+  t.is(await refusal('c'), reached('0.01', held));
   await admin.setIdpOneBilling(ada, { tenantId, confirmed: true });
   await app.setPrimaryBillingAccount(caller, { billingAccount: 'IDP_ONE' });
-  t.is(await refusal('c'), reached('0.01'));
+  t.is(await refusal('c'), reached('0.01', held));
 
   t.like(await setCap(), { monthlyCapUsd: null });
   t.is((await app.apiUsageSummary(caller)).capUsd, 777);

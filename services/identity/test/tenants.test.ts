@@ -91,7 +91,9 @@ test("updateTenant: the caller's own tenant keeps omitted fields, null clears ov
 
 test('llmModelOverride names a model with a price that is not 0', async (t) => {
   const costs = (each: number) => ({ input_cost_per_token: each, output_cost_per_token: each });
-  const { prices } = parsePrices(JSON.stringify({ free: costs(0), priced: costs(1e-6) }));
+  const { prices } = parsePrices(
+    JSON.stringify({ free: costs(0), priced: costs(1e-6), embedder: { ...costs(1e-6), mode: 'embedding' } }),
+  );
   const { app } = await identityApp(t, { prices: { find: (id) => prices.get(id) } });
   const { caller } = await signUp(app);
   t.is((await app.updateTenant(caller, { llmModelOverride: 'priced' })).llmModelOverride, 'priced');
@@ -103,6 +105,10 @@ test('llmModelOverride names a model with a price that is not 0', async (t) => {
     t.like(await t.throwsAsync(app.updateTenant(caller, { llmModelOverride })), refused);
     t.like(await t.throwsAsync(app.createTenant(caller, { name: 'x', llmModelOverride })), refused);
   }
+  t.like(await t.throwsAsync(app.updateTenant(caller, { llmModelOverride: 'embedder' })), {
+    kind: 'invalid',
+    fields: [{ path: 'input.llmModelOverride', message: 'names a model of embeddings, which writes no text' }],
+  });
 });
 
 test("llmModelOverride names the operator's own model too, which may cost nothing", async (t) => {

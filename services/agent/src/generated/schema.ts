@@ -401,6 +401,8 @@ export type TextGenerationEventDto = {
   __typename?: 'TextGenerationEventDto';
   /** That of `startTextGeneration`. */
   requestId: Scalars['String']['output'];
+  /** Grows within a generation and never goes back; give the last one as `after` to go on from it. */
+  eventId: Scalars['String']['output'];
   /** Text to append; empty at the end. */
   text: Scalars['String']['output'];
   /** True for the last event. */
@@ -830,8 +832,10 @@ export type MutationTestLlmProviderArgs = {
 export type Subscription = {
   __typename?: 'Subscription';
   /**
-   * The events of one generation from this moment on; those before are lost. FORBIDDEN for a `requestId` that the tenant did not start,
-   * or that is older than ten minutes. Completes after the event that is `done`; whoever begins later gets nothing, and stays subscribed.
+   * The events of one generation. With `after: "0"` all of them, however late one subscribes, and with the `eventId` of an event those after
+   * it. Without it those from this moment on: those before are lost, and whoever begins after the event that is `done` gets nothing, and stays
+   * subscribed. FORBIDDEN for a `requestId` that the tenant did not start, or that is older than ten minutes. Completes after the event that
+   * is `done`.
    */
   textGenerationEvents: TextGenerationEventDto;
 };
@@ -839,4 +843,5 @@ export type Subscription = {
 
 export type SubscriptionTextGenerationEventsArgs = {
   requestId: Scalars['String']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
 };

@@ -6,22 +6,27 @@ import { googleEvents } from './google-events.ts';
 import type { ProviderSettings } from './model-settings.ts';
 import { openaiEvents } from './openai-events.ts';
 import type { ProviderConnections } from './provider-connections.ts';
+import { withoutRefusedParameters } from './refused-parameters.ts';
+import type { ModelLog } from './sdk-model.ts';
 
 export type AdaptedConnections = ReturnType<typeof adaptedConnections>;
 
 /**
  * Connections whose streams have only what the SDK of the format knows: the SDKs refuse a whole answer for one event, delta or field that
- * their types lack. A stream of OpenAI's format ends at `[DONE]`.
+ * their types lack. A stream of OpenAI's format ends at `[DONE]`, and an old server of it is asked without what it refuses.
  */
 export function adaptedConnections(
   api: ProviderSettings['api'],
   connections: Pick<ProviderConnections, 'fetch' | 'isTaken'>,
+  { providerId, log }: { providerId: string; log: ModelLog },
 ) {
+  const isOpenAI = api === 'openai' || api === 'openai-compatible';
+  const ask = isOpenAI ? withoutRefusedParameters(connections.fetch, { providerId, log }) : connections.fetch;
   const watching = new WeakMap<AbortSignal, (thought: string) => void>();
 
   return {
     async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-      const response = await connections.fetch(input, init);
+      const response = await ask(input, init);
       const { status, headers, body } = response;
       const onThought = init?.signal ? watching.get(init.signal) : undefined;
       const adapt = adapterOf(api, onThought);

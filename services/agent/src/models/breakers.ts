@@ -24,6 +24,8 @@ export interface BreakerOptions {
 export interface Breaker {
   /** Whether no call is let through now: it is open, its one trial runs, the provider asked to wait, or another tenant tries a failing model. */
   readonly isOpen: boolean;
+  /** After how many ms the pause that the provider asked for ends; Infinity where it has asked for none. */
+  readonly pausedForMs: number;
   /** How a call of the model failed last, of whatever tenant. */
   readonly lastFailure: ModelErrorKind | undefined;
   /**
@@ -140,6 +142,10 @@ function breakerOf(
       if (now() < Math.max(model.pausedUntilMs, pausedUntilMs) || circuit.state === CircuitState.HalfOpen) return true;
       if (circuit.state === CircuitState.Open) return !isOver();
       return outage.keepsOut(tenantId);
+    },
+    get pausedForMs() {
+      const leftMs = Math.max(model.pausedUntilMs, pausedUntilMs) - now();
+      return leftMs > 0 ? Math.ceil(leftMs) : Number.POSITIVE_INFINITY;
     },
     get lastFailure() {
       return model.lastFailure;

@@ -42,15 +42,22 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
         breakers: { of: () => none },
       });
     },
-    /** Whether a tenant may not name this model: it has no price above 0, and the operator has not configured it. */
+    /** Whether a tenant may not name this model: it has no price above 0, or gives no text, and the operator has not configured it. */
     isUnpriced(choice: ModelChoice): boolean {
       const { provider, model } = choice;
       if (!model || provider === 'HOSTED_SMALL_MODEL' || model === find(choice)?.model().modelId) return false;
       return !mayBeNamed(models.prices.find(model));
     },
+    /** Whether the model gives embeddings and no text, by its price. */
+    embeds: ({ model }: ModelChoice): boolean => models.prices.find(model ?? '')?.embeds === true,
     describe: () => models.describe(),
     close: () => models.close(),
   };
 }
 
-const none: Breaker = { isOpen: false, lastFailure: undefined, run: (begin) => begin() };
+const none: Breaker = {
+  isOpen: false,
+  pausedForMs: Number.POSITIVE_INFINITY,
+  lastFailure: undefined,
+  run: (begin) => begin(),
+};

@@ -245,3 +245,60 @@ test('a cancelled call asks nobody else and gives its slot back, as does a reade
     t.is(two.held(), 0);
   }
 });
+
+/** When each call of a model began, in ms. */
+function timed(retries: number, failures: Error[]) {
+  const made = { ...model('one', failures), retries };
+  const { stream } = made.model;
+  const begunMs: number[] = [];
+  made.model.stream = (...given) => {
+    begunMs.push(performance.now());
+    return stream(...given);
+  };
+  return { made, gaps: () => begunMs.slice(1).map((ms, at) => ms - (begunMs[at] ?? 0)) };
+}
+
+for (const retryAfterMs of [0, 5, undefined]) {
+  test(`a model is asked again no sooner than without Retry-After: ${retryAfterMs}`, async (t) => {
+    const limited = failure('rateLimited', true, retryAfterMs);
+    const { made, gaps } = timed(2, [limited, limited]);
+    t.deepEqual((await streamed(chainOf(made).chain.stream(request, call()))).slice(-2), ['one', 'finish one']);
+    const [first = 0, second = 0] = gaps();
+    t.true(first >= 195 && second >= 395, String(gaps()));
+  });
+}
+
+test('where nobody else can be asked, a longer wait that the provider asks for is kept', async (t) => {
+  const alone = timed(1, [failure('rateLimited', true, 2_100)]);
+  t.deepEqual(await streamed(chainOf(alone.made).chain.stream(request, call())), [
+    'asked one',
+    'left one',
+    'asked one',
+    'one',
+    'finish one',
+  ]);
+  t.true((alone.gaps()[0] ?? 0) >= 2_095);
+
+  const beside = timed(1, [failure('rateLimited', true, 2_100)]);
+  const seen = await streamed(chainOf(beside.made, model('two')).chain.stream(request, call()));
+  t.deepEqual(seen.slice(-2), ['two', 'finish two']);
+
+  const forLong = timed(1, [failure('rateLimited', true, 60_000)]);
+  await t.throwsAsync(streamed(chainOf(forLong.made).chain.stream(request, call())), { message: /limiting requests/ });
+});
+
+test('calls of others wait too while the only model asks to be left alone for a moment', async (t) => {
+  const { made, gaps } = timed(0, [failure('rateLimited', true, 500)]);
+  const { chain } = chainOf(made);
+  await t.throwsAsync(streamed(chain.stream(request, call())));
+  t.deepEqual(await streamed(chain.stream(request, call(undefined, 2))), ['asked one', 'one', 'finish one']);
+  t.true((gaps()[0] ?? 0) >= 450);
+
+  const left = new AbortController();
+  const again = timed(0, [failure('rateLimited', true, 10_000)]);
+  const other = chainOf(again.made).chain;
+  await t.throwsAsync(streamed(other.stream(request, call())));
+  const waiting = streamed(other.stream(request, call(left.signal)));
+  left.abort(new Error('left'));
+  await t.throwsAsync(waiting, { message: 'left' });
+});

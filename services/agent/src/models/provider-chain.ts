@@ -65,6 +65,8 @@ interface Begun {
 }
 
 const longestRetryMs = 2_000;
+/** As long as a provider asks for, where nobody else can be asked; below the time limits of whoever waits. */
+const longestLastWaitMs = 15_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: longestRetryMs });
 
 /**
@@ -83,10 +85,22 @@ export function providerChain(
     return new ModelError(lastFailure, { beforeFirstChunk: true, transient: true });
   }
 
+  /** Where all have asked to be left alone, and one of them soon can be asked again, that is waited for. */
+  async function readyFor({ tenantId, signal }: ChainCall): Promise<readonly Candidate[]> {
+    const ready = () => candidates.filter(({ model }) => !deps.breakers.of(model, tenantId).isOpen);
+    const now = ready();
+    if (now.length > 0) return now;
+    const waitMs = Math.min(...candidates.map(({ model }) => deps.breakers.of(model, tenantId).pausedForMs));
+    if (waitMs > longestLastWaitMs) return now;
+    await sleep(waitMs, signal);
+    signal.throwIfAborted();
+    return ready();
+  }
+
   async function* reach(request: ModelRequest, call: ChainCall): AsyncGenerator<ChainEvent, Begun> {
     let isFirst = true;
     let failure: ModelError | undefined;
-    const ready = candidates.filter(({ model }) => !deps.breakers.of(model, call.tenantId).isOpen);
+    const ready = await readyFor(call);
     for (const [index, { model, retries }] of ready.entries()) {
       for (let attempt = 0; ; attempt += 1) {
         call.signal.throwIfAborted();
@@ -117,13 +131,14 @@ export function providerChain(
           if (error instanceof ModelError) error.isFallback = model !== first;
           if (!(error instanceof ModelError) || !error.retryable) throw error;
           failure = error;
-          const isLastHere = attempt === retries || !isWorthRetry(error);
-          if (isLastHere && index === ready.length - 1) break;
+          const isLast = index === ready.length - 1;
+          const isLastHere = attempt === retries || !isWorthRetry(error, isLast ? longestLastWaitMs : longestRetryMs);
+          if (isLastHere && isLast) break;
           yield { type: 'left', model, usage: error.usage };
           if (isLastHere) break;
         }
         held.dispose();
-        await sleep(failure.retryAfterMs ?? pauseAfter(attempt + 1), call.signal);
+        await sleep(Math.max(failure.retryAfterMs ?? 0, pauseAfter(attempt + 1)), call.signal);
       }
       const next = ready[index + 1];
       if (!next) break;
@@ -164,8 +179,8 @@ export function providerChain(
 }
 
 /** What has taken the whole time of a first token is not tried again at the same place. */
-function isWorthRetry({ kind, retryAfterMs = 0 }: ModelError): boolean {
-  return kind !== 'timedOut' && retryAfterMs <= longestRetryMs;
+function isWorthRetry({ kind, retryAfterMs = 0 }: ModelError, longestMs: number): boolean {
+  return kind !== 'timedOut' && retryAfterMs <= longestMs;
 }
 
 function stopwatch(): () => number {

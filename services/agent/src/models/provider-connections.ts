@@ -1,3 +1,5 @@
+import { type Duplex, pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createInflate, createUnzip } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
 
 export interface ConnectionLimits {
@@ -18,8 +20,12 @@ export class NoResponseError extends Error {
   override readonly name = 'NoResponseError';
 }
 
-/** `fetch` only POSTs strings to the origin of `url`; no redirects, no compression (so that `maxAnswerBytes` is exact). */
+/**
+ * `fetch` only POSTs strings to the origin of `url`; no redirects. It asks for no compression, and unpacks the answer of a server that
+ * compresses all the same: `maxAnswerBytes` bounds what that unpacks to, too.
+ */
 export function providerConnections(url: string, limits: ConnectionLimits) {
+  const { maxAnswerBytes = 16 * 1024 * 1024 } = limits;
   const pool = new Pool(new URL(url).origin, {
     connections: limits.connections,
     // One call per connection, so that cancelling a call closes no other.
@@ -31,7 +37,7 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
     // Unlimited: the call's deadlines bound them.
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxResponseSize: limits.maxAnswerBytes ?? 16 * 1024 * 1024,
+    maxResponseSize: maxAnswerBytes,
   });
 
   const sent = new WeakSet<AbortSignal>();
@@ -56,8 +62,11 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
           signal,
         });
         // `Response` allows no body for these statuses.
-        const body = [204, 205, 304].includes(answer.statusCode) ? null : chunksOf(answer.body);
         const headers = headersOf(answer.headers);
+        const unpacked = unpackedBody(answer.body, headers.get('content-encoding'));
+        const body = [204, 205, 304].includes(answer.statusCode) ? null : chunksOf(unpacked, maxAnswerBytes);
+        headers.delete('content-encoding');
+        headers.delete('content-length');
         headers.set(receivedStatus, String(answer.statusCode));
         if (signal && answer.statusCode >= 400) sent.delete(signal);
         return new Response(body, { status: answer.statusCode, headers });
@@ -87,14 +96,36 @@ function startTold(handler: Dispatcher.DispatchHandler, started: () => void): Di
   };
 }
 
-function chunksOf(body: AsyncIterable<Uint8Array> & { destroy(error?: Error): unknown }): ReadableStream<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
+const unpackers: Record<string, () => Duplex> = {
+  gzip: createUnzip,
+  'x-gzip': createUnzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** Each piece as soon as it can be unpacked. */
+function unpackedBody(body: Readable, encoding: string | null): Readable {
+  const unpacker = unpackers[encoding?.trim().toLowerCase() ?? '']?.();
+  if (!unpacker) return body;
+  pipeline(body, unpacker, () => undefined);
+  return unpacker;
+}
+
+function chunksOf(body: Readable, maxBytes: number): ReadableStream<Uint8Array> {
+  const chunks: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
+  let bytes = 0;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        if (done) return controller.close();
+        bytes += value.length;
+        if (bytes > maxBytes) {
+          const error = new RangeError('The answer is too large');
+          body.destroy(error);
+          throw error;
+        }
+        controller.enqueue(value);
       },
       cancel() {
         body.destroy();

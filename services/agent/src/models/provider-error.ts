@@ -106,7 +106,11 @@ function kindOfStatus(status: number): ModelErrorKind {
 type Hidden = Pick<FailedCall, 'secrets' | 'texts'>;
 
 /** One line for operators, without request or answer. Only statuses that are not about the request have the provider's words. */
-function logLine(thrown: unknown, { status, names, message }: ProviderFault, { secrets, texts }: Hidden): string {
+function logLine(
+  thrown: unknown,
+  { status, names, message, parameter }: ProviderFault,
+  { secrets, texts }: Hidden,
+): string {
   if (status !== undefined || thrown instanceof ErrorEvent || names.length > 0) {
     const hidden = [...texts, ...secrets].map((text) => text.toLowerCase());
     const isGeneral = status === 404 || status === 429 || (status ?? 0) >= 500;
@@ -114,6 +118,7 @@ function logLine(thrown: unknown, { status, names, message }: ProviderFault, { s
     const parts = [
       status === undefined ? 'error event' : `HTTP ${status}`,
       ...names.filter((name) => !hidden.some((text) => text.includes(name))).map((name) => redacted(name, secrets)),
+      parameter === undefined || hidden.some((text) => text.includes(parameter)) ? '' : `parameter ${parameter}`,
       quotes(said.toLowerCase(), hidden) ? '' : said,
     ];
     return parts.filter(Boolean).join(' ').slice(0, 300);

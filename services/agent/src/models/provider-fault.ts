@@ -35,6 +35,8 @@ export interface ProviderFault {
   /** Codes, types and reasons, in lower case, the most exact ones first. */
   names: string[];
   message: string;
+  /** The parameter of the request that it refuses; undefined where it names none. */
+  parameter: string | undefined;
   headers: Record<string, string | undefined>;
 }
 
@@ -50,6 +52,11 @@ export function providerFault(thrown: unknown): ProviderFault {
   const { responseBody = '', data } = thrown;
   const unparsed = responseBody.length > maxUnparsedLength ? undefined : parseJson(responseBody);
   return faultOf([data, unparsed], status, headers);
+}
+
+/** Of a refusal's body alone. */
+export function bodyFault(body: string): ProviderFault {
+  return faultOf(body.length > maxUnparsedLength ? [] : [parseJson(body)], undefined, {});
 }
 
 function faultOf(bodies: unknown[], received: number | undefined, headers: ProviderFault['headers']): ProviderFault {
@@ -71,6 +78,7 @@ function faultOf(bodies: unknown[], received: number | undefined, headers: Provi
     status: received ?? fields.find(isErrorStatus),
     names: [...new Set([errorType, ...fields].filter(isName).map((name) => name.toLowerCase()))],
     message,
+    parameter: errors.flatMap(parametersIn).find((name) => /^[a-z][\w.]{0,63}$/u.test(name)),
     headers,
   };
 }
@@ -81,6 +89,13 @@ function messagesIn({ error, message, detail }: Record<string, unknown>): unknow
   const place = problem && Array.isArray(problem['loc']) ? problem['loc'].join('.') : '';
   const refused = problem && typeof problem['msg'] === 'string' ? `${place}: ${problem['msg']}` : undefined;
   return [isJsonObject(error) ? error['message'] : message, error, detail, refused];
+}
+
+/** FastAPI says where a field stands: in the body. */
+function parametersIn({ param, detail }: Record<string, unknown>): string[] {
+  const [problem] = Array.isArray(detail) ? detail.filter(isJsonObject) : [];
+  const place = problem && Array.isArray(problem['loc']) ? problem['loc'].slice(1).join('.') : '';
+  return [...(typeof param === 'string' ? [param] : []), place];
 }
 
 function reasonsOf({ details }: Record<string, unknown>): unknown[] {

@@ -50,7 +50,7 @@ export function provider(
   });
   // As many connections as slots, so that a call with a slot never waits for a connection.
   const connections = providerConnections(url, { connections: callsAtOnce, ...settings });
-  const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections);
+  const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections, { providerId: id, log });
   const sdk = languageModels(settings, { fetch });
   sdk.catch(() => undefined); // each call reports it
   const secrets = key === undefined ? [] : [key, ...key.split(':')].filter((part) => part.length >= 4);

@@ -69,6 +69,68 @@ async function checkEnd(
   t.like(failure.error, { kind, retryable, beforeFirstChunk: text === '', ...(usage && { usage }) });
 }
 
+for (const api of openai) {
+  test(`${api}: a server that refuses stream_options is asked without, and at once from then on`, async (t) => {
+    const refusing = { ...recordedAnswer('openai-refuses-stream-options'), refuses: 'stream_options' };
+    const { model, server, logged } = await modelOn(t, refusing, { api, key: 'k' });
+    t.like(await answerOf(model, ask('Tell')), { text: 'It works.', finishReason: 'stop', estimated: true });
+    t.deepEqual(logged, [{ providerId: 'HOSTED_SMALL_MODEL', modelId: 'm', parameter: 'stream_options' }]);
+    t.is(server.counts.started, 2);
+
+    t.like(await answerOf(model, ask('Tell')), { text: 'It works.' });
+    t.is(server.counts.started, 3);
+    t.is(logged.length, 1);
+  });
+
+  test(`${api}: the maximum of tokens is sent by the name that its server knows`, async (t) => {
+    const { model, server } = await modelOn(t, { text: 'Fine.', refuses: 'max_tokens' }, { api, key: 'k' });
+    t.like(await answerOf(model, ask('Tell')), { text: 'Fine.' });
+    t.regex(server.requests[1]?.text ?? '', /"max_completion_tokens":4096/u);
+  });
+
+  test(`${api}: another parameter that is refused is named in the log, once`, async (t) => {
+    const refusing = {
+      status: 400,
+      body: JSON.stringify({ detail: [{ loc: ['body', 'top_k'], msg: 'extra fields' }] }),
+    };
+    const { model, server, logged } = await modelOn(t, refusing, { api, key: 'k' });
+    t.like((await failureOf(model.stream(ask('Tell'), uncancelled))).error, { kind: 'badRequest' });
+    t.regex(String(logged[0]?.['fault']), /parameter top_k/u);
+    t.is(server.counts.started, 1);
+  });
+
+  test(`${api}: a refusal that quotes the name of a parameter is no refusal of it for others`, async (t) => {
+    const body = JSON.stringify({ error: { message: 'Bad content: stream_options' } });
+    const { model, server } = await modelOn(t, { status: 400, body }, { api, key: 'k' });
+    await failureOf(model.stream(ask('Tell'), uncancelled));
+    server.answerWith({ text: 'Fine.' });
+    t.like(await answerOf(model, ask('Tell')), { text: 'Fine.', estimated: false });
+  });
+}
+
+for (const api of ['openai', 'openai-compatible', 'anthropic', 'google'] as const) {
+  const name = ({ anthropic: 'anthropic-unknown-event', google: 'google-recitation' } as const)[api as 'anthropic'];
+  test(`${api}: a compressed answer is unpacked`, async (t) => {
+    const answer = { ...recordedAnswer(name ?? 'openai-length-with-text'), gzip: true };
+    const { model } = await modelOn(t, answer, { api, key: 'k' });
+    t.regex(
+      (await answerOf(model, ask('Tell'))).text,
+      /^(?:Visible answer\.|It was the best |This is cut in the mid)$/u,
+    );
+  });
+}
+
+test('a compressed answer that unpacks to too much is cut', async (t) => {
+  const packetsSent = Array.from({ length: 2_000 }, () => said('x'.repeat(1_000)));
+  const { model } = await modelOn(
+    t,
+    { packetsSent, gzip: true },
+    { maxAnswerBytes: 100_000, maxOutputTokens: 1_000_000 },
+  );
+  const { error } = await failureOf(model.stream(ask('Tell'), uncancelled));
+  t.like(error, { kind: 'failed' });
+});
+
 const chunk = (choice: object, more: object = {}) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, finish_reason: null, ...choice }], ...more })}\n\n`;
 const said = (content: unknown) => chunk({ delta: { content } });

@@ -17,5 +17,6 @@ test('a wait is never negative and at most ten minutes', (t) => {
 });
 
 test('what is neither a number nor a date asks for nothing', (t) => {
-  for (const header of [undefined, '', '  ', 'soon', '-1s', 'NaN', '1e9x']) t.is(retryAfterMs(header, now), undefined);
+  for (const header of [undefined, '', '  ', 'soon', '-1s', '-5', ' -0.5', 'NaN', '1e9x'])
+    t.is(retryAfterMs(header, now), undefined);
 });

@@ -2,7 +2,7 @@ const longestMs = 600_000;
 
 /** How long a provider asks to wait, in ms: `Retry-After` has seconds or a date. Undefined for what is neither. */
 export function retryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
-  if (header === undefined || header.trim() === '') return undefined;
+  if (header === undefined || /^\s*(?:-.*)?$/u.test(header)) return undefined;
   const waitMs = /^\s*\d+(\.\d+)?\s*$/u.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
   if (Number.isNaN(waitMs)) return undefined;
   return Math.ceil(Math.min(Math.max(waitMs, 0), longestMs));

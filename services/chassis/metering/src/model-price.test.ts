@@ -10,6 +10,7 @@ const price = (input: number, output: number, cached = input): ModelPrice => ({
   contextTokens: undefined,
   maxOutputTokens: undefined,
   vision: false,
+  embeds: false,
 });
 const tokens = (tokensIn: number, tokensOut: number, tokensCached = 0) => ({ tokensIn, tokensOut, tokensCached });
 
@@ -69,5 +70,6 @@ test('tenants may name a model whose input or output costs something, and nothin
   t.true(mayBeNamed(price(0, 1e-30)));
   t.false(mayBeNamed(price(0, 0)));
   t.false(mayBeNamed({ ...price(1e-6, 1e-6), costsMore: true }));
+  t.false(mayBeNamed({ ...price(1e-6, 1e-6), embeds: true }));
   t.false(mayBeNamed(undefined));
 });

@@ -10,11 +10,21 @@ export interface ModelPrice {
   contextTokens: number | undefined;
   maxOutputTokens: number | undefined;
   vision: boolean;
+  /** It gives embeddings and no text. */
+  embeds: boolean;
 }
 
-/** Whether a tenant may name a model of this price: only the operator chooses one that costs nothing, or more than is counted. */
+/** What is wrong with a name of such a model, where one for text is wanted. */
+export const namesEmbeddings = 'names a model of embeddings, which writes no text';
+
+/**
+ * Whether a tenant may name a model of this price for text: only the operator chooses one that costs nothing, or more than is counted, or
+ * is none for text.
+ */
 export function mayBeNamed(price: ModelPrice | undefined): boolean {
-  return price !== undefined && !price.costsMore && (price.inputUsdE18 > 0n || price.outputUsdE18 > 0n);
+  return (
+    price !== undefined && !price.embeds && !price.costsMore && (price.inputUsdE18 > 0n || price.outputUsdE18 > 0n)
+  );
 }
 
 export interface BilledTokens {

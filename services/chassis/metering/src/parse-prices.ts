@@ -61,6 +61,7 @@ function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | u
     contextTokens: contextOf(given),
     maxOutputTokens: given.max_output_tokens || given.max_tokens || undefined,
     vision: given.supports_vision ?? false,
+    embeds: given['mode'] === 'embedding',
   };
 }
 

@@ -59,6 +59,7 @@ test("the operator's entries come before the shipped ones, also where theirs nam
     contextTokens: undefined,
     maxOutputTokens: undefined,
     vision: false,
+    embeds: false,
   });
   t.is(prices.find('gpt-4o-mini')?.inputUsdE18, 150_000_000_000n);
 });

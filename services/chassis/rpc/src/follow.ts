@@ -1,6 +1,6 @@
 import { aborted } from 'node:util';
 import { badRequest, unavailable } from '@parley/kernel/errors';
-import type { CallContext } from 'nice-grpc-common';
+import type { CallContext, Metadata } from 'nice-grpc-common';
 
 /** How long a server may take to end a stream whose client has left, before the call is cancelled. */
 const endTimeoutMs = 5_000;
@@ -78,12 +78,30 @@ async function drain(responses: AsyncIterator<unknown>, cancel: AbortController)
   }
 }
 
+const resumesHeader = 'parley-resumes';
+
+export interface FollowPromise {
+  /** Whether another replica goes on after the last event of a stream that was lost, though the field takes `after` too. */
+  resumes?: boolean;
+}
+
+export type FollowHeader = Pick<Metadata, 'get'>;
+
+/** What the server of a stream has promised with its header. */
+export function promiseOf(header: FollowHeader): Required<FollowPromise> {
+  return { resumes: header.get(resumesHeader) === '1' };
+}
+
 /**
  * At the server of such a method: sends the response header, which means that the client gets everything from now on. The first
  * response may come much later.
  */
-export function acknowledgeFollow({ header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>): void {
+export function acknowledgeFollow(
+  { header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>,
+  { resumes = false }: FollowPromise = {},
+): void {
   header.set('parley-following', '1'); // an empty header would wait for the first response
+  if (resumes) header.set(resumesHeader, '1');
   sendHeader();
 }
 

@@ -288,6 +288,7 @@ export type StartTextGenerationResultDtoResolvers<ContextType = Context, ParentT
 
 export type TextGenerationEventDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TextGenerationEventDto'] = ResolversParentTypes['TextGenerationEventDto']> = {
   requestId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   done?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   providerId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;

@@ -31,7 +31,8 @@ export async function modelOn(
   const connections = providerConnections(url, { connections: 128, ...settings });
   const logged: Record<string, unknown>[] = [];
   const log = { warn: (fields: Record<string, unknown>) => void logged.push(fields) };
-  const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections);
+  const about = { providerId: settings.id, log };
+  const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections, about);
   const sdk = await languageModels({ ...settings, url }, { fetch });
   const model = sdkModel(
     {

@@ -2,7 +2,7 @@ import type { Caller } from '@parley/kernel/caller';
 import { badRequest, unavailable } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
-import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
+import { acceptFollow, acknowledgeFollow, type FollowPromise } from '@parley/rpc/follow';
 import type { MeshContext } from '@parley/rpc/server';
 import type { EventId } from '../event-log/event-id.ts';
 
@@ -10,10 +10,10 @@ import type { EventId } from '../event-log/event-id.ts';
 export interface SubscriptionCall {
   caller: Caller;
   /** To be called once all later events will be delivered. */
-  follows: () => void;
+  follows: (promise?: FollowPromise) => void;
   /** Aborts when the subscriber has left or the server stops. */
   signal: AbortSignal;
-  /** The last event that a reader has who was admitted before. Undefined for a new one, and where the field takes `after`. */
+  /** The last event that a reader has who was admitted before. Undefined for a new one, and where the field takes `after` and does not promise to resume. */
   afterEventId?: EventId | undefined;
 }
 
@@ -33,7 +33,7 @@ export function subscriptionRpc(
       const field = Object.hasOwn(fields, request.field) ? fields[request.field] : undefined;
       if (!field) throw unavailable(`Subscription.${request.field} is not served here`);
       const signal = AbortSignal.any([call.signal, call.draining, left]);
-      const follows = () => acknowledgeFollow(call);
+      const follows = (promise?: FollowPromise) => acknowledgeFollow(call, promise);
       const afterEventId = request.afterEventId || undefined;
       const subscription = { caller: call.caller, follows, signal, afterEventId };
       for await (const event of field(argumentsOf(request.argumentsJson), subscription)) {
