@@ -19,6 +19,7 @@ import { publicPortSetting, voicePortSetting } from '@parley/units/settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 import { demoPage } from './demo-page.ts';
+import { withPublicUrls } from './public-urls.ts';
 
 /**
  * Starts real servers and every unit as processes of its own, prints how to use them, and stops all on Ctrl-C or SIGTERM.
@@ -57,7 +58,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   for (const port of [publicPort, voicePort]) {
     if (port !== 0 && !(await isFree(port))) throw new Error(`Port ${port} on 127.0.0.1 is taken by another program.`);
   }
-  const given: Environment = { ...(await withKeys(env, dataFolder)), PARLEY_DATA_DIR: dataFolder };
+  const given: Environment = { ...(await withKeys(withPublicUrls(env), dataFolder)), PARLEY_DATA_DIR: dataFolder };
   const { models, unknown } = readMeshSettings(given);
 
   const folders = { ...foldersOf(env), ...(!env.PARLEY_SERVERS_DIR && { data: join(dataFolder, 'servers') }) };

@@ -7,12 +7,14 @@ import { embeddingsOf } from '@parley/local/mesh-settings';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 import { demoPage } from './demo-page.ts';
+import { withPublicUrls } from './public-urls.ts';
 import { untilReady } from './until-ready.ts';
 
 const stopTimeoutMs = 9_000;
 
 /** Starts the whole mesh in this process, prints how to use it, and stops it on Ctrl-C or SIGTERM. */
-export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): Promise<void> {
+export async function upOneProcess(given: NodeJS.ProcessEnv, dataFolder: string): Promise<void> {
+  const env = withPublicUrls(given);
   const logFile = env.LOG_FILE || join(dataFolder, 'parley.log');
   process.env.LOG_FILE = logFile; // read by the loggers of all units, which do not write to the terminal
 

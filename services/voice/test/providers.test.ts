@@ -115,13 +115,10 @@ test('without Whisper in its folder transcription is unavailable, and the messag
 test('a provider that is limited, broken, slow or unreadable is 503; one that refuses the clip is 400; nothing of it is passed on', async (t) => {
   let answer = json({});
   const provider = await fakeProvider(t, (received, response) => answer(received, response));
-  const { ask } = await voiceApp(t, {
-    STT_PROVIDER: 'google',
-    STT_URL: provider.url,
-    VOICE_PROVIDER_TIMEOUT_MS: '500',
-    VOICE_MAX_ANSWER_BYTES: '1000',
-  });
-  const outcome = async (next: typeof answer) => {
+  const env = { STT_PROVIDER: 'google', STT_URL: provider.url, VOICE_MAX_ANSWER_BYTES: '1000' };
+  const patient = await voiceApp(t, env);
+  const hasty = await voiceApp(t, { ...env, VOICE_PROVIDER_TIMEOUT_MS: '500' });
+  const outcome = async (next: typeof answer, { ask } = patient) => {
     answer = next;
     const { status, body, headers } = await ask('/stt', clip, { headers: { 'x-forwarded-for': nextAddress() } });
     t.notRegex(JSON.stringify(body), /secret|127\.0/u);
@@ -134,7 +131,7 @@ test('a provider that is limited, broken, slow or unreadable is 503; one that re
   t.is(await outcome((_, response) => void response.end('x'.repeat(2_000))), '503 UNAVAILABLE');
   t.is(await outcome((_, response) => void response.destroy()), '503 UNAVAILABLE');
   t.is(await outcome((_, response) => void response.writeHead(302, { location: '/secret' }).end()), '503 UNAVAILABLE');
-  t.is(await outcome(() => undefined), '503 UNAVAILABLE');
+  t.is(await outcome(() => undefined, hasty), '503 UNAVAILABLE');
   t.is(await outcome(json({ error: 'secret' }, 400)), '400 BAD_REQUEST');
   t.is(await outcome(json({ error: 'secret' }, 403)), '500 INTERNAL');
 });
@@ -208,21 +205,20 @@ test('another avatar is forbidden, as is a token of a tenant; an agent without h
 test('every fault of the vendor is the same 500', async (t) => {
   let answer: (_: Received, response: ServerResponse) => unknown = json({});
   const vendor = await fakeProvider(t, (received, response) => void answer(received, response));
-  const env = { AVATAR_VENDOR_URL: vendor.url, AVATAR_VENDOR_KEY: 'k', VOICE_PROVIDER_TIMEOUT_MS: '500' };
-  const configured = await voiceApp(t, env);
+  const env = { AVATAR_VENDOR_URL: vendor.url, AVATAR_VENDOR_KEY: 'k' };
+  const patient = await voiceApp(t, env);
+  const hasty = await voiceApp(t, { ...env, VOICE_PROVIDER_TIMEOUT_MS: '500' });
   const without = await voiceApp(t);
   const error = { code: 'INTERNAL', message: 'Something went wrong on our side' };
   const faults = [400, 401, 403, 429, 500].map((status) => json({ detail: 'secret' }, status));
-  for (const fault of [
-    ...faults,
-    json({}),
-    () => undefined,
-    (_: unknown, response: { destroy(): void }) => response.destroy(),
-  ]) {
+  const fromVendor = async (fault: typeof answer, { ask } = patient) => {
     answer = fault;
-    const { status, body } = await configured.ask('/avatar-session', {}, { token: sessionToken(avatar) });
+    const { status, body } = await ask('/avatar-session', {}, { token: sessionToken(avatar) });
     t.deepEqual([status, body], [500, { error }]);
-  }
+  };
+  for (const fault of [...faults, json({}), (_: unknown, response: ServerResponse) => response.destroy()])
+    await fromVendor(fault);
+  await fromVendor(() => undefined, hasty);
   const { status, body } = await without.ask('/avatar-session', {}, { token: sessionToken(avatar) });
   t.deepEqual([status, body], [500, { error }]);
 });

@@ -200,7 +200,7 @@ test('a client that stops reading is disconnected, and its memory given back', a
   const provider = await fakeProvider(t, (_, response) => void response.end(large));
   const { stream } = await streaming(t, {
     ...openai(provider.url),
-    VOICE_STALL_TIMEOUT_MS: '300',
+    VOICE_STALL_TIMEOUT_MS: '3000',
     VOICE_MAX_BODIES_BYTES: '40000000',
   });
   const stalled = await stream({ text: long.join(' ') });

@@ -49,6 +49,7 @@ export async function voiceApp(t: ExecutionContext, env: Environment = {}, share
     VOICE_PORT: '0',
     AVATAR_TOKEN_KEYS: `t1:${ring[0].key.toString('base64')}`,
     TRUSTED_PROXIES: '127.0.0.1',
+    VOICE_PROVIDER_TIMEOUT_MS: '100000', // the machine may be busy
     ...env,
   });
   const unit = voice.unit(config, dependencies, { log: createLogger('voice', { LOG_LEVEL: 'silent' }) });

@@ -1,0 +1,22 @@
+import type { Environment } from '@parley/kernel/config';
+import { publicUrlSetting, voicePublicUrlSetting } from '@parley/kernel/shared-settings';
+import { publicPortSetting, voicePortSetting } from '@parley/units/settings';
+
+const urls = [
+  [publicUrlSetting.name, publicPortSetting.name],
+  [voicePublicUrlSetting.name, voicePortSetting.name],
+] as const;
+
+/** The environment with the addresses that clients on this machine use, where a port is given and no address. */
+export function withPublicUrls(env: Environment): Environment {
+  const given = urls.flatMap(([url, port]) => {
+    const value = env[port];
+    return !env[url] && value && isPort(value) ? [[url, `http://localhost:${Number(value)}`]] : [];
+  });
+  return { ...env, ...Object.fromEntries(given) };
+}
+
+/** With 0 the port is known too late; what is no port is reported with all other settings. */
+function isPort(value: string): boolean {
+  return /^\d{1,5}$/u.test(value) && Number(value) > 0 && Number(value) < 65_536;
+}
