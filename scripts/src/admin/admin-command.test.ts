@@ -203,7 +203,7 @@ test('people see tables without empty columns, amounts in USD and how a list goe
     setPlan: async () => ({ tenant: { ...tenant, plan: 'PRO' } }),
     getTenantUsage: async () => ({
       monthlyCapUsdE8: 1_000_000_000n,
-      months: [{ month: '2026-01', spentUsdE8: 123n, reservedUsdE8: 0n }],
+      months: [{ month: '2026-01', spentUsdE8: 123n, reservedUsdE8: 0n, estimatedUsdE8: 23n }],
     }),
     removeTenantSecret: async () => ({}),
   });
@@ -230,7 +230,7 @@ more: --after 12
   );
   t.is(
     await shown('usage 7'),
-    'monthly cap usd: 10.00\n\nmonths\nmonth    spent usd   reserved usd\n2026-01  0.00000123  0.00\n\ncounts\nnone\n',
+    'monthly cap usd: 10.00\n\nmonths\nmonth    spent usd   reserved usd  estimated usd\n2026-01  0.00000123  0.00          0.00000023\n\ncounts\nnone\n',
   );
   t.is(await shown('remove-secret 7 KEY'), 'done\n');
 });

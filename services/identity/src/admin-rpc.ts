@@ -70,10 +70,11 @@ export function adminRpc(ports: Ports): AdminServiceImplementation<MeshContext> 
       const { capUsd, months, counts } = await tenantUsage(ports, callerRequest(call), input);
       return {
         monthlyCapUsdE8: capUsd === undefined ? undefined : usdE8(capUsd.toFixed(2)),
-        months: months.map(({ month, spentUsd, reservedUsd }) => ({
+        months: months.map(({ month, spentUsd, reservedUsd, estimatedUsd }) => ({
           month,
           spentUsdE8: usdE8(spentUsd),
           reservedUsdE8: usdE8(reservedUsd),
+          estimatedUsdE8: usdE8(estimatedUsd),
         })),
         counts: counts.map(({ model, operation, count }) => ({ model, operation, count: BigInt(count) })),
       };

@@ -31,6 +31,12 @@ const usageMonths = table('usage_months', {
   month: column<string>({ sql: (months) => `to_char(${months}.month, 'YYYY-MM')` }),
   spentUsd: column<string>({ sql: (months) => `cast(${months}.spent_usd AS text)` }),
   reservedUsd: column<string>({ sql: (months) => `cast(${months}.reserved_usd AS text)` }),
+  /** Of calls whose tokens are estimates. */
+  estimatedUsd: column<string>({
+    sql: (months) =>
+      `(SELECT cast(cast(coalesce(sum(calls.cost_usd), 0) AS numeric(20, 8)) AS text) FROM usage_calls AS calls
+         WHERE calls.tenant_id = ${months}.tenant_id AND calls.month = ${months}.month AND calls.estimated)`,
+  }),
 });
 
 export type UsageMonth = RowOf<typeof usageMonths>;

@@ -107,7 +107,7 @@ test('an operator can do everything over the wire', async (t) => {
   await admin.removeTenantSecret({ tenantId, name: 'KEY' }, ada);
   const usage = await admin.getTenantUsage({ tenantId }, ada);
   t.is(usage.monthlyCapUsdE8, 2_550_000_000n);
-  t.like(usage.months, [{ spentUsdE8: 1_000_000n, reservedUsdE8: 0n }]);
+  t.like(usage.months, [{ spentUsdE8: 1_000_000n, reservedUsdE8: 0n, estimatedUsdE8: 0n }]);
   t.deepEqual(usage.counts, [{ model: 'small-1', operation: 'session', count: 1n }]);
   t.is((await admin.removeTwoFactor({ userId }, ada)).user?.twoFactor, false);
   t.is((await admin.revokeSignIns({ userId }, ada)).user?.signIns, 0);

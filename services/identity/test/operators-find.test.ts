@@ -76,14 +76,14 @@ test('usage shows all months and counts of a tenant, deleted ones too', async (t
   t.deepEqual(await admin.tenantUsage(ada, { tenantId }), { capUsd: 10, months: [], counts: [] });
   await settle(settlement('a', { costUsdE8: 123_456_789n }), settlement('b', { operation: 'evaluation' }));
   advance(31 * 24 * 60 * 60_000);
-  await settle(settlement('c'));
+  await settle({ ...settlement('c'), estimated: true });
   await app.reserveSpend(agentOf(tenantId), { call: spendCall('d', { costUsdE8: usd(3) }), begins: true });
 
   const { capUsd, months, counts } = await admin.tenantUsage(ada, { tenantId });
   t.is(capUsd, 10);
   t.like(months, [
-    { spentUsd: '0.01000000', reservedUsd: '3.00000000' },
-    { spentUsd: '1.24456789', reservedUsd: '0.00000000' },
+    { spentUsd: '0.01000000', reservedUsd: '3.00000000', estimatedUsd: '0.01000000' },
+    { spentUsd: '1.24456789', reservedUsd: '0.00000000', estimatedUsd: '0.00000000' },
   ]);
   t.true(
     months.every(({ month }) => /^20\d\d-\d\d$/.test(month)) && (months[0]?.month ?? '') > (months[1]?.month ?? ''),

@@ -345,6 +345,8 @@ export interface MonthlyUsage {
   spentUsdE8: bigint;
   /** The upper estimates of calls under way, in 1e-8 USD. */
   reservedUsdE8: bigint;
+  /** What of `spent_usd_e8` calls cost whose tokens are estimates, because their provider gave no figures. */
+  estimatedUsdE8: bigint;
 }
 
 /** How many calls were served. */
@@ -3030,7 +3032,7 @@ export const GetTenantUsageResponse: MessageFns<GetTenantUsageResponse> = {
 };
 
 function createBaseMonthlyUsage(): MonthlyUsage {
-  return { month: "", spentUsdE8: 0n, reservedUsdE8: 0n };
+  return { month: "", spentUsdE8: 0n, reservedUsdE8: 0n, estimatedUsdE8: 0n };
 }
 
 export const MonthlyUsage: MessageFns<MonthlyUsage> = {
@@ -3049,6 +3051,12 @@ export const MonthlyUsage: MessageFns<MonthlyUsage> = {
         throw new globalThis.Error("value provided for field message.reservedUsdE8 of type int64 too large");
       }
       writer.uint32(24).int64(message.reservedUsdE8);
+    }
+    if (message.estimatedUsdE8 !== 0n) {
+      if (BigInt.asIntN(64, message.estimatedUsdE8) !== message.estimatedUsdE8) {
+        throw new globalThis.Error("value provided for field message.estimatedUsdE8 of type int64 too large");
+      }
+      writer.uint32(32).int64(message.estimatedUsdE8);
     }
     return writer;
   },
@@ -3090,6 +3098,14 @@ export const MonthlyUsage: MessageFns<MonthlyUsage> = {
             message.reservedUsdE8 = reader.int64() as bigint;
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.estimatedUsdE8 = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3113,6 +3129,9 @@ export const MonthlyUsage: MessageFns<MonthlyUsage> = {
       : 0n;
     message.reservedUsdE8 = (object.reservedUsdE8 !== undefined && object.reservedUsdE8 !== null)
       ? BigInt(object.reservedUsdE8)
+      : 0n;
+    message.estimatedUsdE8 = (object.estimatedUsdE8 !== undefined && object.estimatedUsdE8 !== null)
+      ? BigInt(object.estimatedUsdE8)
       : 0n;
     return message;
   },
