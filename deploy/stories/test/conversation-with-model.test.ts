@@ -88,10 +88,12 @@ for (const ending of ['cut', 'error-event', 'malformed'] as const) {
 
       await sendMessage(ada, sessionId, 'And now?');
       const [, reply] = await events.turns(2);
-      t.like(reply, { __typename: 'AiResponseEvent', turnIndex: 1 });
+      t.like(reply, { __typename: 'AiResponseEvent', turnIndex: 2 });
+      const { messages } = await readSession(ada, sessionId);
+      t.is(messages[1]?.text, 'Half of a reply', 'what was shown is kept');
       t.deepEqual(
-        (await readSession(ada, sessionId)).messages.map(({ role, turnIndex }) => `${turnIndex} ${role}`),
-        ['0 USER', '1 USER', '2 MODEL'],
+        messages.map(({ role, turnIndex }) => `${turnIndex} ${role}`),
+        ['0 USER', '1 MODEL', '2 USER', '3 MODEL'],
       );
     },
   );

@@ -160,7 +160,7 @@ story('texts, credentials and keys of the mesh are in no log line, no span and n
   await events.turns(4);
   t.deepEqual(
     events.failures.map(({ code }) => code),
-    ['MODEL_FAILED', 'MODEL_UNAVAILABLE'],
+    ['MODEL_FAILED', 'MODEL_REQUEST_REFUSED'],
   );
   model.judge(said, { json: { score: canary('judgement') } }); // three times refused, then judged offline
   await endSession(ada, sessionId);
