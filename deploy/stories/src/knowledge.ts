@@ -38,10 +38,15 @@ export const uploadedFile = (knowledgeBaseId: number, mimeType = markdown) => ({
   mimeType,
 });
 
-export function requestUpload(client: Client, knowledgeBaseId: number, mimeType?: string): Promise<OfferedUpload> {
+export function requestUpload(
+  client: Client,
+  knowledgeBaseId: number,
+  mimeType?: string,
+  declaredSizeBytes = 100,
+): Promise<OfferedUpload> {
   const document = `mutation ($input: RequestKnowledgeDocumentUploadInput!) {
     requestKnowledgeDocumentUpload(input: $input) { uploadUrl objectStorageKey } }`;
-  return client.value(document, { input: { ...uploadedFile(knowledgeBaseId, mimeType), declaredSizeBytes: 100 } });
+  return client.value(document, { input: { ...uploadedFile(knowledgeBaseId, mimeType), declaredSizeBytes } });
 }
 
 export function putUpload(
@@ -62,7 +67,7 @@ export async function uploadFile(
   bytes: string | Uint8Array,
   mimeType?: string,
 ): Promise<number> {
-  const offered = await requestUpload(client, knowledgeBaseId, mimeType);
+  const offered = await requestUpload(client, knowledgeBaseId, mimeType, Math.max(1, Buffer.byteLength(bytes)));
   if (!(await putUpload(offered, bytes, mimeType)).ok) throw new Error('the PUT was refused');
   const input = { ...uploadedFile(knowledgeBaseId, mimeType), objectStorageKey: offered.objectStorageKey };
   return (await client.value<{ documentId: number }>(confirmDocument, { input })).documentId;

@@ -1,9 +1,11 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { baseStore } from './base-store.ts';
 import type { Ports } from './ports.ts';
+import { removeObjectLater } from './remove-object.ts';
+import { uploadStore } from './upload-store.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
-/** Its documents stay stored, and count, until they are deleted themselves. */
+/** Its documents stay stored, and count, until they are deleted themselves; its open uploads end and release their storage. */
 export async function deleteKnowledgeBase(
   { database }: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -13,6 +15,7 @@ export async function deleteKnowledgeBase(
     tenantId,
     async (db) => {
       await baseStore(db).markDeleted(id);
+      for (const objectKey of await uploadStore(db).refuseAll(id)) await removeObjectLater(db, objectKey);
       await usageStore(db).change({ knowledgeBases: -1 });
     },
     { turn: usageTurn(tenantId) },

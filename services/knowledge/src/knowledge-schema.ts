@@ -10,6 +10,7 @@ import { deletedWithoutText } from './migrations/008-deleted-without-text.ts';
 import { uploadOfDocument } from './migrations/009-upload-of-document.ts';
 import { parseWarnings } from './migrations/010-parse-warnings.ts';
 import { namesInSearch } from './migrations/011-names-in-search.ts';
+import { uploadReservations } from './migrations/012-upload-reservations.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -36,5 +37,6 @@ export const knowledgeSchema: SchemaDeclaration = {
     uploadOfDocument,
     parseWarnings,
     namesInSearch,
+    uploadReservations,
   ],
 };

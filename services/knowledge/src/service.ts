@@ -16,7 +16,7 @@ import { tenantQuotas } from './quotas.ts';
 import { removeObjectJob } from './remove-object.ts';
 import { failedSearches } from './retrieve-passages.ts';
 import { knowledgeRpc } from './rpc.ts';
-import { settleJob } from './settle-upload.ts';
+import { checkJob, settleJob } from './settle-upload.ts';
 import { generationSweep } from './sweep-generations.ts';
 import { watchJob } from './watch-parsing.ts';
 import { workTurns } from './work-turns.ts';
@@ -50,7 +50,7 @@ export const knowledge = service(knowledgeDeclaration, {
     generationSweep(ports),
     modelChange({ embedder, ...ports }),
   ],
-  jobs: [(ports) => removeObjectJob(ports), (ports) => moveBaseJob(ports), settleJob, watchJob, indexJob],
+  jobs: [(ports) => removeObjectJob(ports), (ports) => moveBaseJob(ports), checkJob, settleJob, watchJob, indexJob],
   files: s3Files,
   onTenantEnd: { nothingBecause: 'bases are read and written by callers of their tenant only, and those are refused' },
   rpc: { definition: KnowledgeServiceDefinition, implementation: (ports) => knowledgeRpc(ports) },

@@ -17,12 +17,23 @@ export const mayArriveMs = 2 * uploadUrlMs;
 /** After it no PUT can be under way any more, and what was not confirmed is removed. */
 export const unconfirmedMs = 24 * 60 * 60_000;
 
+/** How much larger than declared a file may be, whichever is more. */
+const toleratedBytes = 256 * 2 ** 10;
+const toleratedShare = 1 / 8;
+
 const maxNameBytes = 150;
 const maxExtensionBytes = 20;
 
 export function uploadType() {
   const why = (value: string) => (uploadTypes.includes(value) ? undefined : `must be one of ${uploadTypes.join(', ')}`);
   return z.string().check(rule(why));
+}
+
+/** What an upload may hold. @param declaredBytes null where a version before that column requested it */
+export function maxStoredBytes(declaredBytes: number | null): number {
+  if (declaredBytes === null) return maxUploadBytes;
+  const tolerance = Math.max(toleratedBytes, Math.floor(declaredBytes * toleratedShare));
+  return Math.min(maxUploadBytes, declaredBytes + tolerance);
 }
 
 export function newUploadKey(tenantId: number, fileName: string): string {

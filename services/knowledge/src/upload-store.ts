@@ -8,50 +8,46 @@ const uploads = table('knowledge_uploads', {
   knowledgeBaseId: column<number>(),
   objectKey: column<string>(),
   mimeType: column<string>(),
+  declaredBytes: column<number | null>(),
   documentId: column<number | null>(),
+  refusedAt: column<Date | null>(),
   createdAt: column<Date>(),
 });
 
 export type Upload = RowOf<typeof uploads>;
-
-const openLock = `hashtext(current_schema() || '.knowledge_uploads')`;
+export type NewUpload = Pick<Upload, 'knowledgeBaseId' | 'objectKey' | 'mimeType'> & { declaredBytes: number };
 
 export function uploadStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex<Upload>('knowledge_uploads').where({ tenantId });
+  /** They can still be confirmed, and their declared bytes count as storage. */
+  const open = () => mine().whereNull('documentId').whereNull('refusedAt');
+  const refusal = { refusedAt: knex.raw('parley_now()') };
   return {
-    /** @throws DomainError `tooManyRequests` at `maxOpen` of the tenant */
-    async open(upload: Pick<Upload, 'knowledgeBaseId' | 'objectKey' | 'mimeType'>, maxOpen: number): Promise<number> {
-      // Held to the commit, so that requests at once cannot pass the bound together.
-      await knex.raw(`SELECT pg_advisory_xact_lock(${openLock}, cast(:tenantId AS integer))`, { tenantId });
+    /** Lock the tenant's usage before, so that requests at once do not exceed the bound. @throws DomainError `tooManyRequests` at `maxOpen` of the tenant */
+    async open(upload: NewUpload, maxOpen: number): Promise<number> {
       const { rows } = await knex.raw(
-        `INSERT INTO knowledge_uploads (tenant_id, knowledge_base_id, object_key, mime_type)
-         SELECT :tenantId, :knowledgeBaseId, :objectKey, :mimeType
+        `INSERT INTO knowledge_uploads (tenant_id, knowledge_base_id, object_key, mime_type, declared_bytes)
+         SELECT :tenantId, :knowledgeBaseId, :objectKey, :mimeType, :declaredBytes
           WHERE (SELECT count(*) FROM knowledge_uploads WHERE tenant_id = :tenantId AND document_id IS NULL) < :maxOpen
          RETURNING id`,
         { ...upload, tenantId, maxOpen },
       );
       if (rows[0]) return rows[0].id;
-      const until = 'those that no file came for count for half an hour, the others for a day';
+      const until = 'those that were refused or got no file count for half an hour, the others for a day';
       throw new DomainError(
         'tooManyRequests',
         `${maxOpen} uploads wait to be confirmed: confirm them, or wait; ${until}`,
       );
     },
 
-    /** Some of the unconfirmed ones that were requested that long ago, others each time. */
-    async someUnconfirmed(olderThanMs: number, most: number): Promise<Pick<Upload, 'id' | 'objectKey'>[]> {
-      const isOlder = knex.raw(`created_at <= parley_now() - cast(? AS integer) * interval '1 ms'`, [olderThanMs]);
-      return mine()
-        .where({ documentId: null })
-        .where(isOlder)
-        .orderByRaw('random()')
-        .limit(most)
-        .select('id', 'objectKey');
+    /** The declared bytes of the open ones. */
+    async reservedBytes(): Promise<number> {
+      const sum = await open().sum<{ bytes: string | null }>('declaredBytes as bytes').first();
+      return Number(sum?.bytes ?? 0);
     },
 
-    /** Those that were not confirmed meanwhile. They no longer can be. */
-    async forget(ids: number[]): Promise<void> {
-      await mine().whereIn('id', ids).where({ documentId: null }).delete();
+    async find(id: number): Promise<Upload | undefined> {
+      return mine().where({ id }).first();
     },
 
     /** Undefined where it was never offered for the base, or is gone. */
@@ -61,6 +57,17 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
 
     async confirm(id: number, documentId: number): Promise<void> {
       await mine().where({ id }).update({ documentId });
+    },
+
+    /** Ends an upload that is still open. It counts for `maxOpen` until no PUT to its URL is possible. @returns whether it was open */
+    async refuse(id: number): Promise<boolean> {
+      return (await open().where({ id }).update(refusal)) > 0;
+    },
+
+    /** The same for all open uploads of a base. @returns their object keys */
+    async refuseAll(knowledgeBaseId: number): Promise<string[]> {
+      const refused = await open().where({ knowledgeBaseId }).update(refusal, ['objectKey']);
+      return refused.map(({ objectKey }) => objectKey);
     },
 
     /** Forgets it where it was not confirmed. @returns the ETag of the object that a live document still needs */

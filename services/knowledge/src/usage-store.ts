@@ -2,6 +2,7 @@ import { badRequest } from '@parley/kernel/errors';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb, TransactOptions } from '@parley/postgres/database/types';
 import { bytesPerMb, type Quotas } from './quotas.ts';
+import { uploadStore } from './upload-store.ts';
 
 export interface Usage {
   knowledgeBases: number;
@@ -10,7 +11,7 @@ export interface Usage {
   storedBytes: number;
 }
 
-/** For transactions that change the usage: all of them lock the tenant's one row. */
+/** For transactions that lock the tenant's one row of its usage. */
 export function usageTurn(tenantId: number): NonNullable<TransactOptions['turn']> {
   return { row: `knowledge usage ${tenantId}` };
 }
@@ -18,8 +19,9 @@ export function usageTurn(tenantId: number): NonNullable<TransactOptions['turn']
 const columns = 'knowledge_bases, chunks, stored_bytes';
 const nothing: Usage = { knowledgeBases: 0, chunks: 0, storedBytes: 0 };
 
-/** Lock bases and documents before, because `change` locks the tenant's one row until the commit. */
-export function usageStore({ knex, tenantId }: TenantDb) {
+/** Lock bases and documents before, because `change` and `lock` lock the tenant's one row until the commit. */
+export function usageStore(db: TenantDb) {
+  const { knex, tenantId } = db;
   const rows = rowsBy(knex);
 
   async function read(): Promise<Usage> {
@@ -29,12 +31,28 @@ export function usageStore({ knex, tenantId }: TenantDb) {
     return usage ?? nothing;
   }
 
+  async function ensureRow(): Promise<void> {
+    await rows('INSERT INTO knowledge_usage (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
+  }
+
+  /** Also what open uploads have reserved counts as used storage. It is the sum of their rows, so it cannot drift from them. */
+  async function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): Promise<void> {
+    const reservedBytes = (change.storedBytes ?? 0) > 0 ? await uploadStore(db).reservedBytes() : 0;
+    checkRoom({ ...used, reservedBytes }, change, quotas);
+  }
+
   return {
     read,
 
+    /** Until the commit no other transaction changes the usage or opens an upload. */
+    async lock(): Promise<void> {
+      await ensureRow();
+      await rows('SELECT FROM knowledge_usage WHERE tenant_id = :tenantId FOR UPDATE', { tenantId });
+    },
+
     /** @throws DomainError `invalid` where the plan has no room for the change. Nothing is kept for it. */
     async check(change: Partial<Usage>, quotas: Quotas): Promise<void> {
-      checkQuotas(await read(), change, quotas);
+      await checkQuotas(await read(), change, quotas);
     },
 
     /**
@@ -42,7 +60,7 @@ export function usageStore({ knex, tenantId }: TenantDb) {
      * @throws DomainError `invalid`: the plan has no room
      */
     async change(change: Partial<Usage>, quotas?: Quotas | 'unbounded'): Promise<void> {
-      await rows('INSERT INTO knowledge_usage (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
+      await ensureRow();
       const [after] = await rows<Usage>(
         `UPDATE knowledge_usage SET knowledge_bases = knowledge_bases + cast(:knowledgeBases AS integer),
            chunks = chunks + cast(:chunks AS integer), stored_bytes = stored_bytes + cast(:storedBytes AS bigint)
@@ -53,14 +71,14 @@ export function usageStore({ knex, tenantId }: TenantDb) {
       const before = { ...after };
       for (const [what, by] of Object.entries(change)) before[what as keyof Usage] -= by;
       if (quotas === 'unbounded') return;
-      if (quotas) checkQuotas(before, change, quotas);
+      if (quotas) await checkQuotas(before, change, quotas);
       else if (Object.values(change).some((by) => by > 0)) throw new Error('Usage grows without a check of its quota');
     },
   };
 }
 
 /** A plan may have been lowered: what does not grow is allowed above it too. */
-function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): void {
+function checkRoom(used: Usage & { reservedBytes: number }, change: Partial<Usage>, quotas: Quotas): void {
   const { knowledgeBases = 0, chunks = 0, storedBytes = 0 } = change;
   if (knowledgeBases > 0 && used.knowledgeBases + knowledgeBases > quotas.knowledgeBases) {
     throw refused('knowledge bases', String(quotas.knowledgeBases), String(used.knowledgeBases));
@@ -68,8 +86,10 @@ function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): void 
   if (chunks > 0 && used.chunks + chunks > quotas.chunks) {
     throw refused('chunks', String(quotas.chunks), `${used.chunks}, and this takes ${chunks} more`);
   }
-  if (storedBytes > 0 && used.storedBytes + storedBytes > quotas.storageBytes) {
-    const use = `${inMb(used.storedBytes)}, and this takes ${inMb(storedBytes)} more`;
+  if (storedBytes > 0 && used.storedBytes + used.reservedBytes + storedBytes > quotas.storageBytes) {
+    const reserved =
+      used.reservedBytes > 0 ? `, ${inMb(used.reservedBytes)} reserved for uploads not yet confirmed` : '';
+    const use = `${inMb(used.storedBytes)}${reserved}, and this takes ${inMb(storedBytes)} more`;
     throw refused('storage', inMb(quotas.storageBytes), use);
   }
 }

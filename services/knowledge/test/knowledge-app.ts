@@ -33,9 +33,10 @@ import { getKnowledgeDocument, listKnowledgeDocuments } from '../src/read-docume
 import { removeObjectJob } from '../src/remove-object.ts';
 import { requestKnowledgeDocumentUpload } from '../src/request-knowledge-document-upload.ts';
 import { resyncKnowledgeDocument } from '../src/resync-knowledge-document.ts';
-import { settleJob } from '../src/settle-upload.ts';
+import { checkJob, settleJob } from '../src/settle-upload.ts';
 import { sweepGenerations } from '../src/sweep-generations.ts';
 import { updateKnowledgeDocumentText } from '../src/update-knowledge-document-text.ts';
+import { uploadStore } from '../src/upload-store.ts';
 import { type Usage, usageStore } from '../src/usage-store.ts';
 import { watchJob } from '../src/watch-parsing.ts';
 import { workTurns } from '../src/work-turns.ts';
@@ -79,6 +80,8 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   clock: { offsetMs: number };
   sweep(): Promise<void>;
   usage(tenantId?: number): Promise<Usage>;
+  /** What open uploads of tenant 1 reserve. */
+  reservedBytes(): Promise<number>;
   /** A base of tenant 1; returns its id. */
   base(): Promise<number>;
   /** Stores a text in a base of tenant 1; returns the document's id. */
@@ -137,7 +140,13 @@ export async function knowledgeApp(
     log,
   };
   const config = knowledgeDeclaration.readConfig({});
-  for (const { runner } of [removeObjectJob(ports), settleJob(ports), watchJob(ports), indexJob(ports, config)]) {
+  for (const { runner } of [
+    removeObjectJob(ports),
+    checkJob(ports),
+    settleJob(ports),
+    watchJob(ports),
+    indexJob(ports, config),
+  ]) {
     const running = runner({ database, log });
     await running.start();
     t.teardown(() => running.stop());
@@ -156,6 +165,7 @@ export async function knowledgeApp(
     clock,
     sweep: () => sweepGenerations(ports),
     usage: (tenantId = 1) => database.transact(tenantId, (db) => usageStore(db).read()),
+    reservedBytes: () => mine((db) => uploadStore(db).reservedBytes()),
     base: async () => (await calls.createKnowledgeBase(me, { name: 'Returns' })).id,
     async document(knowledgeBaseId, text, fileName = 'a.txt') {
       await calls.ingestDocument(me, { knowledgeBaseId, fileName, text });

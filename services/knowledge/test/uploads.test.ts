@@ -1,12 +1,18 @@
 import { unavailable } from '@parley/kernel/errors';
 import { type ObjectStore, readObject } from '@parley/objects/object-store';
+import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
+import { bound } from '@parley/testing/bound';
 import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import type { ConnectedStores } from '@parley/testing/object-store-contract';
 import { connectS3, connectStorage, s3Tests } from '@parley/testing/object-stores';
+import { replicaOf } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
+import { knowledgeSchema } from '../src/knowledge-schema.ts';
+import { requestKnowledgeDocumentUpload } from '../src/request-knowledge-document-upload.ts';
+import { checkJob, settleJob } from '../src/settle-upload.ts';
 import { uploadTypes } from '../src/upload-rules.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp } from './knowledge-app.ts';
 
@@ -48,7 +54,11 @@ function confirmed(knowledgeBaseId: number, objectStorageKey: string, mimeType =
 
 /** Requests an upload and puts these bytes. */
 async function uploaded({ app, base }: Files, body = bytesOf('the bytes'), mimeType = pdf): Promise<string> {
-  const { uploadUrl, objectStorageKey } = await app.requestKnowledgeDocumentUpload(me, asked(base, { mimeType }));
+  const declaredSizeBytes = Math.min(body.length, maxUploadBytes);
+  const { uploadUrl, objectStorageKey } = await app.requestKnowledgeDocumentUpload(
+    me,
+    asked(base, { mimeType, declaredSizeBytes }),
+  );
   if ((await put(uploadUrl, body, mimeType)) !== 200) throw new Error('the PUT was refused');
   return objectStorageKey;
 }
@@ -122,7 +132,8 @@ function uploadTests(name: string, connect: () => Promise<ConnectedStores>): voi
     async (t, { app, store, base }) => {
       const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base));
       await store.put(key, bytesOf('a,b'), { contentType: 'text/csv' });
-      for (const mimeType of [pdf, 'text/csv']) {
+      for (const mimeType of ['text/csv', pdf]) {
+        t.true(await isThere(store, key), 'another type in the confirm alone refuses no file');
         const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key, mimeType)));
         t.like(error, { kind: 'invalid', reason: 'UPLOAD_TYPE_DIFFERS' }, mimeType);
       }
@@ -131,25 +142,61 @@ function uploadTests(name: string, connect: () => Promise<ConnectedStores>): voi
     },
   );
 
+  storeTest('a stored file of 20 MB passes, a byte more and an empty one do not', async (t, { app, store, base }) => {
+    const sizes: [number, string | undefined][] = [
+      [0, 'UPLOAD_EMPTY'],
+      [maxUploadBytes + 1, 'UPLOAD_TOO_LARGE'],
+      [maxUploadBytes, undefined],
+    ];
+    for (const [size, reason] of sizes) {
+      const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(
+        me,
+        asked(base, { declaredSizeBytes: maxUploadBytes }),
+      );
+      await store.put(key, Buffer.alloc(size), { contentType: pdf });
+      const confirm = app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+      if (reason === undefined) t.is((await confirm).parseStatus, 'PENDING');
+      else t.like(await t.throwsAsync(confirm), { kind: 'invalid', reason });
+    }
+    t.like(await app.usage(), { storedBytes: maxUploadBytes });
+  });
+
   storeTest(
-    'the stored size rules, not the declared one: 20 MB pass, a byte more and an empty file do not',
+    'files of 20 MB put to URLs that were requested for a byte are refused, removed at once, and count nothing',
     async (t, { app, store, base }) => {
-      const sizes: [number, string | undefined][] = [
-        [0, 'UPLOAD_EMPTY'],
-        [maxUploadBytes + 1, 'UPLOAD_TOO_LARGE'],
-        [maxUploadBytes, undefined],
-      ];
-      for (const [size, reason] of sizes) {
-        const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(
-          me,
-          asked(base, { declaredSizeBytes: 1 }),
-        );
-        await store.put(key, Buffer.alloc(size), { contentType: pdf });
-        const confirm = app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
-        if (reason === undefined) t.is((await confirm).parseStatus, 'PENDING');
-        else t.like(await t.throwsAsync(confirm), { kind: 'invalid', reason });
+      const offers = await Promise.all(
+        Array.from({ length: 100 }, () =>
+          app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 1 })),
+        ),
+      );
+      const body = Buffer.alloc(maxUploadBytes);
+      for (const { uploadUrl, objectStorageKey } of offers.slice(0, 12)) {
+        t.is(await put(uploadUrl, body), 200);
+        const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, objectStorageKey)));
+        t.like(error, {
+          kind: 'invalid',
+          reason: 'UPLOAD_TOO_LARGE',
+          message:
+            'The uploaded file is too large: 20971520 bytes, and at most 262145 are allowed where 1 were declared',
+        });
       }
-      t.like(await app.usage(), { storedBytes: maxUploadBytes });
+      const keys = offers.map(({ objectStorageKey }) => objectStorageKey);
+      const stored = async () => (await Promise.all(keys.map((key) => isThere(store, key)))).filter(Boolean).length;
+      await eventually('none is stored', async () => (await stored()) === 0);
+      t.like(await app.usage(), { storedBytes: 0 });
+      t.is(await app.reservedBytes(), 88);
+
+      const [{ uploadUrl, objectStorageKey } = { uploadUrl: '', objectStorageKey: '' }] = offers;
+      await put(uploadUrl, bytesOf('once more'));
+      const again = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, objectStorageKey)));
+      t.like(again, { kind: 'invalid', reason: 'UPLOAD_REFUSED' });
+      const more = await t.throwsAsync(app.requestKnowledgeDocumentUpload(me, asked(base)));
+      t.like(more, { kind: 'tooManyRequests' }, 'a refused one counts while its URL can be used');
+      await put(offers[50]?.uploadUrl ?? '', body);
+      await pass(app, hour / 2);
+      await eventually('no upload is open', async () => (await app.count('knowledge_uploads')) === 0);
+      await eventually('none is stored', async () => (await stored()) === 0);
+      t.is(await app.reservedBytes(), 0);
     },
   );
 
@@ -180,8 +227,9 @@ function uploadTests(name: string, connect: () => Promise<ConnectedStores>): voi
       const { rows } = await app.database.transactShared(({ knex }) =>
         knex.raw(`SELECT cast(extract(epoch FROM run_at - parley_now()) / 3600 AS float) AS hours FROM jobs`),
       );
-      t.is(rows.length, 2);
-      for (const { hours } of rows) t.true(hours > 23.9 && hours < 24.3, `${hours}`);
+      const hours = rows.map((row: { hours: number }) => row.hours).toSorted((a: number, b: number) => a - b);
+      t.is(hours.length, 4);
+      for (const [n, after] of [0.5, 0.5, 24, 24].entries()) t.true(Math.abs(hours[n] - after) < 0.3, `${hours}`);
       const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, used));
       await pass(app, 23 * hour);
       t.is(await app.count('knowledge_uploads'), 2);
@@ -350,25 +398,151 @@ test('of 20 confirms at once one makes the document, and storage counts once', a
 
 test('a file larger than the storage that is left is refused: softly by its declared size, exactly by its stored one', async (t) => {
   const files = await fileApp(t);
-  const { app, base } = files;
+  const { app, base, store } = files;
   app.quotas.storageBytes = 20;
   const error = await t.throwsAsync(app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 21 })));
   t.like(error, { kind: 'invalid', reason: 'QUOTA_EXCEEDED' });
   t.is(await app.count('knowledge_uploads'), 0);
 
-  const keys = [await uploaded(files), await uploaded(files), await uploaded(files)];
-  const all = await Promise.allSettled(keys.map((key) => app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))));
-  t.deepEqual(all.map(({ status }) => status).toSorted(), ['fulfilled', 'fulfilled', 'rejected']);
-  t.like(await app.usage(), { storedBytes: 18 });
-  t.is(await app.count('knowledge_documents'), 2);
-
-  app.quotas.storageBytes = 27;
-  const refused = keys[all.findIndex(({ status }) => status === 'rejected')] ?? '';
-  t.is(
-    (await app.confirmKnowledgeDocumentUpload(me, confirmed(base, refused))).parseStatus,
-    'PENDING',
-    'it can be confirmed later',
+  const offers = await Promise.all(
+    Array.from({ length: 3 }, () => app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 6 }))),
   );
+  const keys = offers.map(({ objectStorageKey }) => objectStorageKey);
+  for (const { uploadUrl } of offers) await put(uploadUrl, bytesOf('the bytes'));
+  const [key = ''] = keys;
+  const refusal = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key)));
+  t.like(refusal, { kind: 'invalid', reason: 'QUOTA_EXCEEDED' });
+  await eventually('the refused file is removed', async () => !(await isThere(store, key)));
+  for (const key of keys.slice(1)) await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+  t.like(await app.usage(), { storedBytes: 18 });
+  t.is(await app.reservedBytes(), 0);
+});
+
+test('the declared size is reserved until the upload is confirmed, refused or a day old, and once', async (t) => {
+  const files = await fileApp(t);
+  const { app, base } = files;
+  app.quotas.storageBytes = 100;
+  const request = (declaredSizeBytes: number) =>
+    app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes }));
+  const all = await Promise.allSettled(Array.from({ length: 10 }, () => request(30)));
+  t.is(all.filter(({ status }) => status === 'fulfilled').length, 3, 'requests at once reserve no more than there is');
+  t.is(await app.reservedBytes(), 90);
+  const refused = {
+    kind: 'invalid',
+    reason: 'QUOTA_EXCEEDED',
+    message: `The plan's quota of storage does not have room: limit 100 bytes, used 0 bytes, 90 bytes reserved for uploads not yet confirmed, and this takes 11 more`,
+  };
+  t.like(await t.throwsAsync(request(11)), { kind: refused.kind, reason: refused.reason });
+  const text = app.ingestDocument(me, { knowledgeBaseId: base, fileName: 'a.txt', text: 'eleven char' });
+  t.like(await t.throwsAsync(text), { reason: refused.reason }, 'a text does not take what is reserved');
+
+  const offered = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const [first, second] = offered;
+  if (!first || !second) throw new Error('not offered');
+  await put(first.uploadUrl, bytesOf('9 of 30 b'));
+  await app.confirmKnowledgeDocumentUpload(me, confirmed(base, first.objectStorageKey));
+  t.is(await app.reservedBytes(), 60);
+  t.like(await app.usage(), { storedBytes: 9 });
+  await put(second.uploadUrl, bytesOf(''));
+  const confirms = Array.from({ length: 3 }, () =>
+    app.confirmKnowledgeDocumentUpload(me, confirmed(base, second.objectStorageKey)),
+  );
+  const outcomes = await Promise.allSettled(confirms);
+  t.true(outcomes.every(({ status }) => status === 'rejected'));
+  t.is(await app.reservedBytes(), 30);
+
+  const third = await request(30);
+  await put(third.uploadUrl, bytesOf('left'));
+  await pass(app, hour);
+  await eventually('what no file came for is released', async () => (await app.reservedBytes()) === 30);
+  await pass(app, 25 * hour);
+  await eventually('all is released', async () => (await app.reservedBytes()) === 0);
+  t.like(await app.usage(), { storedBytes: 9 });
+  await t.notThrowsAsync(request(91));
+});
+
+test('a file may be larger than declared by an eighth or 256 KB, whichever is more, and no larger than 20 MB', async (t) => {
+  const { app, base, store } = await fileApp(t);
+  const kb = 1024;
+  const sizes: [number, number, boolean][] = [
+    [1, 256 * kb + 1, true],
+    [1, 256 * kb + 2, false],
+    [8_000 * kb, 9_000 * kb, true],
+    [8_000 * kb, 9_000 * kb + 1, false],
+    [maxUploadBytes, maxUploadBytes + 1, false],
+  ];
+  for (const [declaredSizeBytes, size, taken] of sizes) {
+    const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes }));
+    await store.put(key, Buffer.alloc(size), { contentType: pdf });
+    const confirm = app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+    if (taken) await t.notThrowsAsync(confirm, `${size}`);
+    else t.like(await t.throwsAsync(confirm), { reason: 'UPLOAD_TOO_LARGE' }, `${size}`);
+  }
+});
+
+test('an upload that a version without reservations requested reserves nothing and may have 20 MB', async (t) => {
+  const { app, base, store } = await fileApp(t);
+  const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 1 }));
+  await app.database.transact(1, ({ knex }) => knex('knowledge_uploads').update({ declaredBytes: null }));
+  t.is(await app.reservedBytes(), 0);
+  await store.put(key, Buffer.alloc(maxUploadBytes), { contentType: pdf });
+  await t.notThrowsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key)));
+});
+
+test('a file that replaced the confirmed one is removed once its URL is used up', async (t) => {
+  const { app, base, store } = await fileApp(t);
+  const { uploadUrl, objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base));
+  await put(uploadUrl, bytesOf('confirmed'));
+  await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+  t.is(await put(uploadUrl, Buffer.alloc(maxUploadBytes)), 200);
+  await pass(app, hour / 2);
+  await eventually('the other bytes are removed', async () => !(await isThere(store, key)));
+});
+
+test('a base that is deleted releases what its uploads reserved, and their files are removed', async (t) => {
+  const files = await fileApp(t);
+  const { app, base, store } = files;
+  const other = await app.base();
+  const [key, kept] = [await uploaded(files), await uploaded({ ...files, base: other })];
+  t.is(await app.reservedBytes(), 18);
+  await app.deleteKnowledgeBase(me, base);
+  t.is(await app.reservedBytes(), 9);
+  await eventually('the file is removed', async () => !(await isThere(store, key)));
+  t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(other, kept))).parseStatus, 'PENDING');
+});
+
+test('a refused file is removed also where the object store was away, or the process died before it was', async (t) => {
+  const { app, base, store } = await fileApp(t);
+  const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 1 }));
+  await store.put(key, Buffer.alloc(maxUploadBytes), { contentType: pdf });
+  let refusals = 0;
+  app.ports.objects = {
+    ...store,
+    delete: () => {
+      refusals += 1;
+      return Promise.reject(unavailable('the object store is away'));
+    },
+  };
+  const reliable = app.ports.database;
+  let transactions = 0;
+  app.ports.database = {
+    ...reliable,
+    transact: async (tenantId, work, options) => {
+      transactions += 1;
+      if (transactions === 2) throw unavailable('the process ends before it has noted the refusal');
+      return reliable.transact(tenantId, work, options);
+    },
+  };
+  const confirm = () => app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+  t.like(await t.throwsAsync(confirm()), { kind: 'unavailable' });
+  t.true(await isThere(store, key));
+  app.ports.database = reliable;
+  await pass(app, hour / 2);
+  await eventually('the check has tried', () => refusals > 0);
+  app.ports.objects = store;
+  await pass(app, 24 * hour);
+  await eventually('the object is removed', async () => !(await isThere(store, key)));
+  await eventually('nothing is reserved', async () => (await app.reservedBytes()) === 0);
 });
 
 test('a tenant has a bounded number of open uploads, requests at once included; a confirmed one makes room', async (t) => {
@@ -388,21 +562,24 @@ test('a tenant has a bounded number of open uploads, requests at once included; 
   await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base)));
 });
 
-test('uploads that no file came for make room once none can come any more; those with a file do not', async (t) => {
+test('uploads that no file came for, or one too large, make room once none can come any more; the others do not', async (t) => {
   const files = await fileApp(t);
   const { app, base, store } = files;
-  app.ports.openUploads = 3;
-  const key = await uploaded(files);
-  const late = await app.requestKnowledgeDocumentUpload(me, asked(base));
-  await app.requestKnowledgeDocumentUpload(me, asked(base));
-  const refused = { kind: 'tooManyRequests', message: /^3 uploads wait to be confirmed/u };
-  const request = () => app.requestKnowledgeDocumentUpload(me, asked(base));
+  app.ports.openUploads = 60;
+  const request = () => app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 9 }));
+  const keys = await Promise.all(Array.from({ length: 50 }, () => uploaded(files)));
+  const [late, large] = [await request(), await request()];
+  await store.put(large.objectStorageKey, Buffer.alloc(maxUploadBytes), { contentType: pdf });
+  await Promise.all(Array.from({ length: 8 }, request));
+  const refused = { kind: 'tooManyRequests', message: /^60 uploads wait to be confirmed/u };
   await pass(app, hour / 2 - 60_000);
   t.like(await t.throwsAsync(request()), { kind: refused.kind });
   await pass(app, 60_000);
-  await t.notThrowsAsync(Promise.all([request(), request()]), 'requests at once find the same room');
-  t.regex((await t.throwsAsync(request())).message, refused.message, 'that with a file counts');
-  t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))).parseStatus, 'PENDING');
+  await eventually('there is room for ten', async () => (await app.count('knowledge_uploads')) === 50);
+  t.false(await isThere(store, large.objectStorageKey));
+  await t.notThrowsAsync(Promise.all(Array.from({ length: 10 }, request)));
+  t.regex((await t.throwsAsync(request())).message, refused.message, 'those with a file count');
+  t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(base, keys[7] ?? ''))).parseStatus, 'PENDING');
 
   await store.put(late.objectStorageKey, bytesOf('too late'), { contentType: pdf });
   const error = await t.throwsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, late.objectStorageKey)));
@@ -467,6 +644,32 @@ test('a base that is deleted while its upload is confirmed gets no document', as
 });
 
 onDatabaseServer(({ test: serverTest }) => {
+  serverTest(
+    'two replicas together reserve no more than the plan has, and open no more uploads than they may',
+    async (t) => {
+      const { app, base } = await fileApp(t);
+      app.quotas.storageBytes = 1_000;
+      const database = await replicaOf(t, app.database, knowledgeSchema);
+      for (const { runner } of [checkJob(app.ports), settleJob(app.ports)]) runner({ database, log: app.ports.log });
+      const replicas = [app.ports, { ...app.ports, database: wholeRowsDatabase(database) }];
+      const requests = (declaredSizeBytes: number) =>
+        Promise.allSettled(
+          Array.from({ length: 24 }, (_, n) => {
+            const ports = replicas[n % 2] ?? app.ports;
+            return bound(
+              { requestKnowledgeDocumentUpload },
+              { ...ports, openUploads: 5 },
+            ).requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes }));
+          }),
+        );
+      const taken = (all: PromiseSettledResult<unknown>[]) => all.filter(({ status }) => status === 'fulfilled').length;
+      t.is(taken(await requests(300)), 3);
+      t.is(await app.reservedBytes(), 900);
+      t.is(taken(await requests(1)), 2);
+      t.is(await app.count('knowledge_uploads'), 5);
+    },
+  );
+
   serverTest('an upload is either confirmed or removed, whichever comes first', async (t) => {
     const files = await fileApp(t);
     const { app, base, store } = files;

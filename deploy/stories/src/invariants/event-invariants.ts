@@ -1,7 +1,13 @@
 import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
 /** Jobs that wait for a time: until a session is idle, a receiver is to be asked again, no upload to a URL can be under way, an export has been kept long enough. */
-const waitForTime = new Set(['session.expiry', 'session.external-sync', 'knowledge.settle-upload', 'export.remove']);
+const waitForTime = new Set([
+  'session.expiry',
+  'session.external-sync',
+  'knowledge.check-upload',
+  'knowledge.settle-upload',
+  'export.remove',
+]);
 
 /** Every outbox is empty, every call of a model settled, no request holds its key, and the only jobs left are those of suspended tenants. */
 export function nothingIsLeftToDo({

@@ -128,7 +128,7 @@ export type RequestKnowledgeDocumentUploadInput = {
   fileName: Scalars['String']['input'];
   /** PDF, DOCX, Markdown, CSV or XLSX, as its MIME type; the PUT must carry it as its content type. */
   mimeType: Scalars['String']['input'];
-  /** At most 20 MB (20 × 2^20); only checked against the quota beforehand. */
+  /** At most 20 MB (20 × 2^20). Reserved until the upload is confirmed, refused or a day old; the file may be larger by an eighth, or 256 KB if that is more. */
   declaredSizeBytes: Scalars['Int']['input'];
 };
 
@@ -219,10 +219,14 @@ export type Mutation = {
   ingestDocument: Scalars['Int']['output'];
   /**
    * Gives a URL that a file can be uploaded to. TOO_MANY_REQUESTS where 100 uploads of the tenant (as its operator sets it) wait to be
-   * confirmed: those without a file count for half an hour, the others for a day.
+   * confirmed: those refused or without a file count for half an hour, the others for a day. BAD_REQUEST where the declared size is more
+   * than the plan has left beside what other uploads reserve.
    */
   requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
-  /** Makes a document of an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. */
+  /**
+   * Makes a document of an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. A file that is empty,
+   * too large, larger than declared, of another type, or more than the plan has left is refused and removed: request another upload.
+   */
   confirmKnowledgeDocumentUpload: ConfirmKnowledgeDocumentUploadResult;
   /** Deletes a document with its chunks and releases what it counted. */
   deleteKnowledgeDocument: Scalars['Boolean']['output'];

@@ -1,0 +1,12 @@
+import { isDomainError } from '@parley/kernel/errors';
+import type { ObjectFacts, ObjectStore } from '@parley/objects/object-store';
+
+/** Undefined where there is no object. @throws DomainError `unavailable` */
+export async function storedFacts(files: Pick<ObjectStore, 'head'>, key: string): Promise<ObjectFacts | undefined> {
+  try {
+    return await files.head(key);
+  } catch (error) {
+    if (isDomainError(error, 'notFound')) return undefined;
+    throw error;
+  }
+}
