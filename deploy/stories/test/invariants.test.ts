@@ -25,9 +25,10 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
   [
     'a reply and a failure for one message',
     (whole) =>
-      whole.in('session', ({ knex }) =>
-        knex('turns').where({ turn_index: 0 }).update({ state: 'FAILED', failure_code: 'MODEL_FAILED' }),
-      ),
+      whole.in('session', async ({ knex }) => {
+        await knex('turns').where({ turn_index: 0 }).update({ state: 'FAILED', failure_code: 'MODEL_FAILED' });
+        await knex('messages').where({ exchange_index: 0, role: 'MODEL' }).update({ finish_reason: 'STOP' });
+      }),
     ['message 0 of session # has 1 replies, 1 failures, turns FAILED'],
   ],
   [

@@ -6,8 +6,16 @@ export interface Rows {
   agents: { tenantId: number; id: number }[];
   /** `judged`: whether its end is one that is to be judged. */
   sessions: { tenantId: number; id: number; agentId: number; status: string; judged: boolean; endedAt: Date | null }[];
-  /** `exchangeIndex`: the `turnIndex` of the message that it is, or answers. */
-  messages: { sessionId: number; role: 'USER' | 'MODEL'; text: string; turnIndex: number; exchangeIndex: number }[];
+  messages: {
+    sessionId: number;
+    role: 'USER' | 'MODEL';
+    text: string;
+    turnIndex: number;
+    /** The `turnIndex` of the message that it is, or answers. */
+    exchangeIndex: number;
+    /** Null for a person's message, and for a reply that was cut short. */
+    finishReason: string | null;
+  }[];
   turns: {
     id: number;
     sessionId: number;

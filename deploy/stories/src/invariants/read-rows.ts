@@ -8,7 +8,7 @@ const statements: Record<keyof Rows, string> = {
   tenants: `SELECT id, suspended_by_tenant OR suspended_by_operator AS suspended, deleted_at IS NOT NULL AS deleted FROM tenants`,
   agents: 'SELECT tenant_id, id FROM agents',
   sessions: 'SELECT tenant_id, id, agent_id, status, judged, ended_at FROM sessions',
-  messages: 'SELECT session_id, role, text, turn_index, exchange_index FROM messages',
+  messages: 'SELECT session_id, role, text, turn_index, exchange_index, finish_reason FROM messages',
   turns: `SELECT turns.id, session_id, turn_index, state, attempt, interrupted, failure_code, messages.text
           FROM turns LEFT JOIN messages USING (tenant_id, session_id, turn_index)`,
   evaluations: 'SELECT tenant_id, session_id, judged_by, generated_at FROM evaluations',

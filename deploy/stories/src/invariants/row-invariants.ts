@@ -52,15 +52,17 @@ export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
     .map(({ id, parseStatus }) => `document ${id} is ${parseStatus}, and no event or job is there`);
 };
 
-/** Every user message has one reply or one recorded failure, perhaps after words that are kept, and none is pending. */
+/** Every user message has one reply or one recorded failure, perhaps after words that are kept as cut short, and none is pending. */
 export const everyMessageHasOneEnd: Invariant = (facts) =>
   inSessions(facts, ({ id }, messages, turns) =>
     messages.flatMap(({ role, turnIndex: index }) => {
       if (role !== 'USER') return [];
-      const replies = messages.filter((row) => row.role === 'MODEL' && row.exchangeIndex === index).length;
+      const answers = messages.filter((row) => row.role === 'MODEL' && row.exchangeIndex === index);
+      const whole = answers.filter(({ finishReason }) => finishReason !== null).length;
+      const replies = answers.length;
       const mine = turns.filter((turn) => turn.turnIndex === index);
       const failures = mine.filter((turn) => turn.state === 'FAILED' && turn.failureCode !== null).length;
-      if (mine.length === 1 && (failures === 1 ? replies <= 1 : failures + replies === 1)) return [];
+      if (mine.length === 1 && (failures === 1 ? replies <= 1 && whole === 0 : replies === 1)) return [];
       const states = mine.map(({ state }) => state).join();
       return [`message ${index} of session ${id} has ${replies} replies, ${failures} failures, turns ${states}`];
     }),
