@@ -1,53 +1,39 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Part } from '@parley/kernel/unit';
-import { z } from 'zod';
+import { type AvatarModel, catalogName, checkModel, fileName, readCatalog } from './avatar-catalog.ts';
 
-/** Where the files of models are, below the service's address. */
-export const modelsPath = 'avatars/models';
-
-export interface AvatarModel {
-  id: string;
-  label: string;
-  gender: string;
-  /** Relative to the service's address. */
-  path: string;
-}
-
+/** The file of a model, open until it is closed. */
 export interface ModelFile {
-  content: Buffer;
+  size: number;
   etag: string;
+  /** The bytes from one offset to another, both included. */
+  read(from: number, to: number): Readable;
+  close(): Promise<void>;
 }
 
 export interface AvatarModels extends Part {
-  list(): AvatarModel[];
-  /** The file of a model, by its name (`aria.glb`). */
-  find(name: string): ModelFile | undefined;
+  /** @throws DomainError `unavailable` where there has been no list yet */
+  list(): Promise<AvatarModel[]>;
+  /** The file of a model, by its name (`aria.glb`). @throws DomainError `unavailable` where it cannot be had now */
+  find(name: string): Promise<ModelFile | undefined>;
 }
 
-const catalogShape = z.array(
-  z.object({
-    id: z.string().regex(/^[a-z\d][a-z\d_-]{0,63}$/u, 'must be of small letters, digits, _ and -'),
-    label: z.string().min(1),
-    gender: z.string().min(1),
-  }),
-);
-
 /** The catalogue of 3D models in a folder, which is read at start. By default the folder `models` of this service. */
-export function avatarModels(folder = fileURLToPath(new URL('../models', import.meta.url))): AvatarModels {
+export function folderModels(folder = fileURLToPath(new URL('../models', import.meta.url))): AvatarModels {
   let models: AvatarModel[] = [];
   const files = new Map<string, ModelFile>();
 
   return {
     name: 'avatar models',
     async start() {
-      const file = join(folder, 'models.json');
+      const file = join(folder, catalogName);
       try {
-        const catalog = catalogShape.parse(JSON.parse(await readFile(file, 'utf8')));
-        for (const { id } of catalog) files.set(`${id}.glb`, fileOf(await readFile(join(folder, `${id}.glb`))));
-        models = catalog.map((each) => ({ ...each, path: `${modelsPath}/${each.id}.glb` }));
+        models = readCatalog(await readFile(file, 'utf8'));
+        for (const name of models.map(fileName)) files.set(name, fileOf(await readFile(join(folder, name))));
       } catch (error) {
         throw new Error(`VOICE_MODELS_FOLDER: ${file} or a file that it names cannot be read: ${messageOf(error)}`, {
           cause: error,
@@ -55,14 +41,23 @@ export function avatarModels(folder = fileURLToPath(new URL('../models', import.
       }
     },
     stop: () => Promise.resolve(),
-    list: () => models,
-    find: (name) => files.get(name),
+    list: () => Promise.resolve(models),
+    find: (name) => Promise.resolve(files.get(name)),
   };
 }
 
 function fileOf(content: Buffer): ModelFile {
-  if (content.toString('latin1', 0, 4) !== 'glTF') throw new Error('it is no .glb');
-  return { content, etag: `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"` };
+  checkModel(content);
+  return {
+    size: content.length,
+    etag: etagOf(createHash('sha256').update(content).digest()),
+    read: (from, to) => Readable.from([content.subarray(from, to + 1)]),
+    close: () => Promise.resolve(),
+  };
+}
+
+export function etagOf(sha256: Buffer): string {
+  return `"${sha256.toString('base64url').slice(0, 22)}"`;
 }
 
 function messageOf(error: unknown): string {

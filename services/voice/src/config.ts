@@ -66,16 +66,34 @@ export const voiceSettings = {
     ),
     key: setting('AVATAR_VENDOR_KEY', text, 'Sent as bearer token.', { secret: true }),
   }),
-  modelsFolder: setting(
-    'VOICE_MODELS_FOLDER',
-    text.optional(),
-    'A folder of 3D models, `<id>.glb`, with a `models.json`: `[{"id", "label", "gender"}]`. Read at start.',
-    { without: 'three plain heads of our own' },
-  ),
+  models: {
+    folder: setting(
+      'VOICE_MODELS_FOLDER',
+      text.optional(),
+      'A folder of 3D models, `<id>.glb`, with a `models.json`: `[{"id", "label", "gender"}]`. Read at start.',
+      { without: 'three plain heads of our own, unless there is `VOICE_MODELS_URL`' },
+    ),
+    url: setting(
+      'VOICE_MODELS_URL',
+      fetchedUrl.refine((url) => !/[?#]/u.test(url), 'has a query or fragment').optional(),
+      'The same on a web server: the URL of that folder, or of its `.json`. Redirects are not followed.',
+      { without: '`VOICE_MODELS_FOLDER`' },
+    ),
+    keptMs: setting(
+      'VOICE_MODELS_KEPT_MS',
+      positiveInt.default(300_000),
+      'How long its list and files are used before it is asked for changes.',
+    ),
+    maxBytes: setting(
+      'VOICE_MODELS_CACHE_BYTES',
+      byteCount.default(268_435_456),
+      'Bytes of its files in the temporary folder, so of its largest file, too. Keep it below `tmpSize` of the chart.',
+    ),
+  },
   providerTimeoutMs: setting(
     'VOICE_PROVIDER_TIMEOUT_MS',
     positiveInt.default(30_000),
-    'How long a provider or vendor may take for one call, and eSpeak NG for one text.',
+    'How long a provider, vendor or `VOICE_MODELS_URL` may take for one answer, and eSpeak NG for one text.',
   ),
   maxAnswerBytes: setting(
     'VOICE_MAX_ANSWER_BYTES',
@@ -109,7 +127,7 @@ export const voiceSettings = {
   stallTimeoutMs: setting(
     'VOICE_STALL_TIMEOUT_MS',
     positiveInt.default(60_000),
-    'How long the client of `/tts/stream` may take nothing of the audio before its connection is closed.',
+    'How long the client of `/tts/stream` or of a model may take nothing of it before its connection is closed.',
   ),
   maxConnections: setting('VOICE_MAX_CONNECTIONS', positiveInt.default(5_000), 'Connections of one process.'),
 } satisfies Settings;
@@ -125,6 +143,7 @@ export function readVoiceConfig(env: Environment) {
     ...(read.stt.provider === 'whisper' && !read.whisper.folder
       ? ['VOICE_WHISPER_FOLDER: is required with STT_PROVIDER=whisper']
       : []),
+    ...(read.models.url && read.models.folder ? ['VOICE_MODELS_URL: is set beside VOICE_MODELS_FOLDER; take one'] : []),
   ];
   if (problems.length > 0) throw new SettingsError(problems);
   return read;

@@ -1,5 +1,5 @@
 import { defineUnit } from '@parley/unit/define-unit';
-import { avatarModels } from './avatar-models.ts';
+import { folderModels } from './avatar-models.ts';
 import type { VoiceConfig } from './config.ts';
 import { voiceDeclaration } from './declaration.ts';
 import { tryPage } from './http/try-page.ts';
@@ -12,6 +12,7 @@ import { googleListener, googleSpeaker } from './providers/google-speech.ts';
 import { openAiListener, openAiSpeaker } from './providers/openai-speech.ts';
 import { providerCall } from './providers/provider-call.ts';
 import { whisperListener } from './providers/whisper-listener.ts';
+import { remoteModels } from './remote-models.ts';
 
 export const voice = defineUnit(voiceDeclaration, {
   dependencies({ config, metrics, log }): Ports & { espeak: ReturnType<typeof espeakSpeaker> } {
@@ -24,7 +25,9 @@ export const voice = defineUnit(voiceDeclaration, {
       openVendorSession:
         config.avatarVendor &&
         avatarVendor(config.avatarVendor, providerCall('avatar vendor', { timeoutMs, maxBytes })),
-      models: avatarModels(config.modelsFolder),
+      models: config.models.url
+        ? remoteModels({ ...config.models, url: config.models.url, timeoutMs, metrics, log })
+        : folderModels(config.models.folder),
       page: tryPage(),
       provide: providerWork(
         {

@@ -1,9 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { ModelFile } from '../avatar-models.ts';
 import { HttpRefusal } from './read-body.ts';
 
-/** Sends the file of a model: for a day from caches, and in part where one range is asked for. @throws HttpRefusal 416 */
-export function sendModel(request: IncomingMessage, response: ServerResponse, { content, etag }: ModelFile): void {
+/**
+ * Sends the file of a model: for a day from caches, and in part where one range is asked for.
+ * @param stallMs how long the client may take nothing. @throws HttpRefusal 416
+ */
+export async function sendModel(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { size, etag, read }: ModelFile,
+  stallMs: number,
+): Promise<void> {
   response.setHeader('content-type', 'model/gltf-binary');
   response.setHeader('cache-control', 'public, max-age=86400');
   response.setHeader('cross-origin-resource-policy', 'cross-origin');
@@ -12,15 +21,18 @@ export function sendModel(request: IncomingMessage, response: ServerResponse, { 
   const known = (request.headers['if-none-match'] ?? '').split(',').map((each) => each.trim().replace(/^W\//u, ''));
   if (known.includes(etag) || known.includes('*')) return void response.writeHead(304).end();
   const { range, 'if-range': ifRange = etag } = request.headers;
-  const part = range !== undefined && ifRange === etag ? rangeOf(range, content.length) : undefined;
+  const part = range !== undefined && ifRange === etag ? rangeOf(range, size) : undefined;
   if (part === 'unsatisfiable') {
-    response.setHeader('content-range', `bytes */${content.length}`);
+    response.setHeader('content-range', `bytes */${size}`);
     throw new HttpRefusal(416, 'The file has no such range');
   }
-  const sent = part ? content.subarray(part.from, part.to + 1) : content;
-  if (part) response.setHeader('content-range', `bytes ${part.from}-${part.to}/${content.length}`);
-  response.setHeader('content-length', sent.length);
-  response.writeHead(part ? 206 : 200).end(request.method === 'HEAD' ? undefined : sent);
+  const { from, to } = part ?? { from: 0, to: size - 1 };
+  if (part) response.setHeader('content-range', `bytes ${from}-${to}/${size}`);
+  response.setHeader('content-length', to - from + 1);
+  response.writeHead(part ? 206 : 200);
+  if (request.method === 'HEAD') return void response.end();
+  response.setTimeout(stallMs, () => response.destroy());
+  await pipeline(read(from, to), response);
 }
 
 /** The one range of a header; undefined where it has another form or several, which are answered by the whole file. */

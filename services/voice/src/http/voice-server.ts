@@ -12,7 +12,7 @@ import { requestIdFrom } from '@parley/kernel/request-id';
 import { createSessionTokens, type TokenClaims } from '@parley/kernel/session-token';
 import type { Part } from '@parley/kernel/unit';
 import type { UnitDependencies } from '@parley/unit/unit-dependencies';
-import { modelsPath } from '../avatar-models.ts';
+import { modelsPath } from '../avatar-catalog.ts';
 import type { VoiceConfig } from '../config.ts';
 import { openAvatarSession } from '../open-avatar-session.ts';
 import { openApi } from '../openapi.ts';
@@ -149,10 +149,14 @@ export function voiceServer(
     if (path === '/health') return send(response, 200, { status: 'ok' });
     if (path === '/openapi.json') return send(response, 200, openApi);
     if (tryPaths.includes(path)) return ports.page.send(path, request, response);
-    if (file === undefined) return send(response, 200, { models: ports.models.list() });
-    const model = ports.models.find(file);
+    if (file === undefined) return send(response, 200, { models: await ports.models.list() });
+    const model = await ports.models.find(file);
     if (!model) throw notFound('Model', file);
-    return sendModel(request, response, model);
+    try {
+      await sendModel(request, response, model, config.stallTimeoutMs);
+    } finally {
+      await model.close();
+    }
   }
 
   async function answerPost(route: ThrottledRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {

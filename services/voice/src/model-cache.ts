@@ -1,0 +1,143 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkModel } from './avatar-catalog.ts';
+import { etagOf, type ModelFile } from './avatar-models.ts';
+
+interface Kept {
+  path: string;
+  size: number;
+  etag: string;
+  /** Clients that are being sent it. */
+  readers: number;
+}
+
+export type ModelCache = ReturnType<typeof modelCache>;
+
+/** The folders of caches of this process. */
+const ours = new Set<string>();
+
+/** Files of models in a temporary folder, of `maxBytes` in all. Those that are used least recently make room, but not while they are being sent. */
+export function modelCache(maxBytes: number) {
+  const files = new Map<string, Kept>(); // least recently used first
+  /** Replaced while they were being sent. */
+  const retired = new Set<Kept>();
+  let bytes = 0;
+  let folder: string | undefined;
+
+  async function drop(name: string, kept: Kept): Promise<void> {
+    files.delete(name);
+    bytes -= kept.size;
+    await rm(kept.path, { force: true });
+  }
+
+  /** Counts `more` bytes, for which files are dropped where that is needed. @throws Error where it is not enough */
+  async function take(more: number): Promise<void> {
+    bytes += more;
+    for (const [name, kept] of files) {
+      if (bytes <= maxBytes) return;
+      if (kept.readers === 0) await drop(name, kept);
+    }
+    if (bytes > maxBytes) throw new Error(`VOICE_MODELS_CACHE_BYTES (${maxBytes}) has no room for it`);
+  }
+
+  return {
+    has: (name: string) => files.has(name),
+
+    /** Opens a file that is there. */
+    async open(name: string): Promise<ModelFile | undefined> {
+      const kept = files.get(name);
+      if (!kept) return undefined;
+      files.delete(name);
+      files.set(name, kept);
+      kept.readers += 1;
+      try {
+        return opened(kept, await open(kept.path));
+      } catch {
+        kept.readers -= 1; // someone has cleared the temporary folder
+        if (kept.readers === 0 && files.get(name) === kept) await drop(name, kept);
+        return undefined;
+      }
+    },
+
+    /** Stores a file in place of the one of that name. @throws Error where it is no `.glb`, there is no room, or the body fails */
+    async put(name: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+      folder ??= newFolder();
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = join(folder, randomUUID());
+      const hash = createHash('sha256');
+      let size = 0;
+      const file = await open(path, 'wx', 0o600);
+      try {
+        let head = Buffer.alloc(0);
+        for await (const chunk of body) {
+          if (head.length < 4) head = Buffer.concat([head, chunk.subarray(0, 4)]);
+          if (head.length >= 4) checkModel(head);
+          size += chunk.length;
+          await take(chunk.length);
+          hash.update(chunk);
+          await file.writeFile(chunk);
+        }
+        checkModel(head);
+      } catch (error) {
+        bytes -= size;
+        await rm(path, { force: true });
+        throw error;
+      } finally {
+        await file.close();
+      }
+      const old = files.get(name);
+      if (old) await retire(name, old);
+      files.set(name, { path, size, etag: etagOf(hash.digest()), readers: 0 });
+    },
+
+    /** Deletes all. */
+    async clear(): Promise<void> {
+      if (folder === undefined) return;
+      await rm(folder, { recursive: true, force: true });
+      ours.delete(folder);
+      folder = undefined;
+      files.clear();
+      bytes = 0;
+    },
+  };
+
+  /** Its bytes count until the last reader has closed it. */
+  async function retire(name: string, kept: Kept): Promise<void> {
+    if (kept.readers === 0) return drop(name, kept);
+    files.delete(name);
+    retired.add(kept);
+  }
+
+  function opened(kept: Kept, handle: FileHandle): ModelFile {
+    let isOpen = true;
+    return {
+      size: kept.size,
+      etag: kept.etag,
+      read: (start, end) => handle.createReadStream({ start, end, autoClose: false }),
+      async close() {
+        if (!isOpen) return;
+        isOpen = false;
+        kept.readers -= 1;
+        await handle.close();
+        if (kept.readers > 0 || !retired.delete(kept)) return;
+        bytes -= kept.size;
+        await rm(kept.path, { force: true });
+      },
+    };
+  }
+}
+
+/** A folder of this process, whose number is in the name so that what a killed one left is found. */
+function newFolder(): string {
+  const prefix = `parley-models-${process.pid}-`;
+  for (const name of readdirSync(tmpdir())) {
+    const left = join(tmpdir(), name);
+    if (name.startsWith(prefix) && !ours.has(left)) rmSync(left, { recursive: true, force: true });
+  }
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  ours.add(folder);
+  return folder;
+}
