@@ -4,10 +4,11 @@ import { readTracing } from '@parley/kernel/telemetry';
 import { connectionProblem, hostAndPort, reach, reasonOf, resolveHost } from './connection-problem.ts';
 import { type Installation, settingsRead, unitAddress } from './installation.ts';
 import { type Outcome, ok, warning } from './outcome.ts';
+import { voiceUrls } from './voice.ts';
 
-/** Checked by the object store's own check, or opened by people and not by units. */
+/** Checked by the own checks of the object store and of voice, or opened by people and not by units. */
 const { endpoint, publicEndpoint } = fileSettings.s3.settings;
-const others = [endpoint.name, publicEndpoint.name, publicUrlSetting.name, 'RESET_URL'];
+const others = [endpoint.name, publicEndpoint.name, publicUrlSetting.name, 'RESET_URL', ...voiceUrls];
 
 /** Connects to what else the units call: models, embeddings, text messages, traces. Of other units, only the names are looked up. */
 export async function checkAddresses(installation: Installation): Promise<Outcome[]> {

@@ -13,6 +13,7 @@ import { merged, type Outcome, wrong } from './outcome.ts';
 import { checkPostgres } from './postgres.ts';
 import { checkRedis } from './redis.ts';
 import { checkSettings } from './settings.ts';
+import { checkVoice, voiceProviders } from './voice.ts';
 import { withoutSecrets } from './without-secrets.ts';
 
 type Check = (installation: Installation) => Outcome[] | Promise<Outcome[]>;
@@ -34,6 +35,7 @@ const engineChecks: Record<string, { check: Check; reachedBy: Settings }> = {
   kafka: { check: checkKafka, reachedBy: kafka },
   s3: { check: checkObjectStore, reachedBy: fileSettings },
   mail: { check: checkMail, reachedBy: { smtpUrl } },
+  voice: { check: checkVoice, reachedBy: voiceProviders },
 };
 
 const longestMs = 60_000;

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger } from '@parley/kernel/log';
 import { createSessionTokens } from '@parley/kernel/session-token';
+import { eventually } from '@parley/testing/eventually';
 import { testDependencies } from '@parley/testing/service-harness';
 import { voice } from '@parley/voice';
 import { readVoiceConfig } from '@parley/voice/config';
@@ -12,6 +13,7 @@ import { testWith } from '../testing/test-with.ts';
 import { whisper, whisperFolder } from './whisper.ts';
 
 const earTest = await testWith(whisper);
+const earTestAlone = 'serial' in earTest ? earTest.serial : earTest;
 
 const sentences = [
   'Please open the window and turn on the light.',
@@ -48,7 +50,7 @@ async function listening(t: ExecutionContext, env: Record<string, string> = {}) 
   const { token } = createSessionTokens(ring).mint({ audience: 'voice', tenantId: 1 });
   let address = 0;
 
-  async function ask(path: string, body: object): Promise<{ status: number; body: unknown }> {
+  async function ask(path: string, body: object, signal?: AbortSignal): Promise<{ status: number; body: unknown }> {
     address += 1;
     const response = await fetch(`${base}${path}`, {
       method: 'POST',
@@ -58,6 +60,7 @@ async function listening(t: ExecutionContext, env: Record<string, string> = {}) 
         'x-forwarded-for': `203.0.113.${address}`,
       },
       body: JSON.stringify(body),
+      ...(signal && { signal }),
     });
     return { status: response.status, body: await response.json() };
   }
@@ -132,4 +135,65 @@ earTest('one that takes too long is ended and unavailable', async (t) => {
   const { ask } = await listening(t, { VOICE_PROVIDER_TIMEOUT_MS: '20' });
   const request = { audioBase64: clip('mp3').toString('base64'), audioEncoding: 'MP3', languageCode: 'en' };
   t.is((await ask('/stt', request)).status, 503);
+});
+
+/** A process that transcribes, and the most memory that it has had, in MB. */
+interface Ear {
+  pid: number;
+  peakMb: number;
+}
+
+/** Those that this process has started. */
+function ears(): Ear[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) return [];
+    try {
+      if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('whisper.py')) return [];
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      const number = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'mu').exec(status)?.[1] ?? 0);
+      return number('PPid') === process.pid ? [{ pid, peakMb: number('VmHWM') / 1_024 }] : [];
+    } catch {
+      return []; // it has ended
+    }
+  });
+}
+
+// Serial: all processes that it sees are its own.
+earTestAlone('a client that leaves in the middle of a clip ends its process, and the next one is served', async (t) => {
+  t.timeout(600_000);
+  const { ask, hear } = await listening(t);
+  const minute = Buffer.concat([clip('wav'), ...Array.from({ length: 25 }, () => clip('wav').subarray(44))]);
+  const samples = minute.subarray(44, 44 + 16_000 * 60); // 8 kHz
+  const request = {
+    audioBase64: samples.toString('base64'),
+    audioEncoding: 'LINEAR16',
+    languageCode: 'en',
+    sampleRateHertz: 8_000,
+  };
+  const client = new AbortController();
+  const left = t.throwsAsync(ask('/stt', request, client.signal));
+  const patience = { timeoutMs: 240_000 };
+  // Below that are Python and its libraries; the model is beyond.
+  const ear = await eventually('Whisper is at work', () => ears().find(({ peakMb }) => peakMb > 150), patience);
+  t.log(`${Math.round(ear.peakMb)} MB when the client leaves`);
+  client.abort();
+  await left;
+  await eventually('its process has ended', () => ears().every(({ pid }) => pid !== ear.pid), patience);
+
+  let peakMb = 0;
+  const heard = hear(clip('mp3'), 'MP3');
+  let isDone = false;
+  void heard.finally(() => (isDone = true)).catch(() => undefined);
+  await eventually(
+    'the next clip is heard',
+    () => {
+      peakMb = Math.max(peakMb, ...ears().map((each) => each.peakMb));
+      return isDone;
+    },
+    patience,
+  );
+  t.regex((await heard).transcript, /thank you/iu);
+  t.log(`${Math.round(peakMb)} MB at most for a clip of a sentence`);
+  t.true(peakMb > 50 && peakMb < 1_000, `${peakMb} MB`);
 });

@@ -114,7 +114,7 @@ export function remoteModels(options: RemoteModelsOptions): AvatarModels {
     },
     async stop() {
       stopping.abort(new Error('voice stops'));
-      await Promise.all([list, ...files.values()].map(({ fetching }) => fetching));
+      await Promise.all([list, ...files.values()].flatMap(({ fetching }) => fetching ?? []));
       await cache.clear();
     },
     list: known,
