@@ -1,17 +1,22 @@
 import { type Environment, readAll } from '@parley/kernel/config';
-import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
-import { migrateSchema } from '@parley/postgres/database/migrate';
+import { transactionError } from '@parley/kernel/database-errors';
+import { type DatabaseUrls, requireDatabaseUrls } from '@parley/postgres/database/database-urls';
+import { migrateSchema, statementTimeoutMs, userOf } from '@parley/postgres/database/migrate';
+import { missingRights } from '@parley/postgres/database/migration-rights';
+import { openPool } from '@parley/postgres/database/pool';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 
 /**
  * Migrates one schema after the other and says for each what was applied. It stops at the first that fails: what came
  * before stays done, and the next call goes on from there.
- * @throws SettingsError for all settings that are missing or wrong; Error that names the schema that failed, with the reason.
+ * @throws SettingsError for all settings that are missing or wrong; Error that names, before anything is migrated, all rights that are
+ * missing, a line each; Error that names the schema that failed, with the reason.
  */
 export async function migrateAll(schemas: SchemaDeclaration[], env: Environment, say: (line: string) => void) {
   const width = Math.max(...schemas.map(({ name }) => name.length));
   const withUrls = (schema: SchemaDeclaration) => () => ({ schema, ...requireDatabaseUrls(env, schema.name) });
   const databases = readAll(Object.fromEntries(schemas.map((schema) => [schema.name, withUrls(schema)])));
+  await requireRights(Object.values(databases));
   for (const { schema, url, migrationsUrl = url } of Object.values(databases)) {
     const migrating = migrateSchema({ url: migrationsUrl, appUrl: url, schema, schemaName: schema.name });
     const applied = await migrating.catch((cause: unknown) => {
@@ -19,6 +24,24 @@ export async function migrateAll(schemas: SchemaDeclaration[], env: Environment,
     });
     say(`${schema.name.padEnd(width)}  ${applied.join(', ') || 'is up to date'}`);
   }
+}
+
+type MigratedSchema = DatabaseUrls & { schema: SchemaDeclaration; url: string };
+
+async function requireRights(databases: readonly MigratedSchema[]): Promise<void> {
+  const missing = new Set<string>();
+  for (const { schema, url, migrationsUrl = url } of databases) {
+    const pool = openPool({ url: migrationsUrl, poolSize: 1, statementTimeoutMs });
+    try {
+      const rights = await missingRights(pool, schema, schema.name, userOf(url));
+      for (const { found, change } of rights) missing.add(`${found}. ${change}`);
+    } catch (error) {
+      throw new Error(`${schema.name}: ${reasonOf(transactionError(error))}`, { cause: error });
+    } finally {
+      await pool.destroy();
+    }
+  }
+  if (missing.size > 0) throw new Error(`Nothing was migrated:\n${[...missing].join('\n')}`);
 }
 
 /** Adds the causes, because "The database is not available" alone does not say why. None of these messages contains a URL. */

@@ -27,8 +27,8 @@ export interface ServerFacts {
   isReadOnly: boolean;
   /** Where that was set, e.g. `database`. */
   readOnlySource: string;
-  /** Extensions that can be had, with the version that the database has, if any. */
-  extensions: Record<string, { installed: string | null; available: string } | undefined>;
+  /** Extensions that can be had, with the version that the database has and the schema that it is in, if any. */
+  extensions: Record<string, { installed: string | null; available: string; schema: string | null } | undefined>;
   serverMs: number;
   /** When the server was asked and had answered, in ms by this machine's clock. */
   asked: number;
@@ -75,7 +75,8 @@ const factsSql = `
          (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS "mayCreateRoles",
          pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only')::boolean AS "isReadOnly",
          (SELECT source FROM pg_settings WHERE name = 'default_transaction_read_only') AS "readOnlySource",
-         (SELECT coalesce(json_object_agg(name, json_build_object('installed', installed_version, 'available', default_version)), '{}')
+         (SELECT coalesce(json_object_agg(name, json_build_object('installed', installed_version, 'available', default_version, 'schema',
+            (SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = name))), '{}')
             FROM pg_available_extensions) AS extensions,
          (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "serverMs"`;
 

@@ -2,6 +2,7 @@ import type { Environment } from '@parley/kernel/config';
 import { isDatabaseError } from '@parley/kernel/database-errors';
 import { catalogueViolationsBy } from '@parley/postgres/database/catalogue';
 import { rolesOf } from '@parley/postgres/database/identifiers';
+import { foreignRoles, roleStates } from '@parley/postgres/database/migration-rights';
 import { pendingMigrations } from '@parley/postgres/database/pending-migrations';
 import { type Outcome, ok, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
@@ -39,6 +40,11 @@ async function schemaProblem(
   const refusal = migrations || !found ? ownerRefusal(owner, name, found) : undefined;
   if (refusal) return refusal;
   if (!found) {
+    const { foreign } = await roleStates(owner.pool, name, [owner.facts.login, service.facts.login]);
+    if (foreign.length > 0) {
+      const { found: clash, change } = foreignRoles(owner.facts.login, ['roles of schemas that are missing']);
+      return { ...wrong('postgres.migrations-rights', owner.settings, clash, change), items: foreign };
+    }
     return {
       ...wrong('postgres.schema', settings, `${at} lacks schemas`, `Run scripts/migrate, ${byTheChart}.`),
       items: [name],

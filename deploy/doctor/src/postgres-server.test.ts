@@ -17,7 +17,7 @@ const facts = {
   isStandby: false,
   isReadOnly: false,
   readOnlySource: 'default',
-  extensions: { vector: { installed: '0.8.10', available: '0.8.10' } },
+  extensions: { vector: { installed: '0.8.10', available: '0.8.10', schema: 'public' } },
   serverMs: 1_000_000,
   asked: 1_000_000,
   answered: 1_000_000,
@@ -43,7 +43,7 @@ test('an old PostgreSQL, another encoding and an old pgvector are named', (t) =>
   t.deepEqual(findings({ encoding: 'SQL_ASCII' }), [
     ['wrong', 'postgres.encoding', 'the encoding of db:5432/parley is SQL_ASCII'],
   ]);
-  t.deepEqual(findings({ extensions: { vector: { installed: '0.8.4', available: '0.8.10' } } }), [
+  t.deepEqual(findings({ extensions: { vector: { installed: '0.8.4', available: '0.8.10', schema: 'public' } } }), [
     ['wrong', 'postgres.extension', 'db:5432/parley has pgvector 0.8.4'],
   ]);
 });

@@ -1,3 +1,4 @@
+import { misplacedExtension } from '@parley/postgres/database/migration-rights';
 import { clockOutcome } from './clock.ts';
 import { type Outcome, ok, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
@@ -33,7 +34,7 @@ function extensionOutcomes(
   name: string,
   oldest: string,
 ): Outcome[] {
-  const { installed, available } = facts.extensions[name] ?? {};
+  const { installed, available, schema } = facts.extensions[name] ?? {};
   const check = `postgres.extension`;
   const title = name === 'vector' ? 'pgvector' : name;
   if (available === undefined) {
@@ -43,6 +44,10 @@ function extensionOutcomes(
   if (!installed) {
     const change = `As a superuser: CREATE EXTENSION ${name} SCHEMA public.`;
     return [wrong(check, settings, `${at} does not have the extension ${name}`, change)];
+  }
+  if (schema && schema !== 'public') {
+    const { found, change } = misplacedExtension(name, schema, at);
+    return [wrong(check, settings, found, change)];
   }
   if (!isOlder(installed, oldest)) return [];
   const change = `Install ${title} ${oldest} or newer on the server, then ALTER EXTENSION ${name} UPDATE.`;

@@ -51,6 +51,28 @@ export const postgresFaults = [
     /does not have the extension vector/u,
   ),
   planted(
+    'a pgvector in a schema where units do not look',
+    async (garden) => {
+      await garden.asSuperuser('CREATE SCHEMA extensions; ALTER EXTENSION vector SET SCHEMA extensions');
+      return { undo: () => garden.asSuperuser('ALTER EXTENSION vector SET SCHEMA public; DROP SCHEMA extensions') };
+    },
+    ['postgres.extension'],
+    /the extension vector of .* is in the schema extensions, where units do not look for it/u,
+  ),
+  planted(
+    'roles that another installation on the server has made',
+    async (garden) => {
+      const name = `other_${garden.name}`;
+      await garden.asSuperuser(`CREATE ROLE ${name}_tenant`);
+      return {
+        unit: { schema: { ...garden.unit.schema, name } },
+        undo: () => garden.asSuperuser(`DROP ROLE ${name}_tenant`),
+      };
+    },
+    ['postgres.migrations-rights'],
+    /_owner may not grant roles of schemas that are missing, which another installation on this server has made: .*: other_garden_\w+_tenant/u,
+  ),
+  planted(
     'a pgvector that is too old',
     (garden) => ({ unit: { schema: { ...garden.unit.schema, extensions: { vector: '99.0.0' } } } }),
     ['postgres.extension'],

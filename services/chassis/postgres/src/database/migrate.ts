@@ -102,11 +102,19 @@ async function ensureSchema(
     GRANT USAGE ON SCHEMA ${schemaName} TO ${tenant}, ${shared}`);
 }
 
-/** From PostgreSQL 16 on, a login that is no superuser must grant itself the roles that it has created. */
+/**
+ * From PostgreSQL 16 on, a login that is no superuser must grant itself the roles that it has created. What a user may take already is not
+ * granted, since a superuser may have granted roles that the login may not grant.
+ */
 async function ensureMember(transaction: Knex.Transaction, user: string, roles: string[]): Promise<void> {
-  const { rows } = await transaction.raw('SELECT rolsuper FROM pg_roles WHERE rolname = ?', [user]);
-  if (rows[0]?.rolsuper) return;
-  for (const role of roles) await transaction.raw('GRANT ?? TO ??', [role, user]);
+  const { rows } = await transaction.raw(
+    `SELECT role FROM pg_roles AS login, unnest(CAST(? AS text[])) AS role
+      WHERE rolname = ? AND pg_has_role(login.oid, role,
+        CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)`,
+    [roles, user],
+  );
+  const taken = rows.map(({ role }: { role: string }) => role);
+  for (const role of roles) if (!taken.includes(role)) await transaction.raw('GRANT ?? TO ??', [role, user]);
 }
 
 /** STABLE although it reads the clock: with VOLATILE no index could serve a comparison with it. */
@@ -132,6 +140,7 @@ function sourceOf(
   };
 }
 
-function userOf(url: string): string | undefined {
+/** The login of a database URL. */
+export function userOf(url: string): string | undefined {
   return decodeURIComponent(new URL(url).username) || undefined;
 }
