@@ -386,7 +386,11 @@ export type Mutation = {
   __typename?: 'Mutation';
   /** Signs in with a password. */
   login: AccessToken;
-  /** Exchanges a refresh token for a new pair; the old one is spent. */
+  /**
+   * Exchanges a refresh token for a new pair; the old one is spent. For 10 seconds, and while its successor is unused, it answers the same
+   * successor again, for a client that lost the answer. Any other second use counts as theft and ends the sign-in, in all tabs that share it. So a
+   * browser app refreshes under a Web Lock, and first reads the stored token again.
+   */
   refreshToken: AccessToken;
   /** Makes a user and a tenant named <fullname>'s Workspace, and signs in. The token, where one is given or asked for, is used up. */
   register: AccessToken;
