@@ -69,6 +69,8 @@ const unseen = new Set([
   'docPartObj',
 ]);
 
+const hasOwnFields = new Set(['tc', 'footnote', 'endnote', 'comment', 'txbxContent']);
+
 const maxColumns = 1_000;
 /** Of paragraphs and tables within each other, as text boxes and cells have them. */
 const maxNesting = 60;
@@ -107,6 +109,14 @@ interface OpenNote {
   seenBefore: number;
 }
 
+/** Its code is not shown, its result is. */
+interface Field {
+  paragraph: OpenParagraph | undefined;
+  isCode: boolean;
+  /** What its code hides: it is text after all where the field has no end. */
+  held: { at: number; text: string; counted: number }[];
+}
+
 type Container = OpenParagraph | OpenTable | OpenCell | OpenNote;
 
 /** Characters that a person sees: no blanks, and no hyphens that only show where a line ends. */
@@ -121,8 +131,10 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   const path: string[] = [];
   const containers: Container[] = [];
   const runs: { isHidden: boolean; font: string }[] = [];
-  /** The parts of fields: a code is not shown, its result is. */
-  const fields: ('code' | 'result')[] = [];
+  /** The fields that are open, by story: a cell, a note and a text box have their own, and none outlives it. */
+  const fieldsOfStories: Field[][] = [[]];
+  /** Fields that were deleted as a whole, from their begin on. */
+  let deletedFields = 0;
   /** Of each `AlternateContent`, the characters seen before it: the first alternative with text is the one that is read. */
   const alternatives: { seen: number; isRead: boolean }[] = [];
   const carried = new Map<Container | undefined, Pick<OpenParagraph, 'parts' | 'characters' | 'after'>>();
@@ -181,41 +193,100 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     closeParagraph({ type: 'p', ...rest, style: styles.get(''), place: {}, isContinued: false, hasUnseen: true });
   }
 
-  function addText(text: string, counted: number): void {
+  function countText(text: string, counted: number): void {
     story.seen += counted;
     characters += text.length;
     if (characters > maxCharacters) throw new FileProblem('tooLong');
+  }
+
+  function addText(text: string, counted: number): void {
+    countText(text, counted);
     if (math) {
       mathCharacters += counted;
       math.text(text);
       return;
     }
-    let open = containers.at(-1);
-    if (open?.type !== 'p') {
-      // Text outside of a paragraph is no valid document: it is kept all the same.
-      stray ??= newParagraph();
-      open = stray;
-    }
+    const open = paragraphOfText();
     open.parts.push(text);
     open.characters += counted;
+  }
+
+  function paragraphOfText(): OpenParagraph {
+    const open = containers.at(-1);
+    if (open?.type === 'p') return open;
+    // Text outside of a paragraph is no valid document: it is kept all the same.
+    stray ??= newParagraph();
+    return stray;
+  }
+
+  const openFields = () => fieldsOfStories.at(-1) ?? [];
+  const hidingField = () => openFields().find(({ isCode }) => isCode);
+
+  /** Text that a code hides is kept until the code has its end. */
+  function addOrHold(text: string, counted: number): void {
+    const open = paragraphOfText();
+    const field = hidingField();
+    if (runs.at(-1)?.isHidden) open.hasUnseen = true;
+    else if (!field) addText(text, counted);
+    else if (field.paragraph === open) {
+      open.hasUnseen = true;
+      characters += text.length;
+      if (characters > maxCharacters) throw new FileProblem('tooLong');
+      field.held.push({ at: open.parts.push('') - 1, text, counted });
+    } else addText(text, counted);
+  }
+
+  /** A code goes on to the end of its paragraph at most. */
+  function endCodes(closed: OpenParagraph): void {
+    for (const field of openFields()) {
+      if (!field.isCode || field.paragraph !== closed) continue;
+      for (const { at, text, counted } of field.held) {
+        closed.parts[at] = text;
+        closed.characters += counted;
+        story.seen += counted;
+      }
+      endCode(field);
+    }
+  }
+
+  function endCode(field: Field): void {
+    field.isCode = false;
+    field.held = [];
+  }
+
+  function addFieldPart(type: string | undefined): void {
+    const fields = openFields();
+    const last = fields.at(-1);
+    if (type === 'begin') fields.push({ paragraph: paragraphOfText(), isCode: true, held: [] });
+    else if (type === 'separate' && last) endCode(last);
+    else if (type === 'end') fields.pop();
+    if (fields.length > maxNesting) throw new FileProblem('tooDeep');
+  }
+
+  /** A deleted end belongs to the field that was deleted with it, or else to one whose begin remains. */
+  function addDeletedFieldPart(type: string | undefined): void {
+    if (type === 'begin') deletedFields += 1;
+    else if (deletedFields === 0) addFieldPart(type);
+    else if (type === 'end') deletedFields -= 1;
   }
 
   function endStray(): void {
     const closed = stray;
     stray = undefined;
-    if (closed) closeParagraph(closed);
+    if (!closed) return;
+    endCodes(closed);
+    closeParagraph(closed);
   }
 
   function isShown(): boolean {
-    return !runs.at(-1)?.isHidden && !fields.includes('code');
+    return !runs.at(-1)?.isHidden && !hidingField();
   }
 
   function addSymbol(font: string, code: string): void {
-    if (!isShown()) return;
     const number = Number.parseInt(code, 16);
     const found = symbolOf(font, number);
-    if (found === undefined) story.unknownSigns += 1;
-    else addText(found, visibleCharacters(found));
+    if (found !== undefined) addOrHold(found, 0);
+    else if (isShown()) story.unknownSigns += 1;
   }
 
   function endMath(): void {
@@ -296,13 +367,8 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
       if (isShown() && noteMark)
         addText(noteMark(name === 'footnoteReference' ? 'footnote' : 'endnote', valueOf(attributes, 'id') ?? ''), 0);
     } else if (name === 'sym') addSymbol(valueOf(attributes, 'font') ?? '', valueOf(attributes, 'char') ?? '');
-    else if (name === 'fldChar') {
-      const type = valueOf(attributes, 'fldCharType');
-      if (type === 'begin') fields.push('code');
-      else if (type === 'separate' && fields.length > 0) fields[fields.length - 1] = 'result';
-      else if (type === 'end') fields.pop();
-      if (fields.length > maxNesting) throw new FileProblem('tooDeep');
-    } else {
+    else if (name === 'fldChar') addFieldPart(valueOf(attributes, 'fldCharType'));
+    else {
       const sign = inlineSigns[name];
       if (sign !== undefined && isShown()) addText(sign, 0);
     }
@@ -313,8 +379,10 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     const parent = path.at(-2);
     if (unseenDepth > 0 || isUnseen(name, parent)) {
       unseenDepth += 1;
+      if (name === 'fldChar') addDeletedFieldPart(valueOf(attributes, 'fldCharType'));
       return;
     }
+    if (hasOwnFields.has(name)) fieldsOfStories.push([]);
     const value = valueOf(attributes);
     if (mathDepth > 0) {
       mathDepth += 1;
@@ -385,14 +453,9 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
 
   function text(some: string): void {
     if (unseenDepth > 0 || path.at(-1) !== 't') return;
-    if (!isShown()) {
-      const open = paragraph();
-      if (open) open.hasUnseen = true;
-      return;
-    }
     const font = runs.at(-1)?.font ?? '';
     const shown = privateSigns.test(some) ? withoutPrivateSigns(some, font) : some;
-    addText(shown.replaceAll('\u00ad', ''), visibleCharacters(shown));
+    addOrHold(shown.replaceAll('\u00ad', ''), visibleCharacters(some));
   }
 
   /** Fonts of symbols have their signs at private places. */
@@ -411,6 +474,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
       return;
     }
     if (name === 'r') runs.pop();
+    if (hasOwnFields.has(name) && fieldsOfStories.length > 1) fieldsOfStories.pop();
     if (mathDepth > 0) {
       mathDepth -= 1;
       if (mathDepth === 0) endMath();
@@ -432,7 +496,8 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     const container = containers.at(-1);
     const type = name === 'footnote' || name === 'endnote' || name === 'comment' ? 'note' : name;
     if (!container || container.type !== type) return;
-    if (container.type !== 'p') endStray();
+    if (container.type === 'p') endCodes(container);
+    else endStray();
     endContainer(container);
     containers.pop();
     if (container.type === 'p') closeParagraph(container);

@@ -62,6 +62,31 @@ test('fields show their results, and neither their codes nor what stands within 
   t.is(await docx(p(form(box), run('paid '), form(list))), '[x] paid yearly\n\n');
 });
 
+test('a field without its end hides no text', async (t) => {
+  const part = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
+  const deleted = (content: string) => `<w:del w:id="1">${content}</w:del>`;
+  const begun = part('begin') + '<w:r><w:instrText> REF x </w:instrText></w:r>';
+  const rest = paragraph('The rent is 900 euros.');
+  const expected = 'Intro\n\nThe rent is 900 euros.\n\n';
+  t.is(await docx(p(run('Intro'), begun) + rest), expected);
+  t.is(await docx(p(run('Intro'), begun, deleted(part('end'))) + rest), expected);
+  t.is(
+    await docx(p(run('Intro'), begun, deleted(part('separate') + part('end')), run(' two')) + rest),
+    'Intro two\n\nThe rent is 900 euros.\n\n',
+  );
+  t.is(await docx(p(deleted(begun + part('separate') + run('old') + part('end')), run('Intro')) + rest), expected);
+  t.is(await docx(p(begun, run('Intro')) + rest), expected);
+  t.is(await docx(p(begun, part('begin'), run('Intro')) + p(part('end'), part('end')) + rest), expected);
+  t.is(
+    await docx(p(begun, `<w:r>${vml(p(run('boxed'), begun))}</w:r>`, part('end')) + rest),
+    'boxed\n\nThe rent is 900 euros.\n\n',
+  );
+  t.is(
+    await docx(`<w:tbl><w:tr><w:tc>${p(begun)}</w:tc><w:tc>${p(run('cell'))}</w:tc></w:tr></w:tbl>`),
+    '|  | cell |\n| --- | --- |\n\n',
+  );
+});
+
 test('runs within other elements are read: directions, tags, insertions, links and bases of ruby', async (t) => {
   const wrapped = (element: string, text: string) => `<w:${element}>${run(text)}</w:${element}>`;
   const elements = ['bdo', 'dir', 'smartTag', 'customXml', 'ins', 'moveTo', 'hyperlink', 'sdt'];
