@@ -37,6 +37,10 @@ const wordGap = 0.15;
 /** A text that is drawn again so close to itself is bold by that. */
 const boldOffset = 0.2;
 const nextRow = 0.2;
+/** Two texts of one row overlap by at least this share of the smaller one's height, as a superscript does. */
+const rowOverlap = 0.5;
+/** Of the font size: what letters have below the baseline. */
+const descent = 0.2;
 
 /** @param isVertical whether the font of that name writes from top to bottom */
 export function rowsOf(items: TextItem[], isVertical: (fontName: string) => boolean): Row[] {
@@ -66,9 +70,23 @@ export function rowsOf(items: TextItem[], isVertical: (fontName: string) => bool
   return rows;
 }
 
-/** Lines of two columns may stand so close to each other that they seem to be one. */
+/**
+ * Whether a text begins a row that pdf.js does not report: it takes lines of two columns that stand close to each other for one, and
+ * reports no end of a line at the border of a form (a content stream that the page draws, such as a filled field or a stamp).
+ */
 function isNextRow(place: Omit<Segment, 'text'>, before: Run): boolean {
-  return place.start < before.start - place.size && Math.abs(place.y - before.y) > nextRow * place.size;
+  const distance = Math.abs(place.y - before.y);
+  if (place.start < before.start - place.size && distance > nextRow * place.size) return true;
+  if (overlapOf(place, before) >= rowOverlap * Math.min(place.size, before.size)) return false;
+  // The lines of two columns need not be level.
+  const size = Math.max(place.size, before.size);
+  return distance > size || Math.max(place.start - before.end, before.start - place.end) < segmentGap * size;
+}
+
+/** The height that two texts share, from below the baseline to the top of a capital. */
+function overlapOf(a: Omit<Segment, 'text'>, b: Omit<Segment, 'text'>): number {
+  const top = Math.min(a.y + (1 - descent) * a.size, b.y + (1 - descent) * b.size);
+  return top - Math.max(a.y - descent * a.size, b.y - descent * b.size);
 }
 
 function placeOf(transform: number[], width: number, height: number, isVertical: boolean): Omit<Segment, 'text'> {
@@ -137,7 +155,8 @@ function joined(runs: Run[]): Segment[] {
       gap < segmentGap * size &&
       !(run.start < last.start - size && !run.rightToLeft && !before?.rightToLeft)
     ) {
-      last.text += (run.spaceBefore || gap > wordGap * size) && !last.text.endsWith(' ') ? ` ${run.text}` : run.text;
+      const isApart = run.spaceBefore || gap > wordGap * size || isDrawnOver(run, last);
+      last.text += isApart && !last.text.endsWith(' ') ? ` ${run.text}` : run.text;
       last.size = size;
       last.start = Math.min(last.start, run.start);
       last.end = Math.max(last.end, run.end);
@@ -149,6 +168,11 @@ function joined(runs: Run[]): Segment[] {
     before = run;
   }
   return segments;
+}
+
+/** Text of a form may begin within another text: these are two words. An accent, or a letter that is kerned, covers less. */
+function isDrawnOver(run: Run, { end }: Segment): boolean {
+  return !run.rightToLeft && end - run.start > run.size && run.text.length > 1;
 }
 
 function isDrawnAgain(run: Run, before: Run): boolean {

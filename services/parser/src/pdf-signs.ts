@@ -41,6 +41,9 @@ const ofSymbolFonts: Record<string, string> = {
   '\uf02d': '-',
 };
 
+/** Ligatures of the fonts of Microsoft and those made to their measures, such as Liberation. */
+const ligatures: Record<string, string> = { '\uf001': 'fi', '\uf002': 'fl' };
+
 interface Counts {
   characters: number;
   /** Controls and the sign for none. A private character is one that the font does name, if only for itself. */
@@ -93,11 +96,17 @@ function withoutOdd(str: string, isTex: boolean) {
   let unknown = 0;
   const known = /[\uf041-\uf05a\uf061-\uf07a]{3}/u.test(str) ? str.replaceAll(/[\uf020-\uf07e]/gu, fromSymbol) : str;
   const text = known.replaceAll(allOdd, (sign) => {
-    const found = (isTex ? ofTex[sign] : undefined) ?? ofSymbolFonts[sign];
+    const found = (isTex ? ofTex[sign] : undefined) ?? ofSymbolFonts[sign] ?? ligatures[sign] ?? ofAdobe(sign);
     if (found === undefined) unknown += 1;
     return found ?? '';
   });
   return { text, unknown };
+}
+
+/** Adobe's private codes of old-style figures and small capitals. */
+function ofAdobe(sign: string): string | undefined {
+  if (/[\uf730-\uf739\uf761-\uf77a]/u.test(sign)) return String.fromCharCode(sign.charCodeAt(0) - 0xf7_00);
+  return undefined;
 }
 
 /** Fonts of symbols have their letters at the place of ASCII in a private block. */

@@ -57,7 +57,7 @@ async function readPages(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits,
     writer.append(write(lines));
     return start;
   });
-  return { text: writer.text(), pageStarts, losses: lossesOf(pages, characters, givenUp) };
+  return { text: writer.text(), pageStarts, losses: lossesOf(pages, givenUp) };
 
   async function readPage(number: number): Promise<Page> {
     const page = await pdf.getPage(number);
@@ -103,10 +103,7 @@ function whyWithoutText(pages: Page[]): 'noText' | 'unknownSigns' | 'blank' {
   return shows('scanned') ? 'noText' : 'blank';
 }
 
-const fewestUnknown = 10;
-const unknownShare = 0.005;
-
-function lossesOf(pages: Page[], characters: number, givenUp: GivenUp): Loss[] {
+function lossesOf(pages: Page[], givenUp: GivenUp): Loss[] {
   const losses: Loss[] = [];
   const without = (picture: Picture) => pages.filter((page) => page.picture === picture).length;
   const all = pages.length === 1 ? 'page' : 'pages';
@@ -117,12 +114,14 @@ function lossesOf(pages: Page[], characters: number, givenUp: GivenUp): Loss[] {
   add('scannedPages', without('scanned'), 'scanned');
   add('scannedPages', without('drawn'), 'drawn');
   const unknown = pages.reduce((sum, page) => sum + page.unknown, 0);
-  if (unknown >= Math.min(fewestUnknown, Math.max(1, unknownShare * characters))) {
+  if (unknown > 0) {
     const on = pages.filter((page) => page.unknown > 0).length;
-    losses.push({
-      kind: 'unknownSigns',
-      what: `${unknown} signs on ${on} of ${pages.length} ${all} are left out: their fonts do not say which characters they are`,
-    });
+    const signs = unknown === 1 ? '1 sign' : `${unknown} signs`;
+    const are =
+      unknown === 1
+        ? 'is left out: its font does not say which character it is'
+        : 'are left out: their fonts do not say which characters they are';
+    losses.push({ kind: 'unknownSigns', what: `${signs} on ${on} of ${pages.length} ${all} ${are}` });
   }
   const { fonts, pages: cut } = givenUp;
   if (fonts > 0)

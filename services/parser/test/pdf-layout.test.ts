@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { makePdf, type PdfLine } from './make-documents.ts';
+import { makePage, makePdf, type PdfLine, streamOf } from './make-documents.ts';
 import { textOf } from './read.ts';
 
 const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
@@ -230,4 +230,62 @@ test('a text that is drawn twice to look bold is read once', async (t) => {
     ]),
     'Attention\n\n',
   );
+});
+
+/** A page that draws text, and then each of the other texts as a form of its own, as a flattened field is. */
+function withForms(onPage: [x: number, y: number, text: string][], inForms: [x: number, y: number, text: string][]) {
+  const draw = ([x, y, text]: [number, number, string]) => `BT /F1 12 Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET`;
+  const names = inForms.map((_, n) => `/X${n} ${6 + n} 0 R`).join(' ');
+  return makePage([...onPage.map(draw), ...inForms.map((_, n) => `/X${n} Do`)].join('\n'), {
+    entries: `/Resources << /Font << /F1 5 0 R >> /XObject << ${names} >> >>`,
+    others: [
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+      ...inForms.map((form) =>
+        streamOf(
+          draw(form),
+          '/Type /XObject /Subtype /Form /BBox [0 0 595 842] /Resources << /Font << /F1 5 0 R >> >>',
+        ),
+      ),
+    ],
+  });
+}
+
+test('texts of forms are lines and words of their own', async (t) => {
+  const cells = withForms(
+    [],
+    [
+      [60, 650, 'Invoice 4711'],
+      [60, 630, '300.00'],
+      [60, 610, '200.00'],
+    ],
+  );
+  t.is(await textOf('pdf', cells), 'Invoice 4711\n\n300.00\n\n200.00\n\n');
+  const stamp = withForms([[60, 700, 'The rent is 900']], [[60, 650, 'Notice is three months']]);
+  t.is(await textOf('pdf', stamp), 'The rent is 900\n\nNotice is three months\n\n');
+  const beside = withForms(
+    [[60, 700, 'Rent:']],
+    [
+      [92, 700, '900'],
+      [120, 699, 'euros'],
+      [100, 690, 'a month'],
+    ],
+  );
+  t.is(await textOf('pdf', beside), 'Rent: 900 euros\na month\n\n');
+  t.is((await textOf('pdf', withForms([[60, 700, 'Amount 1200']], [[110, 700, '300']]))).trim(), 'Amount 1200 300');
+});
+
+test('superscripts, subscripts and large initials stay in their row', async (t) => {
+  const row = [
+    { text: 'H', size: 12, x: 50 },
+    { text: '2', size: 7, x: 56, y: 697 },
+    { text: 'O at 10', size: 12, x: 59.5 },
+    { text: '6', size: 7, x: 101.5, y: 705 },
+    { text: 'units', size: 12, x: 108 },
+  ].map((part) => ({ y: 700, ...part }));
+  t.is((await onePage(row)).trim(), 'H2O at 106 units');
+  const initial = [
+    { text: 'T', size: 36, x: 50, y: 600 },
+    { text: 'he rent', size: 12, x: 68, y: 616 },
+  ];
+  t.regex(await onePage(initial), /The rent/u);
 });

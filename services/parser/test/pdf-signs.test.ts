@@ -192,3 +192,27 @@ test('bullets and boxes of symbol fonts are signs, not unknown ones', async (t) 
   t.is(text, '- One\n☑ Two\nThe\n\n');
   t.deepEqual(losses, []);
 });
+
+test('ligatures, old-style figures and small capitals with private codes are letters and digits', async (t) => {
+  const { text, losses } = await read(
+    'pdf',
+    makePdf([[{ text: 'waf\uf002e, \uf001ne \uf002at \uf731\uf739 A\uf763\uf774' }]]),
+  );
+  t.is(text, 'waffle, fine flat 19 Act\n\n');
+  t.deepEqual(losses, []);
+});
+
+test('a single sign that no font names is reported, however long the text is', async (t) => {
+  const line = { text: 'Words of a long text that can all be read. '.repeat(2) };
+  const { text, losses } = await read(
+    'pdf',
+    makePdf([Array.from({ length: 40 }, () => line), [{ text: 'Pay \uf8d1 now.' }]]),
+  );
+  t.regex(text, /\nPay +now\.\n/u);
+  t.deepEqual(losses, [
+    {
+      kind: 'unknownSigns',
+      what: '1 sign on 1 of 2 pages is left out: its font does not say which character it is',
+    },
+  ]);
+});
