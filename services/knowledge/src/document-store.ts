@@ -17,7 +17,7 @@ export type NewDocument = Pick<
   KnowledgeDocument,
   'knowledgeBaseId' | 'origin' | 'fileName' | 'mimeType' | 'fileSizeBytes' | 'parseStatus' | 'storedBytes'
 > &
-  Partial<Pick<KnowledgeDocument, 'objectKey' | 'objectEtag'>>;
+  Partial<Pick<KnowledgeDocument, 'objectKey' | 'objectEtag' | 'parseWarnings'>>;
 
 export type DocumentFields = Partial<
   Pick<

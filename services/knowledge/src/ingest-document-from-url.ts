@@ -32,6 +32,7 @@ export async function ingestDocumentFromUrl(
     fileName: wanted ?? fileNameFrom(page.title) ?? new URL(url).hostname,
     mimeType: page.mimeType,
     text: page.text,
+    parseWarnings: page.warnings,
     origin: 'URL' as const,
   };
   return ports.turns.storeText(request, () => storeText(ports, request, document));

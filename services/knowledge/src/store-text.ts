@@ -7,7 +7,7 @@ import { chunksOf, fillGeneration, switchGeneration } from './index-text.ts';
 import type { Ports } from './ports.ts';
 import { usageStore, usageTurn } from './usage-store.ts';
 
-export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName' | 'mimeType'> {
+export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName' | 'mimeType' | 'parseWarnings'> {
   origin: 'TEXT' | 'URL';
   text: string;
 }

@@ -74,6 +74,18 @@ test('a page becomes a READY document of origin URL, with its title, type and ch
   t.like(await app.usage(), { chunks: 1, storedBytes: Buffer.byteLength(rawText ?? '') });
 });
 
+test('what is left out of a page beyond a trace stands at the end of its text, and for the tenant', async (t) => {
+  const notice = 'Words that are no text of this page. '.repeat(10).trim();
+  const app = await withHost(t, html(`<h1>Fees</h1><p>Three.</p><footer>${notice}</footer>`));
+  const base = await app.base();
+  await app.ingest(base, app.url);
+  const [document] = await app.documents(base);
+  const missing = '369 characters of notices, menus, dialogs and the footer of the page are left out';
+  t.deepEqual(document?.parseWarnings, [missing]);
+  const { rawText } = await app.getKnowledgeDocument(me, document?.id ?? 0);
+  t.is(rawText, `# Fees\n\nThree.\n\n[${missing}]`);
+});
+
 test('the label is the one given, else the title of at most 255 characters, else the host', async (t) => {
   let body = '';
   const app = await withHost(t, (request, response) => html(body)(request, response));

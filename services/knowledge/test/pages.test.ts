@@ -13,10 +13,15 @@ function pageOf(text: string, rest: Partial<FetchedPage> = {}): FetchedPage {
 
 test('HTML becomes text with its title, and other pages stay as they are', async (t) => {
   const html = '<title>Fees</title><h1>Fees\u0000</h1>&#0;\ud800';
-  t.deepEqual(await readPage(pageOf(html), never, usual), { title: 'Fees', text: '# Fees\ufffd\n\n\ufffd\ufffd' });
+  t.deepEqual(await readPage(pageOf(html), never, usual), {
+    title: 'Fees',
+    text: '# Fees\ufffd\n\n\ufffd\ufffd',
+    warnings: [],
+  });
   t.deepEqual(await readPage(pageOf('<b>a</b>\n\0', { isHtml: false }), never, usual), {
     title: undefined,
     text: '<b>a</b>\n\ufffd',
+    warnings: [],
   });
 });
 

@@ -48,7 +48,7 @@ export type KnowledgeDocumentDto = {
   parseStatus: Scalars['String']['output'];
   /** Why it is FAILED; null otherwise. */
   parseError?: Maybe<Scalars['String']['output']>;
-  /** What its text does not hold of the uploaded file, a sentence for each; they end its text too. Empty where nothing is lost, for a text that was replaced, and until READY. */
+  /** What its text does not hold of the uploaded file or the page, a sentence for each; they end its text too. Empty where nothing is lost, for a text that was replaced, and until READY. */
   parseWarnings: Array<Scalars['String']['output']>;
   /** The whole text; read by `knowledgeDocument` alone, empty in lists, and while PENDING or PARSING. */
   rawText: Scalars['String']['output'];

@@ -18,6 +18,7 @@ test('headings are Markdown, and paragraphs and lists are lines', (t) => {
       ' 1. one\n 2. two',
       'Ask us',
     ].join('\n\n'),
+    warnings: [],
   });
 });
 
@@ -41,7 +42,7 @@ test('scripts, styles, navigation and what is hidden are left out', (t) => {
     <div hidden>hidden</div><div aria-hidden="true">icon</div><div role="navigation">menu</div><template>t</template>
     <svg><title>drawing</title><text>t</text></svg><!-- comment --><iframe src="a">i</iframe><button>Buy</button>
     <main>The text</main><footer>Imprint</footer></body>`;
-  t.deepEqual(htmlText(html), { title: undefined, text: 'The text' });
+  t.deepEqual(htmlText(html), { title: undefined, text: 'The text', warnings: [] });
 });
 
 test('what is hidden by a style or a rule goes, unless another rule or a button shows it', (t) => {
@@ -111,6 +112,86 @@ test('text without tags, without a body, and with tags that never end is read', 
   t.is(textOf('a\u00a0&nbsp;b &#x1F99C; &bogus;'), 'a\u00a0\u00a0b 🦜 &bogus;');
 });
 
-test('what is nested too deeply is left out, rather than the page', (t) => {
-  t.is(textOf(`<p>front</p>${'<div>'.repeat(5_000)}deep${'</div>'.repeat(5_000)}<p>end</p>`), 'front\n\nend');
+test('what is nested too deeply for a form is plain text', (t) => {
+  const nested = (depth: number, inner: string) => `${'<div>'.repeat(depth)}${inner}${'</div>'.repeat(depth)}`;
+  const inner = 'deep<script>x()</script><nav>menu</nav><p>er<b>, and</b></p><p>down</p>';
+  for (const depth of [400, 495, 500, 505, 520, 560, 5_000]) {
+    const { text, warnings } = htmlText(`<p>front</p>${nested(depth, inner)}<p>end</p>`);
+    t.is(text.replaceAll(/\s+/gu, ' '), 'front deep er, and down end', String(depth));
+    t.deepEqual(warnings, []);
+  }
+  t.is(textOf(nested(600, '<i>a</i>'.repeat(200_000))).length, 200_000);
+});
+
+test('the reading of a word does not stand within it', (t) => {
+  t.is(textOf('<p><ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>を学ぶ</p>'), '漢字を学ぶ');
+});
+
+for (const [what, html] of [
+  ['a privacy notice', '<main><div class="privacy-notice"><h2>Tenants</h2><p>Kept text</p></div></main>'],
+  ['consent to a surgery', '<div id="consent-form-info"><p>Kept text: risks are bleeding and infection.</p></div>'],
+  ['a recipe of cookies', '<div class="cookie-notice"><p>Our cookies contain nuts. Kept text</p></div>'],
+  ['trustees', '<div class="trustees"><p>Kept text</p></div>'],
+  ['a menu of dishes', '<main><div class="menu"><ul><li><a href="/1">Kept text, 5 EUR</a></li></ul></div></main>'],
+  [
+    'terms that one accepts',
+    `<article><div class="consent-box"><p>Kept text ${'of a clause. '.repeat(100)}</p><button>I accept</button></div></article>`,
+  ],
+  ['the footer of an article', '<article><p>One</p><footer>Kept text, <a href="/a">source</a></footer></article>'],
+  ['the footer of a quotation', '<blockquote>One<footer>Kept text</footer></blockquote>'],
+  ['a tooltip in the main part', '<main>One <span role="tooltip">Kept text</span></main>'],
+] as const) {
+  test(`what is called like a notice is read: ${what}`, (t) => t.regex(textOf(html), /Kept text/u));
+}
+
+for (const [what, html] of [
+  ['by its answers', '<main><p>One</p><div class="cookie-banner">Gone <button>Accept all</button></div></main>'],
+  ['by an input', '<div class="cookie-hint">Gone <input type="submit" value="Alle akzeptieren"></div><p>One</p>'],
+  ['by its place', '<main><p>One</p><div id="consent" style="position: fixed">Gone</div></main>'],
+  ['by its text', '<p>One</p><div class="cookie-bar">Gone: this site uses cookies.</div>'],
+  ['by its product', '<p>One</p><div id="onetrust-consent-sdk">Gone</div>'],
+] as const) {
+  test(`a notice of cookies goes, known ${what}`, (t) => t.is(textOf(html), 'One'));
+}
+
+test('a footer keeps how and when somebody is reached', (t) => {
+  const footerOf = (html: string) => textOf(`<main>One</main><footer>${html}</footer>`).replace(/^One\s*/u, '');
+  t.is(footerOf('<p>Contact: 555-1234, Mon-Fri 9-17</p>'), 'Contact: 555-1234, Mon-Fri 9-17');
+  const links = '<ul><li><a href="/a">About us</a></li><li><a href="/j">Jobs and careers</a></li></ul>';
+  const many = `<div><h4>Shop</h4>${links.repeat(10)}</div>`;
+  const reached =
+    '<div><h4>Visit us</h4><p>Main Street 5<br>1010 Vienna</p><p>Daily 9 to 17</p><p>Tel. 01 234 567</p></div>';
+  t.is(
+    footerOf(`<div class="row">${many}${reached}${many}</div><p>© 2019 - 2024 Acme</p>`),
+    '#### Visit us\n\nMain Street 5\n1010 Vienna\n\nDaily 9 to 17\n\nTel. 01 234 567',
+  );
+  for (const kept of [
+    '<address>The old mill</address>',
+    '<a href="tel:+431234">Call</a> us',
+    'Öffnungszeiten: Mo–Fr 9–17 Uhr',
+    'Hauptstraße 5, 10115 Berlin',
+    '电话：010-12345678',
+  ])
+    t.not(footerOf(kept), '', kept);
+  for (const gone of ['Imprint', '© 2019 - 2024 Acme, all rights reserved', 'Contact us © 2024', links])
+    t.is(footerOf(gone), '', gone);
+});
+
+test('text of weight that is taken for a notice, a dialog or a footer is reported', (t) => {
+  const words = 'Words of some weight. '.repeat(12);
+  const reported = ['263 characters of notices, menus, dialogs and the footer of the page are left out'];
+  for (const html of [
+    `<p>One</p><footer>${words}</footer>`,
+    `<main>One<div role="dialog">${words}</div></main>`,
+    `<p>One</p><div class="privacy-box">${words}<a href="/">Accept</a></div>`,
+  ]) {
+    t.is(textOf(html), 'One');
+    t.deepEqual(htmlText(html).warnings, reported, html.slice(0, 60));
+  }
+  for (const html of [
+    '<p>One</p><footer>Imprint</footer>',
+    `<p>One</p><div id="onetrust-banner-sdk">${words}</div>`,
+    `<p>One</p><div hidden>${words}</div><nav>${words}</nav>`,
+  ])
+    t.deepEqual(htmlText(html), { title: undefined, text: 'One', warnings: [] });
 });

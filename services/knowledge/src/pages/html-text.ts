@@ -1,16 +1,19 @@
 import { convert, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
 import { closesFence, openingFence } from '../code-fence.ts';
-import { type PageNode, prunePage, textOf } from './prune-page.ts';
+import { type PageNode, textOf } from './page-node.ts';
+import { prunePage } from './prune-page.ts';
 
 export interface HtmlText {
   /** Of the whole page; white space is single. */
   title: string | undefined;
   /** Headings as Markdown, tables with pipes, code between fences; no scripts, styles, navigation and what nobody sees. */
   text: string;
+  /** What the text does not hold of the page beyond a trace, a sentence for each. */
+  warnings: string[];
 }
 
-/** What is deeper is left out. Above what pages have, and below what overflows the stack. */
-const maxDepth = 500;
+/** Above the depth of a pruned page, and below what overflows the stack. */
+const maxDepth = 550;
 
 const maxColumns = 50;
 
@@ -25,7 +28,8 @@ const left = [
   'canvas',
   'img',
   'nav',
-  'footer',
+  'rp',
+  'rt',
   'button',
   'select',
   'textarea',
@@ -38,6 +42,11 @@ const wholePage = 'parley-page';
 /** Blocks its thread for as long as the page is hostile: it runs in a process of its own. */
 export function htmlText(html: string): HtmlText {
   let title: string | undefined;
+  let warnings: string[] = [];
+  const prunedPage: FormatCallback = (page, walk, builder) => {
+    warnings = prunePage(page as PageNode);
+    walk(page.children, builder);
+  };
   const titleOnly: FormatCallback = ({ children }) => {
     title ??= oneLine(children.map(({ data = '' }) => data).join(''));
   };
@@ -68,7 +77,7 @@ export function htmlText(html: string): HtmlText {
     ],
   };
   const text = convert(`<${wholePage}>${html}</${wholePage}>`, options);
-  return { title: title === '' ? undefined : title, text: tidied(text) };
+  return { title: title === '' ? undefined : title, text: tidied(text), warnings };
 }
 
 /** Without empty headings, and with one blank line where there are more: code stays as it is. */
@@ -87,11 +96,6 @@ function tidied(text: string): string {
   }
   return lines.join('\n').trim();
 }
-
-const prunedPage: FormatCallback = (page, walk, builder) => {
-  prunePage(page as PageNode);
-  walk(page.children, builder);
-};
 
 /** As it is, between fences that are longer than any in it. */
 const fencedCode: FormatCallback = (element, _walk, builder) => {

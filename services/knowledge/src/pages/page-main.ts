@@ -22,9 +22,10 @@ function answerTo(task: PageTask): PageText | PageProblem {
 
 function read({ body, isHtml, charset, maxLength }: PageTask): PageText | PageProblem {
   const page = decodePage(body, charset, isHtml);
-  const { title, text } = isHtml ? htmlText(page) : { title: undefined, text: page };
+  const { title, text: read, warnings } = isHtml ? htmlText(page) : { title: undefined, text: page, warnings: [] };
+  const text = read === '' ? '' : [read, ...warnings.map((what) => `[${what}]`)].join('\n\n');
   if (codePoints(text) > maxLength) return 'too long';
-  return { title: title && storable(title), text: storable(text) };
+  return { title: title && storable(title), text: storable(text), warnings };
 }
 
 /** NUL and halves of surrogate pairs cannot be stored. */

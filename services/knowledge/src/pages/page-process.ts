@@ -11,6 +11,8 @@ export interface FetchedPage {
 export interface PageText {
   title: string | undefined;
   text: string;
+  /** What the text does not hold of the page, a sentence for each; they end the text too. */
+  warnings: string[];
 }
 
 /** `tooLong`: its text has more than `maxLength` code points. */

@@ -1,34 +1,24 @@
+import { holdsContact } from './contact-data.ts';
 import { type HiddenByCss, hiddenByCss } from './hidden-by-css.ts';
+import { type PageNode, textOf, unseen } from './page-node.ts';
 
-/** An element or a text of html-to-text's tree. */
-export interface PageNode {
-  name?: string;
-  data?: string;
-  attribs?: Record<string, string>;
-  children?: PageNode[];
-}
-
-/** As deep as the text is taken. */
+/** What is nested deeper is taken as plain text. */
 const maxDepth = 500;
 
-const unseen = new Set([
-  'script',
-  'style',
-  'noscript',
-  'template',
-  'svg',
-  'iframe',
-  'object',
-  'canvas',
-  'select',
-  'textarea',
-]);
+const unseenWhenDeep = new Set([...unseen, 'nav', 'button', 'dialog', 'title']);
 const unseenRoles = new Set(['navigation', 'menu', 'menubar', 'dialog', 'alertdialog', 'search', 'tooltip']);
 /** Never a banner or a menu, whatever it is called. */
 const content = new Set(['html', 'body', 'main', 'article', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table']);
 
 const consentNames =
-  /(?:^|[\s_-])(?:cookies?|gdpr|ccpa|consent|privacy)[_-]?(?:banner|bar|notice|consent|popup|pop-up|modal|dialog|overlay|message|law|prompt|wall|alert|hint|info|settings|preferences|manager|container|layer|disclaimer|note|box|warning)|onetrust|cybotcookiebot|usercentrics|didomi|truste|cmplz|iubenda|qc-cmp|cky-consent|osano-cm|borlabs|(?:^|\s)(?:cookie-?law|cc-window|cc-banner|eu-cookie|consent)(?:$|\s|-)/iu;
+  /(?:^|[\s_-])(?:cookies?|gdpr|ccpa|consent|privacy)[_-]?(?:banner|bar|notice|consent|popup|pop-up|modal|dialog|overlay|message|law|prompt|wall|alert|hint|info|settings|preferences|manager|container|layer|disclaimer|note|box|warning)|(?:^|\s)(?:cookie-?law|cc-window|cc-banner|eu-cookie|consent)(?:$|\s|-)/iu;
+/** Names that only products for consent have. */
+const consentVendors =
+  /(?:^|[\s_-])(?:onetrust|cybotcookiebot|usercentrics|didomi|truste(?:$|[\s_-])|cmplz|iubenda|qc-cmp|cky-consent|osano-cm|borlabs)/iu;
+const consentAnswers =
+  /^(?:i )?(?:accept|agree|allow|reject|decline|refuse|deny|got it|ok(?:ay)?$|understood)|^(?:alle )?(?:akzeptieren|annehmen|zustimmen|ablehnen|einverstanden|verstanden)|^(?:alle|alles|nur) .{0,30}(?:akzeptieren|annehmen|zulassen|ablehnen|erlauben)|^(?:tout )?(?:accepter|refuser)|^j['’]accepte|^(?:aceptar|rechazar|acepto|aceitar|rejeitar|accetta|rifiuta|accetto|accepteren|akkoord|akceptuj)|^(?:全部)?(?:接受|同意|拒绝|拒絕)|^同意する|^동의/iu;
+const consentText =
+  /\b(?:us(?:e|es|ing)|sets?|stores?|accept(?:ing)?)\b.{0,40}\bcookies\b|\b(?:verwende|benutz|nutz|setz)\p{L}*\b.{0,60}\bcookies\b|\b(?:utili[sz]|usa|usamos|emple)\p{L}*.{0,60}\bcookies\b|使用.{0,20}cookies?|クッキー.{0,20}使用|value your privacy|manage (?:your )?consent/iu;
 const menuNames =
   /(?:^|[\s_-])(?:nav|navbar|navigation|menu|mega-?menu|submenu|breadcrumbs?|topbar|site-?header|masthead|pagination|pager)(?:$|[\s_-])/iu;
 /** Its content is behind a click: everybody can see it. */
@@ -37,9 +27,21 @@ const skipNames = /(?:^|[\s_-])skip(?:$|[\s_-]|link|nav|to)/iu;
 const skipText =
   /^(?:skip|jump|go) (?:straight )?(?:to|past|over)\b|^skip\b.{0,20}$|^(?:direkt )?zum (?:haupt)?inhalt|^aller (?:directement )?au contenu|^(?:saltar|ir) al contenido|^(?:salta|vai) al contenuto|^(?:ir|pular|saltar) para o conteúdo|^ga naar (?:de )?(?:hoofd)?inhoud|^przejdź do|^跳(?:到|至|转到)|^(?:メイン|本文).*(?:スキップ|移動|へ)|^본문/iu;
 
+/** Names of menus that no list of dishes or products has. */
+const navigationNames =
+  /(?:^|[\s_-])(?:nav|navbar|navigation|breadcrumbs?|topbar|site-?header|masthead|pagination|pager)(?:$|[\s_-])/iu;
+/** A footer within one of these belongs to it, and not to the page. */
+const parts = new Set(['article', 'section', 'blockquote', 'figure', 'td', 'li']);
+
 /** With more of its text than this in links, a block that is called a menu is one. */
 const menuShare = 0.6;
 const longestConsent = 4_000;
+const longestConsentInContent = 1_000;
+const longestUnanswered = 500;
+const longestAnswer = 40;
+const longestContact = 600;
+/** Less text that is taken out by its place and name is not worth a warning, in UTF-16 code units. */
+const trace = 200;
 const longestSkipLink = 60;
 
 interface Sizes {
@@ -49,6 +51,8 @@ interface Sizes {
   holdsMain: boolean;
   /** Or a heading of the first level. */
   holdsContent: boolean;
+  /** Whether a button in it accepts or refuses something. */
+  asksConsent: boolean;
 }
 
 interface Page {
@@ -58,39 +62,54 @@ interface Page {
   sizes: Map<PageNode, Sizes>;
   /** Of its text. */
   length: number;
+  /** Text beside links that was taken out because of where it stands and how it is called, in UTF-16 code units. */
+  guessed: number;
 }
 
-const nothing: Sizes = { text: 0, links: 0, holdsMain: false, holdsContent: false };
+const nothing: Sizes = { text: 0, links: 0, holdsMain: false, holdsContent: false, asksConsent: false };
 
 /**
- * Takes out of a page what nobody reads in it: what is hidden, dialogs for cookies, links that skip, menus. Buttons that are questions stay.
+ * Takes out of a page what nobody reads in it: what is hidden, dialogs for cookies, links that skip, menus, and the page's footer but for how
+ * to reach somebody. Buttons that are questions stay. @returns what is missing beyond a trace, a sentence for each
  */
-export function prunePage(root: PageNode): void {
+export function prunePage(root: PageNode): string[] {
   const sizes = new Map<PageNode, Sizes>();
   const { text: length } = measure(root, sizes, false, 0);
-  const page: Page = { css: hiddenByCss(styleSheets(root)), controlled: controlledIds(root), sizes, length };
-  prune(root, page, { isContent: false, isHeading: false }, 0);
+  const css = hiddenByCss(styleSheets(root));
+  const page: Page = { css, controlled: controlledIds(root), sizes, length, guessed: 0 };
+  prune(root, page, { isContent: false, isPart: false, isHeading: false }, 0);
+  if (page.guessed < trace) return [];
+  const count = page.guessed.toLocaleString('en-US');
+  return [`${count} characters of notices, menus, dialogs and the footer of the page are left out`];
 }
 
 interface Within {
   /** In the main part or an article. */
   isContent: boolean;
+  /** In a part that may have a footer of its own. */
+  isPart: boolean;
   isHeading: boolean;
 }
 
 function prune(node: PageNode, page: Page, within: Within, depth: number): void {
-  if (!node.children || depth > maxDepth) return;
+  if (!node.children) return;
+  if (depth > maxDepth) {
+    node.children = [{ type: 'text', data: plainTextOf(node) }];
+    return;
+  }
   node.children = node.children.filter((child) => !isLeftOut(child, page, within));
   for (const child of node.children) {
     const { name = '', attribs = {} } = child;
     const isQuestion = within.isHeading || 'aria-expanded' in attribs || 'aria-controls' in attribs;
     if (name === 'button' && isQuestion && !('aria-haspopup' in attribs)) child.name = 'div';
     if (name === 'button' && within.isHeading) child.name = 'span';
+    if (name === 'footer' && isOfPage(child, page, within)) keepContacts(child, page, depth + 1);
     prune(
       child,
       page,
       {
         isContent: within.isContent || name === 'main' || name === 'article' || attribs.role === 'main',
+        isPart: within.isPart || parts.has(name),
         isHeading: within.isHeading || /^(?:h[1-6]|dt|summary)$/u.test(name),
       },
       depth + 1,
@@ -103,15 +122,64 @@ function isLeftOut(node: PageNode, page: Page, within: Within): boolean {
   if (!attribs || name === 'body' || name === 'html') return false;
   const { text, links, holdsMain, holdsContent } = page.sizes.get(node) ?? nothing;
   const isAside = unseenRoles.has(attribs.role ?? '') || attribs['aria-modal'] === 'true';
-  if (isAside && !holdsMain) return true;
+  if (isAside && !holdsMain && !(within.isContent && attribs.role === 'tooltip')) {
+    if (within.isContent && attribs.role !== 'navigation') page.guessed += text - links;
+    return true;
+  }
   if (isHidden(attribs, page) && !isWholePage(text, page)) return true;
   const names = `${attribs.class ?? ''} ${attribs.id ?? ''}`;
   if (name === 'a') return isSkipLink(node, attribs, names, text);
   if (content.has(name) || holdsContent) return false;
-  if (text <= longestConsent && consentNames.test(names)) return true;
-  const isMenu = menuNames.test(names) || (name === 'header' && !within.isContent) || attribs.role === 'banner';
-  return isMenu && links > menuShare * text;
+  const isGuess = isConsent(node, names, page, within) || (links > menuShare * text && isMenu(node, names, within));
+  if (!isGuess && !(name === 'footer' && isOfPage(node, page, within) && !holdsContact(node))) return false;
+  if (within.isContent || !isPlainConsent(node, names)) page.guessed += text - links;
+  return true;
 }
+
+/** Only a name is not enough: "cookies" are baked too, and there is consent to a surgery. */
+function isConsent(node: PageNode, names: string, page: Page, within: Within): boolean {
+  const isVendor = consentVendors.test(names);
+  if (!isVendor && !consentNames.test(names)) return false;
+  const { text, asksConsent } = page.sizes.get(node) ?? nothing;
+  const { role = '', style = '' } = node.attribs ?? {};
+  const isFixed = /(?:^|;)\s*position\s*:\s*(?:fixed|sticky)/iu.test(style.slice(0, 1_000));
+  const behaves = asksConsent || isFixed || role === 'dialog' || role === 'alertdialog';
+  if (within.isContent) return behaves && text <= longestConsentInContent;
+  if (text > longestConsent) return false;
+  return isVendor || behaves || (text <= longestUnanswered && consentText.test(textOf(node)));
+}
+
+function isPlainConsent(node: PageNode, names: string): boolean {
+  return consentVendors.test(names) || (consentNames.test(names) && consentText.test(textOf(node)));
+}
+
+function isMenu({ name, attribs = {} }: PageNode, names: string, within: Within): boolean {
+  if (within.isContent) return navigationNames.test(names);
+  return menuNames.test(names) || name === 'header' || attribs.role === 'banner';
+}
+
+/** A footer below the main part, or in it where links are most of its text. */
+function isOfPage(footer: PageNode, page: Page, within: Within): boolean {
+  const { text, links } = page.sizes.get(footer) ?? nothing;
+  return !within.isPart && (!within.isContent || links > menuShare * text);
+}
+
+/** Leaves in a footer the blocks with an address, a telephone number or hours. */
+function keepContacts(node: PageNode, page: Page, depth: number): void {
+  const { text, links } = page.sizes.get(node) ?? nothing;
+  if (depth > maxDepth || node.name === 'address' || (text <= longestContact && links <= menuShare * text)) return;
+  const isSplit = node.children?.some(({ name = '' }) => blocks.has(name));
+  if (!isSplit) return;
+  node.children = (node.children ?? []).filter((child) => {
+    if (holdsContact(child)) return true;
+    const { text: all, links: linked } = page.sizes.get(child) ?? nothing;
+    page.guessed += all - linked;
+    return false;
+  });
+  for (const child of node.children) keepContacts(child, page, depth + 1);
+}
+
+const blocks = new Set(['address', 'div', 'dl', 'li', 'ol', 'p', 'section', 'table', 'tbody', 'td', 'tr', 'ul']);
 
 /** A script shows such a page once it has been loaded. */
 function isWholePage(text: number, { length }: Page): boolean {
@@ -143,14 +211,24 @@ function measure(node: PageNode, sizes: Map<PageNode, Sizes>, isLink: boolean, d
   if (depth > maxDepth || unseen.has(node.name ?? '')) return own;
   const inLink = isLink || node.name === 'a' || node.name === 'button';
   for (const child of node.children ?? []) {
-    const { text, links, holdsMain, holdsContent } = measure(child, sizes, inLink, depth + 1);
+    const { text, links, holdsMain, holdsContent, asksConsent } = measure(child, sizes, inLink, depth + 1);
+    own.asksConsent ||= asksConsent;
     own.text += text;
     own.links += links;
     own.holdsMain ||= holdsMain || child.name === 'main' || child.name === 'article';
     own.holdsContent ||= own.holdsMain || holdsContent || child.name === 'h1';
   }
+  own.asksConsent ||= isConsentAnswer(node, own);
   sizes.set(node, own);
   return own;
+}
+
+function isConsentAnswer(node: PageNode, { text }: Sizes): boolean {
+  const { name = '', attribs = {} } = node;
+  if (name === 'input')
+    return /^(?:submit|button)$/iu.test(attribs.type ?? '') && consentAnswers.test(attribs.value ?? '');
+  const isButton = name === 'button' || name === 'a' || attribs.role === 'button';
+  return isButton && text > 0 && text <= longestAnswer && consentAnswers.test(textOf(node).trim());
 }
 
 function* elementsOf(root: PageNode): Generator<PageNode> {
@@ -181,14 +259,18 @@ function controlledIds(root: PageNode): Set<string> {
   return ids;
 }
 
-/** The text below a node, of which lines end at `br`. */
-export function textOf(root: PageNode): string {
-  const parts: string[] = [];
-  const rest = [root];
+/** The text of what is nested too deeply for a form, without what nobody reads. */
+function plainTextOf(root: PageNode): string {
+  const texts: string[] = [];
+  const rest = (root.children ?? []).toReversed();
   for (let node = rest.pop(); node; node = rest.pop()) {
-    if (node.name === 'br') parts.push('\n');
-    else if (!node.name) parts.push(node.data ?? '');
-    else if (!unseen.has(node.name)) rest.push(...(node.children ?? []).toReversed());
+    const { name, data, attribs = {}, children = [] } = node;
+    if (!name) texts.push(data ?? '');
+    else if (unseenWhenDeep.has(name) || 'hidden' in attribs || attribs['aria-hidden'] === 'true') continue;
+    else {
+      if (blocks.has(name) || name === 'br') texts.push(' ');
+      for (const child of children.toReversed()) rest.push(child);
+    }
   }
-  return parts.join('');
+  return texts.join('');
 }
