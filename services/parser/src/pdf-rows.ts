@@ -26,6 +26,9 @@ export interface Row {
 }
 
 interface Run extends Segment {
+  /** The place among the texts of the row, in the order of the file. */
+  order: number;
+  /** Whether a space stands between it and the text before it in the file. */
   spaceBefore: boolean;
   rightToLeft: boolean;
 }
@@ -57,7 +60,7 @@ export function rowsOf(items: TextItem[], isVertical: (fontName: string) => bool
         rows.push(rowOf(runs));
         runs = [];
       }
-      runs.push({ text: str, ...place, spaceBefore, rightToLeft: dir === 'rtl' });
+      runs.push({ text: lettersOf(str), ...place, order: runs.length, spaceBefore, rightToLeft: dir === 'rtl' });
       spaceBefore = false;
     }
     if (hasEOL && runs.length > 0) {
@@ -68,6 +71,14 @@ export function rowsOf(items: TextItem[], isVertical: (fontName: string) => bool
   }
   if (runs.length > 0) rows.push(rowOf(runs));
   return rows;
+}
+
+/** Forms that Arabic letters have within a word, and their ligatures: fonts name them instead of the letters. */
+const presentationForms = /[\ufb50-\ufdff\ufe70-\ufefc]+/gu;
+
+function lettersOf(text: string): string {
+  // A vowel sign that stands alone is one on a space.
+  return text.replaceAll(presentationForms, (forms) => forms.normalize('NFKC').replaceAll(/ (?=\p{M})/gu, ''));
 }
 
 /**
@@ -101,9 +112,9 @@ function placeOf(transform: number[], width: number, height: number, isVertical:
 }
 
 function rowOf(runs: Run[]): Row {
-  if (isRightToLeft(runs)) return { segments: joined(inRightToLeftOrder(runs)), isRightToLeft: true };
+  if (isRightToLeft(runs)) return { segments: joined(inRightToLeftOrder(runs), true), isRightToLeft: true };
   const inOrder = runs.map((run) => (run.rightToLeft ? { ...run, text: inLeftToRightOrder(run.text) } : run));
-  return { segments: joined(inOrder), isRightToLeft: false };
+  return { segments: joined(inOrder, false), isRightToLeft: false };
 }
 
 const rightToLeftPart = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]*)/u;
@@ -133,16 +144,40 @@ function inRightToLeftOrder(runs: Run[]): Run[] {
   let others: Run[] = [];
   for (const run of runs.toSorted((a, b) => b.end - a.end)) {
     if (run.rightToLeft) {
-      ordered.push(...others, run);
+      ordered.push(...withMarksOfRow(others), run);
       others = [];
     } else {
       others.unshift(run);
     }
   }
-  return [...ordered, ...others];
+  ordered.push(...withMarksOfRow(others));
+  return ordered.map((run, n) => ({ ...run, spaceBefore: n > 0 && hasSpaceBetween(ordered[n - 1] as Run, run) }));
 }
 
-function joined(runs: Run[]): Segment[] {
+function hasSpaceBetween(a: Run, b: Run): boolean {
+  return Math.abs(a.order - b.order) === 1 && (a.order < b.order ? b : a).spaceBefore;
+}
+
+const mark = /^[^\p{L}\p{N}\p{Sc}%]+$/u;
+const marksBefore = /^(?:[,;:!?]|\.(?!\p{L}))+(?=.)/u;
+
+/**
+ * Texts from the left, within a row from the right. Marks at their ends are the row's: the full stop of a sentence that ends in a number
+ * is drawn left of the number.
+ */
+function withMarksOfRow(runs: Run[]): Run[] {
+  const first = runs.findIndex(({ text }) => !mark.test(text));
+  if (first === -1) return runs.toReversed();
+  const last = runs.findLastIndex(({ text }) => !mark.test(text));
+  const inner = runs.slice(first, last + 1).map((run) => ({ ...run }));
+  const [begin, end] = [inner[0] as Run, inner.at(-1) as Run];
+  const [marks = ''] = marksBefore.exec(begin.text) ?? [];
+  begin.text = begin.text.slice(marks.length);
+  end.text += marks;
+  return [...runs.slice(last + 1).toReversed(), ...inner, ...runs.slice(0, first).toReversed()];
+}
+
+function joined(runs: Run[], inRightToLeft: boolean): Segment[] {
   const segments: Segment[] = [];
   let last: Segment | undefined;
   let before: Run | undefined;
@@ -155,7 +190,10 @@ function joined(runs: Run[]): Segment[] {
       gap < segmentGap * size &&
       !(run.start < last.start - size && !run.rightToLeft && !before?.rightToLeft)
     ) {
-      const isApart = run.spaceBefore || gap > wordGap * size || isDrawnOver(run, last);
+      const isApart =
+        run.spaceBefore ||
+        gap > wordGap * size ||
+        (inRightToLeft ? isApartFromLeft(run, before) : isDrawnOver(run, last));
       last.text += isApart && !last.text.endsWith(' ') ? ` ${run.text}` : run.text;
       last.size = size;
       last.start = Math.min(last.start, run.start);
@@ -170,9 +208,15 @@ function joined(runs: Run[]): Segment[] {
   return segments;
 }
 
+/** Two texts from the left within a row from the right: the row goes on to their left. */
+function isApartFromLeft(run: Run, before: Run | undefined): boolean {
+  if (!before || before.rightToLeft || run.rightToLeft) return false;
+  return run.start - before.end > wordGap * run.size;
+}
+
 /** Text of a form may begin within another text: these are two words. An accent, or a letter that is kerned, covers less. */
 function isDrawnOver(run: Run, { end }: Segment): boolean {
-  return !run.rightToLeft && end - run.start > run.size && run.text.length > 1;
+  return end - run.start > run.size && run.text.length > 1;
 }
 
 function isDrawnAgain(run: Run, before: Run): boolean {

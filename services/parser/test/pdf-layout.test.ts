@@ -213,6 +213,37 @@ test('words from right to left are in their order, however they were written and
   t.is(await onePage(words.toReversed()), wanted);
 });
 
+/** Texts from left to right, each at its place, as browsers write lines from right to left. */
+const placed = (parts: [x: number, text: string][]) => parts.map(([x, text]) => ({ x, text, y: 700, size: 12 }));
+
+test('Arabic letters are letters whatever their form within the word, and words have no spaces in them', async (t) => {
+  const letters = ['\ufede', '\ufe8e', '\ufef3', '\u0631']; // riyal, from its end
+  const price = letters.map((text, n): [number, string] => [100 + 6 * n, text]);
+  const rent: [number, string][] = ['\u0631', '\ufe8e', '\ufea0', '\ufef3', '\ufef9', '\u0627'].map((text, n) => [154 + 6 * n, text]);
+  const page = placed([...price, [124, ' '], [127, '1200'], [151, ' '], ...rent]);
+  t.is((await onePage(page)).trim(), '\u0627\u0644\u0625\u064a\u062c\u0627\u0631 1200 \u0631\u064a\u0627\u0644');
+  t.is((await onePage(placed([[100, '\ufe70\ufe8d']]))).trim().includes(' '), false);
+});
+
+test('a full stop after a number, and marks within words from right to left, stand where they are read', async (t) => {
+  const [until, day, shekel] = ['\u05e2\u05d3', '\u05d9\u05d5\u05dd', ['\u05d7', '\u05e9']] as const;
+  const after = (stop: [number, string][]) =>
+    placed([
+      ...stop,
+      [118, ' '],
+      [121, shown(day)],
+      [139, ' '],
+      [142, shown(until)],
+      [154, ' '],
+      [157, shekel[0]],
+      [163, '"'],
+      [169, shekel[1]],
+    ]);
+  const wanted = `${shekel[1]}"${shekel[0]} ${until} ${day} 10.`;
+  t.is((await onePage(after([[100, '.10']]))).trim(), wanted);
+  t.is((await onePage(after([[100, '.'], [106, '10']]))).trim(), wanted);
+});
+
 test('a line from left to right with one word of another script stays as it is', async (t) => {
   const words = [
     { text: 'The word', x: 50 },
