@@ -1,3 +1,4 @@
+import { entriesOf } from './pdf-glossary.ts';
 import type { Row, Segment } from './pdf-rows.ts';
 
 /** A line of a page as it is read. */
@@ -14,7 +15,7 @@ const wordsOfProse = 2.5;
 
 /**
  * The rows of a page as lines. Where columns of prose were written row by row, each is read from its top to its end. Rows of a table
- * have gaps as well: they stay as they are.
+ * have gaps as well: they stay as they are, and so do terms with their meanings.
  */
 export function linesOf(rows: Row[]): Line[] {
   const lines: Line[] = [];
@@ -52,6 +53,7 @@ function columnsFrom(rows: Row[], at: number): Columns | undefined {
   const ordered = first.segments.toSorted((a, b) => a.start - b.start);
   const gaps = ordered.slice(1).map((segment, n) => ({ from: (ordered[n] as Segment).end, to: segment.start }));
   const columns: Segment[][] = ordered.map((segment) => [segment]);
+  const cells: (Segment | undefined)[][] = [ordered];
   const size = Math.max(...ordered.map((segment) => segment.size));
   let full = 1;
   let rowCount = 1;
@@ -63,6 +65,7 @@ function columnsFrom(rows: Row[], at: number): Columns | undefined {
     if (new Set(places).size !== places.length || places.includes(-1)) break;
     if (narrowed.some(({ from, to }) => to - from < gutter.ofMore * size)) break;
     for (const [n, segment] of row.segments.entries()) columns[places[n] as number]?.push(segment);
+    cells.push(ordered.map((_, n) => row.segments[places.indexOf(n)]));
     gaps.splice(0, gaps.length, ...narrowed);
     rowCount += 1;
     if (row.segments.length === count) full += 1;
@@ -70,6 +73,8 @@ function columnsFrom(rows: Row[], at: number): Columns | undefined {
   const least = full === 2 ? gutter.ofTwoRows : gutter.ofMore;
   if (full < 2 || gaps.some(({ from, to }) => to - from < least * size)) return undefined;
   if (!columns.every(isProse)) return undefined;
+  const entries = entriesOf(first.isRightToLeft ? cells.map((row) => row.toReversed()) : cells);
+  if (entries) return { rows: rowCount, lines: entries };
   const inOrder = first.isRightToLeft ? columns.toReversed() : columns;
   return { rows: rowCount, lines: inOrder.flat().map((segment) => ({ ...segment, text: segment.text.trim() })) };
 }

@@ -81,6 +81,69 @@ test('rows of a table stay rows', async (t) => {
   t.is((await onePage(long)).split('\n')[0], 'Days after the order was placed Two to three working days');
 });
 
+const glossary = (rows: [string, string][]) =>
+  onePage(
+    rows.flatMap(([term, meaning], n) =>
+      [
+        { text: term, x: 50, y: 760 - 13 * n, size: 10 },
+        { text: meaning, x: 250, y: 760 - 13 * n, size: 10 },
+      ].filter(({ text }) => text !== ''),
+    ),
+  );
+
+test('terms and their meanings stay together, over one line or more', async (t) => {
+  t.is(
+    await glossary([
+      ['late payment of rent', 'a fee of five euros is due for each'],
+      ['', 'day after the third of the month'],
+      ['early end of the lease', 'the deposit is kept in full and'],
+      ['', 'the keys are to be given back'],
+      ['repair of the heating', 'the landlord pays for it within'],
+    ]),
+    'late payment of rent a fee of five euros is due for each\nday after the third of the month\nearly end of the lease the deposit is kept in full and\nthe keys are to be given back\nrepair of the heating the landlord pays for it within\n\n',
+  );
+  t.is(
+    await glossary([
+      ['Term', 'Meaning'],
+      ['late payment of rent', 'a fee of five euros is due'],
+      ['early end of the lease', 'the deposit is kept in full'],
+      ['repair of the heating', 'the landlord pays for it'],
+    ]),
+    'Term Meaning\nlate payment of rent a fee of five euros is due\nearly end of the lease the deposit is kept in full\nrepair of the heating the landlord pays for it\n\n',
+  );
+  t.is(
+    await glossary([
+      ['Late payment of the', 'A fee of five euros is due'],
+      ['rent for a flat', 'for each day.'],
+      ['Early end of the', 'The deposit is kept in full'],
+      ['lease by a tenant', 'and so are the keys.'],
+      ['Repair of the old', 'The landlord pays for it'],
+      ['heating in winter', 'within a week.'],
+    ]),
+    'Late payment of the rent for a flat A fee of five euros is due\nfor each day.\nEarly end of the lease by a tenant The deposit is kept in full\nand so are the keys.\nRepair of the old heating in winter The landlord pays for it\nwithin a week.\n\n',
+  );
+});
+
+test('columns of prose with a blank line, or with sentences in one row, are read one after the other', async (t) => {
+  const blank = await glossary([
+    ['Waste is collected on each', 'Glass is not taken along,'],
+    ['second Tuesday of a month.', 'nor is anything that does'],
+    ['', 'not fit into the bin with'],
+    ['Nobody comes on a day that', 'its lid closed, or that is'],
+    ['is a holiday in this state.', 'too heavy for one person.'],
+  ]);
+  t.true(blank.startsWith('Waste is collected on each\nsecond Tuesday of a month.\n'), blank);
+  const level = await glossary([
+    ['Waste is collected on each', 'Glass is not taken along,'],
+    ['second Tuesday of a month.', 'nor is anything else.'],
+    ['Nobody comes on a day that', 'Lids are to be closed by'],
+    ['is a holiday in this state.', 'those who use a bin.'],
+    ['Complaints are to be sent', 'Bins that are too heavy'],
+    ['to the office of the town.', 'for one person stay.'],
+  ]);
+  t.true(level.startsWith('Waste is collected on each\nsecond Tuesday of a month.\nNobody'), level);
+});
+
 test('words that a line end hyphenates are joined, and others keep their hyphens', async (t) => {
   t.is(
     await textOf('pdf', caseOf('hyphens')),
@@ -219,7 +282,10 @@ const placed = (parts: [x: number, text: string][]) => parts.map(([x, text]) => 
 test('Arabic letters are letters whatever their form within the word, and words have no spaces in them', async (t) => {
   const letters = ['\ufede', '\ufe8e', '\ufef3', '\u0631']; // riyal, from its end
   const price = letters.map((text, n): [number, string] => [100 + 6 * n, text]);
-  const rent: [number, string][] = ['\u0631', '\ufe8e', '\ufea0', '\ufef3', '\ufef9', '\u0627'].map((text, n) => [154 + 6 * n, text]);
+  const rent: [number, string][] = ['\u0631', '\ufe8e', '\ufea0', '\ufef3', '\ufef9', '\u0627'].map((text, n) => [
+    154 + 6 * n,
+    text,
+  ]);
   const page = placed([...price, [124, ' '], [127, '1200'], [151, ' '], ...rent]);
   t.is((await onePage(page)).trim(), '\u0627\u0644\u0625\u064a\u062c\u0627\u0631 1200 \u0631\u064a\u0627\u0644');
   t.is((await onePage(placed([[100, '\ufe70\ufe8d']]))).trim().includes(' '), false);
@@ -241,7 +307,17 @@ test('a full stop after a number, and marks within words from right to left, sta
     ]);
   const wanted = `${shekel[1]}"${shekel[0]} ${until} ${day} 10.`;
   t.is((await onePage(after([[100, '.10']]))).trim(), wanted);
-  t.is((await onePage(after([[100, '.'], [106, '10']]))).trim(), wanted);
+  t.is(
+    (
+      await onePage(
+        after([
+          [100, '.'],
+          [106, '10'],
+        ]),
+      )
+    ).trim(),
+    wanted,
+  );
 });
 
 test('a line from left to right with one word of another script stays as it is', async (t) => {
