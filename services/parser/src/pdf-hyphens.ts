@@ -4,6 +4,12 @@ const isolated = /\s/u;
 const conjunction = /^(?:and|or|und|oder|bzw\.?|et|ou|y|o|e|to|bis|en|of)$/u;
 /** First parts that are written with a hyphen far more often than they are the beginning of a longer word. */
 const firstParts = new Set(['well', 'self', 'non', 'ex', 'quasi', 'vice', 'half']);
+/** Both parts of words that are written with a hyphen: numbers, and compounds with two equal vowels at the hyphen. */
+const hyphenated = [
+  /^(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?:one|two|three|four|five|six|seven|eight|nine|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)s?$/u,
+  /^(?:anti|semi|multi)-i/u,
+  /^(?:long|short|medium)-(?:term|time|range|distance|lived|lasting|standing)/u,
+];
 const suffix = /^(?:ness|ish|less|hood|being|ence)/u;
 const word = /[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*/gu;
 
@@ -56,5 +62,6 @@ function isCut(first: string, second: string, words: WordsOf): boolean {
   const [low, lowRest] = [start.toLowerCase(), rest.toLowerCase()];
   if (words.has(low + lowRest)) return true;
   if (words.has(`${low}-${lowRest}`)) return false;
+  if (hyphenated.some((pattern) => pattern.test(`${low}-${lowRest}`))) return false;
   return !firstParts.has(low) || suffix.test(lowRest);
 }

@@ -1,12 +1,14 @@
 import type { getDocumentProxy } from 'unpdf';
 
-type Page = Awaited<ReturnType<Awaited<ReturnType<typeof getDocumentProxy>>['getPage']>>;
+export type PdfPage = Awaited<ReturnType<Awaited<ReturnType<typeof getDocumentProxy>>['getPage']>>;
 
-/** What a page without text shows. */
-export type Picture = 'blank' | 'scanned' | 'drawn' | 'unreadable';
+/** What a page without text shows; `stamped` is a scan with a few words of text, such as a stamp or the number of the page. */
+export type Picture = 'stamped' | 'blank' | 'scanned' | 'drawn' | 'unreadable';
 
 /** Of the page: a smaller picture is a logo, or a line. */
 const scanShare = 0.1;
+/** Of a page that has a few words of text: a smaller picture illustrates them. */
+const scanShareBesideText = 0.5;
 /** With fewer shapes than this a page is blank but for its frame. */
 const fewestShapes = 30;
 
@@ -14,7 +16,7 @@ const fewestShapes = 30;
  * By the operators of a page that was opened with `maxImageSize`: its pictures were left out undecoded, and only the place that each
  * would fill is there.
  */
-export async function pictureOn(page: Page, operators: Record<string, number>): Promise<Picture> {
+export async function pictureOn(page: PdfPage, operators: Record<string, number>): Promise<Picture> {
   const { fnArray, argsArray } = await page.getOperatorList();
   const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
   const least = scanShare * Math.abs((right - left) * (top - bottom));
@@ -36,6 +38,31 @@ export async function pictureOn(page: Page, operators: Record<string, number>): 
     }
   }
   return shapes >= fewestShapes ? 'drawn' : 'blank';
+}
+
+/**
+ * Whether most of a page is one picture. The place of a picture is a transformation in which nothing else is drawn, since pictures are
+ * left out.
+ */
+export async function isMostlyPicture(page: PdfPage, operators: Record<string, number>): Promise<boolean> {
+  const { fnArray, argsArray } = await page.getOperatorList();
+  const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
+  const least = scanShareBesideText * Math.abs((right - left) * (top - bottom));
+  const outer: number[] = [];
+  let scale = 1;
+  for (const [at, operator] of fnArray.entries()) {
+    if (operator === operators.save) outer.push(scale);
+    else if (operator === operators.restore || operator === operators.paintFormXObjectEnd) scale = outer.pop() ?? 1;
+    else if (operator === operators.paintFormXObjectBegin) {
+      outer.push(scale);
+      scale *= areaOf((argsArray[at] as [number[] | null])[0]);
+    } else if (operator === operators.transform) {
+      scale *= areaOf(argsArray[at] as number[]);
+      const next = fnArray[at + 1];
+      if (scale >= least && (next === undefined || next === operators.restore)) return true;
+    }
+  }
+  return false;
 }
 
 /** How many times as large an area becomes. */

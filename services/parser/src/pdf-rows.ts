@@ -1,3 +1,5 @@
+import { withoutLetterSpacing } from './pdf-spacing.ts';
+
 /** An item of `getTextContent` of pdf.js, as far as it is used; marks of structure have no `str`. */
 export interface TextItem {
   str?: string;
@@ -114,7 +116,7 @@ function placeOf(transform: number[], width: number, height: number, isVertical:
 function rowOf(runs: Run[]): Row {
   if (isRightToLeft(runs)) return { segments: joined(inRightToLeftOrder(runs), true), isRightToLeft: true };
   const inOrder = runs.map((run) => (run.rightToLeft ? { ...run, text: inLeftToRightOrder(run.text) } : run));
-  return { segments: joined(inOrder, false), isRightToLeft: false };
+  return { segments: joined(withoutLetterSpacing(inOrder), false), isRightToLeft: false };
 }
 
 const rightToLeftPart = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]*)/u;

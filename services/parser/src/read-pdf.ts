@@ -7,7 +7,7 @@ import { type Line, linesOf } from './pdf-columns.ts';
 import { type Annotation, fieldsOf, withFields } from './pdf-fields.ts';
 import { hasName } from './pdf-names.ts';
 import { writerOfPages } from './pdf-pages.ts';
-import { type Picture, pictureOn } from './pdf-pictures.ts';
+import { isMostlyPicture, type PdfPage, type Picture, pictureOn } from './pdf-pictures.ts';
 import { rowsOf, type TextItem } from './pdf-rows.ts';
 import { readableSigns } from './pdf-signs.ts';
 import { countingGivenUp, type GivenUp } from './pdf-warnings.ts';
@@ -17,10 +17,12 @@ interface Page {
   lines: Line[];
   /** Glyphs of which no font says what they are. */
   unknown: number;
-  /** Of a page without any text. */
+  /** Of a page without any text, or with a few words. */
   picture: Picture | undefined;
 }
 
+/** A stamp, a page number or the header of a fax has no more. */
+const fewCharacters = 100;
 /** One after the other takes a tenth more processor time. */
 const pagesAtOnce = 16;
 
@@ -66,9 +68,15 @@ async function readPages(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits,
     const rows = rowsOf(readable, (fontName) => styles[fontName]?.vertical === true);
     const fields = hasFields ? fieldsOf((await page.getAnnotations()) as Annotation[]) : [];
     const lines = linesOf(fields.length === 0 ? rows : withFields(rows, fields)).filter(({ text }) => text !== '');
-    const picture = lines.length > 0 ? undefined : unknown > 0 ? 'unreadable' : await pictureOn(page, OPS);
+    const picture = await pictureBeside(lines, unknown, page);
     page.cleanup();
     return { lines, unknown, picture };
+  }
+
+  async function pictureBeside(lines: Line[], unknown: number, page: PdfPage): Promise<Picture | undefined> {
+    if (lines.length === 0) return unknown > 0 ? 'unreadable' : pictureOn(page, OPS);
+    const length = lines.reduce((sum, { text }) => sum + text.length, 0);
+    return length <= fewCharacters && (await isMostlyPicture(page, OPS)) ? 'stamped' : undefined;
   }
 }
 
@@ -107,12 +115,13 @@ function lossesOf(pages: Page[], givenUp: GivenUp): Loss[] {
   const losses: Loss[] = [];
   const without = (picture: Picture) => pages.filter((page) => page.picture === picture).length;
   const all = pages.length === 1 ? 'page' : 'pages';
-  const add = (kind: Loss['kind'], count: number, why: string) => {
+  const add = (count: number, what: string) => {
     const verb = count === 1 ? 'has' : 'have';
-    if (count > 0) losses.push({ kind, what: `${count} of ${pages.length} ${all} ${verb} no text: ${why}` });
+    if (count > 0) losses.push({ kind: 'scannedPages', what: `${count} of ${pages.length} ${all} ${verb} ${what}` });
   };
-  add('scannedPages', without('scanned'), 'scanned');
-  add('scannedPages', without('drawn'), 'drawn');
+  add(without('scanned'), 'no text: scanned');
+  add(without('drawn'), 'no text: drawn');
+  add(without('stamped'), 'hardly any text: scanned');
   const unknown = pages.reduce((sum, page) => sum + page.unknown, 0);
   if (unknown > 0) {
     const on = pages.filter((page) => page.unknown > 0).length;

@@ -170,6 +170,34 @@ test('hyphens that belong to words stay, as far as the document or the words tel
   );
 });
 
+test('numbers in words and compounds with equal vowels keep their hyphens', async (t) => {
+  const rows = [
+    'Within twenty-',
+    'five days the anti-',
+    'inflammatory drug of the long-',
+    'term plan goes to the anti-',
+    'que shop.',
+  ];
+  t.is(
+    await onePage(down(rows)),
+    'Within twenty-five days the anti-inflammatory drug of the long-term plan goes to the antique shop.\n\n',
+  );
+});
+
+test('letters that are set wide apart are words, and letters of an index are not', async (t) => {
+  const wide = (text: string) =>
+    textOf(
+      'pdf',
+      makePage(`BT /F1 12 Tf 4 Tc 50 700 Td (${text}) Tj ET`, {
+        entries: '/Resources << /Font << /F1 5 0 R >> >>',
+        others: ['<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>'],
+      }),
+    );
+  t.is((await wide('HEADLINE IS SPACED')).trim(), 'HEADLINE IS SPACED');
+  t.is((await onePage([{ text: 'A B C D E F' }])).trim(), 'A B C D E F');
+  t.is((await onePage([{ text: '4 2 3 1 9 8' }])).trim(), '4 2 3 1 9 8');
+});
+
 test('a compound of which the document has another place is written as there', async (t) => {
   const lines = [
     'The re-entry and the cooperation of',

@@ -174,6 +174,17 @@ test('pages without text are told by what they show', async (t) => {
   t.true((await textOf('pdf', withPages([scan]))).endsWith('Some text.\n\n\n[1 of 2 pages has no text: scanned]\n\n'));
 });
 
+test('a scan with a stamp or a page number is reported, and a picture beside text is not', async (t) => {
+  const words = (text: string) => `BT /F1 11 Tf 50 30 Td (${text}) Tj ET`;
+  t.deepEqual(await warningsIn(withPages([`${scan} ${words('Page 2 of 3')}`, `${words('RECEIVED')} ${scan}`])), [
+    '2 of 3 pages have hardly any text: scanned',
+  ]);
+  const logo = `q 200 0 0 100 30 700 cm /I Do Q ${words('Annual report')}`;
+  const recognised = `${scan} ${words('Text that was recognised on the page. '.repeat(4))}`;
+  const drawn = `q 595 0 0 842 0 0 cm 0 0 1 1 re f Q ${words('On colour')}`;
+  t.deepEqual(await warningsIn(withPages([logo, recognised, drawn])), []);
+});
+
 test('a file looks like a scan only where its pages are pictures', async (t) => {
   t.regex(await reasonFor('pdf', withPages([], scan)), /looks like a scan/u);
   for (const bytes of [withPages([], shapes), withPages([''], ''), makePdf([[], []])]) {

@@ -1,0 +1,18 @@
+const spaced = /^\S(?: \S)+$/u;
+const fewestLetters = 4;
+
+/**
+ * The texts of a row without the spaces that pdf.js puts between letters that are set wide apart (`H E A D L I N E`): it gives each word
+ * as a text of its own. A row of single letters in alphabetical order, such as an index, stays as it is.
+ */
+export function withoutLetterSpacing<T extends { text: string }>(runs: T[]): T[] {
+  if (!runs.some(({ text }) => isWord(text))) return runs;
+  return runs.map((run) => (spaced.test(run.text) ? { ...run, text: run.text.replaceAll(' ', '') } : run));
+}
+
+function isWord(text: string): boolean {
+  if (!spaced.test(text)) return false;
+  const letters = text.match(/\p{L}/gu) ?? [];
+  if (letters.length < fewestLetters || 2 * letters.length <= text.length) return false;
+  return letters.some((letter, n) => n > 0 && letter < (letters[n - 1] as string));
+}
