@@ -42,7 +42,7 @@ const keysOf: Record<string, RedisNeeds['keys'] | undefined> = {
     'parley:login-lock:*': ['GET', 'SET', 'DEL'],
     'parley:login-told:*': ['SET'],
   },
-  agent: { 'parley:*:text-generation:*': logging },
+  agent: { 'parley:*:text-generation:*': logging, 'parley:agent:avatar-models': ['GET', 'SET'] },
   action: {
     'parley:*:action:*:messaging-token': ['GET', 'SET', 'DEL'],
     'parley:*:action:*:messaging-token:lock': ['SET', 'DEL'],
