@@ -30,7 +30,7 @@ async function withoutScripts(t: ExecutionContext) {
 
 test('a Redis login that may run no script is not ready, and its scripts are unavailable', async (t) => {
   const connection = await withoutScripts(t);
-  const refused = { kind: 'unavailable', message: 'The login of Redis lacks a permission' };
+  const refused = { kind: 'unavailable', message: 'The login of Redis lacks a permission: EVALSHA' };
   t.like(await t.throwsAsync(connection.ready()), refused);
   const entry = { key: 'parley:test', requests: 1, windowMs: 1_000, amount: 1 };
   t.like(await t.throwsAsync(redisKeyValue(connection).countAll([entry])), refused);

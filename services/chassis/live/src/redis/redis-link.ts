@@ -60,7 +60,7 @@ export function redisLink({ createClient: newClient, name, timeoutMs, log, prepa
       reply.then(answered, refused); // a late reply also shows that it answers
       return await Promise.race([reply, silence.promise]);
     } catch (error) {
-      throw toDomain(error);
+      throw toDomain(error, String(args[0]));
     } finally {
       isOpen = false;
       clearTimeout(timer);
@@ -188,9 +188,11 @@ function firstClient(url: string, timeoutMs: number) {
 /** Temporary errors of the server; any other error reply is a bug of ours. */
 const temporary = /^(LOADING|BUSY|OOM|READONLY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|UNBLOCKED) /;
 
-function toDomain(error: unknown): unknown {
+/** @param command its name, for a login that may not run it */
+function toDomain(error: unknown, command: string): unknown {
   if (isDomainError(error)) return error;
   if (!(error instanceof ErrorReply)) return unavailable('Redis is unavailable', error);
-  if (error.message.startsWith('NOPERM ')) return unavailable('The login of Redis lacks a permission', error);
+  if (error.message.startsWith('NOPERM '))
+    return unavailable(`The login of Redis lacks a permission: ${command}`, error);
   return temporary.test(error.message) ? unavailable('Redis cannot serve now', error) : error;
 }
