@@ -97,8 +97,8 @@ export const voiceSettings = {
   ),
   maxAnswerBytes: setting(
     'VOICE_MAX_ANSWER_BYTES',
-    byteCount.default(67_108_864),
-    'Bytes of an answer of a provider. Audio of eSpeak NG is as large as that at most, too.',
+    byteCount.default(16_777_216),
+    'Bytes of an answer of a provider that speaks, and of audio of eSpeak NG: of one answer, or one piece of a stream.',
   ),
   calls: {
     inFlight: setting('VOICE_CALLS_AT_ONCE', positiveInt.default(64), 'Calls of providers at once in this process.'),
@@ -117,7 +117,7 @@ export const voiceSettings = {
   maxBodiesBytes: setting(
     'VOICE_MAX_BODIES_BYTES',
     byteCount.default(134_217_728),
-    'Bytes of all bodies that are being received or worked on, and of streamed audio that is not sent yet; what comes beyond is answered 503.',
+    'Bytes of all bodies, answers of providers and audio until the client has taken the answer; beyond it 503. One tenant and one address have a quarter, beyond it 429.',
   ),
   requestTimeoutMs: setting(
     'VOICE_REQUEST_TIMEOUT_MS',
@@ -126,8 +126,13 @@ export const voiceSettings = {
   ),
   stallTimeoutMs: setting(
     'VOICE_STALL_TIMEOUT_MS',
-    positiveInt.default(60_000),
-    'How long the client of `/tts/stream` or of a model may take nothing of it before its connection is closed.',
+    positiveInt.default(180_000),
+    'How long a client may take nothing of an answer or a model before its connection is closed.',
+  ),
+  answerTimeoutMs: setting(
+    'VOICE_ANSWER_TIMEOUT_MS',
+    positiveInt.default(1_800_000),
+    'How long a `POST` may take in all, until its answer or stream is read.',
   ),
   maxConnections: setting('VOICE_MAX_CONNECTIONS', positiveInt.default(5_000), 'Connections of one process.'),
 } satisfies Settings;

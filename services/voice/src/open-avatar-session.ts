@@ -3,6 +3,7 @@ import { parseInput, text } from '@parley/kernel/input';
 import type { TokenClaims } from '@parley/kernel/session-token';
 import { z } from 'zod';
 import type { Ports } from './ports.ts';
+import type { Asking } from './speech.ts';
 
 const claimed = z.object({ vendorAvatarId: text(1_000).nullish(), vendorAvatarModel: text(1_000).nullish() });
 
@@ -14,7 +15,7 @@ export async function openAvatarSession(
   { openVendorSession, provide }: Ports,
   claims: TokenClaims,
   input: unknown,
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<{ sessionToken: string }> {
   if (claims.audience !== 'session') throw forbidden('This takes the token of a session');
   const given = parseInput(claimed, input as z.input<typeof claimed>, '');
@@ -26,11 +27,11 @@ export async function openAvatarSession(
   }
   if (!openVendorSession) throw failed(new Error('AVATAR_VENDOR_URL is not set'));
   const open = openVendorSession;
-  const sessionToken = await provide('avatar', tenantId, signal, async () => {
+  const sessionToken = await provide('avatar', tenantId, asking.signal, async () => {
     try {
-      return await open(avatar, signal);
+      return await open(avatar, asking);
     } catch (error) {
-      signal.throwIfAborted();
+      asking.signal.throwIfAborted();
       throw failed(error);
     }
   });

@@ -15,9 +15,11 @@ const refusals = {
   401: error('The token is missing, invalid or expired'),
   413: error('The body is too large'),
   415: error('The body is not application/json'),
-  429: error('Too many requests; `Retry-After` says when to try again'),
+  429: error(
+    'Too many requests, or too many bytes of bodies and unread answers, of this tenant or address; `Retry-After` says when to try again',
+  ),
   500: error('Something went wrong on our side'),
-  503: error('A provider is not available; retryable'),
+  503: error('A provider is not available, or all requests together hold too much memory; retryable'),
 };
 
 const body = (schema: object) => ({ required: true, content: { 'application/json': { schema } } });
@@ -32,7 +34,10 @@ const post = (summary: string, request: object, answer: object, more: object = {
 });
 
 const text = { type: ['string', 'null'], maxLength: 5_000 };
-const ssml = { ...text, description: 'One `speak` element. It takes precedence over text.' };
+const ssml = {
+  ...text,
+  description: 'One `speak` element. It takes precedence over text. A `break` is up to 10 s, all together up to 60 s.',
+};
 const voiceName = { type: 'string', minLength: 1, maxLength: 200 };
 const languageCode = {
   type: 'string',

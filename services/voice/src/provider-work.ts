@@ -2,24 +2,28 @@ import { isDomainError } from '@parley/kernel/errors';
 import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
 import type { Metrics } from '@parley/kernel/metrics';
 
+export type ProviderKind = 'tts' | 'stt' | 'avatar';
+
 export type ProviderWork = <T>(
-  what: 'tts' | 'stt' | 'avatar',
+  what: ProviderKind,
   tenantId: number,
   signal: AbortSignal,
   work: () => Promise<T>,
 ) => Promise<T>;
 
-/** Bounds what is asked of providers at once, for each tenant and in all, and measures how long they take. */
-export function providerWork(limits: FairQueueLimits<'tenant'>, metrics: Metrics): ProviderWork {
-  const queue = fairQueue(limits);
+/** Bounds what is asked of each provider at once, for each tenant and in all, and measures how long they take. */
+export function providerWork(limits: Record<ProviderKind, FairQueueLimits<'tenant'>>, metrics: Metrics): ProviderWork {
+  const queues = { tts: fairQueue(limits.tts), stt: fairQueue(limits.stt), avatar: fairQueue(limits.avatar) };
   const seconds = metrics.durations('parley_voice_provider_seconds', 'Calls of providers, without waiting for a turn', [
     'what',
     'outcome',
   ]);
-  metrics.gauge('parley_voice_calls_waiting', 'Calls of providers that wait for their turn', () => queue.waiting);
+  metrics.gauge('parley_voice_calls_waiting', 'Calls of providers that wait for their turn', () =>
+    Object.values(queues).reduce((sum, { waiting }) => sum + waiting, 0),
+  );
 
   return async (what, tenant, signal, work) => {
-    const release = await queue.enter({ tenant }, () => signal);
+    const release = await queues[what].enter({ tenant }, () => signal);
     const end = seconds.startTimer({ what });
     try {
       signal.throwIfAborted();

@@ -16,8 +16,8 @@ import { remoteModels } from './remote-models.ts';
 
 export const voice = defineUnit(voiceDeclaration, {
   dependencies({ config, metrics, log }): Ports & { espeak: ReturnType<typeof espeakSpeaker> } {
-    const { providerTimeoutMs: timeoutMs, maxAnswerBytes: maxBytes, speechProcesses, calls } = config;
-    const espeak = espeakSpeaker({ processes: speechProcesses, timeoutMs, maxBytes });
+    const { providerTimeoutMs: timeoutMs, maxAnswerBytes: maxBytes } = config;
+    const espeak = espeakSpeaker({ timeoutMs, maxBytes });
     return {
       espeak,
       speak: speakerOf(config) ?? espeak.speak,
@@ -29,19 +29,29 @@ export const voice = defineUnit(voiceDeclaration, {
         ? remoteModels({ ...config.models, url: config.models.url, timeoutMs, metrics, log })
         : folderModels(config.models.folder),
       page: tryPage(),
-      provide: providerWork(
-        {
-          inFlight: calls.inFlight,
-          shares: { tenant: { inFlight: calls.perTenant, waiting: calls.waitingPerTenant } },
-        },
-        metrics,
-      ),
+      provide: providerWork(callLimits(config), metrics),
       log,
     };
   },
   parts: ({ models, page, espeak }) => [models, page, espeak],
   servers: (ports, given) => [voiceServer(ports, given)],
 });
+
+/** What may be asked at once: of each provider elsewhere as many as the settings say, of our own engines one a process. */
+function callLimits({ calls, tts, stt, speechProcesses, whisper }: VoiceConfig) {
+  const limits = (inFlight: number, perTenant: number) => ({
+    inFlight,
+    shares: { tenant: { inFlight: perTenant, waiting: calls.waitingPerTenant } },
+  });
+  const elsewhere = limits(calls.inFlight, calls.perTenant);
+  /** One tenant leaves a process to the others where there are several. */
+  const here = (processes: number) => limits(processes, Math.max(1, processes - 1));
+  return {
+    tts: tts.provider === 'espeak' ? here(speechProcesses) : elsewhere,
+    stt: stt.provider === 'whisper' ? here(whisper.processes) : elsewhere,
+    avatar: elsewhere,
+  };
+}
 
 function speakerOf({ tts, providerTimeoutMs: timeoutMs, maxAnswerBytes }: VoiceConfig) {
   const call = providerCall('speech provider', { timeoutMs, maxBytes: maxAnswerBytes });
@@ -54,6 +64,6 @@ function listenerOf({ stt, whisper, providerTimeoutMs: timeoutMs, maxAnswerBytes
   const call = providerCall('speech provider', { timeoutMs, maxBytes });
   if (stt.provider === 'google') return googleListener({ ...stt, call });
   if (stt.provider === 'openai') return openAiListener({ ...stt, url: stt.url ?? '', call });
-  if (stt.provider === 'whisper') return whisperListener({ ...whisper, folder: whisper.folder ?? '', timeoutMs });
+  if (stt.provider === 'whisper') return whisperListener({ folder: whisper.folder ?? '', timeoutMs });
   return undefined;
 }

@@ -41,8 +41,21 @@ export interface Transcript {
   languageCode: string;
 }
 
-/** Makes speech. Errors are DomainErrors that clients may see. */
-export type Speaker = (request: SpeechRequest, signal: AbortSignal) => Promise<Speech>;
+/** Counts the bytes that a request holds. */
+export interface Memory {
+  /** @throws DomainError where there is none left */
+  take(bytes: number): void;
+  giveBack(bytes: number): void;
+}
+
+/** The request that a provider is asked for. */
+export interface Asking {
+  signal: AbortSignal;
+  memory: Memory;
+}
+
+/** Makes speech, whose audio it has taken from the memory when it returns. Errors are DomainErrors that clients may see. */
+export type Speaker = (request: SpeechRequest, asking: Asking) => Promise<Speech>;
 
 /** Transcribes speech. Errors are DomainErrors that clients may see. */
-export type Listener = (request: ClipRequest, signal: AbortSignal) => Promise<Transcript>;
+export type Listener = (request: ClipRequest, asking: Asking) => Promise<Transcript>;

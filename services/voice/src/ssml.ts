@@ -60,6 +60,16 @@ const kept: Record<string, string[]> = {
 
 /** The longest pause of one `break`, in ms. */
 const longestBreakMs = 10_000;
+/** The pauses of all `break`s of one text, in ms. */
+export const longestPausesMs = 60_000;
+
+/** How long the pauses of SSML are together, each as long as it may be, in ms. */
+export function pausesMs(ssml: string): number {
+  return ssmlTokens(ssml).reduce((sum, token) => {
+    const time = 'name' in token && token.name === 'break' ? token.attributes?.['time'] : undefined;
+    return sum + (time === undefined ? 0 : boundedMs(time));
+  }, 0);
+}
 
 /** SSML with the elements that the built-in voice may be given: no files, no voices, no endless pauses. */
 export function plainSsml(ssml: string): string {
@@ -75,7 +85,7 @@ export function plainSsml(ssml: string): string {
     const given = names.flatMap((each) => {
       const value = (attributes as Record<string, string>)[each];
       if (value === undefined) return [];
-      return `${each}="${escapeXml(each === 'time' ? boundedTime(value) : value)}"`;
+      return `${each}="${escapeXml(each === 'time' ? `${boundedMs(value)}ms` : value)}"`;
     });
     const tag = `<${[name, ...given].join(' ')}>`;
     // eSpeak NG loses a mark between a full stop and the next sentence.
@@ -96,10 +106,10 @@ export function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-function boundedTime(time: string): string {
+function boundedMs(time: string): number {
   const [, amount, unit] = /^\s*\+?(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s)\s*$/u.exec(time) ?? [];
   const ms = Number(amount ?? 0) * (unit === 's' ? 1_000 : 1);
-  return `${Math.round(Math.min(ms, longestBreakMs))}ms`;
+  return Math.round(Math.min(ms, longestBreakMs));
 }
 
 function read(parser: SaxesParser, ssml: string): void {

@@ -2,15 +2,8 @@ import { audioJoiner } from './audio/join-audio.ts';
 import { piecesOf } from './pieces/pieces-of.ts';
 import type { Ports } from './ports.ts';
 import { unreadable } from './providers/provider-call.ts';
-import type { SpeechEncoding, Utterance } from './speech.ts';
-import { readSpeechRequest } from './synthesize.ts';
-
-/** Bounds the memory of audio that is not sent yet. */
-export interface AudioMemory {
-  /** @throws DomainError `unavailable` where there is none left */
-  take(bytes: number): void;
-  giveBack(bytes: number): void;
-}
+import type { Asking, SpeechEncoding, Utterance } from './speech.ts';
+import { readSpeechRequest, speakFor } from './synthesize.ts';
 
 export interface SpeechStream {
   contentType: string;
@@ -24,22 +17,13 @@ const contentTypes: Record<SpeechEncoding, string> = { MP3: 'audio/mpeg', LINEAR
  * Speaks a text or SSML piece by piece. While one piece is sent, the next one is spoken, and no more than that one.
  * @throws DomainError for what can be seen before anything is spoken
  */
-export function streamSpeech(
-  ports: Ports,
-  tenantId: number,
-  input: unknown,
-  memory: AudioMemory,
-  signal: AbortSignal,
-): SpeechStream {
+export function streamSpeech(ports: Ports, tenantId: number, input: unknown, asking: Asking): SpeechStream {
   const { utterance, ...voice } = readSpeechRequest(input);
   const join = audioJoiner(voice.audioEncoding);
   const pieces = piecesOf(utterance, voice.languageCode);
 
   const spoken = async (piece: Utterance): Promise<Buffer> => {
-    const { audio } = await ports.provide('tts', tenantId, signal, () =>
-      ports.speak({ ...voice, utterance: piece }, signal),
-    );
-    memory.take(audio.length);
+    const { audio } = await speakFor(ports, tenantId, { ...voice, utterance: piece }, asking);
     return audio;
   };
   const started = (piece: Utterance | undefined): Promise<Buffer> | undefined => {
@@ -58,7 +42,7 @@ export function streamSpeech(
       } catch (error) {
         throw unreadable('speech provider', error);
       }
-      memory.giveBack(audio.length);
+      asking.memory.giveBack(audio.length);
     }
   }
 

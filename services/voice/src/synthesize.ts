@@ -3,8 +3,8 @@ import { anyText, between, parseInput, rule, text } from '@parley/kernel/input';
 import { isShapeless } from '@parley/kernel/input-checks';
 import { z } from 'zod';
 import type { Ports } from './ports.ts';
-import type { SpeechRequest, Timepoint } from './speech.ts';
-import { ssmlProblem } from './ssml.ts';
+import type { Asking, Speech, SpeechRequest } from './speech.ts';
+import { longestPausesMs, pausesMs, ssmlProblem } from './ssml.ts';
 
 const maxCharacters = 5_000;
 
@@ -32,14 +32,9 @@ const googleSpeech = z.object({
   audioConfig: z.object({ speakingRate }).nullish(),
 });
 
-export interface Synthesized {
-  audioContent: string;
-  timepoints: Timepoint[];
-}
-
 /** Speaks a text or SSML, which takes precedence. @throws DomainError */
-export function synthesize(ports: Ports, tenantId: number, input: unknown, signal: AbortSignal): Promise<Synthesized> {
-  return speakFor(ports, tenantId, readSpeechRequest(input), signal);
+export function synthesize(ports: Ports, tenantId: number, input: unknown, asking: Asking): Promise<Speech> {
+  return speakFor(ports, tenantId, readSpeechRequest(input), asking);
 }
 
 /** What `/tts` takes, checked. @throws DomainError `invalid` */
@@ -48,27 +43,22 @@ export function readSpeechRequest(input: unknown): SpeechRequest {
 }
 
 /** The same by the request of Google Cloud Text-to-Speech. Its other fields are ignored, and the audio is MP3. */
-export function synthesizeAsGoogle(
-  ports: Ports,
-  tenantId: number,
-  body: unknown,
-  signal: AbortSignal,
-): Promise<Synthesized> {
+export function synthesizeAsGoogle(ports: Ports, tenantId: number, body: unknown, asking: Asking): Promise<Speech> {
   const { input, voice, audioConfig } = parseInput(googleSpeech, body as z.input<typeof googleSpeech>, '');
   const given = { ...input, voiceName: voice.name, languageCode: voice.languageCode, ...audioConfig };
-  return speakFor(ports, tenantId, requestOf(given, 'input.'), signal);
+  return speakFor(ports, tenantId, requestOf(given, 'input.'), asking);
 }
 
 type Given = z.output<typeof speech> extends infer Output ? { [Key in keyof Output]?: Output[Key] } : never;
 
-async function speakFor(
+/** Speaks what was checked, in the turn of its tenant. @throws DomainError */
+export function speakFor(
   { speak, provide }: Ports,
   tenantId: number,
   request: SpeechRequest,
-  signal: AbortSignal,
-): Promise<Synthesized> {
-  const { audio, timepoints } = await provide('tts', tenantId, signal, () => speak(request, signal));
-  return { audioContent: audio.toString('base64'), timepoints };
+  asking: Asking,
+): Promise<Speech> {
+  return provide('tts', tenantId, asking.signal, () => speak(request, asking));
 }
 
 function requestOf(given: Given, path: string): SpeechRequest {
@@ -83,11 +73,17 @@ function requestOf(given: Given, path: string): SpeechRequest {
 
 function utteranceOf({ text: plain, ssml }: Given, path: string): SpeechRequest['utterance'] {
   if (ssml !== undefined && ssml !== null) {
-    const problem = ssmlProblem(ssml);
+    const problem = ssmlProblem(ssml) ?? pausesProblem(ssml);
     if (problem) throw invalid({ path: `${path}ssml`, message: problem });
     return { ssml };
   }
   if (plain === undefined || plain === null) throw invalid({ path: `${path}text`, message: 'or ssml must be given' });
   if (isShapeless(plain)) throw invalid({ path: `${path}text`, message: 'must not be blank' });
   return { text: plain };
+}
+
+function pausesProblem(ssml: string): string | undefined {
+  return pausesMs(ssml) > longestPausesMs
+    ? `must have at most ${longestPausesMs / 1_000} seconds of pauses together; send it in parts`
+    : undefined;
 }

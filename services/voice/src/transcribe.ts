@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { between, parseInput, rule } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { Ports } from './ports.ts';
-import type { Transcript } from './speech.ts';
+import type { Asking, Transcript } from './speech.ts';
 import { languageCode } from './synthesize.ts';
 
 /** About 4 MB of audio. */
@@ -20,7 +20,7 @@ export async function transcribe(
   { listen, provide }: Ports,
   tenantId: number,
   input: unknown,
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<Transcript> {
   const given = parseInput(clip, input as z.input<typeof clip>, '');
   if (!listen) throw unavailable('There is no transcription here: STT_PROVIDER is not set');
@@ -32,7 +32,7 @@ export async function transcribe(
     languageCode: language,
     sampleRateHertz: given.sampleRateHertz ?? usualRate,
   };
-  return provide('stt', tenantId, signal, () => listen(request, signal));
+  return provide('stt', tenantId, asking.signal, () => listen(request, asking));
 }
 
 function audioProblem(base64: string): string | undefined {

@@ -107,6 +107,10 @@ const refused: [object, string][] = [
   [{ ...right, ssml: '<speak>a' }, 'ssml must be well-formed XML'],
   [{ ...right, ssml: '<p>a</p>' }, 'ssml must be one speak element'],
   [{ ...right, ssml: '<!DOCTYPE speak [<!ENTITY a "b">]><speak>a</speak>' }, 'ssml must have no document type'],
+  [
+    { ...right, ssml: `<speak>${'a.<break time="10s"/>'.repeat(7)}</speak>` },
+    'ssml must have at most 60 seconds of pauses together; send it in parts',
+  ],
   [{ ...right, voiceName: undefined }, 'voiceName must be given'],
   [{ ...right, languageCode: 'English please' }, 'languageCode must be a language code such as en-US'],
   [{ ...right, speakingRate: 0.24 }, 'speakingRate must be between 0.25 and 4'],
@@ -126,10 +130,11 @@ test('what cannot be spoken is refused, and named', async (t) => {
 });
 
 test('without the optional package speech is unavailable, and the message names it', async (t) => {
-  const limits = { processes: 1, timeoutMs: 1_000, maxBytes: 1_000 };
+  const limits = { timeoutMs: 1_000, maxBytes: 1_000 };
   const { speak } = espeakSpeaker({ ...limits, isInstalled: () => false });
+  const memory = { take: () => undefined, giveBack: () => undefined };
   const request = { ...english, audioEncoding: 'MP3' as const, speakingRate: 1, utterance: { text: 'a' } };
-  const error = await t.throwsAsync(speak(request, AbortSignal.timeout(60_000)));
+  const error = await t.throwsAsync(speak(request, { signal: AbortSignal.timeout(60_000), memory }));
   t.like(error, { kind: 'unavailable' });
   t.true(error?.message.includes(espeakPackage));
 });

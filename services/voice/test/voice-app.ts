@@ -103,6 +103,7 @@ export async function fakeProvider(
     received.push(got);
     await answer(got, response);
   });
+  server.keepAliveTimeout = 600_000; // a connection that is reused may be slow
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -117,6 +118,11 @@ export const json =
   (content: unknown, status = 200) =>
   (_: Received, response: ServerResponse) =>
     void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content));
+
+const mp3Frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit, 22,050 Hz
+
+/** What begins as an MP3 file, and goes on with what a test tells it by. */
+export const mp3Of = (content: string | Buffer = '') => Buffer.concat([mp3Frame, Buffer.from(content)]);
 
 /** The samples of a WAV file of 16-bit mono PCM. */
 export function samplesOf(file: Buffer) {

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Speech } from '../speech.ts';
 import type { SpeechStream } from '../stream-speech.ts';
 import { HttpRefusal } from './read-body.ts';
 
-/** So much is written at once, and must be taken by the client within the time it is given. */
-const blockBytes = 32_768;
+/** So much is written at once, and must be taken by the client within the time it is given. Its base64 has no padding. */
+const blockBytes = 49_152;
 
 /**
  * Sends audio as it comes, and no faster than the client reads. The status is sent with the first part: until then an error can be answered.
@@ -23,16 +24,38 @@ export async function sendAudio(
       response.setHeader('x-accel-buffering', 'no'); // nginx would hold the audio back
       response.writeHead(200);
     }
-    for (let at = 0; at < part.length; at += blockBytes) {
-      if (response.write(part.subarray(at, at + blockBytes))) continue;
-      await drained(response, stallTimeoutMs);
-      if (response.destroyed) return;
-    }
+    for (const block of blocksOf(part)) await write(response, block, stallTimeoutMs);
   }
   response.end();
 }
 
-async function drained(response: ServerResponse, stallTimeoutMs: number): Promise<void> {
+/**
+ * Sends speech as JSON, no faster than the client reads. Its base64 is made block by block, so that it is never in memory as a whole.
+ * @throws HttpRefusal where the client takes nothing for `stallTimeoutMs`
+ */
+export async function sendSpeech(
+  response: ServerResponse,
+  { audio, timepoints }: Speech,
+  stallTimeoutMs: number,
+): Promise<void> {
+  if (response.destroyed) return;
+  const head = '{"audioContent":"';
+  const tail = Buffer.from(`","timepoints":${JSON.stringify(timepoints)}}`);
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.setHeader('content-length', head.length + Math.ceil(audio.length / 3) * 4 + tail.length);
+  response.setHeader('cache-control', 'no-store');
+  response.writeHead(200).write(head);
+  for (const block of blocksOf(audio)) await write(response, block.toString('base64'), stallTimeoutMs);
+  response.end(tail);
+}
+
+function* blocksOf(audio: Buffer): Generator<Buffer> {
+  for (let at = 0; at < audio.length; at += blockBytes) yield audio.subarray(at, at + blockBytes);
+}
+
+/** Writes a block, and waits until the client has taken what is written. */
+async function write(response: ServerResponse, block: Buffer | string, stallTimeoutMs: number): Promise<void> {
+  if (response.destroyed || response.write(block)) return;
   const over = new AbortController();
   const ready = new Promise<void>((resolve) => {
     for (const event of ['drain', 'close']) response.once(event, resolve);

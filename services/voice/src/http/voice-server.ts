@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { context as otel, SpanKind, trace } from '@opentelemetry/api';
 import { clientAddress } from '@parley/kernel/client-address';
+import { clientNetwork } from '@parley/kernel/client-network';
 import { errorTable, internalMessage } from '@parley/kernel/error-table';
 import { DomainError, isDomainError, notFound } from '@parley/kernel/errors';
 import { httpDrain, productionLingerMs } from '@parley/kernel/http-drain';
@@ -17,12 +18,13 @@ import type { VoiceConfig } from '../config.ts';
 import { openAvatarSession } from '../open-avatar-session.ts';
 import { openApi } from '../openapi.ts';
 import type { Ports } from '../ports.ts';
+import type { Asking, Speech } from '../speech.ts';
 import { type SpeechStream, streamSpeech } from '../stream-speech.ts';
 import { synthesize, synthesizeAsGoogle } from '../synthesize.ts';
 import { transcribe } from '../transcribe.ts';
-import { type MemoryShare, memoryBudget } from './memory-budget.ts';
+import { memoryBudget } from './memory-budget.ts';
 import { HttpRefusal, readJsonBody } from './read-body.ts';
-import { sendAudio } from './send-audio.ts';
+import { sendAudio, sendSpeech } from './send-audio.ts';
 import { sendModel } from './send-model.ts';
 import { tryPaths } from './try-page.ts';
 import { type ThrottledRoute, voiceThrottle } from './voice-throttle.ts';
@@ -36,13 +38,13 @@ interface Given extends UnitDependencies {
 interface Call {
   claims: TokenClaims;
   body: object;
-  memory: MemoryShare;
-  signal: AbortSignal;
+  asking: Asking;
 }
 
-/** What a route does: it answers JSON, or sends audio. */
+/** What a route does: it answers JSON, speech as JSON, or sends audio. */
 type Post = { maxBodyBytes: number } & (
   | { answer(ports: Ports, call: Call): Promise<object> }
+  | { speak(ports: Ports, call: Call): Promise<Speech> }
   | { stream(ports: Ports, call: Call): SpeechStream }
 );
 
@@ -56,23 +58,23 @@ const clipBodyBytes = 5_700_000;
 const posts: Record<ThrottledRoute, Post> = {
   '/tts': {
     maxBodyBytes: textBodyBytes,
-    answer: (ports, { claims, body, signal }) => synthesize(ports, claims.tenantId, body, signal),
+    speak: (ports, { claims, body, asking }) => synthesize(ports, claims.tenantId, body, asking),
   },
   '/tts/google': {
     maxBodyBytes: textBodyBytes,
-    answer: (ports, { claims, body, signal }) => synthesizeAsGoogle(ports, claims.tenantId, body, signal),
+    speak: (ports, { claims, body, asking }) => synthesizeAsGoogle(ports, claims.tenantId, body, asking),
   },
   '/tts/stream': {
     maxBodyBytes: textBodyBytes,
-    stream: (ports, { claims, body, memory, signal }) => streamSpeech(ports, claims.tenantId, body, memory, signal),
+    stream: (ports, { claims, body, asking }) => streamSpeech(ports, claims.tenantId, body, asking),
   },
   '/stt': {
     maxBodyBytes: clipBodyBytes,
-    answer: (ports, { claims, body, signal }) => transcribe(ports, claims.tenantId, body, signal),
+    answer: (ports, { claims, body, asking }) => transcribe(ports, claims.tenantId, body, asking),
   },
   '/avatar-session': {
     maxBodyBytes: textBodyBytes,
-    answer: (ports, { claims, body, signal }) => openAvatarSession(ports, claims, body, signal),
+    answer: (ports, { claims, body, asking }) => openAvatarSession(ports, claims, body, asking),
   },
 };
 
@@ -92,7 +94,7 @@ export function voiceServer(
     'Throttled requests that this process counted alone, because counts could not be shared',
   );
   const throttle = voiceThrottle({ keyValue, onDegraded: () => degraded.add(), log });
-  const bodies = memoryBudget(config.maxBodiesBytes);
+  const budget = memoryBudget(config.maxBodiesBytes);
   const seconds = metrics.durations('parley_voice_request_seconds', 'Requests of clients', ['route', 'outcome']);
   /** Responses that ended before their end by a fault that is not the client's. */
   const failed = new WeakSet<ServerResponse>();
@@ -118,6 +120,8 @@ export function voiceServer(
     response.setHeader('x-request-id', requestId);
     response.setHeader('x-content-type-options', 'nosniff');
     allowOrigin(request, response);
+    // Node looks whether any of what is written was taken in this time.
+    response.once('prefinish', () => response.socket?.setTimeout(config.stallTimeoutMs));
     const span = tracer.startSpan('voice request', { kind: SpanKind.SERVER, root: true, attributes: { route } });
     const inRequest = (work: () => void) =>
       otel.with(trace.setSpan(otel.active(), span), () => withRequestId(requestId, work));
@@ -164,19 +168,25 @@ export function voiceServer(
     const { claims, refusal } = readToken(request);
     // A unit that calls for a client is not that client.
     const behind = claims?.audience === 'voice' ? claims.clientIp : undefined;
-    await throttle(route, behind ?? clientIp(request), claims?.tenantId);
+    const address = behind ?? clientIp(request);
+    await throttle(route, address, claims?.tenantId);
     if (!claims) throw refusal;
+    if (response.destroyed) return;
+    const { stallTimeoutMs } = config;
     const left = new AbortController();
-    response.once('close', () => left.abort(new HttpRefusal(499, 'The client has left')));
-    const memory = bodies.share();
-    try {
-      const body = await readJsonBody(request, post.maxBodyBytes, memory.take);
-      const call = { claims, body, memory, signal: left.signal };
-      if ('stream' in post) await sendAudio(response, post.stream(ports, call), config.stallTimeoutMs);
-      else send(response, 200, await post.answer(ports, call));
-    } finally {
+    const memory = budget.share({ tenantId: claims.tenantId, network: clientNetwork(address) });
+    const tooSlow = setTimeout(() => reset(response), config.answerTimeoutMs);
+    // Only now has the client taken the answer, or left.
+    response.once('close', () => {
+      clearTimeout(tooSlow);
+      left.abort(new HttpRefusal(499, 'The client has left'));
       memory.end();
-    }
+    });
+    const body = await readJsonBody(request, post.maxBodyBytes, memory.take);
+    const call = { claims, body, asking: { memory, signal: left.signal } };
+    if ('stream' in post) await sendAudio(response, post.stream(ports, call), stallTimeoutMs);
+    else if ('speak' in post) await sendSpeech(response, await post.speak(ports, call), stallTimeoutMs);
+    else send(response, 200, await post.answer(ports, call));
   }
 
   function readToken(request: IncomingMessage): { claims?: TokenClaims; refusal?: unknown } {
@@ -220,8 +230,7 @@ export function voiceServer(
     const { status } = refusalOf(error);
     if (status >= 500) failed.add(response);
     report(status, error);
-    if (response.socket) response.socket.resetAndDestroy();
-    else response.destroy();
+    reset(response);
   }
 
   function report(status: number, error: unknown): void {
@@ -252,6 +261,11 @@ function refusalOf(error: unknown): { status: number; code: string; message: str
 function notAllowed(response: ServerResponse, methods: string): HttpRefusal {
   response.setHeader('allow', methods);
   return new HttpRefusal(405, `This takes ${methods}`);
+}
+
+function reset(response: ServerResponse): void {
+  if (response.socket) response.socket.resetAndDestroy();
+  else response.destroy();
 }
 
 function send(response: ServerResponse, status: number, content: object): void {

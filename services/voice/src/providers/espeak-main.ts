@@ -37,13 +37,13 @@ const espeak: EspeakWorker = new Worker();
 const encoder = await createMp3Encoder();
 
 performTasks((task: SpeechTask): SpeechTaskAnswer => {
-  const { ssml, speakingRate, audioEncoding, maxBytes } = task;
+  const { ssml, speakingRate, audioEncoding, maxPcmBytes } = task;
   if (!candidates(task).some((name) => espeak.set_voice(name) === 0)) return { problem: 'noVoice' };
   const wanted = usualRate * speakingRate;
   const rate = Math.round(Math.min(highestRate, Math.max(lowestRate, wanted)));
   espeak.rate = rate;
   const factor = rate === Math.round(wanted) ? 1 : rate / wanted;
-  const maxSamples = maxBytes / 2 / factor;
+  const maxSamples = maxPcmBytes / 2 / factor;
   const chunks: Int16Array[] = [];
   const marks: SynthesisEvent[] = [];
   let samples = 0;

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { badRequest, isDomainError, unavailable } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
 import { startTaskProcess } from '@parley/kernel/task-process';
 import type { Part } from '@parley/kernel/unit';
 import { workerPool } from '@parley/kernel/worker-pool';
@@ -13,19 +12,20 @@ import type { SpeechTask, SpeechTaskAnswer } from './espeak-task.ts';
 export const espeakPackage = '@echogarden/espeak-ng-emscripten';
 
 export interface EspeakOptions {
-  processes: number;
   timeoutMs: number;
   maxBytes: number;
   /** Whether the package is installed. Default: looks for it. */
   isInstalled?: () => boolean;
 }
 
+/** MP3 of this voice is less than a quarter of its PCM. */
+const mp3Factor = 4;
 const maxMemoryMb = 512;
 /** By the clock a text may take so many times its processor time, as it waits for processors. */
 const longestWait = 4;
 
-/** Speech of eSpeak NG, in processes of their own: it is native code, and blocks its thread. */
-export function espeakSpeaker({ processes, timeoutMs, maxBytes, isInstalled = found }: EspeakOptions): Part & {
+/** Speech of eSpeak NG, a process for each text at once, which the caller bounds: it is native code, and blocks its thread. */
+export function espeakSpeaker({ timeoutMs, maxBytes, isInstalled = found }: EspeakOptions): Part & {
   speak: Speaker;
 } {
   const pool = workerPool(() =>
@@ -36,21 +36,19 @@ export function espeakSpeaker({ processes, timeoutMs, maxBytes, isInstalled = fo
       serialization: 'advanced',
     }),
   );
-  const queue = fairQueue({ inFlight: processes, shares: {} });
 
   return {
     name: 'espeak',
     start: () => Promise.resolve(),
     stop: () => pool.close(),
-    async speak({ utterance, ...voice }, signal) {
+    async speak({ utterance, ...voice }, { signal, memory }) {
       if (!isInstalled())
         throw unavailable(
           `There is no speech here: the optional package ${espeakPackage} (eSpeak NG) is not installed`,
         );
       const ssml = 'ssml' in utterance ? plainSsml(utterance.ssml) : `<speak>${escapeXml(utterance.text)}</speak>`;
-      const release = await queue.enter({}, () => signal);
       try {
-        const task = { ...voice, ssml, maxBytes };
+        const task = { ...voice, ssml, maxPcmBytes: voice.audioEncoding === 'MP3' ? mp3Factor * maxBytes : maxBytes };
         const answer = await pool.use((process) =>
           process.perform(task, {
             maxProcessorMs: timeoutMs,
@@ -63,15 +61,16 @@ export function espeakSpeaker({ processes, timeoutMs, maxBytes, isInstalled = fo
             signal,
           }),
         );
-        if ('audio' in answer) return { ...answer, audio: Buffer.from(answer.audio) };
+        if ('audio' in answer) {
+          memory.take(answer.audio.length);
+          return { ...answer, audio: Buffer.from(answer.audio) };
+        }
         if (answer.problem === 'tooLong') throw badRequest('The speech is too long; send it in parts');
         throw badRequest('voiceName and languageCode name no voice of eSpeak NG');
       } catch (error) {
         signal.throwIfAborted();
         if (isDomainError(error)) throw error;
         throw unavailable('Speech is not available at the moment; try again in a while', error);
-      } finally {
-        release();
       }
     },
   };

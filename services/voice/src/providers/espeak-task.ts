@@ -7,8 +7,8 @@ export interface SpeechTask {
   languageCode: string;
   speakingRate: number;
   audioEncoding: SpeechEncoding;
-  /** More bytes of audio than that are a problem. */
-  maxBytes: number;
+  /** More bytes of audio than that are a problem, before it is encoded. */
+  maxPcmBytes: number;
 }
 
 /** `noVoice`: it has neither the voice nor one of the language. `tooLong`: the audio would be larger than allowed. */

@@ -9,24 +9,26 @@ export interface GoogleOptions {
 }
 
 const speechAnswer = z.object({
-  audioContent: z.base64(),
+  audioContent: z.string(),
   timepoints: z.array(z.object({ markName: z.string(), timeSeconds: z.number().default(0) })).default([]),
 });
 
 /** Speech of an API like that of Google Cloud Text-to-Speech (v1beta1, which has the times of marks). */
 export function googleSpeaker({ url = 'https://texttospeech.googleapis.com', key, call }: GoogleOptions): Speaker {
-  return async ({ utterance, voiceName, languageCode, speakingRate, audioEncoding }, signal) => {
+  return async ({ utterance, voiceName, languageCode, speakingRate, audioEncoding }, asking) => {
     const body = JSON.stringify({
       input: utterance,
       voice: { languageCode, name: voiceName },
       audioConfig: { audioEncoding, speakingRate },
       enableTimePointing: ['SSML_MARK'],
     });
-    const answer = await call(`${url}/v1beta1/text:synthesize`, { headers: headersOf(key), body }, signal);
+    const answer = await call(`${url}/v1beta1/text:synthesize`, { headers: headersOf(key), body }, asking);
     const read = speechAnswer.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
     const { audioContent, timepoints } = read.data;
-    return { audio: Buffer.from(audioContent, 'base64'), timepoints };
+    const audio = Buffer.from(audioContent, 'base64');
+    asking.memory.giveBack(answer.length - audio.length);
+    return { audio, timepoints };
   };
 }
 
@@ -45,12 +47,12 @@ const clipAnswer = z.object({
 
 /** Transcripts of an API like that of Google Cloud Speech-to-Text (v1p1beta1, which takes MP3). */
 export function googleListener({ url = 'https://speech.googleapis.com', key, call }: GoogleOptions): Listener {
-  return async ({ audio, audioEncoding, languageCode, sampleRateHertz }, signal) => {
+  return async ({ audio, audioEncoding, languageCode, sampleRateHertz }, asking) => {
     const body = JSON.stringify({
       config: { encoding: audioEncoding, sampleRateHertz, languageCode, enableAutomaticPunctuation: true },
       audio: { content: audio.toString('base64') },
     });
-    const answer = await call(`${url}/v1p1beta1/speech:recognize`, { headers: headersOf(key), body }, signal);
+    const answer = await call(`${url}/v1p1beta1/speech:recognize`, { headers: headersOf(key), body }, asking);
     const read = clipAnswer.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
     const best = read.data.results.flatMap(({ alternatives }) => alternatives.slice(0, 1));

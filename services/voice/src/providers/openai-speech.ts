@@ -13,7 +13,7 @@ export interface OpenAiOptions {
 
 /** Speech of an API like that of OpenAI. It has no SSML: the text alone is spoken, and there are no times of marks. */
 export function openAiSpeaker({ url, key, model, call }: OpenAiOptions): Speaker {
-  return async ({ utterance, voiceName, speakingRate, audioEncoding }, signal) => {
+  return async ({ utterance, voiceName, speakingRate, audioEncoding }, asking) => {
     const body = JSON.stringify({
       model,
       input: 'ssml' in utterance ? textOfSsml(utterance.ssml) : utterance.text,
@@ -22,7 +22,7 @@ export function openAiSpeaker({ url, key, model, call }: OpenAiOptions): Speaker
       response_format: audioEncoding === 'MP3' ? 'mp3' : 'wav',
     });
     const headers = { 'content-type': 'application/json', ...bearer(key) };
-    const audio = await call(`${url}/audio/speech`, { headers, body }, signal);
+    const audio = await call(`${url}/audio/speech`, { headers, body }, asking);
     if (audio.length === 0) throw unreadable('speech provider', new Error('no audio'));
     return { audio, timepoints: [] };
   };
@@ -42,14 +42,14 @@ const answerShape = z.object({
 
 /** Transcripts of an API like that of OpenAI. Confidence is the mean probability of its tokens, 0 where it has none. */
 export function openAiListener({ url, key, model, call }: OpenAiOptions): Listener {
-  return async (request, signal) => {
+  return async (request, asking) => {
     const { audioEncoding, languageCode } = request;
     const body = new FormData();
     body.set('file', new Blob([new Uint8Array(fileOf(request))]), fileNames[audioEncoding]);
     body.set('model', model);
     body.set('language', languageCode.split(/[-_]/u)[0]?.toLowerCase() ?? languageCode);
     body.set('response_format', 'verbose_json');
-    const answer = await call(`${url}/audio/transcriptions`, { headers: bearer(key), body }, signal);
+    const answer = await call(`${url}/audio/transcriptions`, { headers: bearer(key), body }, asking);
     const read = answerShape.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
     const { text, segments } = read.data;

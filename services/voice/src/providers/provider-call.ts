@@ -1,5 +1,6 @@
 import { badRequest, DomainError, unavailable } from '@parley/kernel/errors';
 import { readWithin } from '@parley/kernel/read-within';
+import type { Asking, Memory } from '../speech.ts';
 
 export interface CallLimits {
   timeoutMs: number;
@@ -11,8 +12,8 @@ export interface ProviderRequest {
   body: string | FormData;
 }
 
-/** Asks a provider, within these limits, and returns the body of its answer. */
-export type ProviderCall = (url: string, request: ProviderRequest, signal: AbortSignal) => Promise<Buffer>;
+/** Asks a provider, within these limits, and returns the body of its answer, whose bytes it takes from the memory as they come. */
+export type ProviderCall = (url: string, request: ProviderRequest, asking: Asking) => Promise<Buffer>;
 
 /** The provider's refusals that are due to the request of the client. */
 const clientFaults = new Set([400, 404, 413, 415, 422]);
@@ -22,7 +23,7 @@ const clientFaults = new Set([400, 404, 413, 415, 422]);
  * it refuses our key, else `unavailable`. When the signal aborts, the call is cancelled and rejects with the signal's reason.
  */
 export function providerCall(what: string, { timeoutMs, maxBytes }: CallLimits): ProviderCall {
-  return async (url, { headers, body }, signal) => {
+  return async (url, { headers, body }, { signal, memory }) => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
       const response = await fetch(url, { method: 'POST', headers, body, signal: limited, redirect: 'error' });
@@ -31,13 +32,21 @@ export function providerCall(what: string, { timeoutMs, maxBytes }: CallLimits):
         throw refusal(what, response.status);
       }
       if (!response.body) return Buffer.alloc(0);
-      return await readWithin(response.body, maxBytes, () => new Error(`the answer has more than ${maxBytes} bytes`));
+      const tooLarge = () => new Error(`the answer has more than ${maxBytes} bytes`);
+      return await readWithin(counted(response.body, memory), maxBytes, tooLarge);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof DomainError) throw error;
       throw unavailable(`The ${what} is not available at the moment; try again in a while`, error);
     }
   };
+}
+
+async function* counted(body: AsyncIterable<Uint8Array>, memory: Memory): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    memory.take(chunk.length);
+    yield chunk;
+  }
 }
 
 function refusal(what: string, status: number): DomainError {

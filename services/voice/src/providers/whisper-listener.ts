@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { badRequest, unavailable } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
 import { readWithin } from '@parley/kernel/read-within';
 import { z } from 'zod';
 import { isWav, wav } from '../audio/wav.ts';
@@ -12,7 +11,6 @@ import type { ClipRequest, Listener } from '../speech.ts';
 export interface WhisperOptions {
   /** What `scripts/ear` installs. */
   folder: string;
-  processes: number;
   timeoutMs: number;
 }
 
@@ -31,16 +29,13 @@ const problems = {
   unreadable: 'The clip cannot be read as audio of audioEncoding',
 };
 
-/** Transcripts of Whisper (tiny.en) on this machine. Each clip has a process of its own, which reads what a stranger has sent. */
-export function whisperListener({ folder, processes, timeoutMs }: WhisperOptions): Listener {
-  const queue = fairQueue({ inFlight: processes, shares: {} });
-
-  return async (request, signal) => {
+/** Transcripts of Whisper (tiny.en) on this machine. Each clip has a process of its own, which reads what a stranger has sent; the caller bounds how many. */
+export function whisperListener({ folder, timeoutMs }: WhisperOptions): Listener {
+  return async (request, { signal }) => {
     if (!existsSync(join(folder, 'faster_whisper')))
       throw unavailable('There is no transcription here: VOICE_WHISPER_FOLDER has no Whisper; scripts/ear installs it');
     if (!/^en([-_]|$)/iu.test(request.languageCode))
       throw badRequest('languageCode must be English: the built-in transcription has no other language');
-    const release = await queue.enter({}, () => signal);
     try {
       const answer = answerShape.parse(JSON.parse(await run(folder, request, timeoutMs, signal)));
       if ('problem' in answer) throw badRequest(problems[answer.problem]);
@@ -50,8 +45,6 @@ export function whisperListener({ folder, processes, timeoutMs }: WhisperOptions
       if (error instanceof SyntaxError || error instanceof z.ZodError || error instanceof WhisperFailed)
         throw unavailable('Transcription is not available at the moment; try again in a while', error);
       throw error;
-    } finally {
-      release();
     }
   };
 }
