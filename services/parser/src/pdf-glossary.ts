@@ -8,7 +8,9 @@ const meaningAlone = 0.3;
 const fewestTerms = 3;
 const longestHeader = 2;
 const sentenceEnd = /[.!?:;。！？：；]["'”’»)\]]*$/u;
-const punctuation = /[.,;:!?。，；：！？、]/u;
+/** A term in small letters, or a short one in a script that has none. */
+const termAlone = /^(?:\p{Ll}|\p{Lo}.{0,11}$)/u;
+const punctuation = /[.,;:!?。，；：！？、،؛؟।]/u;
 
 /** The lines of rows that hold terms and their meanings, each term before its meaning. Undefined for columns of prose. */
 export function entriesOf(rows: Cells[]): Segment[] | undefined {
@@ -47,23 +49,26 @@ function hasGapsOfTerms(rows: Cells[], withTerm: number[]): boolean {
   );
 }
 
-/** Terms in small letters, without any punctuation, perhaps below the names of the columns. */
+/** Such terms without any punctuation, perhaps below the names of the columns. */
 function hasTermsAlone(rows: Cells[], withTerm: number[]): boolean {
+  const terms = withTerm.map((n) => rows[n]?.[0]?.text.trim() ?? '');
   const isHeader = rows[0]?.every((cell) => cell && cell.text.trim().split(/\s+/u).length <= longestHeader);
-  const terms = withTerm.slice(isHeader ? 1 : 0).map((n) => rows[n]?.[0]?.text.trim() ?? '');
-  return terms.length >= fewestTerms && terms.every((text) => /^[\p{Ll}\p{Lo}]/u.test(text) && !punctuation.test(text));
+  if (isHeader && !termAlone.test(terms[0] ?? '')) terms.shift();
+  return terms.length >= fewestTerms && terms.every((text) => termAlone.test(text) && !punctuation.test(text));
 }
 
 /** Rows in which both columns begin anew, if neither does so elsewhere: columns of prose have their sentences in different rows. */
 function commonStarts(rows: Cells[]): number[] | undefined {
-  const begins = (column: number) =>
-    rows.flatMap((row, n) => (n > 0 && /^[\p{Lu}\p{N}]/u.test(row[column]?.text.trim() ?? '') ? [n] : []));
-  const [ofTerms, ofMeanings] = [begins(0), begins(1)];
-  if (ofTerms.length < 2 || ofTerms.join() !== ofMeanings.join()) return undefined;
-  const endBefore = (start: number) =>
-    rows
-      .slice(0, start)
-      .findLast(([term]) => term)?.[0]
-      ?.text.trim() ?? '';
-  return ofTerms.some((start) => sentenceEnd.test(endBefore(start))) ? undefined : [0, ...ofTerms];
+  const starts = [0];
+  let above = '';
+  for (const [n, row] of rows.entries()) {
+    const [begins, meaningBegins] = row.map((cell) => /^[\p{Lu}\p{N}]/u.test(cell?.text.trim() ?? ''));
+    if (n > 0 && begins !== meaningBegins) return undefined;
+    if (n > 0 && begins) {
+      if (sentenceEnd.test(above)) return undefined;
+      starts.push(n);
+    }
+    above = row[0]?.text.trim() ?? above;
+  }
+  return starts.length > 2 ? starts : undefined;
 }

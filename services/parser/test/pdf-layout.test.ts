@@ -144,6 +144,16 @@ test('columns of prose with a blank line, or with sentences in one row, are read
   t.true(level.startsWith('Waste is collected on each\nsecond Tuesday of a month.\nNobody'), level);
 });
 
+test('columns of a script without punctuation are read one after the other, and its short terms stay beside their meanings', async (t) => {
+  const [rent, deposit] = ['ผู้เช่าต้องชำระค่าเช่าทุกเดือน', 'เงินประกันคืนเมื่อหมดสัญญาเช่า'];
+  const prose = await glossary([1, 2, 3, 4].map((n) => [`${rent}${n}`, `${deposit}${n}`]));
+  t.true(prose.startsWith(`${rent}1\n${rent}2\n`), prose);
+  const terms = await glossary(
+    ['提前解除合同的费用', '逾期支付租金的费用', '房屋供暖设备的修理'].map((text) => [text, deposit]),
+  );
+  t.true(terms.startsWith(`提前解除合同的费用 ${deposit}\n`), terms);
+});
+
 test('words that a line end hyphenates are joined, and others keep their hyphens', async (t) => {
   t.is(
     await textOf('pdf', caseOf('hyphens')),
@@ -304,8 +314,9 @@ test('words from right to left are in their order, however they were written and
   t.is(await onePage(words.toReversed()), wanted);
 });
 
-/** Texts from left to right, each at its place, as browsers write lines from right to left. */
-const placed = (parts: [x: number, text: string][]) => parts.map(([x, text]) => ({ x, text, y: 700, size: 12 }));
+/** Texts from left to right, each at its place and in another font than the one before, as browsers write lines from right to left. */
+const placed = (parts: [x: number, text: string][]) =>
+  parts.map(([x, text], n) => ({ x, text, y: 700, size: 12 + 0.01 * (n % 2) }));
 
 test('Arabic letters are letters whatever their form within the word, and words have no spaces in them', async (t) => {
   const letters = ['\ufede', '\ufe8e', '\ufef3', '\u0631']; // riyal, from its end
