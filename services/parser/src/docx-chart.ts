@@ -2,39 +2,68 @@ import type { Block } from './docx-content.ts';
 import { FileProblem } from './file-problem.ts';
 import type { Part } from './office-archive.ts';
 import { readXml } from './office-xml.ts';
+import { visibleCharacters } from './visible-text.ts';
 
 interface Series {
-  name: string;
-  categories: string[];
-  values: string[];
+  name: string[];
+  /** By the number of their point: a category may have several levels, the innermost first. */
+  categories: Map<number, string[]>;
+  values: Map<number, string[]>;
+}
+
+const pointLists = new Set(['cat', 'val', 'xVal', 'yVal', 'bubbleSize', 'lvl']);
+
+export interface Chart {
+  blocks: Block[];
+  /** The file holds where its values stand, and not the values. */
+  isWithoutValues: boolean;
 }
 
 /** The titles of a chart, and each of its series as the values by category that it was last drawn with. */
-export async function readChart(part: Part, maxCharacters: number): Promise<Block[]> {
+export async function readChart(part: Part, maxCharacters: number): Promise<Chart> {
   const path: string[] = [];
-  const lines: string[] = [];
+  const blocks: Block[] = [];
   let title = '';
   let series: Series | undefined;
+  let point = -1;
   let value = '';
   let characters = 0;
+  let isWithoutValues = false;
 
-  function endValue(): void {
-    if (!series) return;
-    if (path.includes('tx')) series.name = value;
-    else if (path.includes('cat') || path.includes('xVal')) series.categories.push(value);
-    else if (path.includes('val') || path.includes('yVal')) series.values.push(value);
+  function write(line: string, parts: string[]): void {
+    if (line === '') return;
+    const held = parts.reduce((sum, each) => sum + visibleCharacters(each), 0);
+    blocks.push({ type: 'paragraph', text: line, label: undefined, headingLevel: undefined, characters: held });
   }
 
-  function seriesLine({ name, categories, values }: Series): string {
-    const pairs = values.map((each, at) => [categories[at], each].filter(Boolean).join(' '));
-    return [name, pairs.join('; ')].filter((each) => each !== '').join(': ');
+  function endValue(): void {
+    if (!series) write(value.trim(), [value]);
+    else if (path.includes('tx')) series.name.push(value);
+    else add(path.includes('cat') || path.includes('xVal') ? series.categories : series.values, value);
+  }
+
+  function add(points: Map<number, string[]>, some: string): void {
+    const known = points.get(point);
+    if (known) known.push(some);
+    else points.set(point, [some]);
+  }
+
+  function endSeries({ name, categories, values }: Series): void {
+    isWithoutValues ||= values.size === 0;
+    const points = [...new Set([...categories.keys(), ...values.keys()])].toSorted((a, b) => a - b);
+    const texts = points.map((at) => [...(categories.get(at)?.toReversed() ?? []), ...(values.get(at) ?? [])]);
+    const pairs = texts.map((each) => each.filter((text) => text !== '').join(' '));
+    const shown = [name.join(' '), pairs.join('; ')].filter((each) => each !== '');
+    write(shown.join(': '), [...name, ...texts.flat()]);
   }
 
   await readXml(part, {
-    open(name) {
+    open(name, { idx }) {
       path.push(name);
-      if (name === 'ser') series = { name: '', categories: [], values: [] };
-      if (name === 'v') value = '';
+      if (name === 'ser') series = { name: [], categories: new Map(), values: new Map() };
+      else if (name === 'pt') point = idx === undefined ? point + 1 : Number(idx) || 0;
+      else if (pointLists.has(name)) point = -1;
+      else if (name === 'v') value = '';
     },
     text(text) {
       const element = path.at(-1);
@@ -47,16 +76,14 @@ export async function readChart(part: Part, maxCharacters: number): Promise<Bloc
     close(name) {
       path.pop();
       if (name === 'v') endValue();
-      else if (name === 'p' && title.trim() !== '') {
-        lines.push(title.trim());
+      else if (name === 'p') {
+        write(title.trim(), [title]);
         title = '';
       } else if (name === 'ser' && series) {
-        lines.push(seriesLine(series));
+        endSeries(series);
         series = undefined;
       }
     },
   });
-  return lines
-    .filter((line) => line !== '')
-    .map((text) => ({ type: 'paragraph', text, label: undefined, headingLevel: undefined, characters: 0 }));
+  return { blocks, isWithoutValues };
 }

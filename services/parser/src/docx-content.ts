@@ -6,6 +6,7 @@ import { isOn, type Part, valueOf } from './docx-xml.ts';
 import { FileProblem } from './file-problem.ts';
 import { emptyCellCharacters, oneLine } from './markdown.ts';
 import { readXml } from './office-xml.ts';
+import { visibleCharacters } from './visible-text.ts';
 
 export type Block = Paragraph | Table;
 
@@ -118,11 +119,6 @@ interface Field {
 }
 
 type Container = OpenParagraph | OpenTable | OpenCell | OpenNote;
-
-/** Characters that a person sees: no blanks, and no hyphens that only show where a line ends. */
-export function visibleCharacters(text: string): number {
-  return text.replaceAll(/[\s\u00ad]+/gu, '').length;
-}
 
 /** Reads a part from its start to its end; each text is in one block, once. */
 export async function readStory(part: Part, reader: StoryReader): Promise<Story> {

@@ -4,6 +4,7 @@ import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 import { archiveKindOf, contentKindOf, isEncryptedOffice } from './content-kind.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
 import type { FileType } from './file-types.ts';
+import type { TextCounter } from './office-xml.ts';
 
 const maxEntries = 10_000;
 
@@ -61,6 +62,8 @@ type OpenStream = (entry: Entry, callback: (error: Error | null, stream: NodeJS.
 
 export interface Part {
   chunks: AsyncIterable<Buffer>;
+  /** Counts what the part holds, whatever its reader takes of it. */
+  counter?: TextCounter;
 }
 
 function checkKind(bytes: Buffer, type: FileType): void {

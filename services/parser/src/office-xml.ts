@@ -10,12 +10,15 @@ export interface XmlHandlers {
   close?: (name: string) => void;
 }
 
+/** Gets the events of a part before its reader. */
+export type TextCounter = Required<XmlHandlers>;
+
 const maxDepth = 2_000;
 /** What a later version of Office, or another program, adds to an element. */
 const extensions = 'extLst';
 
 /** Reads a part once from its start to its end, without extensions, in time that grows with its length alone. @throws FileProblem; Error for broken XML. */
-export async function readXml({ chunks }: Part, { open, text, close }: XmlHandlers): Promise<void> {
+export async function readXml({ chunks, counter }: Part, { open, text, close }: XmlHandlers): Promise<void> {
   const parser = new SaxesParser({ position: false, xmlns: false });
   let depth = 0;
   let extensionDepth = 0;
@@ -27,16 +30,24 @@ export async function readXml({ chunks }: Part, { open, text, close }: XmlHandle
     if (depth > maxDepth) throw new FileProblem('tooDeep');
     const local = localName(name);
     if (extensionDepth > 0 || local === extensions) extensionDepth += 1;
-    else open?.(local, attributes);
+    else {
+      counter?.open(local, attributes);
+      open?.(local, attributes);
+    }
   });
   parser.on('closetag', ({ name }) => {
     depth -= 1;
     if (extensionDepth > 0) extensionDepth -= 1;
-    else close?.(localName(name));
+    else {
+      counter?.close(localName(name));
+      close?.(localName(name));
+    }
   });
-  if (text) {
+  if (text || counter) {
     const take = (some: string) => {
-      if (extensionDepth === 0) text(some);
+      if (extensionDepth > 0) return;
+      counter?.text(some);
+      text?.(some);
     };
     parser.on('text', take);
     parser.on('cdata', take);

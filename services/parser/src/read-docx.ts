@@ -6,20 +6,23 @@ import { FileProblem, type ReadLimits } from './file-problem.ts';
 import { heading, type MarkdownWriter, markdownWriter, oneLine, plainText, type ReadText, table } from './markdown.ts';
 import { type OfficeArchive, openOfficeArchive } from './office-archive.ts';
 import { partOf, readTargets, type Targets } from './office-relations.ts';
-import { counted, type Loss } from './warnings.ts';
+import { countTexts, traceCharacters } from './visible-text.ts';
+import { counted, type Loss, lostValues } from './warnings.ts';
 
 const usualDocument = 'word/document.xml';
 
 /** Headings, lists, tables and notes are kept; pictures and formats are not. */
 export async function readDocx(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
-  const archive = await openOfficeArchive(bytes, 'docx', limits);
-  const main = partOf(await readTargets(archive, ''), 'officeDocument') ?? usualDocument;
-  const targets = await readTargets(archive, main);
+  const opened = await openOfficeArchive(bytes, 'docx', limits);
+  const main = partOf(await readTargets(opened, ''), 'officeDocument') ?? usualDocument;
+  const targets = await readTargets(opened, main);
   const partNamed = (type: string) => {
     const part = partOf(targets, type);
-    return part === undefined ? undefined : archive.part(part);
+    return part === undefined ? undefined : opened.part(part);
   };
   const styles = await readStyles(partNamed('styles'));
+  const counts = countTexts(opened, styles);
+  const { archive } = counts;
   const numbering = await readNumbering(partNamed('numbering'), styles);
   const maxCharacters = 2 * limits.maxCharacters;
   const about = { styles, maxCharacters };
@@ -44,7 +47,8 @@ export async function readDocx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
   const text = writer.text();
   if (text.trim() === '') throw new FileProblem('empty');
   const losses = [
-    ...lossesOf(story, blocks.given, noted),
+    ...lossesOf(story, { shown: await shownCharacters(counts, main, targets), given: blocks.given }, noted),
+    ...lostValues(drawings.withoutValues),
     ...(await lossesBeside(archive, targets, { ...about, text })),
   ];
   return { text, pageStarts: [], ...(losses.length > 0 && { losses }) };
@@ -111,8 +115,13 @@ async function readNotes(archive: OfficeArchive, targets: Targets, about: About)
 /** Texts of charts and of diagrams, which stand in parts of their own. */
 async function readDrawings(archive: OfficeArchive, targets: Targets, about: About) {
   const drawings = new Map<string, Block[]>();
+  let withoutValues = 0;
   for (const [id, { type, part }] of targets) {
-    if (type === 'chart') drawings.set(id, await readChart(archive.part(part), about.maxCharacters));
+    if (type === 'chart') {
+      const chart = await readChart(archive.part(part), about.maxCharacters);
+      if (chart.isWithoutValues) withoutValues += 1;
+      drawings.set(id, chart.blocks);
+    }
     if (type !== 'diagramData') continue;
     const blocks: Block[] = [];
     await readStory(archive.part(part), { ...about, write: (block) => blocks.push(block) });
@@ -126,6 +135,7 @@ async function readDrawings(archive: OfficeArchive, targets: Targets, about: Abo
       return blocks;
     },
     rest: () => [...drawings.values()].flat(),
+    withoutValues,
   };
 }
 
@@ -171,9 +181,30 @@ function blockWriter(writer: MarkdownWriter) {
 /** What begins an item of a Markdown list. */
 const isItemNumber = /^\d{1,9}[.)]$/u;
 
-function lossesOf(story: Story, given: number, notes: { seen: number; given: number }): Loss[] {
+/** Counted apart from the reader: all that the package shows in its text, its notes and its drawings. */
+async function shownCharacters(counts: ReturnType<typeof countTexts>, main: string, targets: Targets): Promise<number> {
+  const { characters, references } = await counts.countOf(main);
+  let shown = characters + (await counts.drawnOn(main));
+  for (const type of ['footnotes', 'endnotes']) {
+    const part = partOf(targets, type);
+    if (part === undefined) continue;
+    const notes = await counts.countOf(part);
+    for (const [note, held] of notes.notes) if (references.has(note)) shown += held;
+  }
+  return shown;
+}
+
+interface Compared {
+  /** What the file shows, counted apart from its reader. */
+  shown: number;
+  /** What of it stands in the text, without notes. */
+  given: number;
+}
+
+function lossesOf(story: Story, { shown, given }: Compared, notes: { seen: number; given: number }): Loss[] {
   const losses: Loss[] = [];
-  const lost = story.seen + notes.seen - given - notes.given;
+  const missing = shown - given - notes.given;
+  const lost = Math.max(story.seen + notes.seen - given - notes.given, missing > traceCharacters ? missing : 0);
   if (lost > 0)
     losses.push({ kind: 'characters', what: `${counted(lost, 'character')} of the document could not be read` });
   if (story.unknownSigns > 0)
@@ -186,8 +217,6 @@ function lossesOf(story: Story, given: number, notes: { seen: number; given: num
   return losses;
 }
 
-/** Page numbers and the like. */
-const traceCharacters = 20;
 const comparedLines = 50;
 const comparedCharacters = 500;
 

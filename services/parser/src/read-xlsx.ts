@@ -1,3 +1,4 @@
+import { readChart } from './docx-chart.ts';
 import { type Block, blockText, readStory } from './docx-content.ts';
 import { type DocxStyles, readStyles } from './docx-styles.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
@@ -6,22 +7,29 @@ import { type OfficeArchive, openOfficeArchive, type Part } from './office-archi
 import { partOf, readTargets } from './office-relations.ts';
 import { readXml } from './office-xml.ts';
 import { type MergedRange, maxMergedCells, writeSheetTable } from './sheet-table.ts';
-import { counted, type Loss } from './warnings.ts';
+import { countTexts, sheetCounter, traceCharacters, visibleCharacters } from './visible-text.ts';
+import { counted, type Loss, lostValues } from './warnings.ts';
 import { type Book, readBook, richText } from './xlsx-book.ts';
 import { cellText } from './xlsx-values.ts';
 
 /** A section with a table for each sheet that is not hidden; numbers as they are shown, formulas as their values, dates as ISO. */
 export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
-  const archive = await openOfficeArchive(bytes, 'xlsx', limits);
-  const book = await readBook(archive);
+  const opened = await openOfficeArchive(bytes, 'xlsx', limits);
+  const counts = countTexts(opened);
+  const { archive } = counts;
+  const book = await readBook(opened);
   const writer = markdownWriter(limits.maxCharacters);
   const about = { styles: await readStyles(undefined), maxCharacters: 2 * limits.maxCharacters };
-  const lost = { characters: 0, comments: 0, merges: false };
+  const lost = { characters: 0, missing: 0, comments: 0, charts: 0, merges: false };
   for (const { name, part } of book.sheets) {
     const cells = sheetCells(about.maxCharacters);
-    await readCells(archive.part(part), book, cells);
+    const counter = sheetCounter(book.stringCharacters);
+    await readCells({ ...opened.part(part), counter }, book, cells);
     const beside = await readBeside(archive, part, about);
     lost.comments += beside.comments;
+    lost.charts += beside.chartsWithoutValues;
+    const drawn = beside.blocks.reduce((sum, { characters }) => sum + characters, 0);
+    lost.missing += counter.count.characters + (await counts.drawnOn(part)) - cells.stringCharacters - drawn;
     if (cells.characters === 0 && beside.blocks.length === 0) continue;
     writer.append(heading(2, name));
     if (cells.characters > 0) lost.merges ||= !cells.writeTable(writer);
@@ -34,8 +42,22 @@ export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
   return { text, pageStarts: [], ...(losses.length > 0 && { losses }) };
 }
 
-function lossesOf({ characters, comments, merges }: { characters: number; comments: number; merges: boolean }): Loss[] {
+interface Lost {
+  /** Of cells with the same place. */
+  characters: number;
+  /** Characters that the file shows, counted apart from its reader, and that were not read. */
+  missing: number;
+  comments: number;
+  /** Without their values. */
+  charts: number;
+  merges: boolean;
+}
+
+function lossesOf({ characters, missing, comments, charts, merges }: Lost): Loss[] {
   const losses: Loss[] = [];
+  if (missing > traceCharacters)
+    losses.push({ kind: 'characters', what: `${counted(missing, 'character')} of the workbook could not be read` });
+  losses.push(...lostValues(charts));
   if (characters > 0)
     losses.push({
       kind: 'characters',
@@ -58,13 +80,20 @@ interface About {
 async function readBeside(archive: OfficeArchive, sheet: string, about: About) {
   const blocks: Block[] = [];
   let comments = 0;
+  let chartsWithoutValues = 0;
   const write = (block: Block) => blocks.push(block);
   const targets = await readTargets(archive, sheet);
   const drawing = partOf(targets, 'drawing');
   if (drawing !== undefined) {
     await readStory(archive.part(drawing), { ...about, write });
     for (const { type, part } of (await readTargets(archive, drawing)).values()) {
-      if (type === 'chart') await readStory(archive.part(part), { ...about, write });
+      if (type === 'diagramData') await readStory(archive.part(part), { ...about, write });
+      if (type !== 'chart') continue;
+      const chart = await readChart(archive.part(part), about.maxCharacters);
+      if (chart.isWithoutValues) chartsWithoutValues += 1;
+      blocks.push(...chart.blocks);
+      const shapes = partOf(await readTargets(archive, part), 'chartUserShapes');
+      if (shapes !== undefined) await readStory(archive.part(shapes), { ...about, write });
     }
   }
   const remarks = partOf(targets, 'comments');
@@ -74,7 +103,7 @@ async function readBeside(archive: OfficeArchive, sheet: string, about: About) {
     };
     await readXml(archive.part(remarks), { open });
   }
-  return { blocks, comments };
+  return { blocks, comments, chartsWithoutValues };
 }
 
 type SheetCells = ReturnType<typeof sheetCells>;
@@ -92,6 +121,7 @@ function sheetCells(maxCharacters: number) {
   const ranges: MergedRange[] = [];
   let characters = 0;
   let overwritten = 0;
+  let stringCharacters = 0;
   let hasAllRanges = true;
 
   let rowStart = 0;
@@ -114,8 +144,13 @@ function sheetCells(maxCharacters: number) {
     get overwritten() {
       return overwritten;
     },
-    add(column: number, text: string): void {
+    /** Visible characters of the cells that hold text. */
+    get stringCharacters() {
+      return stringCharacters;
+    },
+    add(column: number, text: string, isString: boolean): void {
       if (text === '') return;
+      if (isString) stringCharacters += visibleCharacters(text);
       countOverwritten(column);
       texts.push(text);
       columns.push(column);
@@ -151,6 +186,8 @@ function sheetCells(maxCharacters: number) {
   };
 }
 
+const stringTypes = new Set(['s', 'inlineStr', 'str']);
+
 async function readCells(part: Part, book: Book, cells: SheetCells): Promise<void> {
   const rich = richText();
   let isData = false;
@@ -184,8 +221,10 @@ async function readCells(part: Part, book: Book, cells: SheetCells): Promise<voi
       if (name === 'sheetData') isData = false;
       if (!isData) return;
       if (name === 'v') isValue = false;
-      else if (name === 'c') cells.add(column, cellText({ type, styleIndex, raw: raw + rich.take() }, book).trim());
-      else if (name === 'row') cells.endRow(row);
+      else if (name === 'c') {
+        const text = cellText({ type, styleIndex, raw: raw + rich.take() }, book).trim();
+        cells.add(column, text, stringTypes.has(type));
+      } else if (name === 'row') cells.endRow(row);
       else rich.close(name);
     },
   });

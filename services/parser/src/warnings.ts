@@ -16,7 +16,9 @@ export type LossKind =
   /** Signs whose font does not say which characters they are. */
   | 'unknownSigns'
   /** A value that is repeated less often than it is shown. */
-  | 'repeatedValues';
+  | 'repeatedValues'
+  /** Charts whose values the file does not hold. */
+  | 'chartValues';
 
 export interface Loss {
   kind: LossKind;
@@ -40,6 +42,12 @@ export function withWarnings(read: ReadText, maxCharacters: number): ReadText {
   const text = `${read.text}${'\n'.repeat(missingBreaks)}${warnings.map((what) => `[${what}]\n\n`).join('')}`;
   if (text.length > maxCharacters && charactersOf(text) > maxCharacters) throw new FileProblem('tooLong');
   return { ...read, text };
+}
+
+/** Charts that were read without their values. */
+export function lostValues(charts: number): Loss[] {
+  if (charts === 0) return [];
+  return [{ kind: 'chartValues', what: `values of ${counted(charts, 'chart')} not read: the file does not hold them` }];
 }
 
 /** `1 comment`, `2,000 comments`. */

@@ -3,6 +3,8 @@ import { FileProblem } from './file-problem.ts';
 import type { OfficeArchive } from './office-archive.ts';
 import { partOf, readTargets } from './office-relations.ts';
 import { readXml } from './office-xml.ts';
+import { sharedStringsCounter } from './visible-text.ts';
+import { unescaped } from './xlsx-text.ts';
 
 export interface NumberStyle {
   shows: 'number' | 'date' | 'duration';
@@ -14,11 +16,16 @@ export interface Book {
   /** Those that are shown, in their order. */
   sheets: { name: string; part: string }[];
   strings: string[];
+  /** Characters of each string, counted apart from its reader. */
+  stringCharacters: number[];
   /** What each style shows a number as. */
   styles: NumberStyle[];
   /** Its days count from 1904. */
   is1904: boolean;
 }
+
+/** A chart sheet has no cells, and a drawing. */
+const sheetTypes = new Set(['worksheet', 'chartsheet', 'dialogsheet']);
 
 const usualWorkbook = 'xl/workbook.xml';
 
@@ -29,13 +36,13 @@ export async function readBook(archive: OfficeArchive): Promise<Book> {
   const sheets = listed.flatMap(({ name, id }) => {
     const target = targets.get(id);
     if (!target) throw new FileProblem('damaged');
-    return target.type === 'worksheet' ? [{ name, part: target.part }] : [];
+    return sheetTypes.has(target.type) ? [{ name, part: target.part }] : [];
   });
   if (new Set(sheets.map(({ part }) => part)).size < sheets.length) throw new FileProblem('damaged');
   return {
     sheets,
     is1904,
-    strings: await readStrings(archive, partOf(targets, 'sharedStrings')),
+    ...(await readStrings(archive, partOf(targets, 'sharedStrings'))),
     styles: await readStyles(archive, partOf(targets, 'styles')),
   };
 }
@@ -54,23 +61,22 @@ async function readWorkbook(archive: OfficeArchive, part: string) {
   return { listed, is1904 };
 }
 
-async function readStrings(archive: OfficeArchive, part: string | undefined): Promise<string[]> {
+async function readStrings(archive: OfficeArchive, part: string | undefined) {
   const strings: string[] = [];
-  if (part === undefined) return strings;
+  const counter = sharedStringsCounter();
+  if (part === undefined) return { strings, stringCharacters: [] };
   const rich = richText();
-  await readXml(archive.part(part), {
-    ...rich,
-    close(name) {
-      rich.close(name);
-      if (name === 'si') strings.push(unescaped(rich.take()));
+  await readXml(
+    { ...archive.part(part), counter },
+    {
+      ...rich,
+      close(name) {
+        rich.close(name);
+        if (name === 'si') strings.push(unescaped(rich.take()));
+      },
     },
-  });
-  return strings;
-}
-
-/** A text writes what XML has no character for, such as a carriage return, as `_x000D_`. */
-export function unescaped(text: string): string {
-  return text.replaceAll(/_x([\da-f]{4})_/giu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  );
+  return { strings, stringCharacters: counter.counts };
 }
 
 /** Joins the runs of a string, without its phonetic ones, which repeat the text as it is pronounced. */

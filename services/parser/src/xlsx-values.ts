@@ -1,6 +1,7 @@
 import { format as formatNumber } from 'numfmt';
 import { FileProblem } from './file-problem.ts';
-import { type Book, type NumberStyle, unescaped } from './xlsx-book.ts';
+import type { Book, NumberStyle } from './xlsx-book.ts';
+import { unescaped } from './xlsx-text.ts';
 
 export interface CellValue {
   type: string;

@@ -379,6 +379,14 @@ test('texts of diagrams and charts stand where they are drawn', async (t) => {
   );
 });
 
+test('text that the reader does not know of is counted', async (t) => {
+  const shapes = '<c:userShapes><a:p><a:r><a:t>Sales fell after the fire in May</a:t></a:r></a:p></c:userShapes>';
+  const related = [{ type: 'chartUserShapes', name: 'drawings/drawing1.xml', content: shapes }];
+  const { text, losses } = await read('docx', makeDocx(paragraph('Report'), { related }));
+  t.is(text, 'Report\n\n[26 characters of the document could not be read]\n\n');
+  t.is(losses?.[0]?.kind, 'characters');
+});
+
 test('headers, comments and embedded documents that are not read are named', async (t) => {
   const header = (text: string) => ({
     type: 'header',

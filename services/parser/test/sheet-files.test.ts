@@ -192,7 +192,7 @@ test('texts that are drawn on a sheet follow its table', async (t) => {
       content: `<xdr:wsDr><xdr:sp><xdr:txBody>${words('Wear')}${words('gloves')}</xdr:txBody></xdr:sp></xdr:wsDr>`,
     },
     { name: 'xl/drawings/_rels/drawing1.xml.rels', content: relations([['k', 'chart', '../charts/chart1.xml']]) },
-    { name: 'xl/charts/chart1.xml', content: `<c:chart><c:title>${words('Sales')}</c:title><c:v>3</c:v></c:chart>` },
+    { name: 'xl/charts/chart1.xml', content: `<c:chart><c:title>${words('Sales')}</c:title></c:chart>` },
     {
       name: 'xl/comments1.xml',
       content: '<comments><commentList><comment ref="A1"><text><t>check</t></text></comment></commentList></comments>',
@@ -202,6 +202,58 @@ test('texts that are drawn on a sheet follow its table', async (t) => {
   t.is(found.text, '## a\n\n| x |\n| --- |\n\nWear\n\ngloves\n\nSales\n\n[1 comment not read]\n\n');
   const drawn = makeZip([...xlsxEntries([['a', '']]), ...beside.slice(0, 4)]);
   t.is(await textOf('xlsx', drawn), '## a\n\nWear\n\ngloves\n\nSales\n\n', 'a sheet without cells');
+});
+
+/** A workbook whose second sheet is a chart. */
+function withChartSheet(chart: string, related: ZipEntry[] = []) {
+  const part = (name: string, type: string, target: string) => ({
+    name,
+    content: `<Relationships><Relationship Id="r1" Type="x/${type}" Target="${target}"/></Relationships>`,
+  });
+  const entries = xlsxEntries([['Data', `<row>${textCell('A1', 'x')}</row>`]]).map((entry) =>
+    entry.name === 'xl/workbook.xml'
+      ? {
+          ...entry,
+          content: String(entry.content).replace('</sheets>', '<sheet name="Turnover" sheetId="9" r:id="x"/></sheets>'),
+        }
+      : entry,
+  );
+  return makeZip([
+    ...withPart(entries, 'chartsheet', 'xl/chartsheets/sheet1.xml', '<chartsheet><drawing r:id="r1"/></chartsheet>'),
+    part('xl/chartsheets/_rels/sheet1.xml.rels', 'drawing', '/xl/drawings/drawing1.xml'),
+    { name: 'xl/drawings/drawing1.xml', content: '<xdr:wsDr><c:chart r:id="r1"/></xdr:wsDr>' },
+    part('xl/drawings/_rels/drawing1.xml.rels', 'chart', '/xl/charts/chart1.xml'),
+    { name: 'xl/charts/chart1.xml', content: chart },
+    ...related,
+  ]);
+}
+
+const points = (...values: (string | number)[]) =>
+  `<c:strCache>${values.map((value, at) => `<c:pt idx="${at}"><c:v>${value}</c:v></c:pt>`).join('')}</c:strCache>`;
+
+test('a chart sheet is a section with the title, the categories and the values of its chart', async (t) => {
+  const title =
+    '<c:title><c:tx><c:rich><a:p><a:r><a:t>Turnover peaked in May</a:t></a:r></a:p></c:rich></c:tx></c:title>';
+  const levels = `<c:multiLvlStrCache><c:lvl>${points('April', 'May')}</c:lvl><c:lvl><c:pt idx="0"><c:v>2025</c:v></c:pt></c:lvl></c:multiLvlStrCache>`;
+  const chart = `<c:chartSpace><c:chart>${title}<c:ser><c:tx>${points('Shops')}</c:tx><c:cat>${levels}</c:cat><c:val>${points(3, 9)}</c:val></c:ser><c:valAx><c:title><c:tx>${points('Euros')}</c:tx></c:title></c:valAx></c:chart></c:chartSpace>`;
+  t.is(
+    await textOf('xlsx', withChartSheet(chart)),
+    '## Data\n\n| x |\n| --- |\n\n## Turnover\n\nTurnover peaked in May\n\nShops: 2025 April 3; May 9\n\nEuros\n\n',
+  );
+});
+
+test('a chart without its values says so', async (t) => {
+  const chart = `<c:chart><c:ser><c:tx>${points('Shops')}</c:tx><c:val><c:numRef><c:f>Data!A1:A9</c:f></c:numRef></c:val></c:ser></c:chart>`;
+  const { text, losses } = await read('xlsx', withChartSheet(chart));
+  t.true(text.endsWith('Shops\n\n[values of 1 chart not read: the file does not hold them]\n\n'));
+  t.is(losses?.[0]?.kind, 'chartValues');
+});
+
+test('text of a cell that the reader does not understand is counted', async (t) => {
+  const row = `<row>${textCell('A1', 'x')}<c r="B1" t="n"><is><t>this is not a number at all</t></is></c></row>`;
+  const { text, losses } = await read('xlsx', makeXlsx([['a', row]]));
+  t.is(text, '## a\n\n| x |\n| --- |\n\n[21 characters of the workbook could not be read]\n\n');
+  t.is(losses?.[0]?.kind, 'characters');
 });
 
 test('two cells in one place are a loss that is named', async (t) => {
