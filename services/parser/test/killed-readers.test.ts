@@ -10,7 +10,8 @@ test.serial('a parser that stops kills the reader, and the document is left to t
   const first = await mesh.replica();
   const document = await mesh.upload(1, 'pdf', makePackedBlanks());
   await first.eventBus.publish([mesh.uploaded(1)]);
-  await eventually('it reads', () => readers().some((pid) => residentMb(pid) > 150), { timeoutMs: 60_000 });
+  const isReading = () => readers().find((pid) => residentMb(pid) > 150);
+  process.kill(await eventually('it reads', isReading, { timeoutMs: 60_000 }), 'SIGSTOP'); // before it has read all
   await first.unit.stop();
   t.deepEqual(readers(), []);
   t.deepEqual([document.text, document.reason], [undefined, undefined]);
