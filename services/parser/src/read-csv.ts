@@ -12,7 +12,7 @@ import {
   withLineFeeds,
 } from './markdown.ts';
 import { scanCsv } from './scan-csv.ts';
-import { looksLikeHeader } from './sheet-table.ts';
+import { isQuantity, looksLikeHeader } from './sheet-table.ts';
 
 const delimiters = [',', ';', '\t', '|'];
 
@@ -29,7 +29,10 @@ const mostTitles = 20;
 /** Rows are written so many characters at a time, since each text that is written is checked. */
 const batchCharacters = 65_536;
 
-/** One table, with the first record as its header below the lines of its title. */
+/** First records among which the header is looked for. */
+const mostHeld = 40;
+
+/** One table, with the first record as its header below the lines of its title and what else stands before it. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
   const { text, delimiter } = sniffed(withLineFeeds(utf8Of(bytes).toString()));
   const scanned = tableWriter(maxCharacters);
@@ -57,8 +60,9 @@ function tableWriter(maxCharacters: number) {
   const writer = markdownWriter(maxCharacters);
   let width = 0;
   let batch = '';
-  /** Records of one value before the first other one: lines of a title, if a header follows. */
-  const titles: string[][] = [];
+  /** The first records, until the header is found among them. */
+  const held: string[][] = [];
+  let isHeld = true;
 
   function writeRow(record: string[]): void {
     while (record.length < width) record.push('');
@@ -69,34 +73,58 @@ function tableWriter(maxCharacters: number) {
     batch = '';
   }
 
-  function endTitles(next: string[]): void {
-    const isTitle = titles.length > 0 && looksLikeHeader(next.map((cell) => cell.trim()));
-    for (const title of titles) {
-      if (isTitle) batch += `${plainText(oneLine(title.join(' ')))}\n\n`;
-      else writeRow(title);
+  function endHeld(): void {
+    isHeld = false;
+    const first = headerAmong(held);
+    for (const [at, record] of held.entries()) {
+      if (at < first) batch += `${plainText(oneLine(lineOf(record)))}\n\n`;
+      else writeRow(record);
     }
-    titles.length = 0;
+    held.length = 0;
   }
 
   return {
     write(record: string[]): void {
       if (isBlank(record[0] ?? '') && record.every(isBlank)) return;
-      if (width === 0) {
-        if (titles.length < mostTitles && !isBlank(record[0] ?? '') && record.slice(1).every(isBlank)) {
-          titles.push(record);
-          return;
-        }
-        endTitles(record);
+      if (isHeld) {
+        held.push([...record]);
+        if (held.length >= mostHeld) endHeld();
+        return;
       }
       writeRow(record);
     },
     text(): string {
-      if (width === 0) endTitles([]);
+      if (isHeld) endHeld();
       if (width === 0) throw new FileProblem('empty');
       writer.append(batch);
       return writer.text();
     },
   };
+}
+
+/** `Account: DE12`, or the words of a title. */
+function lineOf(record: string[]): string {
+  const [name = '', ...values] = record.map((cell) => cell.trim()).filter((cell) => cell !== '');
+  return values.length === 1 ? `${name.replace(/:$/u, '')}: ${values[0]}` : [name, ...values].join(' ');
+}
+
+/** The place of the header among the first records: those before it are lines of a title, or names with their values. */
+function headerAmong(records: string[][]): number {
+  const widths = records.map((record) => record.findLastIndex((cell) => !isBlank(cell)) + 1);
+  const titles = widths.findIndex((width, at) => width !== 1 || isBlank(records[at]?.[0] ?? ''));
+  const afterTitles = titles > 0 && titles <= mostTitles && isHeader(records[titles]) ? titles : 0;
+  const widest = Math.max(...widths.filter((width, at) => width === widths[at - 1]), 0);
+  const first = widths.findIndex((width, at) => width === widest && widths[at + 1] === widest);
+  if (widest <= 2 || first <= 0 || first > mostTitles || widths.slice(0, first).some((width) => width > 2))
+    return afterTitles;
+  // A header that lacks the name of its first column is followed by data, which has quantities.
+  const hasQuantities = records.slice(first + 1).some((record) => record.some((cell) => isQuantity(cell.trim())));
+  const isFull = records[first]?.slice(0, widest).every((cell) => !isBlank(cell));
+  return isFull && isHeader(records[first]) && hasQuantities ? first : afterTitles;
+}
+
+function isHeader(record: string[] = []): boolean {
+  return looksLikeHeader(record.map((cell) => cell.trim()));
 }
 
 function isBlank(cell: string): boolean {

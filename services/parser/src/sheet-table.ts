@@ -157,11 +157,11 @@ export function looksLikeHeader(values: string[]): boolean {
 const quantity = /^[-+(]?\p{Sc}?\s?\d[\d.,\s]{0,40}\s?[%\p{Sc}]?\)?$/u;
 const year = /^(?:19|20)\d\d$/u;
 
-function isQuantity(value: string): boolean {
+export function isQuantity(value: string): boolean {
   return quantity.test(value) && !year.test(value);
 }
 
-/** A cell of the header that spans rows, or columns that the next row names, continues it. */
+/** A group of columns that the next row names continues the header. A row that may be data does not. */
 function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, spans: Span[]): number {
   let last = first;
   const mostRows = Math.min(rowNumbers.length - 1, first + longestHeader - 1);
@@ -173,17 +173,28 @@ function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, s
     const next = valuesOf(row + 1);
     if (filledIn(next).some(isQuantity)) return false;
     const above = inHeader.filter(({ firstRow }) => firstRow <= row);
-    if (above.some(({ lastRow }) => lastRow > row && lastRow <= mostRows)) return true;
     const wide = above.filter(
       ({ firstRow, lastRow, firstPlace, lastPlace }) =>
         firstRow <= row && lastRow >= row && lastPlace > firstPlace && lastPlace - firstPlace + 1 < columns.length,
     );
     if (wide.length === 0) return false;
+    if (above.some(({ lastRow }) => lastRow > row && lastRow <= mostRows)) return true;
     const headers = Array.from({ length: row - first + 1 }, (_, at) => valuesOf(first + at));
-    return columns.every((_, place) => {
+    let namesMore = false;
+    const isComplete = columns.every((_, place) => {
       if (wide.some(({ firstPlace, lastPlace }) => place >= firstPlace && place <= lastPlace)) return true;
       const isNamed = headers.some((values) => values[place] !== '');
+      if (!isNamed) namesMore = true;
       return isNamed !== (next[place] !== '');
     });
+    // Below an empty corner the first row of data looks like a header, unless quantities stand below its texts.
+    return isComplete && (!namesMore || hasQuantitiesBelow(row + 1));
+  }
+
+  function hasQuantitiesBelow(row: number): boolean {
+    for (let below = row + 1; below < Math.min(rowNumbers.length, row + 1 + rowsBelow); below += 1) {
+      if (valuesOf(below).some(isQuantity)) return true;
+    }
+    return false;
   }
 }

@@ -204,6 +204,31 @@ test('texts that are drawn on a sheet follow its table', async (t) => {
   t.is(await textOf('xlsx', drawn), '## a\n\nWear\n\ngloves\n\nSales\n\n', 'a sheet without cells');
 });
 
+test('a row of data does not become part of the header', async (t) => {
+  const corner = [
+    [null, 'Contact', null],
+    ['Ann', 'ann@x', 'Oslo'],
+    ['Bob', 'bob@x', 'Bergen'],
+  ];
+  t.deepEqual(await sheet(corner, { merged: ['B1:C1'] }), [
+    '|  | Contact | Contact |',
+    '| Ann | ann@x | Oslo |',
+    '| Bob | bob@x | Bergen |',
+  ]);
+  const merged = [
+    ['Red', 'Ann'],
+    [null, 'Bob'],
+    ['Blue', 'Eve'],
+  ];
+  t.deepEqual(await sheet(merged, { merged: ['A1:A2'] }), ['| Red | Ann |', '| Red | Bob |', '| Blue | Eve |']);
+  const sums = [
+    [null, '2025', null],
+    ['Site', 'Q1', 'Q2'],
+    ['Oslo', 3, 4],
+  ];
+  t.deepEqual(await sheet(sums, { merged: ['B1:C1'] }), ['| Site | 2025 Q1 | 2025 Q2 |', '| Oslo | 3 | 4 |']);
+});
+
 /** A workbook whose second sheet is a chart. */
 function withChartSheet(chart: string, related: ZipEntry[] = []) {
   const part = (name: string, type: string, target: string) => ({

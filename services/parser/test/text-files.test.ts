@@ -15,6 +15,22 @@ test('a CSV file is one table with its first record as header, whatever its deli
   t.is(delimiterOf('a sentence, with a comma\nx;y\nz;1\n'), ';');
 });
 
+test('names with their values before the header of a CSV file are text', async (t) => {
+  const bank = [
+    'Kontonummer;DE12 3456',
+    'Kontostand:;1.234,56 EUR',
+    '',
+    'Buchungstag;Vorgang;Konto;Betrag',
+    '02.01.2026;Miete;1;-850,00',
+    '05.01.2026;Gehalt;1;2500',
+  ].join('\n');
+  t.is(
+    await textOf('csv', bank),
+    'Kontonummer: DE12 3456\n\nKontostand: 1.234,56 EUR\n\n| Buchungstag | Vorgang | Konto | Betrag |\n| --- | --- | --- | --- |\n| 02.01.2026 | Miete | 1 | -850,00 |\n| 05.01.2026 | Gehalt | 1 | 2500 |\n',
+  );
+  t.true((await textOf('csv', 'x,y\nr1,5,6\nr2,7,8\n')).startsWith('| x | y |\n'), 'a header without the first name');
+});
+
 test('pipes and line breaks in cells are escaped, so that each record is one row', async (t) => {
   t.is(
     await textOf('csv', 'a,b\n"one|two","line 1\r\nline 2"\n"he said ""no""",5" pipe\n'),
