@@ -7,6 +7,7 @@ import { voiceServer } from './http/voice-server.ts';
 import type { Ports } from './ports.ts';
 import { providerWork } from './provider-work.ts';
 import { avatarVendor } from './providers/avatar-vendor.ts';
+import { checkedSpeaker } from './providers/checked-speaker.ts';
 import { espeakSpeaker } from './providers/espeak-speaker.ts';
 import { googleListener, googleSpeaker } from './providers/google-speech.ts';
 import { openAiListener, openAiSpeaker } from './providers/openai-speech.ts';
@@ -20,7 +21,7 @@ export const voice = defineUnit(voiceDeclaration, {
     const espeak = espeakSpeaker({ timeoutMs, maxBytes });
     return {
       espeak,
-      speak: speakerOf(config) ?? espeak.speak,
+      speak: checkedSpeaker(speakerOf(config) ?? espeak.speak),
       listen: listenerOf(config),
       openVendorSession:
         config.avatarVendor &&

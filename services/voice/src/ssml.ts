@@ -71,8 +71,12 @@ export function pausesMs(ssml: string): number {
   }, 0);
 }
 
-/** SSML with the elements that the built-in voice may be given: no files, no voices, no endless pauses. */
-export function plainSsml(ssml: string): string {
+/**
+ * SSML with the elements that the built-in voice may be given: no files, no voices, no endless pauses. Its marks are `m0`, `m1`, …, since
+ * eSpeak NG returns names escaped; `marks` has the given names in that order.
+ */
+export function plainSsml(ssml: string): { plain: string; marks: string[] } {
+  const marks: string[] = [];
   const parts: string[] = [];
   let movedStop = '';
   const parser = new SaxesParser();
@@ -85,6 +89,7 @@ export function plainSsml(ssml: string): string {
     const given = names.flatMap((each) => {
       const value = (attributes as Record<string, string>)[each];
       if (value === undefined) return [];
+      if (name === 'mark') return `name="m${marks.push(value) - 1}"`;
       return `${each}="${escapeXml(each === 'time' ? `${boundedMs(value)}ms` : value)}"`;
     });
     const tag = `<${[name, ...given].join(' ')}>`;
@@ -99,7 +104,7 @@ export function plainSsml(ssml: string): string {
     movedStop = '';
   });
   read(parser, ssml);
-  return `<speak>${parts.join('')}</speak>`;
+  return { plain: `<speak>${parts.join('')}</speak>`, marks };
 }
 
 export function escapeXml(text: string): string {

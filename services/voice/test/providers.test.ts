@@ -3,13 +3,13 @@ import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { wav } from '../src/audio/wav.ts';
-import { fakeProvider, json, type Received, sessionToken, voiceApp, voiceToken } from './voice-app.ts';
+import { fakeProvider, json, mp3Of, type Received, sessionToken, voiceApp, voiceToken } from './voice-app.ts';
 
 const words = { text: 'Hello', voiceName: 'en-US-Neural2-F', languageCode: 'en-US' };
 const clip = { audioBase64: Buffer.from('sound').toString('base64'), audioEncoding: 'OGG_OPUS', languageCode: 'en-US' };
 
 test('Google-style speech is asked for with text, voice, rate and encoding, and answers audio and marks', async (t) => {
-  const audioContent = Buffer.from('audio').toString('base64');
+  const audioContent = wav(Buffer.from('audio.'), 16_000).toString('base64');
   const google = await fakeProvider(t, json({ audioContent, timepoints: [{ markName: 'a', timeSeconds: 1.5 }] }));
   const { ask } = await voiceApp(t, { TTS_PROVIDER: 'google', TTS_URL: `${google.url}/`, TTS_KEY: 'k' });
   const ssml = '<speak>a<mark name="a"/></speak>';
@@ -27,11 +27,11 @@ test('Google-style speech is asked for with text, voice, rate and encoding, and 
 });
 
 test('OpenAI-style speech gets the text of SSML', async (t) => {
-  const openai = await fakeProvider(t, (_, response) => void response.end('mp3'));
+  const openai = await fakeProvider(t, (_, response) => void response.end(mp3Of('mp3')));
   const env = { TTS_PROVIDER: 'openai', TTS_URL: `${openai.url}/v1`, TTS_KEY: 'k' };
   const { ask } = await voiceApp(t, env);
   const { body } = await ask('/tts', { ...words, ssml: '<speak>Tom &amp; <p>Jerry</p></speak>' });
-  t.deepEqual(body, { audioContent: Buffer.from('mp3').toString('base64'), timepoints: [] });
+  t.deepEqual(body, { audioContent: mp3Of('mp3').toString('base64'), timepoints: [] });
   const [{ url, headers, body: sent } = { url: '', headers: {}, body: '' }] = openai.received;
   t.is(url, '/v1/audio/speech');
   t.is(headers.authorization, 'Bearer k');
@@ -132,8 +132,47 @@ test('a provider that is limited, broken, slow or unreadable is 503; one that re
   t.is(await outcome((_, response) => void response.destroy()), '503 UNAVAILABLE');
   t.is(await outcome((_, response) => void response.writeHead(302, { location: '/secret' }).end()), '503 UNAVAILABLE');
   t.is(await outcome(() => undefined, hasty), '503 UNAVAILABLE');
-  t.is(await outcome(json({ error: 'secret' }, 400)), '400 BAD_REQUEST');
+  t.is(await outcome(json({ error: 'secret' }, 400)), '503 UNAVAILABLE');
+  t.is(await outcome(json({ error: 'secret' }, 404)), '503 UNAVAILABLE');
+  const refused = (reason?: string) =>
+    json({ error: { status: 'INVALID_ARGUMENT', message: 'secret', details: [{ '@type': 'x', reason }] } }, 400);
+  t.is(await outcome(refused()), '400 BAD_REQUEST');
+  t.is(await outcome(refused('API_KEY_INVALID')), '503 UNAVAILABLE');
   t.is(await outcome(json({ error: 'secret' }, 403)), '500 INTERNAL');
+});
+
+test('a model that the provider does not know is no fault of the client, and counts as an error', async (t) => {
+  let error = {};
+  const openai = await fakeProvider(t, (received, response) => json({ error }, 400)(received, response));
+  const { ask, metrics } = await voiceApp(t, { TTS_PROVIDER: 'openai', TTS_URL: openai.url });
+  for (const wrong of [{ param: 'model' }, { code: 'model_not_found' }, { code: 'invalid_api_key' }]) {
+    error = { type: 'invalid_request_error', ...wrong };
+    t.is((await ask('/tts', words)).status, 503);
+  }
+  t.regex(await metrics(), /parley_voice_provider_seconds_count\{[^}]*what="tts",outcome="error"[^}]*\} 3/u);
+  error = { type: 'invalid_request_error', param: 'voice' };
+  t.is((await ask('/tts', words)).status, 400);
+});
+
+test('what is no audio of the encoding that was asked for is not passed on', async (t) => {
+  const answers = ['<html>Bearer secret</html>', '', 'RIFF'];
+  for (const provider of ['openai', 'google']) {
+    let answer = '';
+    const { url } = await fakeProvider(t, (received, response) => {
+      if (provider === 'openai') return void response.end(answer);
+      return json({ audioContent: Buffer.from(answer).toString('base64') })(received, response);
+    });
+    const { ask } = await voiceApp(t, { TTS_PROVIDER: provider, TTS_URL: url });
+    for (const route of ['/tts', '/tts/stream']) {
+      for (const audioEncoding of ['MP3', 'LINEAR16']) {
+        for (answer of answers) {
+          const { status, body } = await ask(route, { ...words, audioEncoding });
+          t.is(status, 503, `${provider} ${route} ${audioEncoding} ${answer}`);
+          t.is(body.error.message, 'The speech provider gave an answer that cannot be read; try again in a while');
+        }
+      }
+    }
+  }
 });
 
 test('a client that leaves cancels the call of the provider', async (t) => {

@@ -55,6 +55,17 @@ test('SSML has the times of its marks in order, inside of the audio, and goes be
   t.true(0 < a && a + 0.7 < b && b < seconds);
 });
 
+test('names of marks come back as they were given', async (t) => {
+  const { wav } = await speaking(t);
+  const { timepoints } = await wav({
+    ssml: '<speak>a <mark name="0&#9731;&lt;&amp;&quot;&gt;"/> b <mark name="m0"/> c</speak>',
+  });
+  t.deepEqual(
+    timepoints.map(({ markName }) => markName),
+    ['0☃<&">', 'm0'],
+  );
+});
+
 test('markup in a text is text, and a pause of an hour is cut to ten seconds', async (t) => {
   const { wav } = await speaking(t);
   const { timepoints } = await wav({ text: 'if a < b & c > d then <mark name="x"/>' });

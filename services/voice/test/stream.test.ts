@@ -112,7 +112,8 @@ test('tags, and headers with the length of one part, are left out of an MP3', as
 
 test('what is refused before the first audio is answered as by /tts', async (t) => {
   let status = 503;
-  const provider = await fakeProvider(t, (received, response) => json({}, status)(received, response));
+  let content = {};
+  const provider = await fakeProvider(t, (received, response) => json(content, status)(received, response));
   const { stream, ask } = await streaming(t, openai(provider.url));
   const same = async (request: object, expected: number) => {
     const [streamed, spoken] = [await stream(request), await ask('/tts', { ...english, ...request })];
@@ -123,6 +124,8 @@ test('what is refused before the first audio is answered as by /tts', async (t) 
   };
   await same({ text: 'a' }, 503);
   status = 400;
+  await same({ text: 'a' }, 503);
+  content = { error: { type: 'invalid_request_error', param: 'voice' } };
   await same({ text: 'a' }, 400);
   status = 403;
   await same({ text: 'a' }, 500);

@@ -22,7 +22,7 @@ export function mp3Audio(file: Buffer): Buffer {
 }
 
 /** The bytes of the frame of layer III that the audio begins with; undefined where it begins with something else. */
-function frameLength(audio: Buffer): number | undefined {
+export function frameLength(audio: Buffer): number | undefined {
   if (audio.length < 4 || audio.readUInt16BE(0) < 0xffe0) return undefined;
   const version = (audio.readUInt8(1) >> 3) & 3;
   const layer = (audio.readUInt8(1) >> 1) & 3;

@@ -6,7 +6,7 @@ import { jsonOf, type ProviderCall, unreadable } from './provider-call.ts';
 /** Opens a session of a hosted avatar at its vendor, and returns the vendor's credential of it. */
 export type AvatarVendor = (avatar: AvatarBinding, asking: Asking) => Promise<string>;
 
-const answerShape = z.object({ sessionToken: z.string().min(1) });
+const answerShape = z.object({ sessionToken: z.string().min(1).max(16_384) });
 
 export function avatarVendor({ url, key }: { url: string; key: string }, call: ProviderCall): AvatarVendor {
   return async ({ vendorAvatarId, vendorAvatarModel }, asking) => {

@@ -46,7 +46,10 @@ export function espeakSpeaker({ timeoutMs, maxBytes, isInstalled = found }: Espe
         throw unavailable(
           `There is no speech here: the optional package ${espeakPackage} (eSpeak NG) is not installed`,
         );
-      const ssml = 'ssml' in utterance ? plainSsml(utterance.ssml) : `<speak>${escapeXml(utterance.text)}</speak>`;
+      const { plain: ssml, marks } =
+        'ssml' in utterance
+          ? plainSsml(utterance.ssml)
+          : { plain: `<speak>${escapeXml(utterance.text)}</speak>`, marks: [] };
       try {
         const task = { ...voice, ssml, maxPcmBytes: voice.audioEncoding === 'MP3' ? mp3Factor * maxBytes : maxBytes };
         const answer = await pool.use((process) =>
@@ -63,7 +66,11 @@ export function espeakSpeaker({ timeoutMs, maxBytes, isInstalled = found }: Espe
         );
         if ('audio' in answer) {
           memory.take(answer.audio.length);
-          return { ...answer, audio: Buffer.from(answer.audio) };
+          const timepoints = answer.timepoints.map(({ markName, timeSeconds }) => ({
+            markName: marks[Number(markName.slice(1))] ?? markName,
+            timeSeconds,
+          }));
+          return { audio: Buffer.from(answer.audio), timepoints };
         }
         if (answer.problem === 'tooLong') throw badRequest('The speech is too long; send it in parts');
         throw badRequest('voiceName and languageCode name no voice of eSpeak NG');

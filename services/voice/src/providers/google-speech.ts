@@ -10,7 +10,10 @@ export interface GoogleOptions {
 
 const speechAnswer = z.object({
   audioContent: z.string(),
-  timepoints: z.array(z.object({ markName: z.string(), timeSeconds: z.number().default(0) })).default([]),
+  timepoints: z
+    .array(z.object({ markName: z.string().max(5_000), timeSeconds: z.number().min(0).default(0) }))
+    .max(1_000)
+    .default([]),
 });
 
 /** Speech of an API like that of Google Cloud Text-to-Speech (v1beta1, which has the times of marks). */
@@ -22,7 +25,11 @@ export function googleSpeaker({ url = 'https://texttospeech.googleapis.com', key
       audioConfig: { audioEncoding, speakingRate },
       enableTimePointing: ['SSML_MARK'],
     });
-    const answer = await call(`${url}/v1beta1/text:synthesize`, { headers: headersOf(key), body }, asking);
+    const answer = await call(
+      `${url}/v1beta1/text:synthesize`,
+      { headers: headersOf(key), body, isClientFault },
+      asking,
+    );
     const read = speechAnswer.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
     const { audioContent, timepoints } = read.data;
@@ -52,7 +59,11 @@ export function googleListener({ url = 'https://speech.googleapis.com', key, cal
       config: { encoding: audioEncoding, sampleRateHertz, languageCode, enableAutomaticPunctuation: true },
       audio: { content: audio.toString('base64') },
     });
-    const answer = await call(`${url}/v1p1beta1/speech:recognize`, { headers: headersOf(key), body }, asking);
+    const answer = await call(
+      `${url}/v1p1beta1/speech:recognize`,
+      { headers: headersOf(key), body, isClientFault },
+      asking,
+    );
     const read = clipAnswer.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
     const best = read.data.results.flatMap(({ alternatives }) => alternatives.slice(0, 1));
@@ -63,6 +74,19 @@ export function googleListener({ url = 'https://speech.googleapis.com', key, cal
       languageCode: read.data.results[0]?.languageCode ?? languageCode,
     };
   };
+}
+
+const refusalShape = z.object({
+  error: z.object({
+    status: z.literal('INVALID_ARGUMENT'),
+    details: z.array(z.object({ reason: z.unknown().optional() })).default([]),
+  }),
+});
+
+/** `INVALID_ARGUMENT` is due to the client, unless it has a reason, such as `API_KEY_INVALID`: reasons are of keys, projects and billing. */
+function isClientFault(refusal: unknown): boolean {
+  const read = refusalShape.safeParse(refusal);
+  return read.success && read.data.error.details.every(({ reason }) => reason === undefined);
 }
 
 function headersOf(key: string | undefined): Record<string, string> {

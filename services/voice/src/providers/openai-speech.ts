@@ -22,8 +22,7 @@ export function openAiSpeaker({ url, key, model, call }: OpenAiOptions): Speaker
       response_format: audioEncoding === 'MP3' ? 'mp3' : 'wav',
     });
     const headers = { 'content-type': 'application/json', ...bearer(key) };
-    const audio = await call(`${url}/audio/speech`, { headers, body }, asking);
-    if (audio.length === 0) throw unreadable('speech provider', new Error('no audio'));
+    const audio = await call(`${url}/audio/speech`, { headers, body, isClientFault }, asking);
     return { audio, timepoints: [] };
   };
 }
@@ -49,7 +48,7 @@ export function openAiListener({ url, key, model, call }: OpenAiOptions): Listen
     body.set('model', model);
     body.set('language', languageCode.split(/[-_]/u)[0]?.toLowerCase() ?? languageCode);
     body.set('response_format', 'verbose_json');
-    const answer = await call(`${url}/audio/transcriptions`, { headers: bearer(key), body }, asking);
+    const answer = await call(`${url}/audio/transcriptions`, { headers: bearer(key), body, isClientFault }, asking);
     const read = answerShape.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
     const { text, segments } = read.data;
@@ -61,6 +60,22 @@ export function openAiListener({ url, key, model, call }: OpenAiOptions): Listen
       languageCode,
     };
   };
+}
+
+const refusalShape = z.object({
+  error: z.object({
+    type: z.literal('invalid_request_error'),
+    param: z.string().nullish(),
+    code: z.unknown().optional(),
+  }),
+});
+
+/** `invalid_request_error` is due to the client, unless it is about the model or the key. */
+function isClientFault(refusal: unknown): boolean {
+  const read = refusalShape.safeParse(refusal);
+  if (!read.success) return false;
+  const { param, code } = read.data.error;
+  return param !== 'model' && !/model|key/u.test(String(code));
 }
 
 /** It reads files: PCM without a header gets one. */

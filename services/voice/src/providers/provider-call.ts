@@ -10,26 +10,31 @@ export interface CallLimits {
 export interface ProviderRequest {
   headers: Record<string, string>;
   body: string | FormData;
+  /** Default: no refusal is. */
+  isClientFault?: IsClientFault;
 }
 
 /** Asks a provider, within these limits, and returns the body of its answer, whose bytes it takes from the memory as they come. */
 export type ProviderCall = (url: string, request: ProviderRequest, asking: Asking) => Promise<Buffer>;
 
-/** The provider's refusals that are due to the request of the client. */
-const clientFaults = new Set([400, 404, 413, 415, 422]);
+/** Refusals of a provider that are due to the request of the client where its answer says so. */
+const refusedRequests = new Set([400, 413, 415, 422]);
+const maxRefusalBytes = 65_536;
+
+/** Whether a provider's refusal, as its API documents it, is due to what the client has sent: else the operator's settings are wrong. */
+export type IsClientFault = (refusal: unknown) => boolean;
 
 /**
- * A client of one provider. Its errors say nothing of the provider's answer: `invalid` where it refuses the request, `internal` where
- * it refuses our key, else `unavailable`. When the signal aborts, the call is cancelled and rejects with the signal's reason.
+ * A client of one provider. Its errors say nothing of the provider's answer: `invalid` where it refuses what the client has sent,
+ * `internal` where it answers that our key is refused (401, 403), else `unavailable`. When the signal aborts, the call is cancelled and rejects with the signal's reason.
  */
 export function providerCall(what: string, { timeoutMs, maxBytes }: CallLimits): ProviderCall {
-  return async (url, { headers, body }, { signal, memory }) => {
+  return async (url, { headers, body, isClientFault = () => false }, { signal, memory }) => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
       const response = await fetch(url, { method: 'POST', headers, body, signal: limited, redirect: 'error' });
       if (!response.ok) {
-        await response.body?.cancel();
-        throw refusal(what, response.status);
+        throw refusal(what, response.status, await isDueToClient(response, isClientFault));
       }
       if (!response.body) return Buffer.alloc(0);
       const tooLarge = () => new Error(`the answer has more than ${maxBytes} bytes`);
@@ -49,10 +54,22 @@ async function* counted(body: AsyncIterable<Uint8Array>, memory: Memory): AsyncG
   }
 }
 
-function refusal(what: string, status: number): DomainError {
+async function isDueToClient(response: Response, isClientFault: IsClientFault): Promise<boolean> {
+  if (!refusedRequests.has(response.status) || !response.body) {
+    await response.body?.cancel();
+    return false;
+  }
+  try {
+    const body = await readWithin(response.body, maxRefusalBytes, () => new Error('the refusal is too large'));
+    return isClientFault(JSON.parse(body.toString()));
+  } catch {
+    return false;
+  }
+}
+
+function refusal(what: string, status: number, isDueToOurClient: boolean): DomainError {
   const cause = new Error(`status ${status}`);
-  if (clientFaults.has(status))
-    return badRequest(`The ${what} does not take this request: its voice, language or audio`);
+  if (isDueToOurClient) return badRequest(`The ${what} does not take this request: its voice, language or audio`);
   if (status === 401 || status === 403) return new DomainError('internal', `The ${what} refuses our key`, { cause });
   return unavailable(`The ${what} is not available at the moment; try again in a while`, cause);
 }

@@ -1,0 +1,13 @@
+import type { SpeechEncoding } from '../speech.ts';
+import { frameLength } from './mp3.ts';
+import { readWav } from './wav.ts';
+
+/** Whether a file begins as one of its encoding does and has audio: an ID3 tag or a frame of MP3, or a readable WAV file. */
+export function isAudio(file: Buffer, encoding: SpeechEncoding): boolean {
+  if (encoding === 'MP3') return file.toString('latin1', 0, 3) === 'ID3' || frameLength(file) !== undefined;
+  try {
+    return readWav(file).pcm.length > 0;
+  } catch {
+    return false;
+  }
+}
