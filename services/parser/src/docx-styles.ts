@@ -38,6 +38,9 @@ export async function readStyles(part: Part | undefined): Promise<DocxStyles> {
         if (name === 'style') {
           style = { name: '' };
           own.set(valueOf(attributes, 'styleId') ?? '', style);
+          const isDefault = valueOf(attributes, 'type') === 'paragraph' && isOn(valueOf(attributes, 'default') ?? '0');
+          // Paragraphs that name no style have it.
+          if (isDefault) own.set('', style);
         }
         if (!style) return;
         if (name === 'tblStylePr') isOfTable = true;

@@ -436,6 +436,12 @@ test('boxes in boxes, tables in tables and fractions in fractions end at a depth
   for (const body of [box, table, fraction, fields]) t.is(await reasonFor('docx', makeDocx(body)), deep);
 });
 
+test('paragraphs without a style have the numbers of the default one', async (t) => {
+  const styles =
+    '<w:style w:type="paragraph" w:default="1" w:styleId="Own"><w:name w:val="Own"/><w:pPr><w:numPr><w:numId w:val="2"/></w:numPr></w:pPr></w:style>';
+  t.is(await docx(paragraph('one') + paragraph('two'), { styles }), '1. one\n2. two\n\n');
+});
+
 test('hostile numbering is bounded', async (t) => {
   const level = lvl(0, 'lowerLetter', '%1'.repeat(100_000)).replace('w:start w:val="1"', 'w:start w:val="2147483647"');
   const numbering =
