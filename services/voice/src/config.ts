@@ -112,7 +112,7 @@ export const voiceSettings = {
   speechProcesses: setting(
     'VOICE_ESPEAK_PROCESSES',
     positiveInt.default(2),
-    'Processes with eSpeak NG, each for one text at a time, with up to 400 MB.',
+    'Processes with eSpeak NG, each for one text at a time, with up to 640 MB.',
   ),
   maxBodiesBytes: setting(
     'VOICE_MAX_BODIES_BYTES',

@@ -22,13 +22,13 @@ const refusals = {
   503: error('A provider is not available, or all requests together hold too much memory; retryable'),
 };
 
-const body = (schema: object) => ({ required: true, content: { 'application/json': { schema } } });
+const body = (schema: object, required = true) => ({ required, content: { 'application/json': { schema } } });
 
-const post = (summary: string, request: object, answer: object, more: object = {}) => ({
+const post = (summary: string, request: object, answer: object, more: object = {}, isBodyRequired = true) => ({
   post: {
     summary,
     security: [{ avatarToken: [] }],
-    requestBody: body(request),
+    requestBody: body(request, isBodyRequired),
     responses: { 200: json(answer, 'Done'), ...refusals, ...more },
   },
 });
@@ -153,6 +153,7 @@ export const openApi = {
       },
       { type: 'object', required: ['sessionToken'], properties: { sessionToken: { type: 'string' } } },
       { 403: error('Not the token of a session, or not the avatar of the agent') },
+      false,
     ),
     '/avatars/models': {
       get: {

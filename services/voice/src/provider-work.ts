@@ -1,5 +1,5 @@
-import { isDomainError } from '@parley/kernel/errors';
-import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
+import { DomainError, isDomainError } from '@parley/kernel/errors';
+import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/fair-queue';
 import type { Metrics } from '@parley/kernel/metrics';
 
 export type ProviderKind = 'tts' | 'stt' | 'avatar';
@@ -22,8 +22,18 @@ export function providerWork(limits: Record<ProviderKind, FairQueueLimits<'tenan
     Object.values(queues).reduce((sum, { waiting }) => sum + waiting, 0),
   );
 
+  async function enter(what: ProviderKind, tenant: number, signal: AbortSignal): Promise<Release> {
+    try {
+      return await queues[what].enter({ tenant }, () => signal);
+    } catch (error) {
+      // No refusal says which limit was reached.
+      if (!isDomainError(error, 'tooManyRequests')) throw error;
+      throw new DomainError('tooManyRequests', 'Too many requests; try again in a minute');
+    }
+  }
+
   return async (what, tenant, signal, work) => {
-    const release = await queues[what].enter({ tenant }, () => signal);
+    const release = await enter(what, tenant, signal);
     const end = seconds.startTimer({ what });
     try {
       signal.throwIfAborted();

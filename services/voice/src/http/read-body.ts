@@ -17,14 +17,17 @@ export class HttpRefusal extends Error {
 }
 
 /**
- * Reads a JSON object, whose bytes are reported to `take` as they come.
+ * Reads a JSON object, whose bytes are reported to `take` as they come. No body is an empty object where it is `optional`.
  * @throws HttpRefusal for another type, size or content; DomainError `unavailable` where the budget is used up
  */
 export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
   take: (bytes: number) => void,
+  optional = false,
 ): Promise<object> {
+  const { 'content-length': length = '0', 'transfer-encoding': transfer } = request.headers;
+  if (optional && Number(length) === 0 && transfer === undefined) return {};
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/json\s*(;|$)/iu.test(type)) throw new HttpRefusal(415, 'Send the body as application/json');
   const encoding = request.headers['content-encoding'] ?? 'identity';

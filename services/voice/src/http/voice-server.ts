@@ -42,7 +42,7 @@ interface Call {
 }
 
 /** What a route does: it answers JSON, speech as JSON, or sends audio. */
-type Post = { maxBodyBytes: number } & (
+type Post = { maxBodyBytes: number; isBodyOptional?: boolean } & (
   | { answer(ports: Ports, call: Call): Promise<object> }
   | { speak(ports: Ports, call: Call): Promise<Speech> }
   | { stream(ports: Ports, call: Call): SpeechStream }
@@ -74,6 +74,7 @@ const posts: Record<ThrottledRoute, Post> = {
   },
   '/avatar-session': {
     maxBodyBytes: textBodyBytes,
+    isBodyOptional: true,
     answer: (ports, { claims, body, asking }) => openAvatarSession(ports, claims, body, asking),
   },
 };
@@ -182,7 +183,7 @@ export function voiceServer(
       left.abort(new HttpRefusal(499, 'The client has left'));
       memory.end();
     });
-    const body = await readJsonBody(request, post.maxBodyBytes, memory.take);
+    const body = await readJsonBody(request, post.maxBodyBytes, memory.take, post.isBodyOptional);
     const call = { claims, body, asking: { memory, signal: left.signal } };
     if ('stream' in post) await sendAudio(response, post.stream(ports, call), stallTimeoutMs);
     else if ('speak' in post) await sendSpeech(response, await post.speak(ports, call), stallTimeoutMs);
@@ -234,7 +235,9 @@ export function voiceServer(
   }
 
   function report(status: number, error: unknown): void {
-    if (status === 503) log.warn({ err: error }, 'dependency unavailable');
+    // Without a cause it is a limit, or what is not set up: a client must not fill the log with that.
+    if (status === 503 && error instanceof Error && error.cause !== undefined)
+      log.warn({ err: error }, 'dependency unavailable');
     if (status === 500) log.error({ err: error }, 'request failed');
   }
 

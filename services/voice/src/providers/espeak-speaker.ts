@@ -21,6 +21,8 @@ export interface EspeakOptions {
 /** MP3 of this voice is less than a quarter of its PCM. */
 const mp3Factor = 4;
 const maxMemoryMb = 512;
+/** With the memory outside of the heap. */
+const maxResidentMb = 640;
 /** By the clock a text may take so many times its processor time, as it waits for processors. */
 const longestWait = 4;
 
@@ -58,7 +60,7 @@ export function espeakSpeaker({ timeoutMs, maxBytes, isInstalled = found }: Espe
             timeoutMs: timeoutMs * longestWait,
             onTimeout: () => badRequest('The text takes too long to speak; send it in parts'),
             maxMemory: {
-              mb: 2 * maxMemoryMb,
+              mb: maxResidentMb,
               onExceeded: () => badRequest('The speech is too long; send it in parts'),
             },
             signal,

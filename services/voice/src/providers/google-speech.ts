@@ -40,11 +40,18 @@ export function googleSpeaker({ url = 'https://texttospeech.googleapis.com', key
 }
 
 const clipAnswer = z.object({
+  error: z.unknown().optional(),
+  audioContent: z.unknown().optional(),
   results: z
     .array(
       z.object({
         alternatives: z
-          .array(z.object({ transcript: z.string().default(''), confidence: z.number().min(0).max(1).default(0) }))
+          .array(
+            z.object({
+              transcript: z.string().max(100_000).default(''),
+              confidence: z.number().min(0).max(1).default(0),
+            }),
+          )
           .default([]),
         languageCode: z.string().optional(),
       }),
@@ -66,6 +73,10 @@ export function googleListener({ url = 'https://speech.googleapis.com', key, cal
     );
     const read = clipAnswer.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
+    // Silence has no results; another answer, such as an error with 200, is none.
+    const isOther =
+      read.data.results.length === 0 && (read.data.error !== undefined || read.data.audioContent !== undefined);
+    if (isOther) throw unreadable('speech provider', new Error('the answer is no transcript'));
     const best = read.data.results.flatMap(({ alternatives }) => alternatives.slice(0, 1));
     const sum = best.reduce((total, { confidence }) => total + confidence, 0);
     return {

@@ -35,7 +35,7 @@ const fileNames: Record<ClipEncoding, string> = {
 };
 
 const answerShape = z.object({
-  text: z.string(),
+  text: z.string().max(100_000),
   segments: z.array(z.object({ avg_logprob: z.number().optional() })).default([]),
 });
 
