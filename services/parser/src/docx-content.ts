@@ -357,6 +357,8 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   }
 
   function openInline(name: string, attributes: Readonly<Record<string, string>>): void {
+    // WordArt of old versions has its text in an attribute.
+    if (name === 'textpath' && isShown()) addText(` ${valueOf(attributes, 'string') ?? ''} `, 0);
     const parent = path.at(-2);
     if (parent !== 'r' && !(name === 'br' && parent === 'p')) return;
     if (name === 'footnoteReference' || name === 'endnoteReference') {

@@ -29,6 +29,13 @@ test('the text of a text box is read once, however it is drawn', async (t) => {
     t.is(await docx(paragraph('First.') + p(`<w:r>${drawn}</w:r>`) + paragraph('Last.')), expected, form);
 });
 
+test('WordArt, whose text is an attribute, is read', async (t) => {
+  const art = '<w:pict><v:shape><v:textpath string="Summer &amp; sale"/></v:shape></w:pict>';
+  t.is(await docx(p(run('Our'), `<w:r>${art}</w:r>`, run('begins.'))), 'Our Summer & sale begins.\n\n');
+  const box = p(run('Summer &amp; sale'));
+  t.is(await docx(p(`<w:r>${choice(shape(box), art)}</w:r>`)), 'Summer & sale\n\n');
+});
+
 test('text boxes follow the paragraph that they are anchored in, with their lists and tables', async (t) => {
   const grouped = `<wpg:wgp>${shape(paragraph('left'))}${shape(paragraph('right'))}</wpg:wgp>`;
   const inner = shape(p(run('outer'), `<w:r>${shape(paragraph('inner'))}</w:r>`));
