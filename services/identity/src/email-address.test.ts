@@ -30,7 +30,6 @@ test('letters that only look like others are refused rather than taken for them'
     'o\ufb03ce@example.com', // a ligature
     '\u2460@example.com',
     'ada@ｅxample.com',
-    'ada@xn--.example',
   ]) {
     t.false(isEmail(normalEmail(email)), email);
   }

@@ -88,7 +88,7 @@ test('agent settles by gRPC what a user then reads by GraphQL, a long breakdown 
     {
       kind: 'invalid',
       reason: 'SPEND_CAP_REACHED',
-      message: 'Monthly LLM spend cap reached: $10.00 (spent $9.50)',
+      message: 'Monthly LLM spend cap reached: $10.00 (spent $9.50, $0.50 held by calls in flight)',
     },
   );
 
