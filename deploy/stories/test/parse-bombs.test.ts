@@ -12,7 +12,7 @@ const story = stories(test, { on: 'processes' });
 
 const eight = [
   'a page of packed blanks',
-  'a Word document whose model does not fit into memory',
+  'a Word document of five million paragraphs without text',
   'a CSV file of endless rows',
   'a part that is larger than it declares',
   'a cell of 20 MB',
