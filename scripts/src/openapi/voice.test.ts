@@ -23,6 +23,9 @@ const wav = Buffer.concat([
   Buffer.alloc(1_600),
 ]);
 
+/** One frame of MPEG 1, layer III, 128 kbit/s at 44,100 Hz: 417 bytes. */
+const mp3 = Buffer.concat([Buffer.from('fffb9064', 'hex'), Buffer.alloc(413)]);
+
 /** Answers as the providers and the vendor do. */
 async function providers(t: ExecutionContext): Promise<string> {
   const answerOf = async (request: IncomingMessage): Promise<object> => {
@@ -30,7 +33,7 @@ async function providers(t: ExecutionContext): Promise<string> {
     if (request.url?.includes('speech:recognize'))
       return { results: [{ alternatives: [{ transcript: 'Hello', confidence: 0.9 }] }] };
     if (request.url?.includes('session-token')) return { sessionToken: 'vendor-token' };
-    const audio = body.includes('LINEAR16') ? wav : Buffer.from('audio');
+    const audio = body.includes('LINEAR16') ? wav : mp3;
     return { audioContent: audio.toString('base64'), timepoints: [{ markName: 'a', timeSeconds: 0.05 }] };
   };
   const server = createServer((request, response) => {
