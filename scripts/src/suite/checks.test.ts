@@ -15,6 +15,7 @@ const reads: Record<string, string[]> = {
   format: ['**/*.{json,graphql}', 'biome.json'],
   'operation-names': ['**/*.{mjs,js}', 'gateway/*.{graphql,json}'],
   imports: ['**/package.json', '**/*.json'],
+  links: ['**/*.{md,yaml,proto}'],
 };
 
 const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'));
