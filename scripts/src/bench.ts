@@ -6,7 +6,7 @@ import { readOptions } from './read-options.ts';
 const names = Object.keys(parts);
 const usage = `Measures what a person waits for, on this machine, beside the goals; deploy/bench/README.md says how.
 
-  scripts/bench [--rounds N] [--only PART]… [--turns] [--chunks N] [--others N] [--kept URL]
+  scripts/bench [--rounds N] [--only PART]… [--turns] [--chunks N] [--others N] [--kept URL] [--flood NAME]
                 [--short] [--json] [--cpu-prof FOLDER]
 
   --rounds    how often each path is measured in turn; the table has the medians (default 5)
@@ -15,6 +15,7 @@ const usage = `Measures what a person waits for, on this machine, beside the goa
   --chunks    of retrieval, one more base, of so many chunks; 1000000 take half an hour to fill
   --others    of retrieval, so many chunks of another tenant in the partition of four bases
   --kept      the database in which the chunks of retrieval are kept for the next run
+  --flood     of floods, only the one whose name contains this, e.g. turns
   --short     next to nothing of each: shows that it runs, the figures mean nothing
   --json      the figures as JSON
   --cpu-prof  has what is measured write CPU profiles into this folder, which costs some time in all figures
@@ -29,6 +30,7 @@ const { only, short, turns, kept, json, ...given } = readOptions(usage, {
   chunks: { type: 'string' },
   others: { type: 'string' },
   kept: { type: 'string' },
+  flood: { type: 'string' },
   short: { type: 'boolean', default: false },
   json: { type: 'boolean' },
   'cpu-prof': { type: 'string' },
@@ -60,6 +62,7 @@ for (const [name, measure] of Object.entries(parts)) {
     largest: given.chunks === undefined ? undefined : Number(given.chunks),
     others: given.others === undefined ? undefined : Number(given.others),
     keptUrl: kept,
+    flood: given.flood,
     profileFolder: given['cpu-prof'],
     say,
     leaveOut,

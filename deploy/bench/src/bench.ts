@@ -1,6 +1,7 @@
 import { actionsFigures } from './actions.ts';
 import { embeddedFigures } from './embedded.ts';
 import { exportsFigures } from './exports.ts';
+import { floodsFigures } from './floods.ts';
 import { followUpsFigures } from './follow-ups/follow-ups.ts';
 import { gatewayFigures } from './gateway.ts';
 import { knowledgeFigures } from './knowledge.ts';
@@ -31,4 +32,5 @@ export const parts = {
   knowledge: knowledgeFigures,
   retrieval: retrievalFigures,
   'follow-ups': followUpsFigures,
+  floods: floodsFigures,
 };

@@ -23,6 +23,7 @@ const parts = [
   'knowledge',
   'retrieval',
   'follow-ups',
+  'floods',
 ];
 
 serverTest(needed, 'the bench, in its short form, measures all that its parts name', async (t) => {

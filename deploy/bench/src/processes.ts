@@ -27,6 +27,8 @@ export interface BenchOptions {
   others?: number | undefined;
   /** A database that keeps the chunks of knowledge for the next run. */
   keptUrl?: string | undefined;
+  /** A part of the name of the only flood to run. */
+  flood?: string | undefined;
   profileFolder?: string | undefined;
   /** Receives the name of the next measurement. */
   say: (text: string) => void;
