@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@parley/stories/client';
 import { createAgent, sendMessage, startSession } from '@parley/stories/conversation';
-import { createPasswords } from '../../../services/identity/src/passwords.ts';
+import { createPasswords } from '../../../services/identity/src/passwords/passwords.ts';
 import { type Figure, figure, median, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 

@@ -23,7 +23,7 @@ test('the image of a unit has its sources and none of another unit, of a test or
   }
   t.true(imageContent(root, 'gateway').files.includes('gateway/supergraph.graphql'));
   t.true(imageContent(root, 'commands').files.includes('protos/gen/image.binpb'), '`admin` reads its methods from it');
-  t.true(imageContent(root, 'identity').files.includes('services/identity/src/common-passwords/list.txt'));
+  t.true(imageContent(root, 'identity').files.includes('services/identity/src/passwords/common-passwords/list.txt'));
 });
 
 test('of packages that have much that is not used, an image has the files that a unit names, and their licences', (t) => {

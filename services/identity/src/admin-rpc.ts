@@ -7,6 +7,8 @@ import type {
 } from '@parley/protos/parley/identity/v1/admin';
 import { emptyAnswer } from '@parley/rpc/empty-answer';
 import type { MeshContext } from '@parley/rpc/server';
+import { rotateSigningKey } from './keys/rotate-signing-key.ts';
+import type { ListedSigningKey } from './keys/signing-key-store.ts';
 import type { ListedTenant, ListedUser } from './operators/directory-store.ts';
 import { invite } from './operators/invite.ts';
 import { listAudit } from './operators/list-audit.ts';
@@ -24,8 +26,6 @@ import { listTenantSecrets, putTenantSecret, removeTenantSecret } from './operat
 import { tenantUsage } from './operators/tenant-usage.ts';
 import { removeTwoFactor, revokeSignIns, setUserSuspension } from './operators/user-changes.ts';
 import type { Ports } from './ports.ts';
-import { rotateSigningKey } from './rotate-signing-key.ts';
-import type { ListedSigningKey } from './signing-key-store.ts';
 
 type UseCase<Input, Row> = (ports: Ports, request: CallerRequest, input: Input) => Promise<Row>;
 

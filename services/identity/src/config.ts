@@ -14,7 +14,7 @@ import {
 } from '@parley/kernel/shared-settings';
 import { pricesSetting } from '@parley/metering/prices-setting';
 import { z } from 'zod';
-import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';
+import { isUsd, notUsd, planLimitsFile } from './spend/plan-limits.ts';
 
 const usd = z.string().transform(Number).refine(isUsd, notUsd).meta({ title: 'USD' });
 

@@ -3,12 +3,12 @@ import type { SecretBox } from '@parley/kernel/secret-box';
 import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentitySettings } from './config.ts';
-import type { IdentityKeys } from './identity-keys.ts';
 import type { IdpOne } from './idp-one/idp-one.ts';
-import type { Ledger } from './ledger.ts';
-import type { LoginLock } from './login-lock.ts';
+import type { IdentityKeys } from './keys/identity-keys.ts';
 import type { Carriers } from './messages/carriers.ts';
-import type { Passwords } from './passwords.ts';
+import type { Passwords } from './passwords/passwords.ts';
+import type { LoginLock } from './sign-ins/login-lock.ts';
+import type { Ledger } from './spend/ledger.ts';
 
 export interface Ports {
   carriers: Carriers;

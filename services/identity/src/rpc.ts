@@ -8,24 +8,24 @@ import type {
 import { emptyAnswer } from '@parley/rpc/empty-answer';
 import type { MeshContext } from '@parley/rpc/server';
 import { z } from 'zod';
-import { beginSpend } from './begin-spend.ts';
-import { claimIdempotencyKey } from './claim-idempotency-key.ts';
-import { endIdempotencyKey } from './end-idempotency-key.ts';
-import { tenantAvatarConfig } from './get-avatar-config.ts';
-import { getJwks } from './get-jwks.ts';
-import { getTenant } from './get-tenant.ts';
-import { getTenantSecret, hasTenantSecret } from './get-tenant-secret.ts';
+import { resolveApiKey, resolveApiKeys } from './api-keys/resolve-api-key.ts';
+import { claimIdempotencyKey } from './idempotency/claim-idempotency-key.ts';
+import { endIdempotencyKey } from './idempotency/end-idempotency-key.ts';
+import { renewIdempotencyKey } from './idempotency/renew-idempotency-key.ts';
 import { exchangeTicket, ticketText } from './idp-one/exchange-ticket.ts';
 import type { ProviderPerson } from './idp-one/provider-person.ts';
-import { meterSpend } from './meter-spend.ts';
+import { getJwks } from './keys/get-jwks.ts';
 import type { Ports } from './ports.ts';
-import { renewIdempotencyKey } from './renew-idempotency-key.ts';
-import { renewSpend } from './renew-spend.ts';
-import { reserveSpend } from './reserve-spend.ts';
-import { resolveApiKey, resolveApiKeys } from './resolve-api-key.ts';
-import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
-import { settleSpend } from './settle-spend.ts';
-import type { SignInState } from './sign-in-store.ts';
+import { resolveSignIn, resolveSignIns } from './sign-ins/resolve-sign-in.ts';
+import type { SignInState } from './sign-ins/sign-in-store.ts';
+import { beginSpend } from './spend/begin-spend.ts';
+import { meterSpend } from './spend/meter-spend.ts';
+import { renewSpend } from './spend/renew-spend.ts';
+import { reserveSpend } from './spend/reserve-spend.ts';
+import { settleSpend } from './spend/settle-spend.ts';
+import { tenantAvatarConfig } from './tenants/get-avatar-config.ts';
+import { getTenant } from './tenants/get-tenant.ts';
+import { getTenantSecret, hasTenantSecret } from './tenants/get-tenant-secret.ts';
 
 export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshContext> {
   return {

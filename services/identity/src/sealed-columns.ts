@@ -1,11 +1,11 @@
 import type { SealedColumn } from '@parley/postgres/reseal';
-import { fcmTokenPlace } from './begin-sign-in.ts';
-import { sealingContextOf } from './claim-idempotency-key.ts';
-import type { KeyScope } from './idempotency-store.ts';
-import { derivationKeyPlace, signingKeyPlace } from './identity-keys.ts';
+import { idNoSealingContext } from './accounts/register.ts';
+import { sealingContextOf } from './idempotency/claim-idempotency-key.ts';
+import type { KeyScope } from './idempotency/idempotency-store.ts';
+import { derivationKeyPlace, signingKeyPlace } from './keys/identity-keys.ts';
 import { secretSealingContext } from './operators/tenant-secrets.ts';
-import { idNoSealingContext } from './register.ts';
-import { offerPlace, secretPlace } from './two-factor.ts';
+import { fcmTokenPlace } from './sign-ins/begin-sign-in.ts';
+import { offerPlace, secretPlace } from './two-factor/two-factor.ts';
 
 /** All that identity keeps sealed but messages, which are gone within a day. */
 export const sealedColumns: SealedColumn[] = [

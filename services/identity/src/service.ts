@@ -11,19 +11,19 @@ import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { adminRpc } from './admin-rpc.ts';
 import { identityDeclaration } from './declaration.ts';
 import { resolvers } from './graph/resolvers.ts';
-import { identityKeys } from './identity-keys.ts';
+import { idempotencyKeySweep } from './idempotency/sweep-idempotency-keys.ts';
 import { createIdpOne } from './idp-one/idp-one.ts';
-import { createLedger } from './ledger.ts';
-import { loginLock } from './login-lock.ts';
+import { identityKeys } from './keys/identity-keys.ts';
 import { createCarriers } from './messages/carriers.ts';
 import { messageJobs } from './messages/send-message.ts';
-import { createPasswords } from './passwords.ts';
+import { createPasswords } from './passwords/passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
 import { sealedColumns } from './sealed-columns.ts';
-import { spendLeases } from './settle-lapsed-spend.ts';
-import { spendMetrics } from './spend-metrics.ts';
-import { idempotencyKeySweep } from './sweep-idempotency-keys.ts';
+import { loginLock } from './sign-ins/login-lock.ts';
+import { createLedger } from './spend/ledger.ts';
+import { spendLeases } from './spend/settle-lapsed-spend.ts';
+import { spendMetrics } from './spend/spend-metrics.ts';
 
 export const identity = service(identityDeclaration, {
   dependencies({ config, database, keyValue, log }): Ports {

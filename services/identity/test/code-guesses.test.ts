@@ -1,7 +1,7 @@
 import { isDomainError } from '@parley/kernel/errors';
 import test from 'ava';
 import type { TokenPurpose } from '../src/generated/schema.ts';
-import { securedTokenStore } from '../src/secured-token-store.ts';
+import { securedTokenStore } from '../src/secured-tokens/secured-token-store.ts';
 import { codeSentTo, refusedToken, storedTokens, wrongCode } from './support/codes.ts';
 import { type App, anonymous, type IdentityApp, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 

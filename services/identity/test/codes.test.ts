@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { TokenPurpose } from '../src/generated/schema.ts';
-import { secretHash } from '../src/secured-token.ts';
-import { securedTokenStore } from '../src/secured-token-store.ts';
+import { secretHash } from '../src/secured-tokens/secured-token.ts';
+import { securedTokenStore } from '../src/secured-tokens/secured-token-store.ts';
 import { codeSentTo, messagesTo, refusedToken, storedTokens, wrongCode } from './support/codes.ts';
 import { anonymous, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 

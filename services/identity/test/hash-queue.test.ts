@@ -7,7 +7,7 @@ import { eventually } from '@parley/testing/eventually';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
-import type { Requester } from '../src/passwords.ts';
+import type { Requester } from '../src/passwords/passwords.ts';
 import { anonymous, callerOf, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 
 const password = 'correct horse battery';

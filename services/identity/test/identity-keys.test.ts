@@ -3,8 +3,8 @@ import { createSecretBox } from '@parley/kernel/secret-box';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
-import { identityKeys } from '../src/identity-keys.ts';
 import { identitySchema } from '../src/identity-schema.ts';
+import { identityKeys } from '../src/keys/identity-keys.ts';
 import { anonymous, identityApp, mesh, secretsKey, signUp } from './support/identity-app.ts';
 import { operator, operatorsApp } from './support/operators.ts';
 

@@ -1,7 +1,7 @@
 import type { TransactOptions } from '@parley/postgres/database/types';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
-import { apiKeySha256 } from '../src/api-key.ts';
+import { apiKeySha256 } from '../src/api-keys/api-key.ts';
 import { codeSentTo, messagesTo, refusedToken } from './support/codes.ts';
 import { addMember, anonymous, callerOf, signUp } from './support/identity-app.ts';
 import { idpOneApp, newPerson, rowOf } from './support/idp-one-app.ts';

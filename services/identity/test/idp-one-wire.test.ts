@@ -5,7 +5,7 @@ import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { type EnumTypeDefinitionNode, Kind, parse } from 'graphql';
 import { decodeJwt } from 'jose';
-import type { AccessToken } from '../src/access-token.ts';
+import type { AccessToken } from '../src/keys/access-token.ts';
 import { anonymous, mesh, newRegistration } from './support/identity-app.ts';
 import { startIdentityProvider } from './support/identity-provider.ts';
 import { type GraphAnswer, identityUnit } from './support/identity-unit.ts';

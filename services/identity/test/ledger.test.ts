@@ -1,7 +1,7 @@
 import { createMetrics } from '@parley/kernel/metrics';
 import test from 'ava';
-import { platformTenant } from '../src/platform-tenant.ts';
-import { spendMetrics } from '../src/spend-metrics.ts';
+import { platformTenant } from '../src/spend/platform-tenant.ts';
+import { spendMetrics } from '../src/spend/spend-metrics.ts';
 import { defaultSettings, identityApp, mesh } from './support/identity-app.ts';
 import { ledgerApp } from './support/ledger-app.ts';
 import { agentOf, assertBalanced, ledgerOf, newTenant, settlement, spendCall, usd } from './support/spend.ts';

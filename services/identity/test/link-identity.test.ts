@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { AuthProvider } from '../src/generated/schema.ts';
-import type { UserCaller } from '../src/signed-in.ts';
+import type { UserCaller } from '../src/sign-ins/signed-in.ts';
 import { anonymous, callerOf, signUp } from './support/identity-app.ts';
 import { idpOneApp, newPerson } from './support/idp-one-app.ts';
 

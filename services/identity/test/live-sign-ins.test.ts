@@ -5,7 +5,7 @@ import { createGate } from '@parley/testing/gate';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
 import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
-import type { UserCaller } from '../src/signed-in.ts';
+import type { UserCaller } from '../src/sign-ins/signed-in.ts';
 import {
   type App,
   addMember,

@@ -3,8 +3,8 @@ import { answerDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
-import { myTenants } from '../src/my-tenants.ts';
-import type { UserCaller } from '../src/signed-in.ts';
+import type { UserCaller } from '../src/sign-ins/signed-in.ts';
+import { myTenants } from '../src/tenants/my-tenants.ts';
 import {
   type App,
   addMember,

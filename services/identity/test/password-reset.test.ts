@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { Channel } from '../src/contact.ts';
+import type { Channel } from '../src/accounts/contact.ts';
 import { codeSentTo, messagesTo, refusedToken, tokenSentTo } from './support/codes.ts';
 import { anonymous, callerOf, type IdentityApp, identityApp, signUp } from './support/identity-app.ts';
 

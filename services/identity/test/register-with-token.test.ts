@@ -1,6 +1,6 @@
 import test from 'ava';
+import { issueInvitation } from '../src/accounts/issue-invitation.ts';
 import type { RegisterInput } from '../src/generated/schema.ts';
-import { issueInvitation } from '../src/issue-invitation.ts';
 import type { Contact } from '../src/messages/message.ts';
 import { codeSentTo, messagesTo, refusedToken, storedTokens, tokenSentTo, wrongCode } from './support/codes.ts';
 import { anonymous, callerOf, type IdentityApp, identityApp, newRegistration, signUp } from './support/identity-app.ts';

@@ -9,7 +9,7 @@ import { startService } from '@parley/testing/service-harness';
 import test, { type ExecutionContext } from 'ava';
 import { sealedColumns as columns } from '../src/sealed-columns.ts';
 import { identity } from '../src/service.ts';
-import { secretPlace } from '../src/two-factor.ts';
+import { secretPlace } from '../src/two-factor/two-factor.ts';
 import { secretsKey, signUp } from './support/identity-app.ts';
 import { isWaitedFor } from './support/is-waited-for.ts';
 import { operator, operatorsApp } from './support/operators.ts';

@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer } from '@parley/testing/every-database';
 import test from 'ava';
-import { spendLeases } from '../src/settle-lapsed-spend.ts';
+import { spendLeases } from '../src/spend/settle-lapsed-spend.ts';
 import { ledgerApp } from './support/ledger-app.ts';
 import { assertBalanced, settlement, usd } from './support/spend.ts';
 

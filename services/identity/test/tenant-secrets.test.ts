@@ -1,8 +1,8 @@
 import type { Caller } from '@parley/kernel/caller';
 import { inTenant } from '@parley/kernel/caller';
 import test from 'ava';
-import { getTenantSecret, hasTenantSecret } from '../src/get-tenant-secret.ts';
 import { secretSealingContext } from '../src/operators/tenant-secrets.ts';
+import { getTenantSecret, hasTenantSecret } from '../src/tenants/get-tenant-secret.ts';
 import { signUp } from './support/identity-app.ts';
 import { operator, operatorsApp, operatorsUnit } from './support/operators.ts';
 

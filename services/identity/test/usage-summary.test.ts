@@ -1,7 +1,7 @@
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
-import { apiUsageBreakdown } from '../src/api-usage-summary.ts';
+import { apiUsageBreakdown } from '../src/spend/api-usage-summary.ts';
 import { signUp } from './support/identity-app.ts';
 import { identityUnit } from './support/identity-unit.ts';
 import { ledgerApp } from './support/ledger-app.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest } from '@parley/kernel/errors';
 import { text } from '@parley/kernel/input';
-import { requesterOf } from '../passwords.ts';
+import { requesterOf } from '../passwords/passwords.ts';
 import type { Ports } from '../ports.ts';
 import type { ProviderPerson } from './provider-person.ts';
 import { seenTicketStore } from './seen-ticket-store.ts';

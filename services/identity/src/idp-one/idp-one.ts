@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { fairQueue } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
 import type { IdpOneSettings } from '@parley/kernel/shared-settings';
-import type { Requester } from '../passwords.ts';
+import type { Requester } from '../passwords/passwords.ts';
 import { ticketExchange } from './ticket-exchange.ts';
 
 export type IdpOne = ReturnType<typeof createIdpOne>;

@@ -1,7 +1,7 @@
 import { anyText, rule, text, textProblem } from '@parley/kernel/input';
 import { z } from 'zod';
-import { isEmail, normalEmail } from '../email-address.ts';
-import { maxFullname } from '../registration.ts';
+import { isEmail, normalEmail } from '../accounts/email-address.ts';
+import { maxFullname } from '../accounts/registration.ts';
 
 const identifier = z
   .union([z.string(), z.int()])

@@ -1,6 +1,6 @@
 import type { SharedDb } from '@parley/postgres/database/types';
+import { userStore } from '../accounts/user-store.ts';
 import type { Ports } from '../ports.ts';
-import { userStore } from '../user-store.ts';
 import { composeMessage } from './compose-message.ts';
 import { queueMessage } from './send-message.ts';
 

@@ -1,5 +1,5 @@
 import type { TokenPurpose } from '../generated/schema.ts';
-import { validForS } from '../secured-token.ts';
+import { validForS } from '../secured-tokens/secured-token.ts';
 import { composeMessage } from './compose-message.ts';
 import type { Wording } from './message.ts';
 

@@ -1,5 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
-import { normalEmail } from '../email-address.ts';
+import { normalEmail } from '../accounts/email-address.ts';
 
 /** Emails from before all spellings of a mailbox had one form. */
 export const emailForms: Migration = {

@@ -1,9 +1,9 @@
 import type { CallerRequest } from '@parley/kernel/caller-request';
 import { notFound } from '@parley/kernel/errors';
 import type { SharedDb } from '@parley/postgres/database/types';
+import { userStore } from '../accounts/user-store.ts';
 import type { Ports } from '../ports.ts';
-import { tenantStore } from '../tenant-store.ts';
-import { userStore } from '../user-store.ts';
+import { tenantStore } from '../tenants/tenant-store.ts';
 import { auditStore, type Facts } from './audit-store.ts';
 import { directoryStore, type ListedTenant, type ListedUser } from './directory-store.ts';
 import { operatorOf } from './operator.ts';

@@ -1,9 +1,9 @@
 import { notFound } from '@parley/kernel/errors';
 import { column, columnsOf, type RowOf, table } from '@parley/postgres/database/table';
 import type { SharedDb } from '@parley/postgres/database/types';
-import type { PhoneQuery } from '../phone-number.ts';
-import type { Tenant, TenantPlan } from '../tenant.ts';
-import type { UserStatus } from '../user.ts';
+import type { PhoneQuery } from '../accounts/phone-number.ts';
+import type { UserStatus } from '../accounts/user.ts';
+import type { Tenant, TenantPlan } from '../tenants/tenant.ts';
 
 /** A tenant `t` with its owner `u`. */
 const listedTenants = table('tenants', {

@@ -3,11 +3,11 @@ import { conflict, invalid } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import type { IssueInvitationRequest } from '@parley/protos/parley/identity/v1/admin';
 import { z } from 'zod';
-import { addressOf, contactNameOf } from '../contact.ts';
-import { issueInvitation } from '../issue-invitation.ts';
+import { addressOf, contactNameOf } from '../accounts/contact.ts';
+import { issueInvitation } from '../accounts/issue-invitation.ts';
+import { userStore } from '../accounts/user-store.ts';
 import type { Contact } from '../messages/message.ts';
 import type { Ports } from '../ports.ts';
-import { userStore } from '../user-store.ts';
 import { auditStore } from './audit-store.ts';
 import { operatorOf } from './operator.ts';
 

@@ -1,6 +1,6 @@
 import type { CallerRequest } from '@parley/kernel/caller-request';
+import { type ListedSigningKey, signingKeyStore } from '../keys/signing-key-store.ts';
 import type { Ports } from '../ports.ts';
-import { type ListedSigningKey, signingKeyStore } from '../signing-key-store.ts';
 import { operatorOf } from './operator.ts';
 
 export async function listSigningKeys({ database }: Ports, { caller }: CallerRequest): Promise<ListedSigningKey[]> {

@@ -8,10 +8,10 @@ import type {
   SetQuotaRequest,
   SetTenantSuspensionRequest,
 } from '@parley/protos/parley/identity/v1/admin';
-import { isUsd, notUsd } from '../plan-limits.ts';
 import type { Ports } from '../ports.ts';
-import { isTenantPlan } from '../tenant.ts';
-import { type TenantChanges, tenantStore } from '../tenant-store.ts';
+import { isUsd, notUsd } from '../spend/plan-limits.ts';
+import { isTenantPlan } from '../tenants/tenant.ts';
+import { type TenantChanges, tenantStore } from '../tenants/tenant-store.ts';
 import { changeTenant } from './audited-change.ts';
 import { directoryStore, type ListedTenant } from './directory-store.ts';
 

@@ -1,7 +1,7 @@
 import type { CallerRequest } from '@parley/kernel/caller-request';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Ports } from '../ports.ts';
-import { type UsageCount, type UsageMonth, usageStore } from '../usage-store.ts';
+import { type UsageCount, type UsageMonth, usageStore } from '../spend/usage-store.ts';
 import { directoryStore } from './directory-store.ts';
 import { operatorOf } from './operator.ts';
 

@@ -4,11 +4,11 @@ import type {
   RevokeSignInsRequest,
   SetUserSuspensionRequest,
 } from '@parley/protos/parley/identity/v1/admin';
+import { userStore } from '../accounts/user-store.ts';
 import { tellOwner } from '../messages/tell-owner.ts';
 import type { Ports } from '../ports.ts';
-import { signInStore } from '../sign-in-store.ts';
-import { removeTwoFactor as unbindTwoFactor } from '../two-factor.ts';
-import { userStore } from '../user-store.ts';
+import { signInStore } from '../sign-ins/sign-in-store.ts';
+import { removeTwoFactor as unbindTwoFactor } from '../two-factor/two-factor.ts';
 import { changeUser } from './audited-change.ts';
 import type { ListedUser } from './directory-store.ts';
 

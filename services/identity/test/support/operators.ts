@@ -14,6 +14,7 @@ import { replicaOf } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import type { IdentitySettings } from '../../src/config.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
+import { rotateSigningKey } from '../../src/keys/rotate-signing-key.ts';
 import { invite } from '../../src/operators/invite.ts';
 import { listAudit } from '../../src/operators/list-audit.ts';
 import { listTenants, listUsers } from '../../src/operators/list-directory.ts';
@@ -29,7 +30,6 @@ import {
 import { listTenantSecrets, putTenantSecret, removeTenantSecret } from '../../src/operators/tenant-secrets.ts';
 import { tenantUsage } from '../../src/operators/tenant-usage.ts';
 import { removeTwoFactor, revokeSignIns, setUserSuspension } from '../../src/operators/user-changes.ts';
-import { rotateSigningKey } from '../../src/rotate-signing-key.ts';
 import { identity } from '../../src/service.ts';
 import { identityApp } from './identity-app.ts';
 

@@ -2,7 +2,7 @@ import { type Caller, serviceCaller } from '@parley/kernel/caller';
 import type { Database } from '@parley/postgres/database/types';
 import type { SpendCall, SpendSettlement } from '@parley/protos/parley/identity/v1/identity';
 import type { ExecutionContext } from 'ava';
-import type { TenantPlan } from '../../src/tenant.ts';
+import type { TenantPlan } from '../../src/tenants/tenant.ts';
 
 export const usd = (amount: number): bigint => BigInt(Math.round(amount * 1e8));
 

@@ -1,0 +1,46 @@
+import type { IdentityKeys } from '../keys/identity-keys.ts';
+import type { Contact } from '../messages/message.ts';
+import type { Ports } from '../ports.ts';
+import { isEmail, normalEmail } from './email-address.ts';
+import { type ContactName, findAccount } from './find-account.ts';
+import { normalizeText } from './normalize-text.ts';
+import { readPhoneQuery } from './phone-number.ts';
+import { type Account, userStore } from './user-store.ts';
+
+export type Channel = 'EMAIL' | 'PHONE';
+
+export interface FoundContact {
+  channel: Channel;
+  /** Undefined where no message can go: no address, or a national number that not exactly one user has. */
+  address: Contact | undefined;
+  index: Buffer;
+  userId: number | null;
+}
+
+export async function findContact({ database, keys }: Ports, name: ContactName): Promise<FoundContact> {
+  const account = await database.transactShared((db) => findAccount(userStore(db), name));
+  const address = addressOf(name, account);
+  return {
+    channel: name.email == null ? 'PHONE' : 'EMAIL',
+    address,
+    index: await contactIndex(keys, address ?? { unreachable: normalizeText(name.email ?? name.phoneNumber ?? '') }),
+    userId: account?.userId ?? null,
+  };
+}
+
+export function contactNameOf(text: string): ContactName {
+  return text.includes('@') ? { email: text } : { phoneNumber: text };
+}
+
+/** Codes and links are stored with it instead of the contact, whose owner may have no account. */
+export function contactIndex(keys: IdentityKeys, contact: Contact | { unreachable: string }): Promise<Buffer> {
+  return keys.hmac('contact-index', JSON.stringify(contact));
+}
+
+/** @param account whose number is meant by a national one */
+export function addressOf({ email, phoneNumber }: ContactName, account?: Account): Contact | undefined {
+  if (email != null) return isEmail(normalEmail(email)) ? { email: normalEmail(email) } : undefined;
+  const query = readPhoneQuery(phoneNumber ?? '');
+  if (query && 'e164' in query) return { phone: query.e164 };
+  return account?.phoneE164 ? { phone: account.phoneE164 } : undefined;
+}

@@ -1,0 +1,33 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { badRequest } from '@parley/kernel/errors';
+import type { MutationUnlinkIdentityArgs } from '../generated/schema.ts';
+import { tellOwner } from '../messages/tell-owner.ts';
+import type { Ports } from '../ports.ts';
+import { signedIn } from '../sign-ins/signed-in.ts';
+import { withLockedAccount } from './locked-account.ts';
+import { servedProvider } from './served-provider.ts';
+import { userStore } from './user-store.ts';
+
+/**
+ * Removes a way to sign in; true also where there is none of that kind.
+ * @throws `invalid` with `LAST_LOGIN_METHOD`; `notImplemented`; `REAUTHENTICATE`; as `withLockedSignIn`
+ */
+export async function unlinkIdentity(
+  ports: Ports,
+  request: CallerRequest,
+  { provider }: MutationUnlinkIdentityArgs,
+): Promise<boolean> {
+  const { userId } = signedIn(request.caller);
+  const method = servedProvider(provider);
+  await withLockedAccount(ports, request, async (db, account) => {
+    const { hasPassword, hasContact, emailProofRequired } = account;
+    const hasIdpOne = account.idpOneSubject !== null;
+    if (!(method === 'PASSWORD' ? hasPassword : hasIdpOne)) return;
+    // A password that goes with no email or phone number, or of whoever did not prove the email, signs nobody in.
+    const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact && !emailProofRequired;
+    if (!remains) throw badRequest('This is the only way to sign in to your account', 'LAST_LOGIN_METHOD');
+    await userStore(db).update(userId, method === 'PASSWORD' ? { passwordHash: null } : { idpOneSubject: null });
+    await tellOwner(ports, db, userId, 'IDENTITY_UNLINKED');
+  });
+  return true;
+}

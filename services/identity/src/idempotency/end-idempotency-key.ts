@@ -1,0 +1,29 @@
+import type { EndIdempotencyKeyRequest } from '@parley/protos/parley/identity/v1/identity';
+import type { Ports } from '../ports.ts';
+import { sealingContextOf } from './claim-idempotency-key.ts';
+import { idempotencyStore } from './idempotency-store.ts';
+import { holderOf, idempotencyUsageStore } from './idempotency-usage-store.ts';
+
+/**
+ * Keeps the result, encrypted, for the retries, or where the tenant's bytes are used up, what is in its place; without one the next of
+ * them runs. Does nothing where another claim has followed.
+ */
+export async function endIdempotencyKey(
+  { database, box, settings }: Ports,
+  { useId, claimId, result, resultInPlace = result }: EndIdempotencyKeyRequest,
+): Promise<void> {
+  await database.transactShared(async (db) => {
+    const store = idempotencyStore(db);
+    const usage = idempotencyUsageStore(db);
+    const locked = await store.lock({ useId, claimId });
+    if (!locked) return;
+    const holder = holderOf(locked);
+    await usage.subtract(holder, locked.countedBytes);
+    if (!result || !resultInPlace) return store.end(useId, null, 0);
+    const seal = (kept: Buffer) => box.seal(kept, sealingContextOf(locked));
+    const sealed = seal(result);
+    const isCounted = await usage.add(holder, sealed.length, settings.idempotencyBytesPerTenant);
+    if (isCounted) await store.end(useId, sealed, sealed.length);
+    else await store.end(useId, seal(resultInPlace), 0);
+  });
+}

@@ -1,0 +1,83 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { clientNetwork, widerNetwork } from '@parley/kernel/client-network';
+import { isDomainError, unavailable } from '@parley/kernel/errors';
+import { fairQueue, type Release } from '@parley/kernel/fair-queue';
+import { workerPool } from '@parley/kernel/worker-pool';
+import type { IdentityConfig } from '../config.ts';
+import { type HashThread, startHashThread } from './hash-thread.ts';
+
+export interface Requester {
+  /** The client's address, or the IPv6 network that one client has. */
+  address: string;
+  /** The wider network; these are served round-robin, because whoever has many addresses often has them in few networks. Default: the address. */
+  network?: string | undefined;
+  /** Whether somebody signed in asks, or the account has been signed in to from this address: these have places of their own. */
+  isKnown?: boolean | undefined;
+  user?: number | undefined;
+  signIn?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export type Passwords = ReturnType<typeof createPasswords>;
+
+export function requesterOf({ caller: { ip, userId, signInId }, signal }: CallerRequest): Requester {
+  const isKnown = userId != null;
+  return {
+    address: clientNetwork(ip ?? ''),
+    network: widerNetwork(ip ?? ''),
+    isKnown,
+    user: userId,
+    signIn: signInId,
+    signal,
+  };
+}
+
+/** Compared against when an account has no hash; its parameters, and so its cost, are those of real hashes. */
+const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
+
+/** `hash` and `verify` throw DomainError as `FairQueue` does, and `unavailable` when the requester aborts while queued. */
+export function createPasswords({ perAddress, perUser, atOnce, waiting }: IdentityConfig['hashes']) {
+  const admissions = fairQueue({
+    shares: {
+      address: { inFlight: perAddress, waiting: 0 },
+      user: { inFlight: perUser, waiting: 0 },
+      // Half, so that one sign-in cannot exhaust the share of its user.
+      'sign-in': { inFlight: Math.ceil(perUser / 2), waiting: 0 },
+    },
+  });
+  const strangers = fairQueue({ inFlight: atOnce, waiting, shares: { network: {} } });
+  // Places beside the others, not a part of them: without a flood they would stand empty. The processors are shared by the system then.
+  const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { address: {} } });
+  const threads = workerPool(startHashThread);
+
+  async function waitForSlot(requester: Requester): Promise<Release> {
+    try {
+      requester.signal?.throwIfAborted();
+      const queue = requester.isKnown ? known : strangers;
+      return await queue.enter({ network: requester.address, ...requester }, () => requester.signal);
+    } catch (error) {
+      throw isDomainError(error) ? error : unavailable('The caller has gone', error);
+    }
+  }
+
+  async function onThread<T>(requester: Requester, work: (thread: HashThread) => Promise<T>): Promise<T> {
+    using _slot = { [Symbol.dispose]: await waitForSlot(requester) };
+    return await threads.use(work);
+  }
+
+  return {
+    /** Counts a request until the result is disposed of. Called before any other work, so that refused requests cost nothing. */
+    admit: async (requester: Requester): Promise<Disposable> => ({
+      [Symbol.dispose]: await admissions.enter({ ...requester, 'sign-in': requester.signIn }),
+    }),
+    hash: (password: string, requester: Requester) =>
+      onThread(requester, async (thread) => String(await thread.run({ password }))),
+    /** False without a hash (no account, or no password) after the same time: times must not reveal which accounts exist. */
+    verify: (passwordHash: string | null | undefined, password: string, requester: Requester) =>
+      onThread(requester, async (thread) => {
+        const matches = await thread.run({ password, hash: passwordHash || dummyHash });
+        return matches === true && Boolean(passwordHash);
+      }),
+    close: () => threads.close(),
+  };
+}

@@ -1,0 +1,40 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
+import { z } from 'zod';
+import { findContact } from '../accounts/contact.ts';
+import type { ResetPasswordEmailInput, TokenPurpose } from '../generated/schema.ts';
+import { resetLinkWording } from '../messages/token-wording.ts';
+import type { Ports } from '../ports.ts';
+import { issueSecuredToken, turnOf } from '../secured-tokens/issue-secured-token.ts';
+
+const linkRequest = z.object({ email: anyText().nullish(), purpose: graphEnum<TokenPurpose>() });
+
+/** Mails a link for a new password. Always true, so that the answer does not tell who is registered. */
+export async function resetUserPasswordWithUrl(
+  ports: Ports,
+  { signal }: CallerRequest,
+  input: ResetPasswordEmailInput,
+): Promise<boolean> {
+  const { email, purpose } = parseInput(linkRequest, input);
+  if (email == null || purpose !== 'RESET_PASSWORD') return true;
+  const contact = await findContact(ports, { email });
+  await ports.database.transactShared(
+    (db) =>
+      issueSecuredToken(ports, db, {
+        type: 'SECURED_TOKEN',
+        purpose,
+        contact,
+        to: (contact.userId !== null && contact.address) || null,
+        wording: (token, expiresAt) => resetLinkWording(resetLink(ports, token), expiresAt),
+        capped: true,
+      }),
+    { turn: turnOf(contact), signal },
+  );
+  return true;
+}
+
+function resetLink({ settings: { resetUrl, publicUrl } }: Ports, token: string): string {
+  const link = new URL(resetUrl ?? `${publicUrl}/reset-password`);
+  link.searchParams.set('token', token);
+  return link.href;
+}

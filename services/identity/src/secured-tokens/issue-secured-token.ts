@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import type { SharedDb } from '@parley/postgres/database/types';
+import type { FoundContact } from '../accounts/contact.ts';
+import type { TokenPurpose } from '../generated/schema.ts';
+import type { Contact, Wording } from '../messages/message.ts';
+import { queueMessage } from '../messages/send-message.ts';
+import type { Ports } from '../ports.ts';
+import { newSecret, newSecuredTokenId, type SecuredTokenType, secretHash, validForS } from './secured-token.ts';
+import { securedTokenStore, type TokenSeries } from './secured-token-store.ts';
+
+/** Of one code: wrong attempts. Of a contact and purpose in 24 hours: codes or links, and wrong attempts at all of its codes. */
+const limits = { guesses: 5, issuedInADay: 10, guessesInADay: 30 };
+
+export interface Issue {
+  type: SecuredTokenType;
+  purpose: TokenPurpose;
+  contact: Pick<FoundContact, 'channel' | 'index' | 'userId'>;
+  /** Null: it is sent to nobody, and no secret will match it. That takes as long. */
+  to: Contact | null;
+  wording: (secret: string, expiresAt: Date) => Wording;
+  /** False: it has ended when it is made, so that it takes the place of no other. Default true. */
+  isLive?: boolean;
+  capped: boolean;
+}
+
+/** Replaces the code or link that was issued before, and sends the new one after the commit. @returns its id. */
+export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue): Promise<number> {
+  const { type, purpose, contact, to, isLive = true } = issue;
+  const store = securedTokenStore(db);
+  const series: TokenSeries = { type, purpose, contactIndex: contact.index };
+  await store.clearOld();
+  await store.lockSeries(series);
+  const guesses = issue.capped ? guessesLeft(await store.countDay(series)) : limits.guesses;
+  if (guesses > 0) await store.end(series);
+  const receiver = guesses > 0 ? to : null;
+
+  for (;;) {
+    const id = newSecuredTokenId();
+    const secret = newSecret(type);
+    const hash = await secretHash(ports.keys, { type, id, secret });
+    const isNew = await store.insert({
+      ...series,
+      id,
+      channel: contact.channel,
+      userId: contact.userId,
+      secretHash: receiver ? hash : randomBytes(32),
+      guesses: isLive ? guesses : 0,
+      validForS: validForS[type],
+    });
+    if (!isNew) continue; // another one has this random id
+    const wording = issue.wording(secret, new Date(ports.clock().getTime() + validForS[type] * 1000));
+    const queue = contact.channel === 'EMAIL' ? 'code-mail' : 'code-sms';
+    await queueMessage(ports, db, receiver && { to: receiver, ...wording }, { queue, validForS: validForS[type] });
+    return id;
+  }
+}
+
+export function turnOf({ index }: Pick<FoundContact, 'index'>): { row: string } {
+  return { row: `tokens of ${index.toString('base64')}` };
+}
+
+function guessesLeft({ issued, wrong }: { issued: number; wrong: number }): number {
+  return issued >= limits.issuedInADay ? 0 : Math.max(0, Math.min(limits.guesses, limits.guessesInADay - wrong));
+}

@@ -1,0 +1,16 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { parseInput } from '@parley/kernel/input';
+import type { ValidateSecuredTokenInput } from '../generated/schema.ts';
+import type { Ports } from '../ports.ts';
+import { presentedToken } from './secured-token.ts';
+import { withSecuredToken } from './use-secured-token.ts';
+
+/** True for a right code or token of any purpose, which stays good for its flow. Never false. @throws as `withSecuredToken` */
+export async function validateSecuredToken(
+  ports: Ports,
+  { signal }: CallerRequest,
+  input: ValidateSecuredTokenInput,
+): Promise<boolean> {
+  const given = parseInput(presentedToken, input);
+  return withSecuredToken(ports, given, { spends: false, signal }, async () => true);
+}

@@ -1,0 +1,53 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { forbidden, unauthenticated } from '@parley/kernel/errors';
+import type { SharedDb } from '@parley/postgres/database/types';
+import { userStore } from '../accounts/user-store.ts';
+import type { IdentitySettings } from '../config.ts';
+import type { Ports } from '../ports.ts';
+import { type LiveSignIn, signInStore } from './sign-in-store.ts';
+import { signedIn, userSuspended } from './signed-in.ts';
+
+interface LockOptions {
+  /** A tenant whose row `work` locks. */
+  tenantId?: number;
+  /** Whether `work` is open to a sign-in without its second factor or proof of email. Default false. */
+  whileLimited?: boolean;
+}
+
+/**
+ * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension
+ * lock the same row: they have committed before, or wait. User rows are locked before tenant rows, to prevent deadlocks.
+ * @throws DomainError `unauthenticated` when the caller is no user, the sign-in was revoked or the user deleted; `forbidden` with
+ * `USER_SUSPENDED`, or the reason why the sign-in is limited.
+ */
+export async function withLockedSignIn<T>(
+  { database }: Ports,
+  { caller, signal }: CallerRequest,
+  work: (db: SharedDb, signIn: LiveSignIn) => Promise<T>,
+  { tenantId, whileLimited = false }: LockOptions = {},
+): Promise<T> {
+  const { userId, signInId } = signedIn(caller);
+  const locked = async (db: SharedDb) => {
+    const status = await userStore(db).lock(userId);
+    if (status === undefined) throw unauthenticated();
+    if (status === 'SUSPENDED') throw userSuspended();
+    // A separate statement after the lock, so that it sees what was committed while this transaction waited.
+    const signIn = await signInStore(db).findLive(signInId, userId);
+    if (!signIn) throw unauthenticated();
+    if (!whileLimited) requireComplete(signIn);
+    return work(db, signIn);
+  };
+  // Changes of one user or tenant run one after another, so that they hold at most one connection of the pool in each process.
+  return database.transactShared(locked, { turn: { user: userId, tenant: tenantId }, signal });
+}
+
+export function requireComplete({ limitedReason }: LiveSignIn): void {
+  if (limitedReason !== null) throw forbidden('This sign-in is not complete yet', limitedReason);
+}
+
+/** @throws DomainError `forbidden` with `REAUTHENTICATE` if the sign-in is older than `REAUTH_MAX_AGE`, where that is set. */
+export function requireRecent({ ageS }: LiveSignIn, { reauthMaxAgeS }: IdentitySettings): void {
+  if (reauthMaxAgeS !== null && ageS > reauthMaxAgeS) {
+    throw forbidden('You signed in too long ago for this; sign in again', 'REAUTHENTICATE');
+  }
+}

@@ -1,0 +1,19 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
+import type { BeginSpendRequest } from '@parley/protos/parley/identity/v1/identity';
+import { z } from 'zod';
+import type { Ports } from '../ports.ts';
+import { callId } from './spend-call.ts';
+
+const begun = z.object({ callId });
+
+/** @throws `notFound`: its lease has ended, so that the provider must not be asked. */
+export async function beginSpend(
+  { ledger }: Ports,
+  { caller: { tenantId } }: TenantRequest,
+  input: BeginSpendRequest,
+): Promise<void> {
+  const given = parseInput(begun, input, '');
+  if (!(await ledger.begin(tenantId, given.callId))) throw notFound('Reservation', given.callId);
+}

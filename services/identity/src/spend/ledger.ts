@@ -1,0 +1,159 @@
+import { inBatchesOfKey } from '@parley/kernel/in-batches';
+import { rowsBy } from '@parley/postgres/database/rows';
+import { enterTenant } from '@parley/postgres/database/tenant-setting';
+import type { Database, TenantDb } from '@parley/postgres/database/types';
+import type { IdentitySettings } from '../config.ts';
+import { ledgerGroups } from './ledger-groups.ts';
+import { platformTenant } from './platform-tenant.ts';
+import { type Admission, type NewReservation, reservationStore } from './reservation-store.ts';
+import type { Settlement } from './spend-call.ts';
+import { shardOf } from './usage-sql.ts';
+import { usageStore } from './usage-store.ts';
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+/** One change of a tenant's ledger. */
+export type LedgerChange = { reservation: NewReservation } | { settlement: Settlement };
+
+const reservationsAtOnce = 500;
+const settlementRequestsAtOnce = 20;
+const lapsedAtOnce = 200;
+/** How long a transaction of many tenants waits for a row that they share with others. */
+const sharedWaitMs = 250;
+/** How long the reservations of one tenant hold up those of the next ones while its ledger is in use. */
+const lapsedWaitMs = 1_000;
+
+/** Reserves and records what model calls cost. Changes of one tenant's ledger happen one after the other, in all processes. */
+export function createLedger(database: Database, settings: IdentitySettings) {
+  const storesOf = (db: TenantDb) => ({ reservations: reservationStore(db, settings), usage: usageStore(db) });
+  const inOneStep = settings.platformMonthlyCeilingUsd === null ? [] : [platformTenant];
+
+  /** @param work makes its statements at once; a second run changes nothing */
+  async function change<T>(
+    tenantId: number,
+    work: (ledger: ReturnType<typeof storesOf>) => Promise<T>,
+    alsoLocked: number[] = [],
+  ): Promise<T> {
+    return database.transact(
+      tenantId,
+      async (db) => {
+        // Sent in one packet with the first statement of the work, before it.
+        const locks = [tenantId, ...alsoLocked].map((id) => lock(db, id));
+        const [result] = await Promise.all([work(storesOf(db)), ...locks]);
+        return result;
+      },
+      { turn: { row: `ledger ${tenantId}` }, commitsAtOnce: true },
+    );
+  }
+
+  /**
+   * Changes of many tenants in one transaction. It waits for no tenant's lock, so that none holds up the others; those whose ledger is in
+   * use elsewhere are left. Rows that tenants share are locked in one order.
+   */
+  async function changeTogether(changes: Map<number, LedgerChange[]>): Promise<Set<LedgerChange>> {
+    const tenants = [...changes].toSorted(([a], [b]) => shardOf(a) - shardOf(b) || a - b);
+    const [[first] = [platformTenant]] = tenants;
+    const work = async (db: TenantDb) => {
+      // All are sent in one packet, and executed in this order.
+      const locks = inOneStep.map((id) => lock(db, id));
+      const made = tenants.map(async ([tenantId, own]) => {
+        const { reservations, usage } = storesOf({ ...db, tenantId });
+        const settled = own.filter((change) => 'settlement' in change);
+        const reserved = own.filter((change) => 'reservation' in change);
+        const [isLocked, , admitted] = await Promise.all([
+          tryLock(db, tenantId),
+          settled.length > 0 && usage.record(ended(settled.map(({ settlement }) => settlement))),
+          reserved.length > 0
+            ? reservations.reserve(firstOfEach(reserved.map(({ reservation }) => reservation)))
+            : undefined,
+        ]);
+        if (!isLocked) return [];
+        return [...settled, ...reserved.filter(({ reservation }) => isAdmitted(admitted?.get(reservation.callId)))];
+      });
+      const [all] = await Promise.all([Promise.all(made), ...locks]);
+      return new Set(all.flat());
+    };
+    return database.transact(first, work, { commitsAtOnce: true });
+  }
+
+  return {
+    /** @returns whether it was made; otherwise it has to be made alone, which says why. */
+    changeWithOthers: ledgerGroups(changeTogether),
+
+    reserve: inBatchesOfKey(
+      { name: 'reservations of a tenant', atOnce: 1, size: reservationsAtOnce },
+      async (tenantId: number, calls: NewReservation[]): Promise<(Admission | undefined)[]> => {
+        const once = firstOfEach(calls);
+        const admitted = await change(tenantId, ({ reservations }) => reservations.reserve(once), inOneStep);
+        return calls.map(({ callId }) => admitted.get(callId));
+      },
+    ),
+
+    begin: (tenantId: number, callId: string): Promise<boolean> =>
+      change(tenantId, ({ reservations }) => reservations.begin(callId)),
+
+    renew: (tenantId: number, callIds: string[]): Promise<void> =>
+      change(tenantId, ({ reservations }) => reservations.renew(callIds)),
+
+    settle: inBatchesOfKey(
+      { name: 'settlements of a tenant', atOnce: 1, size: settlementRequestsAtOnce },
+      async (tenantId: number, requests: Settlement[][]): Promise<void[]> => {
+        await change(tenantId, ({ usage }) => usage.record(ended(requests.flat())));
+        return [];
+      },
+    ),
+
+    /**
+     * Settles reservations of the tenant whose lease has ended. @returns how many; there may be more. @throws DomainError `unavailable`
+     * where its ledger stays in use elsewhere, because those of other tenants must not wait for that
+     */
+    settleLapsed: (tenantId: number): Promise<number> =>
+      database.transact(tenantId, async (db) => {
+        const { reservations, usage } = storesOf(db);
+        // Sent in one packet, and executed in this order.
+        const first = [boundWaits(db, lapsedWaitMs), lock(db, tenantId)];
+        const [lapsed] = await Promise.all([reservations.listLapsed(lapsedAtOnce), ...first]);
+        const assumed = { estimated: true, served: true, leaseEnded: true };
+        await usage.record(lapsed.map(({ begun, ...call }) => ({ ...call, ...assumed, isRecorded: begun })));
+        return lapsed.length;
+      }),
+  };
+}
+
+function ended(settlements: Settlement[]) {
+  return firstOfEach(settlements).map((call) => ({ ...call, leaseEnded: false, isRecorded: true }));
+}
+
+function isAdmitted(admission: Admission | undefined): boolean {
+  return admission?.refusedBy === null;
+}
+
+function firstOfEach<Call extends { callId: string }>(calls: Call[]): Call[] {
+  return [...new Map(calls.toReversed().map((call) => [call.callId, call])).values()].toReversed();
+}
+
+const lockOf = (id: string) => `hashtext(current_schema() || '.usage'), cast(${id} AS integer)`;
+
+/** Without sequential scans, because plans that were made while the tables were small stay in use while they grow. */
+async function lock({ knex }: TenantDb, id: number): Promise<void> {
+  await rowsBy(knex)(
+    `SELECT pg_advisory_xact_lock(${lockOf(':id')}) AS locked, set_config('enable_seqscan', 'off', true) AS plans`,
+    { id },
+  );
+}
+
+/** The statements after it wait for each lock at most so long. */
+async function boundWaits({ knex }: TenantDb, ms: number): Promise<void> {
+  await rowsBy(knex)(`SELECT set_config('lock_timeout', :timeout, true)`, { timeout: `${ms}ms` });
+}
+
+/** The transaction goes on as this tenant. Where another one has its lock, its statements change nothing. */
+async function tryLock({ knex }: TenantDb, tenantId: number): Promise<boolean> {
+  const [ledger] = await rowsBy(knex)<{ isFree: boolean }>(
+    `SELECT ${enterTenant} AS tenant, set_config('enable_seqscan', 'off', true) AS plans,
+       set_config('lock_timeout', :timeout, true) AS waits, set_config('parley.ledger',
+         CASE WHEN pg_try_advisory_xact_lock(${lockOf(':tenantId')}) THEN 'free' ELSE 'busy' END, true) = 'free' AS is_free`,
+    { tenantId, timeout: `${sharedWaitMs}ms` },
+  );
+  return ledger?.isFree === true;
+}

@@ -1,0 +1,25 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { badRequest, DomainError, notFound } from '@parley/kernel/errors';
+import type { ReserveSpendRequest } from '@parley/protos/parley/identity/v1/identity';
+import type { Ports } from '../ports.ts';
+import { meteredCall } from './spend-call.ts';
+
+/** Also for a suspended tenant, whose turns go on. @throws `invalid`, `SPEND_CAP_REACHED`; `unavailable`, `PLATFORM_CEILING_REACHED` */
+export async function reserveSpend(
+  { ledger }: Ports,
+  { caller: { tenantId } }: TenantRequest,
+  input: ReserveSpendRequest,
+): Promise<void> {
+  const call = meteredCall(input.call);
+  const admission = await ledger.reserve(tenantId, { ...call, begins: input.begins });
+  if (!admission) throw notFound('Tenant', tenantId);
+  const { refusedBy, capUsd, spentUsd, heldUsd } = admission;
+  if (refusedBy === 'cap') {
+    const held = heldUsd === null ? '' : `, $${heldUsd} held by calls in flight`;
+    throw badRequest(`Monthly LLM spend cap reached: $${capUsd} (spent $${spentUsd}${held})`, 'SPEND_CAP_REACHED');
+  }
+  if (refusedBy === 'ceiling') {
+    const reason = 'PLATFORM_CEILING_REACHED';
+    throw new DomainError('unavailable', 'The platform has reached its monthly ceiling of LLM spend', { reason });
+  }
+}

@@ -1,0 +1,15 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import type { Ports } from '../ports.ts';
+import { signedIn } from '../sign-ins/signed-in.ts';
+import type { AvatarConfig } from './avatar-config.ts';
+import { avatarConfigStore } from './avatar-config-store.ts';
+
+export async function getAvatarConfig({ database }: Ports, { caller }: TenantRequest): Promise<AvatarConfig> {
+  const { tenantId } = signedIn(caller);
+  return database.transact(tenantId, (db) => avatarConfigStore(db).get());
+}
+
+/** The same for other units, which act for a tenant and not for a person. */
+export async function tenantAvatarConfig({ database }: Ports, { caller }: TenantRequest): Promise<AvatarConfig> {
+  return database.transact(caller.tenantId, (db) => avatarConfigStore(db).get());
+}

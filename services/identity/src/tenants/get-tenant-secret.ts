@@ -1,0 +1,32 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { forbidden, notFound } from '@parley/kernel/errors';
+import { tenantSecretStore } from '../operators/tenant-secret-store.ts';
+import { isSecretName, secretSealingContext } from '../operators/tenant-secrets.ts';
+import type { Ports } from '../ports.ts';
+
+/** Whether the tenant has a secret of this name. False also for what cannot be a name. */
+export async function hasTenantSecret(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  name: string,
+): Promise<boolean> {
+  if (!isSecretName(name)) return false;
+  return database.transact(caller.tenantId, (db) => tenantSecretStore(db).has(name));
+}
+
+/**
+ * The value of a secret as it is now, for the one unit that signs with it, on its own behalf: a user whose caller reached this service
+ * by another unit gets nothing. @throws DomainError `forbidden`, `notFound`
+ */
+export async function getTenantSecret(
+  { database, box }: Pick<Ports, 'database' | 'box'>,
+  { caller: { kind, service, tenantId } }: TenantRequest,
+  name: string,
+): Promise<string> {
+  if (kind !== 'service' || service !== 'session') throw forbidden('Only session reads secrets of tenants');
+  const sealed = isSecretName(name)
+    ? await database.transact(tenantId, (db) => tenantSecretStore(db).findSealed(name))
+    : undefined;
+  if (!sealed) throw notFound('Secret', name);
+  return box.open(sealed, secretSealingContext(tenantId, name)).toString();
+}

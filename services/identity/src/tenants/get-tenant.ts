@@ -1,0 +1,29 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import { apiKeyStore } from '../api-keys/api-key-store.ts';
+import type { Ports } from '../ports.ts';
+import type { Tenant } from './tenant.ts';
+import { tenantStore } from './tenant-store.ts';
+
+export interface FoundTenant extends Tenant {
+  /** 0 where it has no live key. */
+  apiKeyId: number;
+}
+
+/** Finds deleted ones too. For any caller but the mesh itself, a tenant other than its own is `notFound`. */
+export async function getTenant(
+  { database }: Ports,
+  { caller }: CallerRequest,
+  tenantId: number,
+): Promise<FoundTenant> {
+  const meshItself = caller.kind === 'service' && caller.tenantId === null;
+  const tenant =
+    meshItself || caller.tenantId === tenantId
+      ? await database.transactShared(async (db) => {
+          const found = await tenantStore(db).find(tenantId);
+          return found && { ...found, apiKeyId: (await apiKeyStore(db).liveKeyOf(tenantId)) ?? 0 };
+        })
+      : undefined;
+  if (!tenant) throw notFound('Tenant', tenantId);
+  return tenant;
+}

@@ -1,0 +1,11 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import type { Ports } from '../ports.ts';
+import { signedIn } from '../sign-ins/signed-in.ts';
+import type { Tenant } from './tenant.ts';
+import { tenantStore } from './tenant-store.ts';
+
+/** Oldest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE` */
+export async function myTenants({ database }: Pick<Ports, 'database'>, { caller }: CallerRequest): Promise<Tenant[]> {
+  const { userId } = signedIn(caller);
+  return database.transactShared((db) => tenantStore(db).listLiveForMember(userId));
+}

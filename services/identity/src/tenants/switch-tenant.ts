@@ -1,0 +1,32 @@
+import type { CallerRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import { userStore } from '../accounts/user-store.ts';
+import type { MutationSwitchTenantArgs } from '../generated/schema.ts';
+import type { Ports } from '../ports.ts';
+import { withLockedSignIn } from '../sign-ins/locked-sign-in.ts';
+import { signInStore } from '../sign-ins/sign-in-store.ts';
+import { signedIn } from '../sign-ins/signed-in.ts';
+import type { Tenant } from './tenant.ts';
+import { tenantStore } from './tenant-store.ts';
+
+/**
+ * Turns this sign-in to another tenant of its user, where new ones then begin, too. The tenant is not locked: a sign-in that
+ * is in one that was just deleted or left is in none.
+ * @throws `notFound` for a tenant that is deleted or of others; as `withLockedSignIn`
+ */
+export async function switchTenant(
+  ports: Ports,
+  request: CallerRequest,
+  { id }: MutationSwitchTenantArgs,
+): Promise<Tenant> {
+  const { userId, signInId } = signedIn(request.caller);
+  const tenant = await withLockedSignIn(ports, request, async (db) => {
+    const found = await tenantStore(db).findLiveForMember(id, userId);
+    if (!found) throw notFound('Tenant', id);
+    await signInStore(db).setTenant(signInId, id);
+    await userStore(db).setLastTenant(userId, id);
+    return found;
+  });
+  await ports.announce({ $case: 'signInId', value: signInId });
+  return tenant;
+}
