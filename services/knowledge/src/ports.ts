@@ -4,10 +4,10 @@ import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
-import type { Embedder } from './embedder.ts';
+import type { Embedder } from './embeddings/embedder.ts';
 import type { PageReader } from './pages/page-reader.ts';
-import type { TenantQuotas } from './quotas.ts';
-import type { WorkTurns } from './work-turns.ts';
+import type { TenantQuotas } from './quotas/quotas.ts';
+import type { WorkTurns } from './retrieval/work-turns.ts';
 
 export interface Ports {
   database: Database;

@@ -2,13 +2,13 @@ import { tenantRequest } from '@parley/kernel/caller-request';
 import { withoutNulls } from '@parley/kernel/input';
 import { type KnowledgeServiceImplementation, Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { MeshContext } from '@parley/rpc/server';
-import { beginDocument } from './begin-document.ts';
-import { checkKnowledgeBases } from './check-knowledge-bases.ts';
-import { completeDocument } from './complete-document.ts';
-import { failDocument } from './fail-document.ts';
+import { checkKnowledgeBases } from './bases/check-knowledge-bases.ts';
+import { summarizeKnowledgeBases } from './bases/summarize-knowledge-bases.ts';
+import { beginDocument } from './parsing/begin-document.ts';
+import { completeDocument } from './parsing/complete-document.ts';
+import { failDocument } from './parsing/fail-document.ts';
 import type { Ports } from './ports.ts';
-import { retrievePassages } from './retrieve-passages.ts';
-import { summarizeKnowledgeBases } from './summarize-knowledge-bases.ts';
+import { retrievePassages } from './retrieval/retrieve-passages.ts';
 
 export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshContext> {
   return {

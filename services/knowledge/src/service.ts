@@ -5,21 +5,21 @@ import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/k
 import { s3Files } from '@parley/s3/s3-files';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
+import { failedMoves, modelChange, moveBaseJob } from './bases/move-base.ts';
 import { knowledgeDeclaration } from './declaration.ts';
 import { meteredEmbedder } from './embeddings/metered-embedder.ts';
 import { resolvers } from './graph/resolvers.ts';
-import { indexJob } from './index-document.ts';
-import { failedMoves, modelChange, moveBaseJob } from './move-base.ts';
+import { indexJob } from './indexing/index-document.ts';
+import { generationSweep } from './indexing/sweep-generations.ts';
 import { pageReader } from './pages/page-reader.ts';
+import { watchJob } from './parsing/watch-parsing.ts';
 import type { Ports } from './ports.ts';
-import { tenantQuotas } from './quotas.ts';
-import { removeObjectJob } from './remove-object.ts';
-import { failedSearches } from './retrieve-passages.ts';
+import { tenantQuotas } from './quotas/quotas.ts';
+import { failedSearches } from './retrieval/retrieve-passages.ts';
+import { workTurns } from './retrieval/work-turns.ts';
 import { knowledgeRpc } from './rpc.ts';
-import { checkJob, settleJob } from './settle-upload.ts';
-import { generationSweep } from './sweep-generations.ts';
-import { watchJob } from './watch-parsing.ts';
-import { workTurns } from './work-turns.ts';
+import { removeObjectJob } from './uploads/remove-object.ts';
+import { checkJob, settleJob } from './uploads/settle-upload.ts';
 
 type Dependencies = Ports & { embedder: Part; meter: SpendMeter; failedMoves: ReturnType<typeof failedMoves> };
 

@@ -1,7 +1,7 @@
 import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
-import { baseStore } from '../src/base-store.ts';
+import { baseStore } from '../src/bases/base-store.ts';
 import type { ParseStatus } from '../src/knowledge.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 

@@ -3,9 +3,9 @@ import type { Database } from '@parley/postgres/database/types';
 import { requestOf } from '@parley/testing/request-of';
 import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
-import { checkKnowledgeBases } from '../src/check-knowledge-bases.ts';
+import { checkKnowledgeBases } from '../src/bases/check-knowledge-bases.ts';
+import { summarizeKnowledgeBases } from '../src/bases/summarize-knowledge-bases.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
-import { summarizeKnowledgeBases } from '../src/summarize-knowledge-bases.ts';
 
 const inTenant = (tenantId: number) => requestOf({ kind: 'user', tenantId, userId: 1, requestId: 'test' } as const);
 

@@ -1,4 +1,4 @@
-import { dimensions, type Embedding } from '../src/embedder.ts';
+import { dimensions, type Embedding } from '../src/embeddings/embedder.ts';
 
 /** The weights of a document's subject, of its themes, and of those of one of its chunks. */
 const ofSubject = 0.8;

@@ -2,7 +2,7 @@ import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
-import { documentStore } from '../src/document-store.ts';
+import { documentStore } from '../src/documents/document-store.ts';
 import type { ParseStatus } from '../src/knowledge.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { vectorsAsJson } from '../src/embed.ts';
+import { vectorsAsJson } from '../src/embeddings/embed.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { keyOf, retrievalUnit, userOf } from './retrieval-unit.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGate } from '@parley/testing/gate';
 import type { ExecutionContext } from 'ava';
-import type { Embedding } from '../src/embedder.ts';
+import type { Embedding } from '../src/embeddings/embedder.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 
 export interface EmbeddingsServer {

@@ -1,7 +1,7 @@
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';
-import { documentStore } from '../src/document-store.ts';
-import { buildGeneration, switchGeneration } from '../src/index-text.ts';
+import { documentStore } from '../src/documents/document-store.ts';
+import { buildGeneration, switchGeneration } from '../src/indexing/index-text.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 
 const me = inTenant(1);

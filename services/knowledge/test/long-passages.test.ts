@@ -3,11 +3,11 @@ import { eventually } from '@parley/testing/eventually';
 import { onOneDatabase } from '@parley/testing/every-database';
 import { requestOf } from '@parley/testing/request-of';
 import type { ExecutionContext } from 'ava';
-import { createKnowledgeBase } from '../src/create-knowledge-base.ts';
-import { embed } from '../src/embed.ts';
-import { ingestDocument } from '../src/ingest-document.ts';
+import { createKnowledgeBase } from '../src/bases/create-knowledge-base.ts';
+import { ingestDocument } from '../src/documents/ingest-document.ts';
+import { embed } from '../src/embeddings/embed.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
-import { retrieveChunks } from '../src/retrieve-chunks.ts';
+import { retrieveChunks } from '../src/retrieval/retrieve-chunks.ts';
 import { startEmbeddings } from './embeddings-server.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 

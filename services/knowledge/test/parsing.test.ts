@@ -6,9 +6,9 @@ import { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/know
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import { EmbeddingsMisconfigured } from '../src/embedder.ts';
+import { EmbeddingsMisconfigured } from '../src/embeddings/embedder.ts';
 import type { KnowledgeDocument } from '../src/knowledge.ts';
-import type { Parse } from '../src/parsing.ts';
+import type { Parse } from '../src/parsing/parsing.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 import { skipAttempts, skipFailures } from './skip-attempts.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
 import type { RetrievalMode } from '../src/generated/schema.ts';
-import { retrieveChunks } from '../src/retrieve-chunks.ts';
+import { retrieveChunks } from '../src/retrieval/retrieve-chunks.ts';
 import { passages, questions } from './question-set.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';

@@ -1,6 +1,7 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Database, TenantDb } from '@parley/postgres/database/types';
 import { onDatabaseServer } from '@parley/testing/every-database';
+import { knowledgeSchema } from '../src/knowledge-schema.ts';
 import {
   type ChunkSearch,
   findSearchedBases,
@@ -8,8 +9,7 @@ import {
   searchExactly,
   searchStatement,
   useIndex,
-} from '../src/base-search.ts';
-import { knowledgeSchema } from '../src/knowledge-schema.ts';
+} from '../src/retrieval/base-search.ts';
 import { clusteredVectors } from './clustered-vectors.ts';
 import { storedChunks, tenantsOfOnePartition } from './stored-chunks.ts';
 

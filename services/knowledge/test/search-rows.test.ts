@@ -1,11 +1,11 @@
 import { onEveryDatabase } from '@parley/testing/every-database';
 import { requestOf } from '@parley/testing/request-of';
 import type { ExecutionContext } from 'ava';
-import { createKnowledgeBase } from '../src/create-knowledge-base.ts';
+import { createKnowledgeBase } from '../src/bases/create-knowledge-base.ts';
+import { ingestDocument } from '../src/documents/ingest-document.ts';
 import type { RetrievalMode } from '../src/generated/schema.ts';
-import { ingestDocument } from '../src/ingest-document.ts';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
-import { retrieveChunks } from '../src/retrieve-chunks.ts';
+import { retrieveChunks } from '../src/retrieval/retrieve-chunks.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { type SearchRows, searchRows } from './search-rows.ts';
 

@@ -1,6 +1,6 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Database } from '@parley/postgres/database/types';
-import type { Embedding } from '../src/embedder.ts';
+import type { Embedding } from '../src/embeddings/embedder.ts';
 import { halfvec } from '../src/embeddings/halfvec.ts';
 import { embedOffline, offlineEmbeddingModel } from '../src/embeddings/offline-embedding.ts';
 

@@ -11,9 +11,9 @@ import { connectS3, connectStorage, s3Tests } from '@parley/testing/object-store
 import { replicaOf } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
 import { knowledgeSchema } from '../src/knowledge-schema.ts';
-import { requestKnowledgeDocumentUpload } from '../src/request-knowledge-document-upload.ts';
-import { checkJob, settleJob } from '../src/settle-upload.ts';
-import { uploadTypes } from '../src/upload-rules.ts';
+import { requestKnowledgeDocumentUpload } from '../src/uploads/request-knowledge-document-upload.ts';
+import { checkJob, settleJob } from '../src/uploads/settle-upload.ts';
+import { uploadTypes } from '../src/uploads/upload-rules.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp } from './knowledge-app.ts';
 
 /** As the product states it. */

@@ -3,7 +3,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { badRequest, unavailable } from '@parley/kernel/errors';
 import { createMetrics } from '@parley/kernel/metrics';
 import test from 'ava';
-import { EmbeddingsMisconfigured } from '../embedder.ts';
+import { EmbeddingsMisconfigured } from './embedder.ts';
 import { embeddingMetrics } from './embedding-metrics.ts';
 import type { EndpointAnswer } from './embeddings-endpoint.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { dimensions, misconfigurationOf } from '../embedder.ts';
+import { dimensions, misconfigurationOf } from './embedder.ts';
 import { embeddingsEndpoint } from './embeddings-endpoint.ts';
 
 interface Asked {

@@ -6,7 +6,7 @@ import { retryAfterMs } from '@parley/kernel/retry-after';
 import type { ValuesOf } from '@parley/kernel/settings';
 import { sleep } from '@parley/kernel/timers';
 import { Pool } from 'undici';
-import { dimensions, type Embedding, EmbeddingsMisconfigured } from '../embedder.ts';
+import { dimensions, type Embedding, EmbeddingsMisconfigured } from './embedder.ts';
 import type { embeddingSettings } from './embedding-settings.ts';
 import { saysTooLong } from './too-long.ts';
 

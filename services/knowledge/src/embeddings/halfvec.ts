@@ -1,4 +1,4 @@
-import type { Embedding } from '../embedder.ts';
+import type { Embedding } from './embedder.ts';
 
 /** The binary form of pgvector's `halfvec`: as a parameter cast to `halfvec` it is read several times as fast as text. */
 export function halfvec(embedding: Embedding): Buffer {

@@ -8,7 +8,7 @@ import { costUsdE8 } from '@parley/metering/model-price';
 import { platform, type SpendMeter } from '@parley/metering/spend-meter';
 import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
 import { estimateTokens } from '@parley/text/token-estimate';
-import type { Embedded, Embedder, Embedding } from '../embedder.ts';
+import type { Embedded, Embedder, Embedding } from './embedder.ts';
 import { embeddingMetrics } from './embedding-metrics.ts';
 import type { embeddingSettings } from './embedding-settings.ts';
 import { type EmbeddingsEndpoint, embeddingsEndpoint } from './embeddings-endpoint.ts';

@@ -1,6 +1,6 @@
 import { startTaskThread } from '@parley/kernel/task-thread';
 import test, { type ExecutionContext } from 'ava';
-import type { Embedding } from '../embedder.ts';
+import type { Embedding } from './embedder.ts';
 import { offlineEmbedder, startEmbeddingThread } from './offline-embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 

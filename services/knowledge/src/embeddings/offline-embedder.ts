@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { fairQueue } from '@parley/kernel/fair-queue';
 import { startTaskThread, TaskThreadEnded } from '@parley/kernel/task-thread';
 import { workerPool } from '@parley/kernel/worker-pool';
-import type { Embedding } from '../embedder.ts';
+import type { Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 
 /** In UTF-16 units: a question, which takes a millisecond or two, is not worth starting a thread. A hundred words take as long each. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { dimensions, type Embedding } from '../embedder.ts';
+import { dimensions, type Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 import { withoutMarkRuns } from './text-features.ts';
 

@@ -1,4 +1,4 @@
-import { dimensions, type Embedding } from '../embedder.ts';
+import { dimensions, type Embedding } from './embedder.ts';
 import { emptyHash, hashOf, hashStep, mixed } from './hash.ts';
 import { featuresOf, plainForm, stemOf } from './text-features.ts';
 

@@ -1,5 +1,5 @@
 import { answerTasks } from '@parley/kernel/answer-tasks';
-import type { Embedding } from '../embedder.ts';
+import type { Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 
 answerTasks((texts: string[]): Embedding[] => texts.map(embedOffline));

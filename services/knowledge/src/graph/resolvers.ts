@@ -1,16 +1,16 @@
-import { confirmKnowledgeDocumentUpload } from '../confirm-knowledge-document-upload.ts';
-import { createKnowledgeBase } from '../create-knowledge-base.ts';
-import { deleteKnowledgeBase } from '../delete-knowledge-base.ts';
-import { deleteKnowledgeDocument } from '../delete-knowledge-document.ts';
-import { embed, vectorsAsJson } from '../embed.ts';
-import { ingestDocument } from '../ingest-document.ts';
-import { ingestDocumentFromUrl } from '../ingest-document-from-url.ts';
-import { listKnowledgeBases } from '../list-knowledge-bases.ts';
-import { getKnowledgeDocument, listKnowledgeDocuments } from '../read-documents.ts';
-import { requestKnowledgeDocumentUpload } from '../request-knowledge-document-upload.ts';
-import { resyncKnowledgeDocument } from '../resync-knowledge-document.ts';
-import { retrieveChunks } from '../retrieve-chunks.ts';
-import { updateKnowledgeDocumentText } from '../update-knowledge-document-text.ts';
+import { createKnowledgeBase } from '../bases/create-knowledge-base.ts';
+import { deleteKnowledgeBase } from '../bases/delete-knowledge-base.ts';
+import { listKnowledgeBases } from '../bases/list-knowledge-bases.ts';
+import { deleteKnowledgeDocument } from '../documents/delete-knowledge-document.ts';
+import { ingestDocument } from '../documents/ingest-document.ts';
+import { ingestDocumentFromUrl } from '../documents/ingest-document-from-url.ts';
+import { getKnowledgeDocument, listKnowledgeDocuments } from '../documents/read-documents.ts';
+import { resyncKnowledgeDocument } from '../documents/resync-knowledge-document.ts';
+import { updateKnowledgeDocumentText } from '../documents/update-knowledge-document-text.ts';
+import { embed, vectorsAsJson } from '../embeddings/embed.ts';
+import { retrieveChunks } from '../retrieval/retrieve-chunks.ts';
+import { confirmKnowledgeDocumentUpload } from '../uploads/confirm-knowledge-document-upload.ts';
+import { requestKnowledgeDocumentUpload } from '../uploads/request-knowledge-document-upload.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
 export const resolvers: Resolvers = {

@@ -1,5 +1,5 @@
 import { convert, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
-import { closesFence, openingFence } from '../code-fence.ts';
+import { closesFence, openingFence } from '../indexing/code-fence.ts';
 import { type PageNode, textOf } from './page-node.ts';
 import { prunePage } from './prune-page.ts';
 

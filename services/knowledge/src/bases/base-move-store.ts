@@ -1,0 +1,109 @@
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb } from '@parley/postgres/database/types';
+import type { Chunk } from '../indexing/chunk-text.ts';
+import type { BuiltGeneration } from '../indexing/index-text.ts';
+
+export interface MovedDocument {
+  id: number;
+  generation: number;
+  fileName: string;
+}
+
+/** A base whose documents are embedded with another model beside the one that is searched. */
+export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: number) {
+  const rows = rowsBy(knex);
+  const ids = { tenantId, knowledgeBaseId };
+  const searched = `tenant_id = :tenantId AND knowledge_base_id = :knowledgeBaseId AND deleted_at IS NULL AND generation > 0`;
+  const base = 'tenant_id = :tenantId AND id = :knowledgeBaseId AND deleted_at IS NULL';
+
+  /** Leaves what the documents name in `column` to the sweep. */
+  const release = (column: 'generation' | 'prepared_generation') =>
+    rows(
+      `INSERT INTO unsearched_generations (tenant_id, document_id, generation, sweep_at)
+       SELECT tenant_id, id, ${column}, parley_now() FROM knowledge_documents
+        WHERE ${searched} AND prepared_generation IS NOT NULL ORDER BY id
+       ON CONFLICT (tenant_id, document_id, generation) DO UPDATE SET sweep_at = excluded.sweep_at
+       RETURNING generation`,
+      ids,
+    );
+
+  const next = async (which: string): Promise<MovedDocument | undefined> => {
+    const [document] = await rows<MovedDocument>(
+      `SELECT id, generation, file_name FROM knowledge_documents WHERE ${searched} AND ${which} ORDER BY id LIMIT 1`,
+      ids,
+    );
+    return document;
+  };
+
+  return {
+    /** Until the commit no document of the base gets another generation. Undefined where it is gone. */
+    async lock(): Promise<{ embeddingModel: string; preparedModel: string | null } | undefined> {
+      const [locked] = await rows<{ embeddingModel: string; preparedModel: string | null }>(
+        `SELECT embedding_model, prepared_model FROM knowledge_bases WHERE ${base} FOR NO KEY UPDATE`,
+        ids,
+      );
+      return locked;
+    },
+
+    /** From now on documents are prepared for this model; null: for none. What was prepared for another one is dropped. */
+    async prepareFor(model: string | null): Promise<void> {
+      await release('prepared_generation');
+      await rows(`UPDATE knowledge_documents SET prepared_generation = NULL WHERE ${searched} RETURNING id`, ids);
+      await rows(`UPDATE knowledge_bases SET prepared_model = cast(:model AS text) WHERE ${base} RETURNING id`, {
+        ...ids,
+        model,
+      });
+    },
+
+    /** One that is not prepared. */
+    nextDocument: () => next('prepared_generation IS NULL'),
+
+    /** One whose passages are embedded without its name, or with an earlier one. */
+    nextOutdated: () => next('(named_generation <> generation OR embedded_name IS DISTINCT FROM file_name)'),
+
+    /** The document waits with this generation for the others. */
+    async prepared(documentId: number, { generation, name, chunkCount }: BuiltGeneration): Promise<void> {
+      const facts = JSON.stringify({ generation, name, chunkCount });
+      await rows(
+        `UPDATE knowledge_documents SET prepared_generation = cast(:generation AS integer), prepared_facts = cast(:facts AS jsonb)
+          WHERE tenant_id = :tenantId AND id = :documentId RETURNING id`,
+        { tenantId, documentId, generation, facts },
+      );
+    },
+
+    /** In order. */
+    chunksOf(documentId: number, generation: number): Promise<Chunk[]> {
+      return rows(
+        `SELECT content, heading, page FROM knowledge_chunks
+          WHERE tenant_id = :tenantId AND document_id = :documentId AND generation = :generation ORDER BY chunk_index`,
+        { ...ids, documentId, generation },
+      );
+    },
+
+    /** The base and all its documents, which are prepared, in one step. @returns how many chunks more it has */
+    async switchTo(model: string): Promise<number> {
+      await release('generation');
+      const [growth] = await rows<{ chunks: number }>(
+        `WITH before AS (
+           SELECT id, chunk_count FROM knowledge_documents WHERE ${searched}
+         ), switched AS (
+           UPDATE knowledge_documents SET generation = prepared_generation, prepared_generation = NULL, prepared_facts = NULL,
+             named_generation = CASE WHEN ${factsHold} THEN prepared_generation ELSE 0 END,
+             embedded_name = CASE WHEN ${factsHold} THEN prepared_facts ->> 'name' END,
+             chunk_count = CASE WHEN ${factsHold} THEN cast(prepared_facts ->> 'chunkCount' AS integer) ELSE chunk_count END
+            WHERE ${searched} RETURNING id, chunk_count
+         )
+         SELECT coalesce(sum(switched.chunk_count - before.chunk_count), 0) AS chunks FROM switched JOIN before USING (id)`,
+        ids,
+      );
+      await rows(
+        `UPDATE knowledge_bases SET embedding_model = :model, prepared_model = NULL WHERE ${base} RETURNING id`,
+        { ...ids, model },
+      );
+      return Number(growth?.chunks ?? 0);
+    },
+  };
+}
+
+/** A version of the service that knows no facts may have prepared it. */
+const factsHold = `prepared_facts IS NOT NULL AND cast(prepared_facts ->> 'generation' AS integer) = prepared_generation`;

@@ -1,0 +1,18 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { invalid } from '@parley/kernel/errors';
+import type { Ports } from '../ports.ts';
+import { baseStore } from './base-store.ts';
+
+const most = 5;
+
+/** @throws DomainError `notFound`: one is absent, deleted or another tenant's; `invalid` */
+export async function checkKnowledgeBases(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  ids: readonly number[],
+): Promise<void> {
+  if (ids.length > most) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${most} ids` });
+  await database.transact(caller.tenantId, async (db) => {
+    for (const id of ids) await baseStore(db).get(id);
+  });
+}

@@ -1,0 +1,24 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import type { Ports } from '../ports.ts';
+import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { removeObjectLater } from '../uploads/remove-object.ts';
+import { uploadStore } from '../uploads/upload-store.ts';
+import { baseStore } from './base-store.ts';
+
+/** Its documents stay stored, and count, until they are deleted themselves; its open uploads end and release their storage. */
+export async function deleteKnowledgeBase(
+  { database }: Ports,
+  { caller: { tenantId } }: TenantRequest,
+  id: number,
+): Promise<boolean> {
+  await database.transact(
+    tenantId,
+    async (db) => {
+      await baseStore(db).markDeleted(id);
+      for (const objectKey of await uploadStore(db).refuseAll(id)) await removeObjectLater(db, objectKey);
+      await usageStore(db).change({ knowledgeBases: -1 });
+    },
+    { turn: usageTurn(tenantId) },
+  );
+  return true;
+}

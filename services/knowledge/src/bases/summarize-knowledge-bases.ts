@@ -1,0 +1,16 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { invalid } from '@parley/kernel/errors';
+import type { Ports } from '../ports.ts';
+import { baseStore, type KnowledgeBaseSummary } from './base-store.ts';
+
+const most = 200;
+
+/** Those of these ids that are there, or without ids the tenant's first ones. @throws DomainError `invalid` */
+export async function summarizeKnowledgeBases(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  ids: readonly number[],
+): Promise<KnowledgeBaseSummary[]> {
+  if (ids.length > most) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${most} ids` });
+  return database.read(caller.tenantId, (db) => baseStore(db).listFirst(most, ids.length > 0 ? ids : undefined));
+}

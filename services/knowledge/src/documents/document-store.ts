@@ -1,0 +1,192 @@
+import { notFound } from '@parley/kernel/errors';
+import { parseId } from '@parley/kernel/row-id';
+import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
+import { rowsBy } from '@parley/postgres/database/rows';
+import { columnsOf } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { baseStore } from '../bases/base-store.ts';
+import {
+  type DocumentView,
+  type KnowledgeBase,
+  type KnowledgeDocument,
+  knowledgeDocuments,
+  knowledgeDocumentTexts,
+} from '../knowledge.ts';
+
+export type NewDocument = Pick<
+  KnowledgeDocument,
+  'knowledgeBaseId' | 'origin' | 'fileName' | 'mimeType' | 'fileSizeBytes' | 'parseStatus' | 'storedBytes'
+> &
+  Partial<Pick<KnowledgeDocument, 'objectKey' | 'objectEtag' | 'parseWarnings'>>;
+
+export type DocumentFields = Partial<
+  Pick<
+    KnowledgeDocument,
+    | 'fileSizeBytes'
+    | 'parseStatus'
+    | 'parseError'
+    | 'version'
+    | 'parsedVersion'
+    | 'generation'
+    | 'namedGeneration'
+    | 'embeddedName'
+    | 'preparedGeneration'
+    | 'chunkCount'
+    | 'storedBytes'
+  >
+>;
+
+interface DocumentInBase {
+  document: KnowledgeDocument;
+  base: KnowledgeBase;
+}
+
+/** A text to store; without warnings nothing of its file is lost. */
+export interface WrittenText extends StoredText {
+  parseWarnings?: string[];
+}
+
+export interface StoredText {
+  rawText: string;
+  /** Where pages begin, in UTF-16 code units; null without pages. */
+  pageStarts: number[] | null;
+}
+
+const columns = columnsOf(knowledgeDocuments);
+
+/** Documents that are not deleted. */
+export function documentStore(db: TenantDb) {
+  const { knex, tenantId } = db;
+  const rows = rowsBy(knex);
+  const live = () => knex('knowledge_documents').where({ tenantId }).whereNull('deletedAt');
+  const now = knex.raw('parley_now()');
+
+  async function find(id: number, lock: 'FOR UPDATE' | '' = ''): Promise<KnowledgeDocument | undefined> {
+    if (parseId(id) === undefined) return undefined;
+    const [document] = await rows<KnowledgeDocument>(
+      `SELECT ${columns} FROM knowledge_documents
+        WHERE tenant_id = :tenantId AND id = :id AND deleted_at IS NULL ${lock}`,
+      { tenantId, id },
+    );
+    return document;
+  }
+
+  /** Also in a deleted base. @throws DomainError `notFound` */
+  async function lock(id: number): Promise<KnowledgeDocument> {
+    const document = await find(id, 'FOR UPDATE');
+    if (!document) throw notFound('Document', id);
+    return document;
+  }
+
+  async function getInBase(id: number): Promise<DocumentInBase> {
+    const document = await find(id);
+    const base = document && (await baseStore(db).find(document.knowledgeBaseId));
+    if (!base) throw notFound('Document', id);
+    return { document, base };
+  }
+
+  return {
+    find,
+    lock,
+
+    getInBase,
+
+    /** The same, both locked in this order: the base against its end and a change of its model. @throws DomainError `notFound` */
+    async lockInBase(id: number): Promise<DocumentInBase> {
+      const { base } = await getInBase(id);
+      const locked = await baseStore(db).lockShared(base.id);
+      return { base: locked, document: await lock(id) };
+    },
+
+    /** With its text where that is selected. Only in a live base. */
+    async getView(id: number): Promise<DocumentView> {
+      const isInLiveBase = knex('knowledge_bases')
+        .whereRaw('knowledge_bases.tenant_id = knowledge_documents.tenant_id')
+        .whereRaw('knowledge_bases.id = knowledge_documents.knowledge_base_id')
+        .whereNull('knowledge_bases.deletedAt');
+      const query = live()
+        .where({ id })
+        .whereExists(isInLiveBase)
+        .select(knex.raw(columnsWithin(db, knowledgeDocumentTexts)));
+      const [document] = parseId(id) === undefined ? [] : await listWithin<DocumentView>(db, query);
+      if (!document) throw notFound('Document', id);
+      return document;
+    },
+
+    /** Newest first, without texts. */
+    async listOfBase(knowledgeBaseId: number): Promise<KnowledgeDocument[]> {
+      const query = live()
+        .where({ knowledgeBaseId })
+        .orderBy('id', 'desc')
+        .select(knex.raw(columnsWithin(db, knowledgeDocuments)));
+      return listWithin<KnowledgeDocument>(db, query);
+    },
+
+    /** The text that is stored, whatever the document's status. @throws DomainError `notFound` */
+    async readText(id: number): Promise<StoredText> {
+      const [text] = await rows<StoredText>(
+        `SELECT raw_text, page_starts FROM knowledge_documents
+          WHERE tenant_id = :tenantId AND id = :id AND deleted_at IS NULL`,
+        { tenantId, id },
+      );
+      if (!text) throw notFound('Document', id);
+      return text;
+    },
+
+    async writeText(id: number, { rawText, pageStarts, parseWarnings = [] }: WrittenText): Promise<void> {
+      await rows(
+        `UPDATE knowledge_documents SET raw_text = :rawText, page_starts = cast(:pageStarts AS integer[]),
+            parse_warnings = cast(:parseWarnings AS text[]), updated_at = parley_now()
+          WHERE tenant_id = :tenantId AND id = :id RETURNING id`,
+        { tenantId, id, rawText, pageStarts, parseWarnings },
+      );
+    },
+
+    async insert(document: NewDocument): Promise<KnowledgeDocument> {
+      const [inserted] = await knex('knowledge_documents').insert({ ...document, tenantId }, '*');
+      return inserted;
+    },
+
+    /** A document that nobody sees yet: until `publish` it looks deleted. */
+    async insertDraft(document: NewDocument, rawText: string): Promise<KnowledgeDocument> {
+      const [draft] = await knex('knowledge_documents').insert({ ...document, rawText, tenantId, deletedAt: now }, '*');
+      return draft;
+    },
+
+    /** Shows a draft to everybody. @throws DomainError `notFound` when it was swept */
+    async publish(id: number): Promise<KnowledgeDocument> {
+      const [document] = await rows<KnowledgeDocument>(
+        `UPDATE knowledge_documents SET deleted_at = NULL WHERE ${draftById} RETURNING ${columns}`,
+        { tenantId, id },
+      );
+      if (!document) throw notFound('Document', id);
+      return document;
+    },
+
+    /** Deletes a draft with its chunks; nothing else. */
+    async removeDraft(id: number): Promise<void> {
+      const [draft] = await rows(`SELECT id FROM knowledge_documents WHERE ${draftById} FOR UPDATE`, { tenantId, id });
+      if (!draft) return;
+      for (const table of ['knowledge_chunks', 'unsearched_generations'])
+        await rows(`DELETE FROM ${table} WHERE tenant_id = :tenantId AND document_id = :id RETURNING generation`, {
+          tenantId,
+          id,
+        });
+      await rows(`DELETE FROM knowledge_documents WHERE ${draftById} RETURNING id`, { tenantId, id });
+    },
+
+    async update(id: number, fields: DocumentFields): Promise<void> {
+      await knex('knowledge_documents')
+        .where({ tenantId, id })
+        .update({ ...fields, updatedAt: now });
+    },
+
+    /** Its row stays. A trigger takes its text, which would take space that nobody counts. */
+    async markDeleted(id: number): Promise<void> {
+      await live().where({ id }).update({ deletedAt: now, updatedAt: now });
+    },
+  };
+}
+
+/** Uploads are never drafts, and what was published has a generation. */
+const draftById = `tenant_id = :tenantId AND id = :id AND deleted_at IS NOT NULL AND generation = 0 AND origin <> 'UPLOAD'`;

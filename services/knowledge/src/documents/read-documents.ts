@@ -1,0 +1,27 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { baseStore } from '../bases/base-store.ts';
+import type { DocumentView } from '../knowledge.ts';
+import type { Ports } from '../ports.ts';
+import { documentStore } from './document-store.ts';
+
+/** Newest first, without their texts. @throws DomainError `notFound` where there is no such base, or no longer */
+export async function listKnowledgeDocuments(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  knowledgeBaseId: number,
+): Promise<DocumentView[]> {
+  const documents = await database.transact(caller.tenantId, async (db) => {
+    await baseStore(db).get(knowledgeBaseId);
+    return documentStore(db).listOfBase(knowledgeBaseId);
+  });
+  return documents.map((document) => ({ ...document, rawText: '' }));
+}
+
+/** @throws DomainError `notFound` also in a deleted base */
+export async function getKnowledgeDocument(
+  { database }: Pick<Ports, 'database'>,
+  { caller }: TenantRequest,
+  id: number,
+): Promise<DocumentView> {
+  return database.transact(caller.tenantId, (db) => documentStore(db).getView(id));
+}

@@ -1,0 +1,176 @@
+import { isDomainError } from '@parley/kernel/errors';
+import type { EmbedCall, Embedded, Embedder, Embedding } from '../embeddings/embedder.ts';
+import type { Chunk } from './chunk-text.ts';
+import { chunkText, chunkTokens } from './chunk-text.ts';
+import { firstTokens, lastTokens, passageTokens } from './passage-tokens.ts';
+
+export interface VectorOfChunk {
+  chunk: Chunk;
+  embedding: Embedding;
+}
+
+interface Passage {
+  chunk: Chunk;
+  /** Cut because the model refused more: it is embedded with little of its name and headings. */
+  isCut: boolean;
+}
+
+/** A refused text of fewer tokens is not cut any more: where the endpoint says that it is too long, and where it does not say why. */
+const leastTooLong = 16;
+const leastRefused = 128;
+/** Of what the model takes, what a passage may have, since tokens are estimated; and what its name and headings may have, each. */
+const shareOfPassage = 3 / 4;
+const shareOfPlace = 1 / 8;
+const tokensOfPlace = 100;
+
+/** How many tokens a chunk may have that this model embeds. */
+export function chunkSizeFor(embedder: Embedder, model: string): number {
+  const taken = embedder.maxTokens?.(model);
+  return taken === undefined ? chunkTokens : Math.min(chunkTokens, Math.floor(taken * shareOfPassage));
+}
+
+/**
+ * Embeds passages with their names and headings. What the model refuses as too long is cut, and from then on what is as long and was never
+ * taken; so there are as many requests more as it takes to find that out, and no text is asked for twice.
+ */
+export function passageEmbedder(
+  embedder: Embedder,
+  call: Omit<EmbedCall, 'callId'> & { callId: string; name: string },
+) {
+  const { name, callId, ...how } = call;
+  const maxTokens = embedder.maxTokens?.(call.model);
+  let calls = 0;
+  let textsAtOnce = 100;
+  let taken = 0;
+  let refused = Number.POSITIVE_INFINITY;
+
+  const textOf = ({ chunk: { heading, content }, isCut }: Passage) => {
+    const own = isCut ? passageTokens(content) / 4 : Number.POSITIVE_INFINITY;
+    const most = Math.floor(Math.min(tokensOfPlace, own, (maxTokens ?? Number.POSITIVE_INFINITY) * shareOfPlace));
+    const place = [firstTokens(titleOf(name), most), lastTokens(heading, most)];
+    return [...place, content].filter((part) => part.trim() !== '').join('\n\n');
+  };
+  const sizeOf = (passage: Passage) => passageTokens(textOf(passage));
+  const isTooLong = (passage: Passage) => sizeOf(passage) >= refused && sizeOf(passage) > taken;
+
+  function fitting(passage: Passage): Passage[] {
+    if (!isTooLong(passage)) return [passage];
+    const pieces = cut(passage, leastTooLong);
+    return pieces ? pieces.flatMap(fitting) : [passage];
+  }
+
+  function cut(passage: Passage, least: number): Passage[] | undefined {
+    const { chunk, isCut } = passage;
+    const tokens = passageTokens(chunk.content);
+    if (sizeOf(passage) <= least) return undefined;
+    if (!isCut && sizeOf(passage) > 2 * tokens) return [{ chunk, isCut: true }];
+    const pieces = tokens > 1 ? piecesOf(chunk.content, Math.ceil(tokens / 2)) : [];
+    if (pieces.length === 0) return undefined;
+    return pieces.map(({ content, heading }) => ({
+      chunk: {
+        ...chunk,
+        content,
+        heading: heading === '' || chunk.heading.endsWith(heading) ? chunk.heading : heading,
+      },
+      isCut: true,
+    }));
+  }
+
+  async function embedAll(given: readonly Passage[]): Promise<VectorOfChunk[]> {
+    const passages = given.flatMap(fitting);
+    if (passages.length > textsAtOnce) return halves(passages);
+    let vectors: Embedded['vectors'];
+    try {
+      calls += 1;
+      ({ vectors } = await embedder.embed(passages.map(textOf), {
+        ...how,
+        callId: calls === 1 ? callId : `${callId}-${calls}`,
+      }));
+    } catch (error) {
+      const least = leastOf(error);
+      if (least === undefined) throw error;
+      const [first, ...more] = passages;
+      if (!first || more.length > 0) {
+        const before = refused;
+        const vectorsOfHalves = await halves(passages);
+        // None of the texts was too long: all of them together were.
+        if (refused === before) textsAtOnce = Math.min(textsAtOnce, Math.ceil(passages.length / 2));
+        return vectorsOfHalves;
+      }
+      const pieces = cut(first, least);
+      if (!pieces) throw error;
+      refused = Math.min(refused, sizeOf(first));
+      return embedAll(pieces);
+    }
+    taken = Math.max(taken, ...passages.map(sizeOf));
+    return passages.map(({ chunk }, n) => ({ chunk, embedding: vectorAt(vectors, n) }));
+  }
+
+  async function halves(passages: readonly Passage[]): Promise<VectorOfChunk[]> {
+    const middle = Math.ceil(passages.length / 2);
+    return [...(await embedAll(passages.slice(0, middle))), ...(await embedAll(passages.slice(middle)))];
+  }
+
+  return {
+    /** The chunks in their order, cut where the model takes less. @throws DomainError as `Embedder.embed` */
+    embed: (chunks: readonly Chunk[]) => embedAll(chunks.map((chunk) => ({ chunk, isCut: false }))),
+    /** The tokens, as estimated, of the shortest text that was refused and cut. */
+    refusedTokens: () => (refused === Number.POSITIVE_INFINITY ? undefined : refused),
+  };
+}
+
+/**
+ * One vector of a text of any length: of its pieces, where the model does not take it as a whole, the mean by their lengths.
+ * @throws DomainError as `Embedder.embed`
+ */
+export async function embedWhole(embedder: Embedder, text: string, call: EmbedCall): Promise<Embedding> {
+  const maxTokens = embedder.maxTokens?.(call.model) ?? Number.POSITIVE_INFINITY;
+  const whole = { content: text, heading: '', page: null };
+  const pieces = passageTokens(text) > maxTokens ? piecesOf(text, Math.floor(maxTokens * shareOfPassage)) : [whole];
+  const { embed } = passageEmbedder(embedder, { ...call, name: '' });
+  const vectors = await embed(pieces.map(({ content }) => ({ ...whole, content })));
+  const [only] = vectors;
+  if (only && vectors.length === 1) return only.embedding;
+  return meanOf(vectors);
+}
+
+function meanOf(vectors: readonly VectorOfChunk[]): Embedding {
+  const [
+    {
+      embedding: { length: dimensions },
+    } = { embedding: [] },
+  ] = vectors;
+  const sum = new Float64Array(dimensions);
+  for (const { chunk, embedding } of vectors) {
+    const weight = passageTokens(chunk.content);
+    for (const [at, value] of embedding.entries()) sum[at] = (sum[at] ?? 0) + weight * value;
+  }
+  const length = Math.hypot(...sum);
+  return Float32Array.from(sum, (value) => value / length);
+}
+
+/** Smaller than the text, with at most so many tokens each; none where it cannot be cut. */
+function piecesOf(text: string, tokens: number): Chunk[] {
+  const pieces = [...chunkText(text, [], tokens)].filter((piece) => piece !== undefined);
+  if (pieces.length > 1 && pieces.every(({ content }) => content.length < text.length)) return pieces;
+  const first = firstTokens(text, tokens);
+  const halves = [first, text.slice(first.length)].map((half) => half.trim()).filter((half) => half !== '');
+  return halves.length > 1 ? halves.map((content) => ({ content, heading: '', page: null })) : [];
+}
+
+/** Without the extension of a file, as in the words that are searched: see `knowledge_chunk_words` in the migrations. */
+function titleOf(name: string): string {
+  return name.replace(/\.(?:txt|md|markdown|pdf|docx|xlsx|csv|html?)$/iu, '').trim();
+}
+
+function leastOf(error: unknown): number | undefined {
+  if (!isDomainError(error, 'invalid')) return undefined;
+  if (error.reason === 'EMBEDDING_TOO_LONG') return leastTooLong;
+  return error.reason === 'EMBEDDING_REFUSED' ? leastRefused : undefined;
+}
+
+function vectorAt<T>(vectors: readonly T[], n: number): T {
+  const vector = vectors[n];
+  if (!vector) throw new Error('An embedding is missing');
+  return vector;
+}

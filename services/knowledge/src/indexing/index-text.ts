@@ -1,0 +1,150 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import type { TenantCaller } from '@parley/kernel/caller';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { unavailable } from '@parley/kernel/errors';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { baseStore } from '../bases/base-store.ts';
+import { documentStore } from '../documents/document-store.ts';
+import type { EmbedCall } from '../embeddings/embedder.ts';
+import type { KnowledgeDocument } from '../knowledge.ts';
+import type { Ports } from '../ports.ts';
+import type { Quotas } from '../quotas/quotas.ts';
+import { usageStore } from '../quotas/usage-store.ts';
+import { chunkStore, chunksPerStatement, type GenerationOfChunks } from './chunk-store.ts';
+import { type Chunk, chunkText } from './chunk-text.ts';
+import { chunkSizeFor, passageEmbedder } from './embed-passages.ts';
+import { generationStore } from './generation-store.ts';
+
+export interface IndexedText {
+  documentId: number;
+  /** The name of the document, which is embedded with each of its passages. */
+  name: string;
+  knowledgeBaseId: number;
+  model: string;
+  text: string;
+  pageStarts?: readonly number[] | null | undefined;
+}
+
+export interface BuiltGeneration {
+  generation: number;
+  /** The name that its passages are embedded with. */
+  name: string;
+  chunkCount: number;
+  model: string;
+}
+
+type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
+
+/**
+ * In small transactions, once `checkQuota` has let the number of chunks pass; a generation that `switchGeneration` does not make the searched one is removed by a sweep.
+ * @throws DomainError as `Embedder.embed`; `invalid`: quota; `notFound`: the document has been deleted
+ */
+export async function buildGeneration(
+  ports: BuildPorts,
+  request: TenantRequest,
+  indexed: IndexedText,
+  checkQuota: (chunks: number) => Promise<void>,
+): Promise<BuiltGeneration> {
+  const { documentId, text, pageStarts } = indexed;
+  const size = chunkSizeFor(ports.embedder, indexed.model);
+  const chunks = await chunksOf(text, pageStarts ?? [], size, request.signal);
+  await checkQuota(chunks.length);
+  const generation = await ports.database.transact(request.caller.tenantId, (db) =>
+    generationStore(db).begin(documentId),
+  );
+  return fillGeneration(ports, request, { ...indexed, generation }, chunks);
+}
+
+/** @param size in tokens, at most */
+export async function chunksOf(
+  text: string,
+  pageStarts: readonly number[],
+  size: number,
+  signal: AbortSignal,
+): Promise<Chunk[]> {
+  const chunks: Chunk[] = [];
+  for (const chunk of chunkText(text, pageStarts, size)) {
+    if (chunk) {
+      chunks.push(chunk);
+    } else {
+      await nextTick();
+      signal.throwIfAborted();
+    }
+  }
+  return chunks;
+}
+
+/** Embeds and stores the chunks of a generation that has begun, cut where the model takes less; leaves it to the sweep when that fails. */
+export async function fillGeneration(
+  ports: BuildPorts,
+  { caller, signal }: TenantRequest,
+  of: GenerationOfChunks & Pick<EmbedCall, 'model' | 'chargedTo'> & { name: string },
+  chunks: readonly Chunk[],
+): Promise<BuiltGeneration> {
+  const { documentId, generation, model, name, chargedTo } = of;
+  const callId = `index-${documentId}-${generation}`;
+  const { embed, refusedTokens } = passageEmbedder(ports.embedder, { caller, model, name, callId, chargedTo, signal });
+  let chunkCount = 0;
+  try {
+    for (let at = 0; at < chunks.length; at += chunksPerStatement) {
+      signal.throwIfAborted();
+      const some = chunks.slice(at, at + chunksPerStatement);
+      const first = chunkCount;
+      const rows = (await embed(some)).map(({ chunk, embedding }, n) => ({
+        ...chunk,
+        chunkIndex: first + n,
+        embedding,
+      }));
+      chunkCount += rows.length;
+      await ports.database.transact(caller.tenantId, async (db) => {
+        await generationStore(db).extend(documentId, generation);
+        await chunkStore(db).insert(of, rows);
+      });
+    }
+  } catch (error) {
+    await discardGeneration(ports, caller, documentId, generation);
+    throw error;
+  }
+  const tokens = refusedTokens();
+  if (tokens !== undefined)
+    ports.log.warn(
+      { model, documentId, tokens },
+      'passages cut: the embedding model takes less; set EMBEDDINGS_MAX_TOKENS',
+    );
+  return { generation, chunkCount, model, name };
+}
+
+/**
+ * Makes a built generation the searched one. The caller has locked base and document (`lockInBase`, or `publish`) in this transaction
+ * and checked that the document is still to be indexed.
+ * @throws DomainError `invalid`: the plan's chunks; `unavailable`: built for a model that is no longer the base's, or too slowly
+ */
+export async function switchGeneration(
+  db: TenantDb,
+  document: KnowledgeDocument,
+  built: BuiltGeneration,
+  quotas: Quotas | 'unbounded',
+): Promise<void> {
+  const base = await baseStore(db).get(document.knowledgeBaseId);
+  if (base.embeddingModel !== built.model)
+    throw unavailable('The embedding model of the knowledge base has just changed; try again');
+  const generations = generationStore(db);
+  await generations.adopt(document.id, built.generation);
+  await generations.release(document.id, document.generation);
+  await generations.release(document.id, document.preparedGeneration);
+  const { generation, chunkCount, name } = built;
+  const searched = { generation, chunkCount, namedGeneration: generation, embeddedName: name };
+  await documentStore(db).update(document.id, { ...searched, preparedGeneration: null });
+  await usageStore(db).change({ chunks: chunkCount - document.chunkCount }, quotas);
+}
+
+/** Leaves a generation to the sweep at once, unless its switch was committed and the answer lost. Never rejects. */
+export async function discardGeneration(
+  { database, log }: Pick<Ports, 'database' | 'log'>,
+  { tenantId }: TenantCaller,
+  documentId: number,
+  generation: number,
+): Promise<void> {
+  const abandoned = database.transact(tenantId, (db) => generationStore(db).abandon(documentId, generation));
+  await abandoned.catch((err: unknown) => log.warn({ err, documentId }, 'new chunks not abandoned; swept later'));
+}

@@ -1,0 +1,24 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import type { Ports } from '../ports.ts';
+import { requireParser } from './parser-caller.ts';
+import { failParse, lockUnparsed, type Parse } from './parsing.ts';
+
+const maxReasonCharacters = 500;
+
+/** The document is FAILED from now on; a longer reason is cut. @throws DomainError `notFound`, `forbidden` */
+export async function failDocument(
+  { database }: Ports,
+  { caller }: TenantRequest,
+  { reason, ...parse }: Parse & { reason: string },
+): Promise<void> {
+  requireParser(caller);
+  await database.transact(caller.tenantId, async (db) => {
+    await lockUnparsed(db, parse);
+    await failParse(db, parse, shownReason(reason));
+  });
+}
+
+function shownReason(reason: string): string {
+  const shown = [...reason.replaceAll('\0', ' ').trim()].slice(0, maxReasonCharacters).join('');
+  return shown || 'The file could not be parsed.';
+}

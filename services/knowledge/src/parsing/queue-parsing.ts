@@ -1,0 +1,41 @@
+import type { TenantDb } from '@parley/postgres/database/types';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { outbox } from '@parley/postgres/outbox/outbox';
+import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
+import type { KnowledgeDocument } from '../knowledge.ts';
+import type { Parse } from './parsing.ts';
+
+export const watchKind = 'knowledge.watch-parsing';
+
+export interface WatchJob extends DocumentUploaded {
+  /** How often its event was published. */
+  published: number;
+}
+
+/** For a document that has just become PENDING, or has a new version. @param waitMs `Ports.parseWaitMs` */
+export async function queueParsing(
+  db: TenantDb,
+  { id: documentId, knowledgeBaseId, version }: Pick<KnowledgeDocument, 'id' | 'knowledgeBaseId' | 'version'>,
+  waitMs: number,
+): Promise<void> {
+  await publishAndWatch(db, { documentId, knowledgeBaseId, version, published: 1 }, waitMs);
+}
+
+/** @param watch has counted this event */
+export async function publishAndWatch(db: TenantDb, watch: WatchJob, waitMs: number): Promise<void> {
+  await outbox(db).append({
+    topic: 'document-uploaded',
+    type: 'document.uploaded.v1',
+    key: String(watch.documentId),
+    data: DocumentUploaded.encode(watch).finish(),
+  });
+  await jobs(db).append<WatchJob>({ kind: watchKind, key: keyOf(watch), data: watch, delayMs: waitMs });
+}
+
+export async function endParsing(db: TenantDb, parse: Parse): Promise<void> {
+  await jobs(db).removeQueued(watchKind, keyOf(parse));
+}
+
+function keyOf({ documentId, version }: Parse): string {
+  return `${documentId} ${version}`;
+}

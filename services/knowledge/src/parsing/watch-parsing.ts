@@ -1,0 +1,41 @@
+import { backoff } from '@parley/kernel/backoff';
+import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import type { JobRun } from '@parley/postgres/jobs/job-types';
+import type { Ports } from '../ports.ts';
+import { failParse, isParsed, lockWaiting } from './parsing.ts';
+import { publishAndWatch, type WatchJob, watchKind } from './queue-parsing.ts';
+
+/** With waits that double: 16 hours by default, since a parser may be away, or have much to do. */
+const mostPublished = 6;
+const mostDelayMs = 2 ** 31 - 1;
+const tooLate = 'The file could not be parsed in time. Try again.';
+
+/** A document whose event or parse got lost is offered again, and FAILED in the end, so that none waits for ever. */
+export function watchJob(ports: Ports): JobDeclaration {
+  return job<WatchJob>({
+    kind: watchKind,
+    concurrency: 2,
+    perTenantLimit: { unlimitedBecause: 'each is a short transaction that nobody waits for' },
+    retry: 'untilDone',
+    handler: (run) => checkParsing(ports, run),
+  });
+}
+
+async function checkParsing(
+  { database, parseWaitMs, log }: Ports,
+  { tenantId, data, lease }: JobRun<WatchJob>,
+): Promise<void> {
+  const { documentId, published } = data;
+  await database.transact(tenantId, async (db) => {
+    const document = await lockWaiting(db, data);
+    const isLate = document && !isParsed(document);
+    if (isLate && published < mostPublished) {
+      const delayMs = backoff({ firstMs: parseWaitMs, maxMs: mostDelayMs })(published + 1);
+      await publishAndWatch(db, { ...data, published: published + 1 }, delayMs);
+      db.afterCommit(() => log.warn({ tenantId, documentId, published }, 'document not parsed yet; published again'));
+    } else if (isLate) {
+      await failParse(db, data, tooLate);
+    }
+    await lease.complete(db);
+  });
+}

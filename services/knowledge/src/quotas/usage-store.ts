@@ -1,0 +1,105 @@
+import { badRequest } from '@parley/kernel/errors';
+import { rowsBy } from '@parley/postgres/database/rows';
+import type { TenantDb, TransactOptions } from '@parley/postgres/database/types';
+import { uploadStore } from '../uploads/upload-store.ts';
+import { bytesPerMb, type Quotas } from './quotas.ts';
+
+export interface Usage {
+  knowledgeBases: number;
+  /** Of the generations that are searched, of documents that are not deleted. */
+  chunks: number;
+  storedBytes: number;
+}
+
+/** For transactions that lock the tenant's one row of its usage. */
+export function usageTurn(tenantId: number): NonNullable<TransactOptions['turn']> {
+  return { row: `knowledge usage ${tenantId}` };
+}
+
+const columns = 'knowledge_bases, chunks, stored_bytes';
+const nothing: Usage = { knowledgeBases: 0, chunks: 0, storedBytes: 0 };
+
+/** Lock bases and documents before, because `change` and `lock` lock the tenant's one row until the commit. */
+export function usageStore(db: TenantDb) {
+  const { knex, tenantId } = db;
+  const rows = rowsBy(knex);
+
+  async function read(): Promise<Usage> {
+    const [usage] = await rows<Usage>(`SELECT ${columns} FROM knowledge_usage WHERE tenant_id = :tenantId`, {
+      tenantId,
+    });
+    return usage ?? nothing;
+  }
+
+  async function ensureRow(): Promise<void> {
+    await rows('INSERT INTO knowledge_usage (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
+  }
+
+  /** Also what open uploads have reserved counts as used storage. It is the sum of their rows, so it cannot drift from them. */
+  async function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): Promise<void> {
+    const reservedBytes = (change.storedBytes ?? 0) > 0 ? await uploadStore(db).reservedBytes() : 0;
+    checkRoom({ ...used, reservedBytes }, change, quotas);
+  }
+
+  return {
+    read,
+
+    /** Until the commit no other transaction changes the usage or opens an upload. */
+    async lock(): Promise<void> {
+      await ensureRow();
+      await rows('SELECT FROM knowledge_usage WHERE tenant_id = :tenantId FOR UPDATE', { tenantId });
+    },
+
+    /** @throws DomainError `invalid` where the plan has no room for the change. Nothing is kept for it. */
+    async check(change: Partial<Usage>, quotas: Quotas): Promise<void> {
+      await checkQuotas(await read(), change, quotas);
+    },
+
+    /**
+     * In the transaction of the rows. @param quotas may be left out for what only releases; `unbounded` for what the operator causes
+     * @throws DomainError `invalid`: the plan has no room
+     */
+    async change(change: Partial<Usage>, quotas?: Quotas | 'unbounded'): Promise<void> {
+      await ensureRow();
+      const [after] = await rows<Usage>(
+        `UPDATE knowledge_usage SET knowledge_bases = knowledge_bases + cast(:knowledgeBases AS integer),
+           chunks = chunks + cast(:chunks AS integer), stored_bytes = stored_bytes + cast(:storedBytes AS bigint)
+          WHERE tenant_id = :tenantId RETURNING ${columns}`,
+        { tenantId, ...nothing, ...change },
+      );
+      if (!after) throw new Error('A tenant has no row of its usage');
+      const before = { ...after };
+      for (const [what, by] of Object.entries(change)) before[what as keyof Usage] -= by;
+      if (quotas === 'unbounded') return;
+      if (quotas) await checkQuotas(before, change, quotas);
+      else if (Object.values(change).some((by) => by > 0)) throw new Error('Usage grows without a check of its quota');
+    },
+  };
+}
+
+/** A plan may have been lowered: what does not grow is allowed above it too. */
+function checkRoom(used: Usage & { reservedBytes: number }, change: Partial<Usage>, quotas: Quotas): void {
+  const { knowledgeBases = 0, chunks = 0, storedBytes = 0 } = change;
+  if (knowledgeBases > 0 && used.knowledgeBases + knowledgeBases > quotas.knowledgeBases) {
+    throw refused('knowledge bases', String(quotas.knowledgeBases), String(used.knowledgeBases));
+  }
+  if (chunks > 0 && used.chunks + chunks > quotas.chunks) {
+    throw refused('chunks', String(quotas.chunks), `${used.chunks}, and this takes ${chunks} more`);
+  }
+  if (storedBytes > 0 && used.storedBytes + used.reservedBytes + storedBytes > quotas.storageBytes) {
+    const reserved =
+      used.reservedBytes > 0 ? `, ${inMb(used.reservedBytes)} reserved for uploads not yet confirmed` : '';
+    const use = `${inMb(used.storedBytes)}${reserved}, and this takes ${inMb(storedBytes)} more`;
+    throw refused('storage', inMb(quotas.storageBytes), use);
+  }
+}
+
+function refused(quota: string, limit: string, use: string) {
+  return badRequest(`The plan's quota of ${quota} does not have room: limit ${limit}, used ${use}`, 'QUOTA_EXCEEDED');
+}
+
+function inMb(bytes: number): string {
+  return bytes < bytesPerMb / 1_000
+    ? `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+    : `${Math.round((bytes / bytesPerMb) * 1_000) / 1_000} MB`;
+}

@@ -1,0 +1,107 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { badRequest, isDomainError, notFound } from '@parley/kernel/errors';
+import { anyText, parseInput } from '@parley/kernel/input';
+import type { ObjectFacts } from '@parley/objects/object-store';
+import { tenantObjects } from '@parley/objects/tenant-objects';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { z } from 'zod';
+import { baseStore } from '../bases/base-store.ts';
+import { documentStore } from '../documents/document-store.ts';
+import { fileName } from '../documents/file-name.ts';
+import type { ConfirmKnowledgeDocumentUploadInput, ConfirmKnowledgeDocumentUploadResult } from '../generated/schema.ts';
+import { queueParsing } from '../parsing/queue-parsing.ts';
+import type { Ports } from '../ports.ts';
+import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { removeObjectLater } from './remove-object.ts';
+import { storedFacts } from './stored-facts.ts';
+import { maxStoredBytes, maxUploadBytes, uploadType } from './upload-rules.ts';
+import { type Upload, uploadStore } from './upload-store.ts';
+
+const uploaded = z.object({
+  knowledgeBaseId: z.number(),
+  fileName: fileName(),
+  mimeType: uploadType(),
+  objectStorageKey: anyText(),
+});
+
+/** Reasons to refuse the stored file: it is removed, and has to be requested and put again. */
+const fileRefusals = ['UPLOAD_EMPTY', 'UPLOAD_TOO_LARGE', 'UPLOAD_TYPE_DIFFERS', 'QUOTA_EXCEEDED'];
+
+/** The stored object counts, not what was declared: bytes put later are never parsed. @throws DomainError `invalid`, `notFound`, `unavailable` */
+export async function confirmKnowledgeDocumentUpload(
+  { database, objects, quotas: quotasOf, parseWaitMs }: Ports,
+  { caller }: TenantRequest,
+  input: ConfirmKnowledgeDocumentUploadInput,
+): Promise<ConfirmKnowledgeDocumentUploadResult> {
+  const { tenantId } = caller;
+  const { knowledgeBaseId, fileName, mimeType, objectStorageKey } = parseInput(uploaded, input);
+
+  const unused = async (db: TenantDb) => {
+    await baseStore(db).lockShared(knowledgeBaseId);
+    const upload = await uploadStore(db).lock(knowledgeBaseId, objectStorageKey);
+    if (!upload) throw notFound('Upload', objectStorageKey);
+    if (upload.refusedAt !== null)
+      throw badRequest('This upload was refused before: request another', 'UPLOAD_REFUSED');
+    if (upload.documentId !== null) throw badRequest('This upload has been confirmed before', 'UPLOAD_USED');
+    return upload;
+  };
+  const readUnused = () => database.transact(tenantId, unused, { turn: usageTurn(tenantId) });
+  const offered = await readUnused();
+  if (mimeType !== offered.mimeType) throw anotherType(offered);
+  const stored = await storedFacts(tenantObjects(objects, tenantId), objectStorageKey);
+  if (!stored) {
+    await readUnused(); // its end may be why the file is gone
+    throw badRequest('Nothing has been uploaded to this key', 'UPLOAD_MISSING');
+  }
+  const quotas = await quotasOf(caller);
+
+  const store = async (db: TenantDb) => {
+    const upload = await unused(db);
+    const { sizeBytes, etag } = stored;
+    const document = await documentStore(db).insert({
+      knowledgeBaseId,
+      origin: 'UPLOAD',
+      fileName,
+      mimeType,
+      fileSizeBytes: sizeBytes,
+      storedBytes: sizeBytes,
+      parseStatus: 'PENDING',
+      objectKey: objectStorageKey,
+      objectEtag: etag,
+    });
+    await uploadStore(db).confirm(upload.id, document.id);
+    await queueParsing(db, document, parseWaitMs);
+    await usageStore(db).change({ storedBytes: sizeBytes }, quotas);
+    return document.id;
+  };
+  const refuse = async (db: TenantDb) => {
+    if (await uploadStore(db).refuse(offered.id)) await removeObjectLater(db, objectStorageKey);
+  };
+  try {
+    checkStored(stored, offered);
+    const documentId = await database.transact(tenantId, store, { turn: usageTurn(tenantId) });
+    return { documentId, parseStatus: 'PENDING' };
+  } catch (error) {
+    if (isDomainError(error, 'invalid') && fileRefusals.includes(error.reason ?? '')) {
+      await database.transact(tenantId, refuse);
+    }
+    throw error;
+  }
+}
+
+function checkStored({ sizeBytes, contentType }: ObjectFacts, offered: Upload): void {
+  if (sizeBytes === 0) throw badRequest('The uploaded file is empty', 'UPLOAD_EMPTY');
+  const { declaredBytes } = offered;
+  const most = maxStoredBytes(declaredBytes);
+  if (sizeBytes > most) {
+    const why = most < maxUploadBytes ? ` where ${declaredBytes} were declared` : '';
+    const message = `The uploaded file is too large: ${sizeBytes} bytes, and at most ${most} are allowed${why}`;
+    throw badRequest(message, 'UPLOAD_TOO_LARGE');
+  }
+  if (contentType !== offered.mimeType) throw anotherType(offered);
+}
+
+function anotherType({ mimeType }: Upload) {
+  const message = `The uploaded file is of another type than requested, which was ${mimeType}`;
+  return badRequest(message, 'UPLOAD_TYPE_DIFFERS');
+}
