@@ -8,18 +8,18 @@ import {
   Role,
 } from '@parley/protos/parley/agent/v1/agent';
 import type { MeshContext } from '@parley/rpc/server';
-import type { Agent } from './agent.ts';
-import { coalesceText } from './coalesce-text.ts';
-import { describeModel } from './describe-model.ts';
-import { shownReason } from './finish-reason.ts';
-import { generate } from './generate.ts';
-import { getExternalSync } from './get-external-sync.ts';
+import type { Agent } from './agents/agent.ts';
+import { getExternalSync } from './agents/get-external-sync.ts';
+import { getAgent } from './agents/read-agents.ts';
+import { resolveEmbedAgent } from './agents/resolve-embed-agent.ts';
+import { describeModel } from './model-choice/describe-model.ts';
 import type { ConversationMessage as ModelMessage } from './models/model.ts';
-import { toCitation } from './passages.ts';
 import type { Ports } from './ports.ts';
-import { getAgent } from './read-agents.ts';
-import { resolveEmbedAgent } from './resolve-embed-agent.ts';
-import { runTurn } from './run-turn.ts';
+import { shownReason } from './text-generations/finish-reason.ts';
+import { generate } from './text-generations/generate.ts';
+import { coalesceText } from './turns/coalesce-text.ts';
+import { toCitation } from './turns/passages.ts';
+import { runTurn } from './turns/run-turn.ts';
 
 export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> {
   return {

@@ -1,5 +1,5 @@
 import type { SealedColumn } from '@parley/postgres/reseal';
-import { answerPlace } from './generate-once.ts';
+import { answerPlace } from './text-generations/generate-once.ts';
 
 /** All that agent keeps sealed. */
 export const sealedColumns: SealedColumn[] = [

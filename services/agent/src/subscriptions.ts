@@ -1,7 +1,7 @@
 import { tenantRequest } from '@parley/kernel/caller-request';
 import { finishEvent, type SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import type { Ports } from './ports.ts';
-import { watchTextGeneration } from './watch-text-generation.ts';
+import { watchTextGeneration } from './text-generations/watch-text-generation.ts';
 
 export function agentSubscriptions(ports: Ports): Record<string, SubscriptionField> {
   return {

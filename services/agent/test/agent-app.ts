@@ -11,25 +11,25 @@ import type { Database } from '@parley/postgres/database/types';
 import { type Bound, bound } from '@parley/testing/bound';
 import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
-import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
-import { callCosts } from '../src/call-cost.ts';
-import { configOptions } from '../src/catalogue.ts';
+import { agentReader } from '../src/agents/agent-reader.ts';
+import { configOptions } from '../src/agents/catalogue.ts';
+import { createAgent } from '../src/agents/create-agent.ts';
+import { deleteAgent } from '../src/agents/delete-agent.ts';
+import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from '../src/agents/read-agents.ts';
+import { resolveEmbedAgent } from '../src/agents/resolve-embed-agent.ts';
+import { updateAgent } from '../src/agents/update-agent.ts';
 import { readAgentConfig } from '../src/config.ts';
-import { createAgent } from '../src/create-agent.ts';
-import { deleteAgent } from '../src/delete-agent.ts';
-import { describeModel } from '../src/describe-model.ts';
-import { generate } from '../src/generate.ts';
 import type { AgentToolInput, CreateAgentInput } from '../src/generated/schema.ts';
+import { callCosts } from '../src/metering/call-cost.ts';
+import { describeModel } from '../src/model-choice/describe-model.ts';
 import { modelChains } from '../src/models/model-chains.ts';
 import { readModelSettings } from '../src/models/model-settings.ts';
 import { createModels } from '../src/models/models.ts';
 import type { Ports } from '../src/ports.ts';
-import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from '../src/read-agents.ts';
-import { resolveEmbedAgent } from '../src/resolve-embed-agent.ts';
-import { runTurn } from '../src/run-turn.ts';
-import { generationBudget, imageBudget } from '../src/tenant-budget.ts';
-import { updateAgent } from '../src/update-agent.ts';
+import { generate } from '../src/text-generations/generate.ts';
+import { generationBudget, imageBudget } from '../src/text-generations/tenant-budget.ts';
+import { runTurn } from '../src/turns/run-turn.ts';
 
 export const useCases = {
   createAgent,

@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import type { Database } from '@parley/postgres/database/types';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
-import { agentReader } from '../src/agent-reader.ts';
+import { agentReader } from '../src/agents/agent-reader.ts';
 import { ada, agentApp, inTenant } from './agent-app.ts';
 
 const owner = inTenant(1);

@@ -6,8 +6,8 @@ import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agen
 import { type RunningService, startService } from '@parley/testing/service-harness';
 import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
-import type { Agent } from '../src/agent.ts';
 import { agentSchema } from '../src/agent-schema.ts';
+import type { Agent } from '../src/agents/agent.ts';
 import { agent } from '../src/service.ts';
 import { type StubLedger, startLedger } from './ledger.ts';
 import { type ScriptedAction, scriptedAction } from './scripted-action.ts';

@@ -8,12 +8,12 @@ import { startModelServer } from '@parley/testing/model-server';
 import { requestOf } from '@parley/testing/request-of';
 import { startService } from '@parley/testing/service-harness';
 import test, { type ExecutionContext } from 'ava';
-import { imageBytes } from '../src/direct-call.ts';
-import { generateText } from '../src/generate-text.ts';
+import { testLlmProvider } from '../src/model-choice/test-llm-provider.ts';
 import type { Ports } from '../src/ports.ts';
 import { agent } from '../src/service.ts';
-import { startTextGeneration } from '../src/start-text-generation.ts';
-import { testLlmProvider } from '../src/test-llm-provider.ts';
+import { imageBytes } from '../src/text-generations/direct-call.ts';
+import { generateText } from '../src/text-generations/generate-text.ts';
+import { startTextGeneration } from '../src/text-generations/start-text-generation.ts';
 import { secretsKeys } from './agent-unit.ts';
 import { startLedger } from './ledger.ts';
 

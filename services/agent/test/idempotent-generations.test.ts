@@ -4,7 +4,7 @@ import { createSecretBox } from '@parley/kernel/secret-box';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import { keptGenerationStore } from '../src/kept-generation-store.ts';
+import { keptGenerationStore } from '../src/text-generations/kept-generation-store.ts';
 import { agentReplicas, keyOf } from './agent-replicas.ts';
 import { secretsKeys } from './agent-unit.ts';
 

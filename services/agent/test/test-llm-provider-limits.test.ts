@@ -4,10 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from '@parley/postgres/database/types';
 import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';
+import { testLlmProvider } from '../src/model-choice/test-llm-provider.ts';
 import type { Model } from '../src/models/model.ts';
 import type { ChosenModel } from '../src/models/models.ts';
 import type { ProviderChain } from '../src/models/provider-chain.ts';
-import { testLlmProvider } from '../src/test-llm-provider.ts';
 import { inTenant, offlinePorts } from './agent-app.ts';
 
 async function untilAborted({ signal }: { signal: AbortSignal }): Promise<void> {

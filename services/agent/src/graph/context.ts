@@ -1,8 +1,8 @@
 import type { FieldInfo } from '@parley/graph/selected-fields';
 import type { GraphContext } from '@parley/subgraph/subgraph';
-import type { ListedAgent } from '../agent.ts';
+import type { ListedAgent } from '../agents/agent.ts';
+import { agentsByIds } from '../agents/read-agents.ts';
 import type { Ports } from '../ports.ts';
-import { agentsByIds } from '../read-agents.ts';
 
 export interface Context extends GraphContext {
   ports: Ports;

@@ -4,7 +4,7 @@ import { isDomainError } from '@parley/kernel/errors';
 import { sleep } from '@parley/kernel/timers';
 import type { CallKey, CallResult, ToolRef } from '@parley/protos/parley/action/v1/action';
 import type { Ports } from '../ports.ts';
-import type { TurnScope } from '../turn.ts';
+import type { TurnScope } from '../turns/turn.ts';
 import { failedResult } from './tool-result.ts';
 
 /** For whom a call is made. */

@@ -1,10 +1,10 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { CallResult, ToolDescription, TurnCall } from '@parley/protos/parley/action/v1/action';
-import type { AgentTool } from '../agent.ts';
+import type { AgentTool } from '../agents/agent.ts';
 import type { ModelMessage, ToolCall as ModelToolCall } from '../models/model.ts';
 import type { Ports } from '../ports.ts';
-import type { TurnEvent, TurnScope } from '../turn.ts';
+import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import { makeCall } from './make-call.ts';
 import { readNote, writeNote } from './round-note.ts';
 import { sideBySide } from './side-by-side.ts';

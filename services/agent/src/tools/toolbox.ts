@@ -1,10 +1,10 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseJson } from '@parley/kernel/json';
 import type { ToolDescription, ToolRef } from '@parley/protos/parley/action/v1/action';
-import type { AgentTool } from '../agent.ts';
+import type { AgentTool } from '../agents/agent.ts';
 import type { ModelTool } from '../models/model.ts';
 import type { Ports } from '../ports.ts';
-import type { TurnScope } from '../turn.ts';
+import type { TurnScope } from '../turns/turn.ts';
 import { toolRef } from './check-tools.ts';
 
 /** The tools that a model may call in one turn, by the names that it is given for them. */

@@ -1,15 +1,15 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
-import { meteredStream } from '../metered-chain.ts';
+import { meteredStream } from '../metering/metered-chain.ts';
 import type { ModelRequest } from '../models/model.ts';
 import { ModelError } from '../models/model-error.ts';
 import { keywordsOf } from '../models/offline-text.ts';
 import type { ProviderChain } from '../models/provider-chain.ts';
 import type { Ports } from '../ports.ts';
-import { transcriptOf } from '../standalone-question.ts';
-import type { TurnEvent, TurnScope } from '../turn.ts';
-import { turnError } from '../turn-error.ts';
+import { transcriptOf } from '../turns/standalone-question.ts';
+import type { TurnEvent, TurnScope } from '../turns/turn.ts';
+import { turnError } from '../turns/turn-error.ts';
 import type { EffectOutcome, RouterEffect } from '../workflow/state.ts';
 
 /** What the model answers where no route fits; longer where that is a route's label. */

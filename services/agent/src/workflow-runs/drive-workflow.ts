@@ -3,7 +3,7 @@ import { DomainError, isDomainError } from '@parley/kernel/errors';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { Ports } from '../ports.ts';
-import type { TurnEvent, TurnScope } from '../turn.ts';
+import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import { advance } from '../workflow/advance.ts';
 import type { Json, WorkflowDefinition } from '../workflow/definition.ts';
 import { evaluationBudget, type WorkflowEngine, workflowEngine } from '../workflow/engine.ts';

@@ -1,7 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { ProviderChain } from '../models/provider-chain.ts';
 import type { Ports } from '../ports.ts';
-import type { TurnEvent, TurnScope } from '../turn.ts';
+import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import type { EffectOutcome, WorkflowEffect } from '../workflow/state.ts';
 import { chooseRoute } from './choose-route.ts';
 import { makeNodeCall } from './make-node-call.ts';

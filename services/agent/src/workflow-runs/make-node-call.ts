@@ -6,7 +6,7 @@ import type { Ports } from '../ports.ts';
 import { toolRef } from '../tools/check-tools.ts';
 import { makeCall } from '../tools/make-call.ts';
 import { endedCall, startedCall } from '../tools/tool-call-event.ts';
-import type { TurnEvent, TurnScope } from '../turn.ts';
+import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import { outputLimits } from '../workflow/bounded-output.ts';
 import type { Json } from '../workflow/definition.ts';
 import type { ActionEffect, EffectOutcome, ToolEffect } from '../workflow/state.ts';

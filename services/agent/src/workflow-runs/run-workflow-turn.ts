@@ -3,10 +3,10 @@ import { badRequest, conflict, DomainError, isDomainError } from '@parley/kernel
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { noUsage } from '@parley/protos/turn-usage';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../agents/agent.ts';
 import type { Ports } from '../ports.ts';
-import { systemPrompt } from '../system-prompt.ts';
-import type { Turn, TurnEvent, TurnScope } from '../turn.ts';
+import { systemPrompt } from '../turns/system-prompt.ts';
+import type { Turn, TurnEvent, TurnScope } from '../turns/turn.ts';
 import type { Json, JsonObject, WorkflowDefinition } from '../workflow/definition.ts';
 import type { WorkflowTurn } from '../workflow/engine.ts';
 import { checkedDraft } from './checked-draft.ts';

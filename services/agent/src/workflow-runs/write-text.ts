@@ -1,9 +1,9 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import { modelReply } from '../model-reply.ts';
 import type { ConversationMessage, FinishReason } from '../models/model.ts';
 import type { ProviderChain } from '../models/provider-chain.ts';
 import type { Ports } from '../ports.ts';
-import type { TurnEvent, TurnScope } from '../turn.ts';
+import { modelReply } from '../turns/model-reply.ts';
+import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import type { EffectOutcome, LlmEffect } from '../workflow/state.ts';
 
 const usualPassages = 6;

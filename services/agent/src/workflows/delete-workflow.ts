@@ -1,6 +1,6 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { conflict } from '@parley/kernel/errors';
-import { agentStore } from '../agent-store.ts';
+import { agentStore } from '../agents/agent-store.ts';
 import type { Ports } from '../ports.ts';
 import { inWorkflow } from './in-workflow.ts';
 import { workflowStore } from './workflow-store.ts';

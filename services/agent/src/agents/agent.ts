@@ -1,0 +1,81 @@
+import { column, type RowOf, table } from '@parley/postgres/database/table';
+import type { z } from 'zod';
+import type {
+  AgentStatus,
+  AgentUseCase,
+  AuditActionEnum,
+  AvatarBackend,
+  AvatarGenderCode,
+  LlmProviderType,
+  VoiceTier,
+} from '../generated/schema.ts';
+import type { agentFields } from './agent-input.ts';
+
+export type AgentFields = z.output<typeof agentFields>;
+
+/** What its model may call: a tool of a connector, or a custom action. */
+export type AgentTool = { connectorId: number; tool: string } | { actionId: number };
+
+/** Lists read these columns only if they are selected. */
+const long = { long: true };
+const longJson = { long: true, json: true };
+
+export const agents = table('agents', {
+  id: column<number>(),
+  tenantId: column<number>(),
+  name: column<string>(long),
+  personaPrompt: column<string>(long),
+  position: column<string>(long),
+  subject: column<string | null>(long),
+  openingGreeting: column<string | null>(long),
+  useCase: column<AgentUseCase>(long),
+  status: column<AgentStatus>(long),
+  workflowId: column<number | null>(long),
+  voiceTier: column<VoiceTier>(long),
+  ttsVoice: column<string | null>(long),
+  ttsLang: column<string | null>(long),
+  speakingRate: column<number | null>(long),
+  vadThreshold: column<number>(long),
+  avatarGlb: column<string | null>(long),
+  avatarGender: column<AvatarGenderCode | null>(long),
+  lipsyncLang: column<string | null>(long),
+  evaluationPromptTemplate: column<string | null>(long),
+  evaluationRecommendationLabels: column<string[] | null>(longJson),
+  externalSyncUrl: column<string | null>(long),
+  externalSyncSecretRef: column<string | null>(long),
+  externalSyncOwnerId: column<number | null>(long),
+  /** Maps target fields to JSONPaths of the payload. */
+  externalSyncSchemaConfig: column<Record<string, string> | null>(longJson),
+  llmProviderOverride: column<LlmProviderType | null>(long),
+  llmModelOverride: column<string | null>(long),
+  avatarBackend: column<AvatarBackend>(long),
+  avatarBackendConfig: column<AgentFields['avatarBackendConfig']>(longJson),
+  knowledgeBaseIds: column<number[] | null>(long),
+  tools: column<AgentTool[] | null>(longJson),
+  /** Created by an embed, not by its owner: neither listed nor counted. */
+  hidden: column<boolean>(),
+  /** Of a hidden agent: the persona that it was made for, until it is changed. */
+  personaSha256: column<Buffer | null>({ long: 'NULL' }),
+  /** A deleted agent starts no new sessions; existing ones can still read and use it. */
+  deletedAt: column<Date | null>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+
+export type Agent = RowOf<typeof agents>;
+
+export type ListedAgent = Pick<Agent, 'id'> & Partial<Agent>;
+
+export const auditLogs = table('agent_audit_logs', {
+  id: column<number>(),
+  agentId: column<number>(),
+  action: column<AuditActionEnum>(),
+  userId: column<number | null>(),
+  username: column<string | null>({ long: 'NULL' }),
+  changes: column<Changes>({ json: true, long: "'{}'::jsonb" }),
+  createdAt: column<Date>(),
+});
+
+export type AuditLog = RowOf<typeof auditLogs>;
+
+export type Changes = Record<string, { from: unknown; to: unknown }>;

@@ -1,0 +1,16 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { invalid } from '@parley/kernel/errors';
+import type { Ports } from '../ports.ts';
+
+/** @throws DomainError `invalid`: the tenant has no secret of this name; `unavailable` */
+export async function checkSecretRef(
+  { identity }: Pick<Ports, 'identity'>,
+  { caller, signal }: TenantRequest,
+  name: string | null | undefined,
+): Promise<void> {
+  if (name == null) return;
+  const { exists } = await identity.hasTenantSecret({ name }, { caller, signal });
+  if (exists) return;
+  const message = 'names no secret that was provisioned for this tenant';
+  throw invalid({ path: 'input.externalSyncSecretRef', message });
+}

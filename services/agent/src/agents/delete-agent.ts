@@ -1,0 +1,21 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { notFound } from '@parley/kernel/errors';
+import { requireId } from '@parley/kernel/row-id';
+import type { Ports } from '../ports.ts';
+import { agentQueueKey } from './agent-queue-key.ts';
+import { agentStore } from './agent-store.ts';
+
+/** Sessions and audit log of a deleted agent stay readable. */
+export async function deleteAgent(
+  ports: Ports,
+  { caller, signal }: TenantRequest,
+  agentId: string | number,
+): Promise<boolean> {
+  const id = requireId('Agent', agentId);
+  const deleted = await ports.database.transact(caller.tenantId, (db) => agentStore(db).markDeleted(id), {
+    turn: agentQueueKey(caller, id),
+    signal,
+  });
+  if (!deleted) throw notFound('Agent', id);
+  return true;
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { badRequest } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
+import type { Avatar, Persona } from '@parley/protos/parley/agent/v1/agent';
+import type { AgentUseCase, VoiceTier } from '../generated/schema.ts';
+import type { Ports } from '../ports.ts';
+import type { Agent, AgentFields } from './agent.ts';
+import { agentDefaults, newAgent } from './agent-input.ts';
+import { agentStore } from './agent-store.ts';
+import { avatarOf } from './avatar.ts';
+
+const personaFields = newAgent.pick({
+  name: true,
+  personaPrompt: true,
+  position: true,
+  useCase: true,
+  voiceTier: true,
+});
+
+export interface EmbedAgent {
+  agent: Agent;
+  avatar: Avatar;
+}
+
+/**
+ * The agent of an embedded session: one that is there, deleted ones included, or the hidden one of a persona, which is made at its first
+ * use. @throws DomainError `notFound`; `invalid`: a persona that no agent may have, or a new one of a tenant with as many as it may have
+ */
+export async function resolveEmbedAgent(
+  ports: Ports,
+  request: TenantRequest,
+  which: { agentId: number } | { persona: Persona },
+): Promise<EmbedAgent> {
+  const { caller } = request;
+  const [agent, tenant] = await Promise.all([
+    'persona' in which
+      ? agentOfPersona(ports, request, which.persona)
+      : ports.readAgent(caller.tenantId, which.agentId),
+    ports.identity.getAvatarConfig({}, { caller }),
+  ]);
+  return { agent, avatar: avatarOf(agent, tenant) };
+}
+
+function agentOfPersona(
+  { database, maxHiddenAgents }: Ports,
+  { caller }: TenantRequest,
+  given: Persona,
+): Promise<Agent> {
+  const { useCase, voiceTier, ...texts } = given;
+  const persona = {
+    ...texts,
+    ...(useCase && { useCase: useCase as AgentUseCase }),
+    ...(voiceTier && { voiceTier: voiceTier as VoiceTier }),
+  };
+  const fields: AgentFields = { ...agentDefaults, ...parseInput(personaFields, persona) };
+  const sha256 = personaSha256(fields);
+  return database.transact(caller.tenantId, async (db) => {
+    const store = agentStore(db);
+    const known = await store.findOfPersona(sha256);
+    if (known) return known;
+    await store.lockHidden();
+    // Another transaction may have made it before this one had the lock.
+    const made = await store.findOfPersona(sha256);
+    if (made) return made;
+    if ((await store.countHidden()) >= maxHiddenAgents) {
+      throw badRequest(
+        `A tenant has at most ${maxHiddenAgents} agents of personas; delete some, or give the agentId of one`,
+        'LIMIT_REACHED',
+      );
+    }
+    return store.insertHidden(fields, sha256);
+  });
+}
+
+/** A persona's identity: defaults count as if they had been given. */
+function personaSha256({ name, personaPrompt, position, useCase, voiceTier }: AgentFields): Buffer {
+  const parts = [name, personaPrompt, position, useCase, voiceTier];
+  return createHash('sha256').update(JSON.stringify(parts)).digest();
+}

@@ -1,0 +1,168 @@
+import type { CallAccount, MeteredCall, SpendMeter } from '@parley/metering/spend-meter';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import type { FinishReason, ModelRequest, ToolCallEvent } from '../models/model.ts';
+import { ModelError } from '../models/model-error.ts';
+import type { ModelMetrics } from '../models/model-metrics.ts';
+import type { ChosenModel } from '../models/models.ts';
+import type { ProviderChain } from '../models/provider-chain.ts';
+import type { Untimed } from '../turns/turn.ts';
+import type { CallCosts } from './call-cost.ts';
+import { type CallSpent, type CallUsage, callUsage, toTurnUsage } from './call-usage.ts';
+import { sideEvents } from './side-events.ts';
+
+export interface Metering {
+  meter: Pick<SpendMeter, 'open'>;
+  costs: CallCosts;
+  metrics: Pick<ModelMetrics, 'spent'>;
+}
+
+export interface CallOptions {
+  account: CallAccount;
+  signal: AbortSignal;
+  /** Default: waits until the signal aborts. */
+  acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
+  /** Within which a slot is waited for, so that no clock runs meanwhile. Not for calls with an `acquireSlot`. */
+  untimed?: Untimed | undefined;
+  /** A reservation that was made before. Default: one is made as soon as there is a slot. */
+  reserved?: MeteredCall | undefined;
+  /** Called when a model is asked, each time. */
+  onAsked?: () => void;
+  /** Counts the prompt where a tokenizer can, and sends a `used` event where that or the thoughts of the model change the usage. */
+  reportsUsage?: boolean;
+  /** Gets the whole answer before its call is settled. Never rejects. */
+  beforeSettled?: (answer: ServedAnswer) => Promise<void>;
+}
+
+export interface ServedAnswer extends CallSpent {
+  text: string;
+  /** Undefined for one that was kept before this was known. */
+  finishReason?: FinishReason | undefined;
+}
+
+/**
+ * Each event has what the call has taken so far: of failed attempts, and an estimate of the request that runs. `used`: that has changed,
+ * as when a model is asked, is left for another, or the call fails. `finish`: exactly once and last.
+ */
+export type MeteredEvent = { usage: TurnUsage } & (
+  | { type: 'used' }
+  | { type: 'text'; text: string }
+  | ToolCallEvent
+  | ({ type: 'finish'; finishReason: FinishReason } & CallSpent)
+);
+
+/** A `used` event for this many tokens of thoughts, because each is a message of its own. */
+const thoughtStep = 64;
+
+/** Asks the chain within the tenant's cap. However the call ends, what it took is settled once. */
+export async function* meteredStream(
+  metering: Metering,
+  chain: ProviderChain,
+  request: ModelRequest,
+  options: CallOptions,
+): AsyncGenerator<MeteredEvent> {
+  const call = openCall(metering, chain, request, options);
+  const usage = callUsage(metering.costs, request, chain.first);
+  const side = sideEvents<{ type: 'used' }>();
+  const report = options.reportsUsage ? () => side.push({ type: 'used' }) : undefined;
+  let reportedTokens = 0;
+  const onThought = (piece: string) => {
+    usage.wrote('thought', piece);
+    if (usage.tokensWritten() < reportedTokens + thoughtStep) return;
+    reportedTokens = usage.tokensWritten();
+    report?.();
+  };
+  try {
+    const events = chain.stream(request, { ...call.chainCall, onThought });
+    for await (const event of report ? side.among(events) : events) {
+      if (event.type === 'finish') {
+        const { type, model, finishReason, ...figures } = event;
+        const served = usage.served(model, figures);
+        await call.served({ text: usage.text, finishReason, ...served });
+        yield { type, finishReason, ...served, usage: toTurnUsage(served, figures.tokensIn) };
+        return; // a count that comes late is no event any more
+      }
+      if (event.type === 'asked') {
+        reportedTokens = 0;
+        usage.asked(event.model, report);
+        options.onAsked?.();
+      }
+      if (event.type === 'left') usage.left(event.model, event.usage);
+      if (event.type === 'text') usage.wrote('text', event.text);
+      const isShown = event.type === 'text' || event.type === 'toolCall';
+      yield isShown ? { ...event, usage: usage.soFar() } : { type: 'used', usage: usage.soFar() };
+    }
+  } catch (error) {
+    if (error instanceof ModelError) await call.settle(usage.failed(error.usage), error.usage.tokensOut > 0);
+    else await call.abandon(usage);
+    if (call.spent) yield { type: 'used', usage: toTurnUsage(call.spent, usage.soFar().contextTokens) };
+    throw error;
+  } finally {
+    await call.abandon(usage);
+  }
+}
+
+/** One answer as a whole. Streamed from the provider all the same, so that a silent one is left after its first-token timeout. */
+export async function meteredGenerate(
+  metering: Metering,
+  chain: ProviderChain,
+  request: ModelRequest,
+  options: CallOptions,
+): Promise<ServedAnswer> {
+  let text = '';
+  for await (const event of meteredStream(metering, chain, request, options)) {
+    if (event.type === 'text') text += event.text;
+    if (event.type !== 'finish') continue;
+    const { finishReason, spent, estimated } = event;
+    return { text, finishReason, spent, estimated };
+  }
+  throw new Error('a stream ended without its end');
+}
+
+/** Reserves what a call may take, and settles once what it took. */
+function openCall(
+  { meter, costs, metrics }: Metering,
+  chain: ProviderChain,
+  request: ModelRequest,
+  { account, signal, reserved, acquireSlot, untimed = (wait) => wait(), beforeSettled }: CallOptions,
+) {
+  const { tenantId, isDirect } = account;
+  const metered = reserved ?? meter.open(account);
+  let isReserved = reserved !== undefined;
+  let settled: CallSpent | undefined;
+
+  async function settle({ spent, estimated }: CallSpent, served: boolean): Promise<void> {
+    if (settled || !isReserved) return;
+    settled = { spent, estimated };
+    metrics.spent(spent, account.operation, spent.costUsdE8);
+    await metered.settle({ ...spent, estimated, served });
+  }
+
+  return {
+    chainCall: {
+      tenantId,
+      signal,
+      acquireSlot:
+        acquireSlot ?? ((model: ChosenModel) => untimed(() => model.acquireSlot(tenantId, signal, { isDirect }))),
+      async beforeFirst() {
+        if (reserved) await reserved.begin();
+        else await metered.reserve(costs.upperEstimate(chain, request), true);
+        isReserved = true;
+      },
+    },
+    /** What was settled; undefined before. */
+    get spent(): CallSpent | undefined {
+      return settled;
+    },
+    settle,
+    async served(answer: ServedAnswer): Promise<void> {
+      await beforeSettled?.(answer);
+      await settle(answer, true);
+    },
+    /** Settles a call that whoever asked has left. Does nothing after the end of the call. */
+    async abandon(usage: CallUsage): Promise<void> {
+      if (settled || !isReserved) return;
+      const { served, ...spent } = await usage.abandoned();
+      void settle(spent, served);
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { DomainError } from '@parley/kernel/errors';
+import type { Agent } from '../agents/agent.ts';
+import type { ModelChains } from '../models/model-chains.ts';
+import type { ProviderChain } from '../models/provider-chain.ts';
+import { multiModelProvider } from './model-override.ts';
+import type { TenantOverrides } from './tenant-overrides.ts';
+
+export type ModelChooser = (
+  agent: Pick<Agent, 'llmProviderOverride' | 'llmModelOverride'>,
+  caller: TenantCaller,
+) => Promise<ProviderChain>;
+
+/**
+ * The agent's override with its model, else the tenant's with its model, else the default. Skips unconfigured providers.
+ * @throws DomainError `unavailable`: the override names a model that has lost its price
+ */
+export function modelChooser(
+  models: Pick<ModelChains, 'chain' | 'describe' | 'isUnpriced'>,
+  overrides: TenantOverrides,
+): ModelChooser {
+  const configured = new Set(models.describe().map(({ providerId }) => providerId));
+  // With a single fixed model no lookup of the tenant delays the first token.
+  const overridesMatter = configured.size > 1 || configured.has(multiModelProvider);
+
+  function choose(provider: string, model: string | null): ProviderChain {
+    const choice = { provider, model: provider === multiModelProvider && model ? model : null };
+    if (models.isUnpriced(choice)) {
+      throw new DomainError('unavailable', 'The model of the override has no price', { reason: 'MODEL_UNAVAILABLE' });
+    }
+    return models.chain(choice);
+  }
+
+  return async ({ llmProviderOverride, llmModelOverride }, caller) => {
+    if (!overridesMatter) return models.chain();
+    if (llmProviderOverride && configured.has(llmProviderOverride))
+      return choose(llmProviderOverride, llmModelOverride);
+    const { provider, model } = await overrides(caller);
+    return configured.has(provider) ? choose(provider, model) : models.chain();
+  };
+}

@@ -1,0 +1,24 @@
+import { invalid } from '@parley/kernel/errors';
+import { namesEmbeddings } from '@parley/metering/model-price';
+import type { AgentFields } from '../agents/agent.ts';
+import type { ModelChoice } from '../models/model-chains.ts';
+import type { Ports } from '../ports.ts';
+
+/** The provider whose models tenants may name. */
+export const multiModelProvider = 'CLOUD_HOSTED_MODELS';
+
+/** @throws DomainError `invalid` for a model that has no price, since nobody could say what it costs, and for one of embeddings. */
+export function checkModelOverride(
+  { models }: Pick<Ports, 'models'>,
+  given: Pick<Partial<AgentFields>, 'llmModelOverride'>,
+): void {
+  const { llmModelOverride: model } = given;
+  checkNamedModel({ models }, { provider: multiModelProvider, model }, 'input.llmModelOverride');
+}
+
+/** @throws DomainError `invalid` for a model that tenants may not name. @param path the field that names it */
+export function checkNamedModel({ models }: Pick<Ports, 'models'>, choice: ModelChoice, path: string): void {
+  if (!models.isUnpriced(choice)) return;
+  const message = models.embeds(choice) ? namesEmbeddings : 'names a model that has no price here';
+  throw invalid({ path, message });
+}

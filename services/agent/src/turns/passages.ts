@@ -1,0 +1,62 @@
+import type { Citation } from '@parley/protos/parley/agent/v1/citations';
+import type { Passage as FoundPassage } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { toSingleLine } from '@parley/text/single-line';
+import { estimateTokens } from '@parley/text/token-estimate';
+import type { Passage } from '../models/model.ts';
+
+export interface PassageSettings {
+  passageTokens: number;
+  retrievalTimeoutMs: number;
+  questionTimeoutMs: number;
+}
+
+const previewLength = 300;
+const nameLength = 100;
+const headingLength = 200;
+
+/** The best passages that fit with what they stand under, each once. The first one is cut where it alone does not fit. */
+export function fittingPassages(found: readonly FoundPassage[], tokens: number): FoundPassage[] {
+  const fitting: FoundPassage[] = [];
+  const seen = new Set<string>();
+  let left = tokens;
+  for (const passage of found) {
+    const key = passage.content.replaceAll(/\s+/gu, ' ').trim();
+    if (key === '' || seen.has(key)) continue;
+    seen.add(key);
+    const place = `${shownName(passage.documentName)}${shownHeading(passage.heading)}`;
+    const size = estimateTokens(`${place}${passage.content}`);
+    if (size <= left) {
+      fitting.push(passage);
+      left -= size;
+    } else if (fitting.length === 0) {
+      return [{ ...passage, content: firstCharacters(passage.content, tokens * 4) }];
+    }
+  }
+  return fitting;
+}
+
+export function toModelPassage({ documentName, heading, page, score, content }: FoundPassage): Passage {
+  return { documentName: shownName(documentName), heading: shownHeading(heading), page, score, text: content };
+}
+
+export function toCitation({ documentId, documentName, chunkIndex, score, content }: FoundPassage): Citation {
+  const preview = firstCharacters(content.trim(), previewLength);
+  return { documentId, documentName: toSingleLine(documentName), chunkIndex, score, preview };
+}
+
+// Both stand beside the quoted text, and have no room for instructions.
+function shownName(documentName: string): string {
+  return firstCharacters(toSingleLine(documentName), nameLength);
+}
+
+function shownHeading(heading: string): string {
+  return firstCharacters(toSingleLine(heading), headingLength);
+}
+
+function firstCharacters(text: string, count: number): string {
+  return text.length <= count
+    ? text
+    : Array.from(text.slice(0, 2 * count))
+        .slice(0, count)
+        .join('');
+}

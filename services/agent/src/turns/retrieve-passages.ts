@@ -1,0 +1,71 @@
+import type { TenantRequest } from '@parley/kernel/caller-request';
+import { isDomainError, unavailable } from '@parley/kernel/errors';
+import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
+import { type Passage, RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
+import { noUsage, sumOf } from '@parley/protos/turn-usage';
+import type { ProviderChain } from '../models/provider-chain.ts';
+import type { Ports } from '../ports.ts';
+import { fittingPassages } from './passages.ts';
+import { standaloneQuestion } from './standalone-question.ts';
+import type { TurnEvent, TurnScope } from './turn.ts';
+
+/** What of a turn's time knowledge waits for a base, so that the passages of the others come in time. */
+const shareOfTime = 0.8;
+
+export interface Search {
+  knowledgeBaseIds: number[];
+  /** At most so many passages. */
+  topK: number;
+}
+
+export interface Retrieved {
+  /** The best first. */
+  passages: Passage[] | undefined;
+  /** What it took to find out what to search for, and to embed that. No model of the reply was asked. */
+  usage: TurnUsage;
+}
+
+/**
+ * The passages that a turn is given; undefined where there is nothing to search, or the bases cannot be searched in time: the turn
+ * continues without. Yields its usage as it grows. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
+ */
+export async function* retrievePassages(
+  ports: Ports,
+  request: TenantRequest,
+  { search: wanted, chain, scope }: { search: Search | undefined; chain: ProviderChain; scope: TurnScope },
+): AsyncGenerator<TurnEvent, Retrieved> {
+  if (!wanted) return { passages: undefined, usage: noUsage };
+  const { agentId, sessionId } = scope.account;
+  const question = await standaloneQuestion(ports, request, { chain, scope });
+  const { text: query, usage: { tokensIn, tokensOut, costUsdE8 } = noUsage } = question;
+  const usage = { ...noUsage, tokensIn, tokensOut, costUsdE8 };
+  if (question.usage) yield { text: '', usage };
+  const { retrievalTimeoutMs: timeoutMs, passageTokens } = ports.passages;
+  const timeLimitMs = Math.ceil(timeoutMs * shareOfTime);
+  const { caller, signal } = request;
+  const search = { ...wanted, query, callId: `${scope.callId}.retrieve`, agentId, sessionId, timeLimitMs };
+  try {
+    const {
+      passages,
+      usage: embedding,
+      searchFailed,
+    } = await ports.knowledge.retrieve(
+      { ...search, mode: RetrievalMode.RETRIEVAL_MODE_HYBRID },
+      { caller, signal, timeoutMs, expectedErrors: ['invalid'] },
+    );
+    const all = embedding ? sumOf(usage, embedding) : usage;
+    if (embedding) yield { text: '', usage: all };
+    if (searchFailed) return without(unavailable('Knowledge could not search its bases'), all);
+    const budget = Math.min(passageTokens, Math.floor(chain.first.contextTokens / 4));
+    return { passages: fittingPassages(passages, budget), usage: all };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isDomainError(error, 'invalid') && error.reason === 'SPEND_CAP_REACHED') throw error;
+    return without(error, usage);
+  }
+
+  function without(err: unknown, spent: TurnUsage): Retrieved {
+    ports.log.warn({ err, agentId, sessionId }, 'passages not retrieved; replying without');
+    return { passages: undefined, usage: spent };
+  }
+}
