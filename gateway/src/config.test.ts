@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { SettingsError } from '@parley/kernel/config';
+import { SettingsError } from '@parley/kernel/settings/config';
 import test, { type ExecutionContext } from 'ava';
 import { readGatewayConfig } from './config.ts';
 

@@ -1,14 +1,14 @@
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import type { FairQueueLimits } from '@parley/kernel/fair-queue';
-import { byteCount, flag, port, positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import type { FairQueueLimits } from '@parley/kernel/queues/fair-queue';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/settings/config';
+import { byteCount, flag, port, positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
 import {
   avatarTokenKeysSetting,
   corsOriginsSetting,
   portSettings,
   publicUrlSetting,
   trustedProxiesSetting,
-} from '@parley/kernel/shared-settings';
+} from '@parley/kernel/settings/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
 
 /** A subgraph takes 9 MiB (`@parley/subgraph`), and the gateway adds to what it was sent. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Addresses } from '@parley/kernel/addresses';
-import { createLogger } from '@parley/kernel/log';
+import type { Addresses } from '@parley/kernel/processes/addresses';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { testDependencies } from '@parley/testing/service-harness';
 import test from 'ava';
 import { readGatewayConfig } from './config.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { conflict, DomainError, notFound, unavailable } from '@parley/kernel/errors';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';

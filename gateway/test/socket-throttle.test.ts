@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createLogger } from '@parley/kernel/log';
-import { requestTurns } from '@parley/kernel/request-turns';
+import { requestTurns } from '@parley/kernel/queues/request-turns';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import { readContract } from '@parley/stories/contract';
 import { commandSettings } from '@parley/units/command-settings';
 import { readFieldRules } from '../../gateway/src/graph/field-rules.ts';

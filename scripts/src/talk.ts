@@ -1,4 +1,4 @@
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import { talkSettings } from '@parley/units/command-settings';
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { readSettings } from '@parley/kernel/config';
-import { dataFolderSetting } from '@parley/kernel/shared-settings';
+import { readSettings } from '@parley/kernel/settings/config';
+import { dataFolderSetting } from '@parley/kernel/settings/shared-settings';
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { WorkflowDefinition } from '@parley/agent/workflow/definition';
 import { type DrawnRun, draw } from '@parley/agent/workflow/draw';
 import { validate } from '@parley/agent/workflow/validate';
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import { talkSettings } from '@parley/units/command-settings';
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';

@@ -1,4 +1,4 @@
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import { knowledgeSettings } from '@parley/knowledge/config';
 import { offlineEmbeddingModel } from '@parley/knowledge/offline-embedding';
 import { retrieveChunks } from '@parley/knowledge/retrieve-chunks';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { kafkaEventBus } from '@parley/events/kafka-event-bus';
 import { makeTopics } from '@parley/events/kafka-topics';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { openDatabase } from '@parley/postgres/database/open';
 import { outbox } from '@parley/postgres/outbox/outbox';
 import { outboxRelay } from '@parley/postgres/outbox/relay';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { redisEngines } from '@parley/live/redis/redis-engines';
 import { readFieldRules } from '../../../gateway/src/graph/field-rules.ts';

@@ -1,6 +1,6 @@
 import { kafkaDeadLetters, type StoredDeadLetter } from '@parley/events/kafka-dead-letters';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { neededKafkaSettings } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { neededKafkaSettings } from '@parley/kernel/settings/shared-settings';
 
 export interface DeadLetterRequest {
   action: 'list' | 'replay';

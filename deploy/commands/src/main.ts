@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { doctorCommand, doctorOptions, doctorUsage } from '@parley/doctor/command';
-import { checkCertificates } from '@parley/kernel/check-certificates';
+import { checkCertificates } from '@parley/kernel/tls/check-certificates';
 import { schemas, topics } from '@parley/units';
 import { adminCommand } from './admin/admin-command.ts';
 import { adminOptions, typedAdmin } from './admin/admin-options.ts';

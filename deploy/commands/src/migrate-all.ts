@@ -1,5 +1,5 @@
-import { type Environment, readAll } from '@parley/kernel/config';
 import { transactionError } from '@parley/kernel/database-errors';
+import { type Environment, readAll } from '@parley/kernel/settings/config';
 import { type DatabaseUrls, requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { migrateSchema, statementTimeoutMs, userOf } from '@parley/postgres/database/migrate';
 import { missingRights } from '@parley/postgres/database/migration-rights';

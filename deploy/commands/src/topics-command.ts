@@ -1,8 +1,8 @@
 import { makeTopics } from '@parley/events/kafka-topics';
 import type { TopicDeclaration } from '@parley/events/topics';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { positiveInt } from '@parley/kernel/setting-types';
-import { neededKafkaSettings } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { positiveInt } from '@parley/kernel/settings/setting-types';
+import { neededKafkaSettings } from '@parley/kernel/settings/shared-settings';
 
 /** Creates the topics and says the outcome of each. @param copies of each partition; by default as `makeTopics` chooses. */
 export async function topicsCommand(

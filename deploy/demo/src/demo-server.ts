@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { listen } from '@parley/kernel/listen';
-import type { Logger } from '@parley/kernel/log';
+import { listen } from '@parley/kernel/http/listen';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { type BundleName, bundles } from './bundle-names.ts';
 import { type DemoSession, demoSessions } from './demo-tenant.ts';
 

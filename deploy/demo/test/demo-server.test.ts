@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import test, { type ExecutionContext } from 'ava';
 import { startDemoServer } from '../src/demo-server.ts';
 

@@ -1,6 +1,6 @@
-import type { ListedSetting } from '@parley/kernel/settings';
-import { fileSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
-import { readTracing } from '@parley/kernel/telemetry';
+import type { ListedSetting } from '@parley/kernel/settings/settings';
+import { fileSettings, publicUrlSetting } from '@parley/kernel/settings/shared-settings';
+import { readTracing } from '@parley/kernel/telemetry/telemetry';
 import { connectionProblem, hostAndPort, reach, reasonOf, resolveHost } from './connection-problem.ts';
 import { type Installation, settingsRead, unitAddress } from './installation.ts';
 import { type Outcome, ok, warning } from './outcome.ts';

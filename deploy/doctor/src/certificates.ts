@@ -1,10 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { addressName } from '@parley/kernel/addresses';
-import { parseCertificates, readPem, wayTo } from '@parley/kernel/certificates';
-import { SettingsError } from '@parley/kernel/config';
-import { readMeshTlsFiles } from '@parley/kernel/mesh';
-import { meshSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
+import { addressName } from '@parley/kernel/processes/addresses';
+import { SettingsError } from '@parley/kernel/settings/config';
+import { meshSettings, unitProcessSettings } from '@parley/kernel/settings/shared-settings';
+import { parseCertificates, readPem, wayTo } from '@parley/kernel/tls/certificates';
+import { readMeshTlsFiles } from '@parley/kernel/tls/mesh';
 import { hostAndPort } from './connection-problem.ts';
 import { type Installation, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';

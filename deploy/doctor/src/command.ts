@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { unitNames, units } from '@parley/units';
 import { z } from 'zod';
 import { diagnose } from './diagnose.ts';

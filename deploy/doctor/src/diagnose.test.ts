@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { units } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { diagnose } from './diagnose.ts';

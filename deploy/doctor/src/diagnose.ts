@@ -1,7 +1,7 @@
 import { identitySettings } from '@parley/identity/config';
-import { listSettings, type Settings } from '@parley/kernel/settings';
-import { eventSettings, fileSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
-import { within } from '@parley/kernel/timers';
+import { listSettings, type Settings } from '@parley/kernel/settings/settings';
+import { eventSettings, fileSettings, unitProcessSettings } from '@parley/kernel/settings/shared-settings';
+import { within } from '@parley/kernel/timing/timers';
 import { checkAddresses } from './addresses.ts';
 import { checkCertificates } from './certificates.ts';
 import { reasonOf } from './connection-problem.ts';

@@ -1,5 +1,5 @@
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import type { ListedSetting, Settings, ValuesOf } from '@parley/kernel/settings';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/settings/config';
+import type { ListedSetting, Settings, ValuesOf } from '@parley/kernel/settings/settings';
 import type { ListedUnit } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
 

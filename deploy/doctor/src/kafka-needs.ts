@@ -2,7 +2,7 @@ import { deadLetterTopic } from '@parley/events/event-bus';
 import { kafkaGroup } from '@parley/events/kafka-event-bus';
 import type { KafkaRight, KafkaRights } from '@parley/events/kafka-rights';
 import { deadLetterRetentionMs, type TopicDeclaration } from '@parley/events/topics';
-import { eventSettings } from '@parley/kernel/shared-settings';
+import { eventSettings } from '@parley/kernel/settings/shared-settings';
 import type { ListedUnit } from '@parley/units';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 

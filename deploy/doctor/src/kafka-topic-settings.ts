@@ -1,7 +1,7 @@
 import { maxRequestBytes } from '@parley/events/kafka-producer';
 import type { TopicState } from '@parley/events/kafka-topics';
 import type { TopicDeclaration } from '@parley/events/topics';
-import { eventSettings } from '@parley/kernel/shared-settings';
+import { eventSettings } from '@parley/kernel/settings/shared-settings';
 import { type Outcome, warning, wrong } from './outcome.ts';
 
 const settings = [eventSettings.kafka.brokers.name];

@@ -1,7 +1,7 @@
 import { identitySettings } from '@parley/identity/config';
 import { smtpTransport } from '@parley/identity/smtp-transport';
 import { hasCode } from '@parley/kernel/errors';
-import { within } from '@parley/kernel/timers';
+import { within } from '@parley/kernel/timing/timers';
 import { connectionProblem, hostAndPort, reach, reasonOf } from './connection-problem.ts';
 import { type Installation, settingsRead, usable } from './installation.ts';
 import { type Outcome, ok, wrong } from './outcome.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { gatewaySettings } from '@parley/gateway/config';
 import { isDomainError } from '@parley/kernel/errors';
-import type { ValuesOf } from '@parley/kernel/settings';
-import { fileSettings } from '@parley/kernel/shared-settings';
+import type { ValuesOf } from '@parley/kernel/settings/settings';
+import { fileSettings } from '@parley/kernel/settings/shared-settings';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { s3ObjectStore } from '@parley/s3/s3-object-store';
 import { clockOutcome } from './clock.ts';

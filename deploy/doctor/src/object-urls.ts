@@ -1,5 +1,5 @@
 import { gatewaySettings } from '@parley/gateway/config';
-import { fileSettings } from '@parley/kernel/shared-settings';
+import { fileSettings } from '@parley/kernel/settings/shared-settings';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { connectionProblem, hostAndPort, reach, reasonOf } from './connection-problem.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';

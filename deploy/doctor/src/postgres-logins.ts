@@ -1,5 +1,5 @@
-import type { Environment } from '@parley/kernel/config';
-import { databaseSettings } from '@parley/kernel/shared-settings';
+import type { Environment } from '@parley/kernel/settings/config';
+import { databaseSettings } from '@parley/kernel/settings/shared-settings';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import type { ListedUnit } from '@parley/units';
 import { usable } from './installation.ts';

@@ -1,4 +1,4 @@
-import { poolSizeSetting } from '@parley/kernel/shared-settings';
+import { poolSizeSetting } from '@parley/kernel/settings/shared-settings';
 import { hostAndPort } from './connection-problem.ts';
 import { envOf, type Installation, usable } from './installation.ts';
 import { type Outcome, ok, warning } from './outcome.ts';

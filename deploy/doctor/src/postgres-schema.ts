@@ -1,5 +1,5 @@
-import type { Environment } from '@parley/kernel/config';
 import { isDatabaseError } from '@parley/kernel/database-errors';
+import type { Environment } from '@parley/kernel/settings/config';
 import { catalogueViolationsBy } from '@parley/postgres/database/catalogue';
 import { rolesOf } from '@parley/postgres/database/identifiers';
 import { foreignRoles, roleStates } from '@parley/postgres/database/migration-rights';

@@ -1,7 +1,7 @@
-import type { Environment } from '@parley/kernel/config';
-import { createSecretBox, type SecretBox } from '@parley/kernel/secret-box';
-import { listSettings } from '@parley/kernel/settings';
-import { secretsKeysSetting } from '@parley/kernel/shared-settings';
+import { createSecretBox, type SecretBox } from '@parley/kernel/secrets/secret-box';
+import type { Environment } from '@parley/kernel/settings/config';
+import { listSettings } from '@parley/kernel/settings/settings';
+import { secretsKeysSetting } from '@parley/kernel/settings/shared-settings';
 import { rolesOf } from '@parley/postgres/database/identifiers';
 import type { Knex } from 'knex';
 import { usable } from './installation.ts';

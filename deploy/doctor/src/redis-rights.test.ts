@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { redisEventLog } from '@parley/live/event-log/redis-event-log';
 import { redisKeyValue } from '@parley/live/key-value/redis-key-value';
 import { redisConnection } from '@parley/live/redis/redis-connection';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { unitProcessSettings } from '@parley/kernel/shared-settings';
+import { unitProcessSettings } from '@parley/kernel/settings/shared-settings';
 import { reasonOf } from './connection-problem.ts';
 import { type Outcome, ok, wrong } from './outcome.ts';
 import { harmlessly, type KeyCommand, type RedisNeeds } from './redis-needs.ts';

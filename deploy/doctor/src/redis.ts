@@ -1,5 +1,5 @@
-import { unitProcessSettings } from '@parley/kernel/shared-settings';
-import { within } from '@parley/kernel/timers';
+import { unitProcessSettings } from '@parley/kernel/settings/shared-settings';
+import { within } from '@parley/kernel/timing/timers';
 import { type RedisClient, redisClients } from '@parley/live/redis/redis-link';
 import { clockOutcome } from './clock.ts';
 import { connectionProblem, hostAndPort, reasonOf } from './connection-problem.ts';

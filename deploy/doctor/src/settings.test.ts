@@ -1,4 +1,4 @@
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { units } from '@parley/units';
 import test from 'ava';
 import { checkSettings } from './settings.ts';

@@ -1,7 +1,7 @@
 import { gatewaySettings } from '@parley/gateway/config';
-import { checkCertificates } from '@parley/kernel/check-certificates';
-import { misspeltSettings, SettingsError, unknownSettings } from '@parley/kernel/config';
-import { publicUrlSetting } from '@parley/kernel/shared-settings';
+import { misspeltSettings, SettingsError, unknownSettings } from '@parley/kernel/settings/config';
+import { publicUrlSetting } from '@parley/kernel/settings/shared-settings';
+import { checkCertificates } from '@parley/kernel/tls/check-certificates';
 import { allSettings, checkSettingsOfUnit } from '@parley/units/settings';
 import { envOf, type Installation, settingsRead, unitAddress, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';

@@ -1,5 +1,5 @@
-import { readWithin } from '@parley/kernel/read-within';
-import { listSettings, type ValuesOf } from '@parley/kernel/settings';
+import { readWithin } from '@parley/kernel/http/read-within';
+import { listSettings, type ValuesOf } from '@parley/kernel/settings/settings';
 import { catalogUrl, maxCatalogBytes, readCatalog } from '@parley/voice/avatar-catalog';
 import { voiceSettings } from '@parley/voice/config';
 import { z } from 'zod';

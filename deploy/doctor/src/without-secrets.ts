@@ -1,5 +1,5 @@
-import type { Environment } from '@parley/kernel/config';
-import type { ListedSetting } from '@parley/kernel/settings';
+import type { Environment } from '@parley/kernel/settings/config';
+import type { ListedSetting } from '@parley/kernel/settings/settings';
 
 const hidden = '***';
 /** Shorter ones would blank out words, and are found in URLs all the same. */

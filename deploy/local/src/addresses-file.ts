@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Addresses } from '@parley/kernel/addresses';
-import type { Part } from '@parley/kernel/unit';
+import type { Addresses } from '@parley/kernel/processes/addresses';
+import type { Part } from '@parley/kernel/processes/unit';
 
 /** A file in the data folder while a mesh runs there: the addresses of each unit, e.g. `{"session": {"rpc": "127.0.0.1:40123"}}`. */
 export const addressesFile = 'addresses.json';

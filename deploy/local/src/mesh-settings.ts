@@ -1,6 +1,6 @@
 import { createModels } from '@parley/agent/models';
-import { type Environment, readAll, unknownSettings } from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
+import { type Environment, readAll, unknownSettings } from '@parley/kernel/settings/config';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { unitNames, units } from '@parley/units';
 
 export type { ModelDescription } from '@parley/agent/models';

@@ -3,8 +3,9 @@ import { createModels } from '@parley/agent/models';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/embedded/embedded';
 import { fileDeadLetters } from '@parley/events/dead-letters';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
+import { createAddresses } from '@parley/kernel/processes/addresses';
+import { type Part, type Unit, unit } from '@parley/kernel/processes/unit';
 import {
   type Environment,
   readAll,
@@ -12,10 +13,9 @@ import {
   SettingsError,
   unknownSettings,
   warnOfUnknownSettings,
-} from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
-import { readTracing } from '@parley/kernel/telemetry';
-import { type Part, type Unit, unit } from '@parley/kernel/unit';
+} from '@parley/kernel/settings/config';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { readTracing } from '@parley/kernel/telemetry/telemetry';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { readDatabaseUrls } from '@parley/postgres/database/database-urls';

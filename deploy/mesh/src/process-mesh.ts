@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { ReplicaProcess, type ReplicaProcessOptions } from './replica-process.ts';
 import { addressesOf, planReplicas, portSettings, type Replica } from './replicas.ts';
 import { type Tap, TcpProxy } from './tcp-proxy.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoff } from '@parley/kernel/backoff';
+import { backoff } from '@parley/kernel/timing/backoff';
 import { root } from '@parley/servers/root';
 import { untilItAnswers } from '@parley/servers/server';
 import type { Logs } from './logs.ts';

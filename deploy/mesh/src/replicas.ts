@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Addresses, createAddresses, type Endpoint } from '@parley/kernel/addresses';
+import { type Addresses, createAddresses, type Endpoint } from '@parley/kernel/processes/addresses';
 import { freePorts } from '@parley/servers/ports';
 import { root } from '@parley/servers/root';
 import { units, waves } from '@parley/units';

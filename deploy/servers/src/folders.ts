@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { serversFolderSetting } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { serversFolderSetting } from '@parley/kernel/settings/shared-settings';
 import { root } from './root.ts';
 
 export interface Folders {

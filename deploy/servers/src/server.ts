@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processStart } from '@parley/kernel/process-start';
+import { processStart } from '@parley/kernel/processes/process-start';
 import type { Engine, Place } from './engine.ts';
 import { exec, failure } from './exec.ts';
 import type { FleetOptions } from './fleet.ts';

@@ -1,5 +1,5 @@
 import { identitySchema } from '@parley/identity/schema';
-import { createSessionTokens, type SessionTokenOptions } from '@parley/kernel/session-token';
+import { createSessionTokens, type SessionTokenOptions } from '@parley/kernel/secrets/session-token';
 import type { SharedDb, TenantDb } from '@parley/postgres/database/types';
 import { sessionSchema } from '@parley/session/schema';
 import { Client } from './client.ts';

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { startScriptedModel } from './scripted-model.ts';
 
 /** The API key of meshes for their model, which no test sends. */

@@ -1,4 +1,4 @@
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoff } from '@parley/kernel/backoff';
+import { backoff } from '@parley/kernel/timing/backoff';
 import type { Client } from './client.ts';
 import type { SessionEvent, SessionEvents } from './session-events.ts';
 

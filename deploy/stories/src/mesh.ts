@@ -1,5 +1,5 @@
-import type { Endpoint } from '@parley/kernel/addresses';
-import type { Environment } from '@parley/kernel/config';
+import type { Endpoint } from '@parley/kernel/processes/addresses';
+import type { Environment } from '@parley/kernel/settings/config';
 import { newKeys } from '@parley/local/keys';
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';

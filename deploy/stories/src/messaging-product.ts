@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { listen } from '@parley/kernel/http/listen';
 import { parseJson } from '@parley/kernel/json';
-import { listen } from '@parley/kernel/listen';
 
 /** A team-messaging product on loopback: it issues a token `messaging-token-of-<app id>` to every app. */
 export async function startMessagingProduct() {

@@ -1,10 +1,10 @@
 import { flushCompileCache } from 'node:module';
 import { gateway } from '@parley/gateway';
-import type { Endpoint } from '@parley/kernel/addresses';
-import { createLogger } from '@parley/kernel/log';
-import { run } from '@parley/kernel/run';
-import { telemetry } from '@parley/kernel/telemetry';
-import type { Part } from '@parley/kernel/unit';
+import type { Endpoint } from '@parley/kernel/processes/addresses';
+import { run } from '@parley/kernel/processes/run';
+import type { Part } from '@parley/kernel/processes/unit';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { telemetry } from '@parley/kernel/telemetry/telemetry';
 import { localMesh } from '@parley/local';
 import { migratedSnapshot } from '@parley/testing/test-database';
 import { schemas } from '@parley/units';

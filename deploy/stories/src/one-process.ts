@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { gatewaysIn, reachable, testEnvironment, type UnitAddresses } from './mesh.ts';
 
 /** What a mesh reports once it is up. */

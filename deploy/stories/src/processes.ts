@@ -1,6 +1,6 @@
 import { migrateAll } from '@parley/commands/migrate-all';
 import { topicsCommand } from '@parley/commands/topics-command';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { Logs } from '@parley/mesh/logs';
 import { type ProcessMeshOptions, startProcessMesh } from '@parley/mesh/process-mesh';
 import { meshAddresses } from '@parley/mesh/replicas';

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedDatabase } from '@parley/embedded/embedded';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { planReplicas } from '@parley/mesh/replicas';
 import { freePorts } from '@parley/servers/ports';
 import { emptyFolder, never } from '@parley/servers/testing/folder';

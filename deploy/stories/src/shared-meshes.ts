@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { startIdentityProvider } from '../../../services/identity/test/support/identity-provider.ts';
 import { startForwarder } from './forwarder.ts';
 import { openChecker } from './invariants.ts';

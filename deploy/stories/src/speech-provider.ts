@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 
 /** What it hears in every clip that a browser has recorded. */
 export const recorded = 'This is what I said.';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { bundle } from '@parley/demo/bundle';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';

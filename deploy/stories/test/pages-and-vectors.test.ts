@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import test, { type ExecutionContext } from 'ava';
 import type { Client } from '../src/client.ts';
 import { pagesHost } from '../src/mesh.ts';

@@ -1,6 +1,6 @@
 // The widget reads aloud and listens: the built script in a real browser, with a microphone that beeps, against voice.
 import { createServer } from 'node:http';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { hasBrowser } from '../src/browser.ts';

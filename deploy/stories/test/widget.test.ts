@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDemoServer } from '@parley/demo';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';

@@ -1,6 +1,6 @@
-import { port, text } from '@parley/kernel/setting-types';
-import { setting } from '@parley/kernel/settings';
-import { serversFolderSetting } from '@parley/kernel/shared-settings';
+import { port, text } from '@parley/kernel/settings/setting-types';
+import { setting } from '@parley/kernel/settings/settings';
+import { serversFolderSetting } from '@parley/kernel/settings/shared-settings';
 
 /** The settings of `scripts/talk`. */
 export const talkSettings = {

@@ -1,13 +1,13 @@
 import { gatewaySettings } from '@parley/gateway/config';
-import type { Environment } from '@parley/kernel/config';
-import { port } from '@parley/kernel/setting-types';
-import { type ListedSetting, listSettings, setting } from '@parley/kernel/settings';
+import type { Environment } from '@parley/kernel/settings/config';
+import { port } from '@parley/kernel/settings/setting-types';
+import { type ListedSetting, listSettings, setting } from '@parley/kernel/settings/settings';
 import {
   databaseSettings,
   dataFolderSetting,
   processSettings,
   secretsKeysSetting,
-} from '@parley/kernel/shared-settings';
+} from '@parley/kernel/settings/shared-settings';
 import { checkSettingsOfProcess, settingsOfProcess } from '@parley/service/unit-settings';
 import type { UsedEndpoint } from '@parley/unit/address-settings';
 import { voiceSettings } from '@parley/voice/config';

@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import { untilReached } from '@parley/kernel/until-reached';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { untilReached } from '@parley/kernel/timing/until-reached';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 

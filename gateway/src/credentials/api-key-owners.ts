@@ -1,7 +1,7 @@
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError } from '@parley/kernel/errors';
-import { inBatches } from '@parley/kernel/in-batches';
-import { within } from '@parley/kernel/timers';
+import { inBatches } from '@parley/kernel/queues/in-batches';
+import { within } from '@parley/kernel/timing/timers';
 import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 

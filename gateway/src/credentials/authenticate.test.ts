@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { notFound, unauthenticated, unavailable } from '@parley/kernel/errors';
-import { createSessionTokens } from '@parley/kernel/session-token';
+import { createSessionTokens } from '@parley/kernel/secrets/session-token';
 import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 import { createGate } from '@parley/testing/gate';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CredentialKind } from '@parley/graph/access';
 import type { Caller } from '@parley/kernel/caller';
 import { type DomainError, forbidden, isDomainError, unauthenticated } from '@parley/kernel/errors';
-import { type SessionTokens, sessionTokenPrefix } from '@parley/kernel/session-token';
+import { type SessionTokens, sessionTokenPrefix } from '@parley/kernel/secrets/session-token';
 import { type FieldRule, type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 import type { AccessTokens } from './access-tokens.ts';

@@ -1,5 +1,5 @@
-import { clientNetwork } from '@parley/kernel/client-network';
-import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
+import { clientNetwork } from '@parley/kernel/http/client-network';
+import { type FairQueueLimits, fairQueue } from '@parley/kernel/queues/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
 /** Before the lookup nothing is verified, so it counts against the client address. */

@@ -1,4 +1,4 @@
-import type { TokenClaims } from '@parley/kernel/session-token';
+import type { TokenClaims } from '@parley/kernel/secrets/session-token';
 import type { AccessToken } from './access-tokens.ts';
 
 export interface Credentials {

@@ -1,5 +1,5 @@
 import { errorTable, internalMessage } from '@parley/kernel/error-table';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
 const knownCodes = new Set([

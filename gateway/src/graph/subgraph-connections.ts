@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { idleConnectionMs } from '@parley/kernel/http-drain';
-import type { MeshTls } from '@parley/kernel/mesh';
+import { idleConnectionMs } from '@parley/kernel/http/http-drain';
+import type { MeshTls } from '@parley/kernel/tls/mesh';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { type FieldRules } from './field-rules.ts';
 import { isRetryable } from './split-mutations.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/kernel/caller';
-import type { Parties } from '@parley/kernel/fair-queue';
+import type { Parties } from '@parley/kernel/queues/fair-queue';
 
 /** `anonymous` covers all callers without a sign-in, so that a flood of sign-ins cannot take every slot. */
 export type SubgraphShare = 'address' | 'tenant' | 'user' | 'anonymous';

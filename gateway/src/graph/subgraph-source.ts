@@ -4,9 +4,15 @@ import { graphError } from '@parley/graph/graph-errors';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
-import { type FairQueue, type FairQueueLimits, fairQueue, type Parties, type Release } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
-import type { MeshTls } from '@parley/kernel/mesh';
+import {
+  type FairQueue,
+  type FairQueueLimits,
+  fairQueue,
+  type Parties,
+  type Release,
+} from '@parley/kernel/queues/fair-queue';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { MeshTls } from '@parley/kernel/tls/mesh';
 import { GraphQLError } from 'graphql';
 import { type Dispatcher, errors } from 'undici';
 import type { CurrentCaller } from '../credentials/current-caller.ts';

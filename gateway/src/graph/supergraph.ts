@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
-import type { FairQueueLimits } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
-import type { MeshOptions } from '@parley/kernel/mesh';
+import type { Addresses } from '@parley/kernel/processes/addresses';
+import type { FairQueueLimits } from '@parley/kernel/queues/fair-queue';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import type { GraphQLSchema } from 'graphql';
 import { ApolloGateway } from './apollo-gateway.ts';
 import { installCustomScalars } from './custom-scalars.ts';

@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
-import type { RequestSource } from '@parley/kernel/client-address';
-import { clientNetwork } from '@parley/kernel/client-network';
-import type { Logger } from '@parley/kernel/log';
-import type { RequestTurns } from '@parley/kernel/request-turns';
+import type { RequestSource } from '@parley/kernel/http/client-address';
+import { clientNetwork } from '@parley/kernel/http/client-network';
+import type { RequestTurns } from '@parley/kernel/queues/request-turns';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import cors from 'cors';
 import express, { type RequestHandler } from 'express';
 import helmet from 'helmet';

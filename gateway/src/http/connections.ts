@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { clientNetwork } from '@parley/kernel/client-network';
-import type { RequestTurn, RequestTurns } from '@parley/kernel/request-turns';
+import { clientNetwork } from '@parley/kernel/http/client-network';
+import type { RequestTurn, RequestTurns } from '@parley/kernel/queues/request-turns';
 import type { RequestHandler } from 'express';
 import { clientCounts } from '../limits/client-counts.ts';
 import { clientConnection } from './client-connection.ts';

@@ -1,6 +1,6 @@
 import { errorTable } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 
 export function refuse(response: Response, status: number, message: string, code = 'BAD_REQUEST'): void {

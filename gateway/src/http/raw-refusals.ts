@@ -1,6 +1,6 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { requestIdFrom } from '@parley/kernel/request-id';
+import { requestIdFrom } from '@parley/kernel/http/request-id';
 
 export interface RawRefusal {
   status: number;

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { context as otel, SpanKind, trace } from '@opentelemetry/api';
-import type { Logger } from '@parley/kernel/log';
-import { withRequestId } from '@parley/kernel/request-context';
-import { requestIdFrom } from '@parley/kernel/request-id';
+import { requestIdFrom } from '@parley/kernel/http/request-id';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { withRequestId } from '@parley/kernel/telemetry/request-context';
 
 /** Facts for the log line of a request, without any text from the client. */
 export interface RequestFacts {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { retryWhileUnavailable } from '@parley/live/subscriptions/retry-while-unavailable';
 import type { ClaimIdempotencyKeyRequest, IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';

@@ -3,7 +3,7 @@ import { HeaderMap } from '@apollo/server';
 import { graphError } from '@parley/graph/graph-errors';
 import { DomainError, invalid, isDomainError } from '@parley/kernel/errors';
 import { idempotencyKeyProblem } from '@parley/kernel/idempotency';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { FormattedExecutionResult } from 'graphql';
 import { type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';

@@ -1,5 +1,5 @@
-import { clientNetwork } from '@parley/kernel/client-network';
 import { unavailable } from '@parley/kernel/errors';
+import { clientNetwork } from '@parley/kernel/http/client-network';
 import { type DegradingCountsOptions, degradingCounts } from '@parley/live/key-value/degrading-counts';
 import type { CountEntry, CountWindow } from '@parley/live/key-value/key-value';
 import { type FieldRules, ruleOf } from '../graph/field-rules.ts';

@@ -1,4 +1,4 @@
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import test from 'ava';
 import { takeTurn } from './turns.ts';
 

@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import type { FairQueue, Parties, Release } from '@parley/kernel/fair-queue';
+import type { FairQueue, Parties, Release } from '@parley/kernel/queues/fair-queue';
 
 export interface TurnOptions {
   /** Maximum wait in ms; then `unavailable`. */

@@ -1,5 +1,5 @@
 import { setImmediate as round } from 'node:timers/promises';
-import { requestTurns } from '@parley/kernel/request-turns';
+import { requestTurns } from '@parley/kernel/queues/request-turns';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { type FrameTurnsOptions, frameTurns } from './frame-turns.ts';

@@ -1,5 +1,5 @@
-import type { RequestTurns } from '@parley/kernel/request-turns';
-import { sleep } from '@parley/kernel/timers';
+import type { RequestTurns } from '@parley/kernel/queues/request-turns';
+import { sleep } from '@parley/kernel/timing/timers';
 import { clientCounts } from '../limits/client-counts.ts';
 
 /** Runs the frames of all sockets in the turns of their clients, and bounds what those of one client may cost in a second. */

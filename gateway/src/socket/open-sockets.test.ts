@@ -1,5 +1,5 @@
 import { forbidden, unauthenticated, unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { eventually } from '@parley/testing/eventually';
 import { createGate, type Gate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';

@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
-import { clientNetwork } from '@parley/kernel/client-network';
-import { fairQueue, type Release } from '@parley/kernel/fair-queue';
+import { clientNetwork } from '@parley/kernel/http/client-network';
+import { fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
 
 /** Schedules replayed events of all sockets round-robin, and yields to the event loop between them. */
 export interface ReplayTurns {

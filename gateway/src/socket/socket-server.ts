@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { formatGraphError, graphError } from '@parley/graph/graph-errors';
-import { clientNetwork } from '@parley/kernel/client-network';
 import { errorTable } from '@parley/kernel/error-table';
 import { DomainError, isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import type { RequestTurns } from '@parley/kernel/request-turns';
+import { clientNetwork } from '@parley/kernel/http/client-network';
+import type { RequestTurns } from '@parley/kernel/queues/request-turns';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Context } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';

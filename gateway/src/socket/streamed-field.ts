@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAbortError } from '@parley/kernel/abort';
 import type { Caller } from '@parley/kernel/caller';
 import { type ErrorKind, isDomainError, unavailable } from '@parley/kernel/errors';
+import { isAbortError } from '@parley/kernel/timing/abort';
 import type { EventId } from '@parley/live/event-log/event-id';
 import type {
   FollowRequest,

@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
-import { clientNetwork } from '@parley/kernel/client-network';
-import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/fair-queue';
+import { clientNetwork } from '@parley/kernel/http/client-network';
+import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
 export interface SubscriptionStarts {

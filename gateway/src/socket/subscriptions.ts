@@ -1,5 +1,5 @@
-import { isAbortError } from '@parley/kernel/abort';
 import type { Caller } from '@parley/kernel/caller';
+import { isAbortError } from '@parley/kernel/timing/abort';
 import type { EventId } from '@parley/live/event-log/event-id';
 import type { GraphQLSchema } from 'graphql';
 import type { ReplayPace } from './replay-pace.ts';

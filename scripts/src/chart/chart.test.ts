@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSettings } from '@parley/kernel/config';
-import { longestStopMs } from '@parley/kernel/run';
+import { longestStopMs } from '@parley/kernel/processes/run';
+import { readSettings } from '@parley/kernel/settings/config';
 import { statementTimeoutMs } from '@parley/postgres/database/migrate';
 import { addressSettings, type UsedEndpoint } from '@parley/unit/address-settings';
 import { unitNames, units } from '@parley/units';

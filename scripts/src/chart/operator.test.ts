@@ -1,5 +1,5 @@
-import { readSettings } from '@parley/kernel/config';
-import { neededKafkaSettings } from '@parley/kernel/shared-settings';
+import { readSettings } from '@parley/kernel/settings/config';
+import { neededKafkaSettings } from '@parley/kernel/settings/shared-settings';
 import { testWith } from '../testing/test-with.ts';
 import { ofKind, unitOf } from './environment.ts';
 import { helm, type Rule, render } from './render.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLogger } from '@parley/kernel/log';
-import { createSessionTokens } from '@parley/kernel/session-token';
+import { createSessionTokens } from '@parley/kernel/secrets/session-token';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { eventually } from '@parley/testing/eventually';
 import { testDependencies } from '@parley/testing/service-harness';
 import { voice } from '@parley/voice';

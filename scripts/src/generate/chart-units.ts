@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Endpoint } from '@parley/kernel/addresses';
-import type { ListedSetting } from '@parley/kernel/settings';
+import type { Endpoint } from '@parley/kernel/processes/addresses';
+import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { units as allUnits, type ListedUnit } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
 import { cell, markdownTable } from './settings-tables.ts';

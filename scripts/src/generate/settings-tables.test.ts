@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { positiveInt, text } from '@parley/kernel/setting-types';
-import { listSettings, setting } from '@parley/kernel/settings';
+import { positiveInt, text } from '@parley/kernel/settings/setting-types';
+import { listSettings, setting } from '@parley/kernel/settings/settings';
 import test, { type ExecutionContext } from 'ava';
 import { settingsTables } from './settings-tables.ts';
 

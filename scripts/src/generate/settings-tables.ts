@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ListedSetting } from '@parley/kernel/settings';
+import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { allSettings } from '@parley/units/settings';
 import { defaultText, typeText } from '../settings/listing.ts';
 

@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import { exec } from '@parley/servers/exec';
 import { emptyFolder } from '@parley/servers/testing/folder';
 import { addressSettings, type UsedEndpoint } from '@parley/unit/address-settings';

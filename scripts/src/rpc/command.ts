@@ -3,12 +3,12 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { invoke, requestOf, type Terminal, withProblems } from '@parley/commands/rpc/invoke';
 import { describe, nameOf, readMethods } from '@parley/commands/rpc/methods';
 import { type Caller, createCallers } from '@parley/kernel/caller';
-import { type Environment, readSettings } from '@parley/kernel/config';
 import { badRequest } from '@parley/kernel/errors';
-import { readMesh } from '@parley/kernel/mesh';
-import { positiveInt } from '@parley/kernel/setting-types';
-import { setting } from '@parley/kernel/settings';
-import { meshKeySetting } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { positiveInt } from '@parley/kernel/settings/setting-types';
+import { setting } from '@parley/kernel/settings/settings';
+import { meshKeySetting } from '@parley/kernel/settings/shared-settings';
+import { readMesh } from '@parley/kernel/tls/mesh';
 import { lookupOnMachine } from './local-mesh.ts';
 
 /** The arguments: up to three positionals (unit, method, request) and the caller. */

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { addressSettingOf, type MeshLookup } from '@parley/commands/rpc/invoke';
-import { type Environment, readSettings } from '@parley/kernel/config';
 import { badRequest } from '@parley/kernel/errors';
-import { dataFolderSetting } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { dataFolderSetting } from '@parley/kernel/settings/shared-settings';
 import { addressesFile } from '@parley/local/addresses-file';
 import { keysFile } from '@parley/local/keys';
 import { root } from '../root.ts';

@@ -1,5 +1,5 @@
-import { httpUrl, list, port } from '@parley/kernel/setting-types';
-import { listSettings, setting } from '@parley/kernel/settings';
+import { httpUrl, list, port } from '@parley/kernel/settings/setting-types';
+import { listSettings, setting } from '@parley/kernel/settings/settings';
 import { unitNames } from '@parley/units';
 import test from 'ava';
 import { defaultText, usage } from './listing.ts';

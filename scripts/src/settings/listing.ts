@@ -1,4 +1,4 @@
-import type { ListedSetting } from '@parley/kernel/settings';
+import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { unitNames } from '@parley/units';
 
 export const usage = `Lists settings: name, type, default and meaning. It reads none of them.

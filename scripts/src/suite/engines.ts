@@ -1,4 +1,4 @@
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { type RunningServers, startServers } from '@parley/servers/start-servers';
 import type { SharedMeshes, SharedMeshesOptions } from '@parley/stories/shared-meshes';
 import type { Need } from './workspaces.ts';

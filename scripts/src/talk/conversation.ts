@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoff } from '@parley/kernel/backoff';
+import { backoff } from '@parley/kernel/timing/backoff';
 import type { Message } from '@parley/stories/conversation';
 import { type SessionEvent, sessionEventsDocument, type ToolCall } from '@parley/stories/session-events';
 import { createClient } from 'graphql-ws';

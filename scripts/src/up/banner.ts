@@ -1,4 +1,4 @@
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import type { ModelDescription } from '@parley/local/mesh-settings';
 import { talkSettings } from '@parley/units/command-settings';
 

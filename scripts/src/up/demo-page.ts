@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type DemoServer, startDemoServer } from '@parley/demo';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { demoSettings } from '@parley/units/command-settings';
 
 /** The page with the chat widget, in development only: it has an API key of its own, and anyone on this machine may open it. */

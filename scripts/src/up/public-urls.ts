@@ -1,5 +1,5 @@
-import type { Environment } from '@parley/kernel/config';
-import { publicUrlSetting, voicePublicUrlSetting } from '@parley/kernel/shared-settings';
+import type { Environment } from '@parley/kernel/settings/config';
+import { publicUrlSetting, voicePublicUrlSetting } from '@parley/kernel/settings/shared-settings';
 import { publicPortSetting, voicePortSetting } from '@parley/units/settings';
 
 const urls = [

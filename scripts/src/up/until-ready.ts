@@ -1,4 +1,4 @@
-import { whileUnavailable } from '@parley/kernel/while-unavailable';
+import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 
 /** On a busy machine a unit may take longer to answer the first call than whoever asks it waits. */
 const longestMs = 60_000;

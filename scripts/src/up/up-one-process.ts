@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { createLogger } from '@parley/kernel/log';
-import { run } from '@parley/kernel/run';
-import { telemetry } from '@parley/kernel/telemetry';
+import { run } from '@parley/kernel/processes/run';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { telemetry } from '@parley/kernel/telemetry/telemetry';
 import { localMesh } from '@parley/local';
 import { embeddingsOf } from '@parley/local/mesh-settings';
 import { banner, unknownRow } from './banner.ts';

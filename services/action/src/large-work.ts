@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { measureJson } from '@parley/json-schema/json-size';
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
 /** What is smaller is worked on at once. */
 const smallBytes = 32_768;

@@ -1,6 +1,6 @@
 import type { JsonSchemas } from '@parley/json-schema/json-schemas';
-import type { Logger } from '@parley/kernel/log';
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Outbound } from '@parley/outbound/outbound';
 import type { Database } from '@parley/postgres/database/types';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';

@@ -1,6 +1,6 @@
 import { jsonSchemas } from '@parley/json-schema/json-schemas';
 import { createCallers } from '@parley/kernel/caller';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import { outbound } from '@parley/outbound/outbound';
 import { resealing } from '@parley/postgres/reseal';
 import { ActionServiceDefinition } from '@parley/protos/parley/action/v1/action';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, inTenant as callerInTenant, createCallers } from '@parley/kernel/caller';
 import { notFound } from '@parley/kernel/errors';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import { AdminServiceDefinition } from '@parley/protos/parley/action/v1/admin';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { rpcClient } from '@parley/rpc/client';

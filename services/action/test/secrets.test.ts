@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import type { Transaction } from '@parley/postgres/database/types';
 import { reseal } from '@parley/postgres/reseal';
 import { replicaOf } from '@parley/testing/test-schema';

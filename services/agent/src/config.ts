@@ -1,8 +1,8 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
-import { type Environment, readAll, readSettings } from '@parley/kernel/config';
-import { httpUrl, leaseMs, positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { outboundSettings, portSettings, secretsKeysSetting } from '@parley/kernel/shared-settings';
+import { type Environment, readAll, readSettings } from '@parley/kernel/settings/config';
+import { httpUrl, leaseMs, positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
+import { outboundSettings, portSettings, secretsKeysSetting } from '@parley/kernel/settings/shared-settings';
 import { type ModelSettings, modelSettings, readModelSettings } from './models/model-settings.ts';
 import { toolSettings } from './tools/tool-settings.ts';
 import { workflowRunSettings } from './workflow-runs/workflow-run-settings.ts';

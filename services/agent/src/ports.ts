@@ -1,5 +1,5 @@
-import type { Logger } from '@parley/kernel/log';
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { OutboundPolicy } from '@parley/outbound/outbound-policy';
 import type { Database } from '@parley/postgres/database/types';

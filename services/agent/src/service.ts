@@ -1,4 +1,4 @@
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { outboundPolicy } from '@parley/outbound/outbound-policy';
 import { resealing } from '@parley/postgres/reseal';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { notFound } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { outboundPolicy } from '@parley/outbound/outbound-policy';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { ada, agentUnit, allFields, createAgent, inTenant } from './agent-unit.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import { rpcClient } from '@parley/rpc/client';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type Addresses, createAddresses } from '@parley/kernel/addresses';
 import { type Caller, callerHeader, createCallers, type TenantCaller } from '@parley/kernel/caller';
+import { type Addresses, createAddresses } from '@parley/kernel/processes/addresses';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { type RunningService, startService } from '@parley/testing/service-harness';

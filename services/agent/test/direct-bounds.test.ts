@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { createCallers } from '@parley/kernel/caller';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import { startModelServer } from '@parley/testing/model-server';

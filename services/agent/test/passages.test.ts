@@ -1,5 +1,5 @@
 import { badRequest, unavailable } from '@parley/kernel/errors';
-import { within } from '@parley/kernel/timers';
+import { within } from '@parley/kernel/timing/timers';
 import { Role } from '@parley/protos/parley/agent/v1/agent';
 import { RetrievalMode } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { createGate } from '@parley/testing/gate';

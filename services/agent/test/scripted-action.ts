@@ -1,7 +1,7 @@
-import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import { badRequest, notFound, unavailable } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
+import type { Addresses } from '@parley/kernel/processes/addresses';
 import {
   ActionServiceDefinition,
   type CallActionRequest,

@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { createContext, Script } from 'node:vm';
-import { performTasks } from '@parley/kernel/perform-tasks';
+import { performTasks } from '@parley/kernel/processes/perform-tasks';
 import { plainTextForm, templateEngine } from '@parley/text/template-engine';
 import type { RendererResponse, Rendering } from './renderer-process.ts';
 import type { TranscriptLine } from './transcript.ts';

@@ -1,4 +1,4 @@
-import { startTaskProcess, TaskProcessDied } from '@parley/kernel/task-process';
+import { startTaskProcess, TaskProcessDied } from '@parley/kernel/processes/task-process';
 
 export interface Rendering {
   template: string;

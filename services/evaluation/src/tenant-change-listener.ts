@@ -1,4 +1,4 @@
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
 import { onAnnouncement } from '@parley/live/key-value/announcements';
 import type { KeyValue, Unsubscribe } from '@parley/live/key-value/key-value';
 import { jobs } from '@parley/postgres/jobs/jobs';

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Envelope } from '@parley/events/envelope';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
-import { createLogger } from '@parley/kernel/log';
+import { createAddresses } from '@parley/kernel/processes/addresses';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { announcer } from '@parley/live/key-value/announcements';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import type { Database } from '@parley/postgres/database/types';

@@ -1,6 +1,6 @@
-import { byteCount, positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings } from '@parley/kernel/shared-settings';
+import { byteCount, positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
+import { portSettings } from '@parley/kernel/settings/shared-settings';
 import { fallbackFile } from './fallback-document.ts';
 
 export const exportSettings = {

@@ -1,4 +1,4 @@
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 
 export type ExportMetrics = ReturnType<typeof exportMetrics>;
 

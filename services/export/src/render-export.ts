@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { backoff } from '@parley/kernel/backoff';
 import { serviceRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
+import { backoff } from '@parley/kernel/timing/backoff';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
-import { performTasks } from '@parley/kernel/perform-tasks';
+import { performTasks } from '@parley/kernel/processes/perform-tasks';
 import { fontFiles, templateFile } from './render-inputs.ts';
 import type { RendererAnswer, RenderTask } from './renderer.ts';
 import { parseContent, studyKit } from './study-kit.ts';

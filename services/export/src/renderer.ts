@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { platform } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unavailable } from '@parley/kernel/errors';
-import { startTaskProcess, TaskProcessDied, TaskProcessNotStarted } from '@parley/kernel/task-process';
-import type { Part } from '@parley/kernel/unit';
+import { startTaskProcess, TaskProcessDied, TaskProcessNotStarted } from '@parley/kernel/processes/task-process';
+import type { Part } from '@parley/kernel/processes/unit';
 import { compilerPackage, makingHash } from './render-inputs.ts';
 import { type Problem, RenderProblem } from './render-problem.ts';
 import type { StudyKitContent } from './study-kit.ts';
@@ -148,6 +148,6 @@ export function rendererArguments(maxMemoryMb: number): string[] {
 function codeFolders(): string[] {
   const compiler = fileURLToPath(import.meta.resolve(compilerPackage));
   const packages = compiler.slice(0, compiler.lastIndexOf('/node_modules/') + '/node_modules'.length);
-  const kernel = dirname(fileURLToPath(import.meta.resolve('@parley/kernel/perform-tasks')));
-  return [packages, dirname(kernel), dirname(import.meta.dirname)];
+  const kernel = join(fileURLToPath(import.meta.resolve('@parley/kernel/processes/perform-tasks')), '../../..');
+  return [packages, kernel, dirname(import.meta.dirname)];
 }

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { type DomainError, notFound } from '@parley/kernel/errors';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { Agent, AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { Evaluation, EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';

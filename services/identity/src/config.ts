@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { checkOperatorKey } from '@parley/kernel/operator-key';
-import { byteCount, httpUrl, leaseMs, list, loginUrl, positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { checkOperatorKey } from '@parley/kernel/settings/operator-key';
+import { byteCount, httpUrl, leaseMs, list, loginUrl, positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
 import {
   dataFolderSetting,
   fetchedUrl,
@@ -11,7 +11,7 @@ import {
   portSettings,
   publicUrlSetting,
   secretsKeysSetting,
-} from '@parley/kernel/shared-settings';
+} from '@parley/kernel/settings/shared-settings';
 import { pricesSetting } from '@parley/metering/prices-setting';
 import { z } from 'zod';
 import { isUsd, notUsd, planLimitsFile } from './spend/plan-limits.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from '@parley/kernel/log';
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentitySettings } from './config.ts';

@@ -1,5 +1,5 @@
 import { createCallers } from '@parley/kernel/caller';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import { announcer } from '@parley/live/key-value/announcements';
 import { resealing } from '@parley/postgres/reseal';
 import { credentialsChanged } from '@parley/protos/announcements';

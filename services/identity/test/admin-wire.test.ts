@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { onAnnouncement } from '@parley/live/key-value/announcements';
 import { credentialsChanged } from '@parley/protos/announcements';
 import { AdminServiceDefinition } from '@parley/protos/parley/identity/v1/admin';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { callerHeader } from '@parley/kernel/caller';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { type EnumTypeDefinitionNode, Kind, parse } from 'graphql';

@@ -1,4 +1,4 @@
-import { createMetrics } from '@parley/kernel/metrics';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import test from 'ava';
 import { platformTenant } from '../src/spend/platform-tenant.ts';
 import { spendMetrics } from '../src/spend/spend-metrics.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createMetrics } from '@parley/kernel/metrics';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import type { Database, Transaction } from '@parley/postgres/database/types';
 import { reseal, resealing } from '@parley/postgres/reseal';
 import { eventually } from '@parley/testing/eventually';

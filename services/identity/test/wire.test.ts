@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Envelope } from '@parley/events/envelope';
 import { type Caller, callerHeader } from '@parley/kernel/caller';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { onAnnouncement } from '@parley/live/key-value/announcements';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';

@@ -1,7 +1,7 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
-import { positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { outboundSettings, portSettings } from '@parley/kernel/shared-settings';
+import { positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
+import { outboundSettings, portSettings } from '@parley/kernel/settings/shared-settings';
 import { embeddingSettings } from './embeddings/embedding-settings.ts';
 
 export const knowledgeSettings = {

@@ -1,5 +1,5 @@
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';

@@ -1,4 +1,4 @@
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
 import { type SpendMeter, spendMeter } from '@parley/metering/spend-meter';
 import { outbound } from '@parley/outbound/outbound';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';

@@ -1,6 +1,6 @@
-import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
+import type { Addresses } from '@parley/kernel/processes/addresses';
 import {
   IdentityServiceDefinition,
   type ReserveSpendRequest,

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
-import { listen } from '@parley/kernel/listen';
-import { createLogger } from '@parley/kernel/log';
+import { listen } from '@parley/kernel/http/listen';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { outbound } from '@parley/outbound/outbound';
 import { dnsResolver } from '@parley/outbound/resolve';
 import { type DnsAnswer, type DnsQuestion, startDnsServer } from '@parley/testing/dns-server';

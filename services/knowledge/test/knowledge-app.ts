@@ -1,6 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { notFound } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { outbound } from '@parley/outbound/outbound';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';

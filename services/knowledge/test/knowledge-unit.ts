@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import {
   IdentityServiceDefinition,
   type SpendSettlement,

@@ -1,5 +1,5 @@
 import { badRequest, notFound, unavailable } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Database } from '@parley/postgres/database/types';
 import { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers, type TenantCaller } from '@parley/kernel/caller';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import type { Database } from '@parley/postgres/database/types';
 import { startService } from '@parley/testing/service-harness';
 import type { ExecutionContext } from 'ava';

@@ -1,6 +1,6 @@
-import { positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings } from '@parley/kernel/shared-settings';
+import { positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
+import { portSettings } from '@parley/kernel/settings/shared-settings';
 
 export const parserSettings = {
   concurrency: setting('PARSER_CONCURRENCY', positiveInt.default(2), 'Documents parsed at once in this process.'),

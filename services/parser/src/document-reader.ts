@@ -1,4 +1,4 @@
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
 import type { ReadText } from './markdown.ts';
 import type { FileToRead } from './read-file.ts';

@@ -1,7 +1,7 @@
-import { backoff } from '@parley/kernel/backoff';
 import { serviceCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import { isShapeless } from '@parley/kernel/input-checks';
+import { backoff } from '@parley/kernel/timing/backoff';
 import { readObject } from '@parley/objects/object-store';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';

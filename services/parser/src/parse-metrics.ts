@@ -1,4 +1,4 @@
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Problem } from './file-problem.ts';
 import type { FileType } from './file-types.ts';
 import type { LossKind } from './warnings.ts';

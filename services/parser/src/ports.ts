@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';

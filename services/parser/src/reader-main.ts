@@ -1,4 +1,4 @@
-import { performTasks } from '@parley/kernel/perform-tasks';
+import { performTasks } from '@parley/kernel/processes/perform-tasks';
 import { FileProblem } from './file-problem.ts';
 import { closeNetwork } from './no-network.ts';
 import { readFile } from './read-file.ts';

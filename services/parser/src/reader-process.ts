@@ -1,9 +1,9 @@
 import { platform } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unavailable } from '@parley/kernel/errors';
-import { residentMb } from '@parley/kernel/resident-memory';
-import { startTaskProcess, TaskProcessDied, TaskProcessNotStarted } from '@parley/kernel/task-process';
+import { residentMb } from '@parley/kernel/processes/resident-memory';
+import { startTaskProcess, TaskProcessDied, TaskProcessNotStarted } from '@parley/kernel/processes/task-process';
 import type { ContentKind } from './content-kind.ts';
 import { FileProblem, type Problem, type ReadLimits } from './file-problem.ts';
 import type { ReadText } from './markdown.ts';
@@ -96,6 +96,6 @@ function codeFolders(): string[] {
     const path = fileURLToPath(import.meta.resolve(name));
     return path.slice(0, path.lastIndexOf('/node_modules/') + '/node_modules'.length);
   });
-  const kernel = dirname(fileURLToPath(import.meta.resolve('@parley/kernel/perform-tasks')));
-  return [...new Set([...packages, dirname(kernel), dirname(import.meta.dirname)])];
+  const kernel = join(fileURLToPath(import.meta.resolve('@parley/kernel/processes/perform-tasks')), '../../..');
+  return [...new Set([...packages, kernel, dirname(import.meta.dirname)])];
 }

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Envelope } from '@parley/events/envelope';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
 import { type DomainError, notFound } from '@parley/kernel/errors';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import type { ObjectStore } from '@parley/objects/object-store';
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
 import { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge/v1/knowledge';

@@ -1,5 +1,5 @@
 import { conflict, notFound, unavailable } from '@parley/kernel/errors';
-import { createMetrics } from '@parley/kernel/metrics';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import { absentObjectStore } from '@parley/objects/object-store';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoff } from '@parley/kernel/backoff';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError, isDomainError } from '@parley/kernel/errors';
+import { backoff } from '@parley/kernel/timing/backoff';
 import { Role, type RunTurnRequest, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { ToolCall as ToolCallProto } from '@parley/protos/parley/agent/v1/tool_calls';

@@ -1,4 +1,4 @@
-import { readSettings, SettingsError } from '@parley/kernel/config';
+import { readSettings, SettingsError } from '@parley/kernel/settings/config';
 import test from 'ava';
 import { sessionSettings } from './config.ts';
 

@@ -1,8 +1,8 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { checkOperatorKey } from '@parley/kernel/operator-key';
-import { byteCount, positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { checkOperatorKey } from '@parley/kernel/settings/operator-key';
+import { byteCount, positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
 import {
   avatarTokenKeysSetting,
   operatorKeySetting,
@@ -11,7 +11,7 @@ import {
   publicUrlSetting,
   turnsAtOnceSetting,
   voicePublicUrlSetting,
-} from '@parley/kernel/shared-settings';
+} from '@parley/kernel/settings/shared-settings';
 
 const hourMs = 60 * 60_000;
 

@@ -1,5 +1,5 @@
-import type { Logger } from '@parley/kernel/log';
-import type { SessionTokens } from '@parley/kernel/session-token';
+import type { SessionTokens } from '@parley/kernel/secrets/session-token';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';

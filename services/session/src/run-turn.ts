@@ -1,4 +1,4 @@
-import { withRequestId } from '@parley/kernel/request-context';
+import { withRequestId } from '@parley/kernel/telemetry/request-context';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';

@@ -1,6 +1,6 @@
 import { payloadMapper } from '@parley/json-path/payload-mapper';
 import { createCallers } from '@parley/kernel/caller';
-import { createSessionTokens } from '@parley/kernel/session-token';
+import { createSessionTokens } from '@parley/kernel/secrets/session-token';
 import { announcer } from '@parley/live/key-value/announcements';
 import { outbound } from '@parley/outbound/outbound';
 import { credentialsChanged } from '@parley/protos/announcements';

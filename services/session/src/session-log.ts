@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { EventId } from '@parley/live/event-log/event-id';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { LiveEventType, ObsoleteFilter } from '@parley/live/subscriptions/live-events';

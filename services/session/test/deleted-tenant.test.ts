@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Envelope } from '@parley/events/envelope';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { onAnnouncement } from '@parley/live/key-value/announcements';
 import type { Database } from '@parley/postgres/database/types';
 import { credentialsChanged } from '@parley/protos/announcements';

@@ -1,5 +1,5 @@
 import type { TenantCaller } from '@parley/kernel/caller';
-import { createSessionTokens } from '@parley/kernel/session-token';
+import { createSessionTokens } from '@parley/kernel/secrets/session-token';
 import { eventually } from '@parley/testing/eventually';
 import { requestOf } from '@parley/testing/request-of';
 import test from 'ava';

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { createAddresses } from '@parley/kernel/addresses';
 import { type Callers, createCallers, type TenantCaller } from '@parley/kernel/caller';
 import { notFound, unavailable } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
+import { createAddresses } from '@parley/kernel/processes/addresses';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';

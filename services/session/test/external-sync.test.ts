@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { outbound } from '@parley/outbound/outbound';
 import { dnsResolver } from '@parley/outbound/resolve';
 import { startDnsServer } from '@parley/testing/dns-server';

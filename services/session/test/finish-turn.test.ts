@@ -1,4 +1,4 @@
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import type { Database, TenantDb } from '@parley/postgres/database/types';
 import { jobRunner } from '@parley/postgres/jobs/job-runner';
 import { jobs } from '@parley/postgres/jobs/jobs';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
 import { badRequest, notFound } from '@parley/kernel/errors';
+import type { Addresses } from '@parley/kernel/processes/addresses';
 import {
   Agent,
   AgentServiceDefinition,

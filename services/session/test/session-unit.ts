@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { notFound } from '@parley/kernel/errors';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { Export, ExportServiceDefinition, type RequestExportRequest } from '@parley/protos/parley/export/v1/export';
 import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';

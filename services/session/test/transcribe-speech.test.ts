@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Caller } from '@parley/kernel/caller';
-import { listen } from '@parley/kernel/listen';
-import { createSessionTokens } from '@parley/kernel/session-token';
+import { listen } from '@parley/kernel/http/listen';
+import { createSessionTokens } from '@parley/kernel/secrets/session-token';
 import { eventually } from '@parley/testing/eventually';
 import { requestOf } from '@parley/testing/request-of';
 import test, { type ExecutionContext } from 'ava';

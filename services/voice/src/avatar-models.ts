@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
 import { type AvatarModel, catalogName, checkModel, fileName, readCatalog } from './avatar-catalog.ts';
 
 /** The file of a model, open until it is closed. */

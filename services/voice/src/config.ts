@@ -1,13 +1,13 @@
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { byteCount, oneOf, port, positiveInt, text } from '@parley/kernel/setting-types';
-import { optionalGroup, type Settings, setting } from '@parley/kernel/settings';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/settings/config';
+import { byteCount, oneOf, port, positiveInt, text } from '@parley/kernel/settings/setting-types';
+import { optionalGroup, type Settings, setting } from '@parley/kernel/settings/settings';
 import {
   avatarTokenKeysSetting,
   corsOriginsSetting,
   fetchedUrl,
   portSettings,
   trustedProxiesSetting,
-} from '@parley/kernel/shared-settings';
+} from '@parley/kernel/settings/shared-settings';
 
 const baseUrl = fetchedUrl.transform((url) => url.replace(/\/$/u, ''));
 

@@ -1,6 +1,6 @@
-import { readSettings } from '@parley/kernel/config';
-import { createSessionTokens } from '@parley/kernel/session-token';
-import { avatarTokenKeysSetting } from '@parley/kernel/shared-settings';
+import { createSessionTokens } from '@parley/kernel/secrets/session-token';
+import { readSettings } from '@parley/kernel/settings/config';
+import { avatarTokenKeysSetting } from '@parley/kernel/settings/shared-settings';
 
 // `node src/mint-token.ts [tenant]` prints an avatar token for trying the service, signed with AVATAR_TOKEN_KEYS.
 

@@ -1,6 +1,6 @@
 import { badRequest, DomainError, forbidden } from '@parley/kernel/errors';
 import { parseInput, text } from '@parley/kernel/input';
-import type { TokenClaims } from '@parley/kernel/session-token';
+import type { TokenClaims } from '@parley/kernel/secrets/session-token';
 import { z } from 'zod';
 import type { Ports } from './ports.ts';
 import type { Asking } from './speech.ts';

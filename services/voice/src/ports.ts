@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { AvatarModels } from './avatar-models.ts';
 import type { TryPage } from './http/try-page.ts';
 import type { ProviderWork } from './provider-work.ts';

@@ -1,6 +1,6 @@
 import { DomainError, isDomainError } from '@parley/kernel/errors';
-import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/fair-queue';
-import type { Metrics } from '@parley/kernel/metrics';
+import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 
 export type ProviderKind = 'tts' | 'stt' | 'avatar';
 

@@ -1,9 +1,9 @@
 import { unavailable } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
-import { readWithin } from '@parley/kernel/read-within';
-import { within } from '@parley/kernel/timers';
+import { readWithin } from '@parley/kernel/http/read-within';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
+import { within } from '@parley/kernel/timing/timers';
 import { type AvatarModel, catalogUrl, fileName, maxCatalogBytes, readCatalog } from './avatar-catalog.ts';
 import type { AvatarModels } from './avatar-models.ts';
 import { modelCache } from './model-cache.ts';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createSessionTokens } from '@parley/kernel/session-token';
+import { createSessionTokens } from '@parley/kernel/secrets/session-token';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';

@@ -1,6 +1,6 @@
 import { eventConsumer } from '@parley/events/consumer';
 import { kafkaEventBus } from '@parley/events/kafka-event-bus';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { once } from '@parley/postgres/outbox/inbox';
 import { eventType, internalTablesOnly, sharedNowMs, topic } from '../events.ts';
 import { serve } from '../processes.ts';

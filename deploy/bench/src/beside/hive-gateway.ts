@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { connectUnit } from '@parley/unit/connect-unit';
 import { readSupergraph } from '../../../../gateway/src/graph/supergraph.ts';
 import { serve } from '../processes.ts';

@@ -1,5 +1,5 @@
-import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import { knowledge } from '@parley/knowledge';
 import { startLedger } from '@parley/knowledge/identity-stub';
 import { startService } from '@parley/testing/service-harness';

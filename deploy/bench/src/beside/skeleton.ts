@@ -13,7 +13,7 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { Pool } from 'pg';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { asMessages } from '../client.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { units } from '@parley/units';
 import { gatewayMesh } from '../../../../gateway/test/support/gateway-mesh.ts';
 import { publicUrl } from '../../../../gateway/test/support/identity-script.ts';

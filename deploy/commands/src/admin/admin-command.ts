@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { createCallers } from '@parley/kernel/caller';
-import { type Environment, readSettings } from '@parley/kernel/config';
 import { badRequest } from '@parley/kernel/errors';
-import { readMesh } from '@parley/kernel/mesh';
-import { operatorKeySetting } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { operatorKeySetting } from '@parley/kernel/settings/shared-settings';
+import { readMesh } from '@parley/kernel/tls/mesh';
 import { invoke, type MeshLookup, requestOf, type Terminal, withProblems } from '../rpc/invoke.ts';
 import { nameOf, readOperatorMethods } from '../rpc/methods.ts';
 import { commandOf, fieldOf, wordsOf } from './commands.ts';

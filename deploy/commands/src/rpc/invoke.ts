@@ -8,10 +8,10 @@ import {
   toJson,
 } from '@bufbuild/protobuf';
 import type { Caller, Callers } from '@parley/kernel/caller';
-import { type Environment, SettingsError } from '@parley/kernel/config';
 import { errorTable } from '@parley/kernel/error-table';
 import { badRequest, type ErrorKind, isDomainError } from '@parley/kernel/errors';
-import type { MeshOptions } from '@parley/kernel/mesh';
+import { type Environment, SettingsError } from '@parley/kernel/settings/config';
+import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import { rpcClient } from '@parley/rpc/client';
 import { ClientError, Status } from 'nice-grpc-common';
 

@@ -1,4 +1,4 @@
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import type { TestCertificate } from '@parley/testing/test-authority';
 import { type TlsProxyOptions, tlsProxy } from '@parley/testing/tls-proxy';
 import type { ExecutionContext } from 'ava';

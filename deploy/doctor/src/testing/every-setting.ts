@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { units } from '@parley/units';
 import { settingsRead, unitAddress } from '../installation.ts';
 

@@ -1,4 +1,4 @@
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { SMTPServer } from 'smtp-server';
 
 /** A mail server with one login. */

@@ -1,4 +1,4 @@
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import type { ListedUnit } from '@parley/units';
 import type { ExecutionContext } from 'ava';
 import type { Garden } from './garden.ts';

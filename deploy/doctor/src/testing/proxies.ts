@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http';
 import { connect, createServer } from 'node:net';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import type { ExecutionContext } from 'ava';
 
 export interface Rewriting {

@@ -1,7 +1,7 @@
 import { kafkaClient } from '@parley/events/kafka-client';
 import { kafkaDeadLetters, readTopic } from '@parley/events/kafka-dead-letters';
 import { toEnvelope } from '@parley/events/kafka-message';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { topics } from '@parley/units';
 import type { TopicFacts } from './facts.ts';
 

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Environment, readSettings } from '@parley/kernel/config';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
 import type { EngineName } from '@parley/servers/engine';
 import { startServers } from '@parley/servers/start-servers';
 import { never } from '@parley/servers/testing/folder';

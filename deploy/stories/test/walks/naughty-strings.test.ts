@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import test from 'ava';
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { createAction, createConnector } from '../../src/actions.ts';

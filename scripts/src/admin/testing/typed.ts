@@ -1,6 +1,6 @@
 import { adminCommand } from '@parley/commands/admin/admin-command';
 import { adminOptions, mostWords, typedAdmin } from '@parley/commands/admin/admin-options';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { parseOptions } from '../../read-options.ts';
 import { lookupOnMachine } from '../../rpc/local-mesh.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import { commandSettings } from '@parley/units/command-settings';
 import type { ExecutionContext } from 'ava';
 import { lastRelease, previousState } from '../../history.ts';

@@ -1,4 +1,4 @@
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
 import type { Database } from '@parley/postgres/database/types';
 import type { CredentialPorts } from '../custom-actions/credential.ts';
 import { unavailableCredential } from '../custom-actions/issue-token.ts';

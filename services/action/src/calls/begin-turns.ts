@@ -1,4 +1,4 @@
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
 /** Fewer than a service has connections, so that queries always find one. */
 const atOnce = 3;

@@ -1,4 +1,4 @@
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { CallKind } from './outbound-call.ts';
 
 export type CallMetrics = ReturnType<typeof callMetrics>;

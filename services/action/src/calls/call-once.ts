@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { backoff } from '@parley/kernel/backoff';
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
 import { parseJson } from '@parley/kernel/json';
-import { whileUnavailable } from '@parley/kernel/while-unavailable';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 import type { Ports } from '../ports.ts';
 import type { CallRequest } from './call-request.ts';
 import { type CallResult, failedResult } from './call-result.ts';

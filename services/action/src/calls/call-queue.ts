@@ -1,5 +1,5 @@
 import { DomainError } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { ActionLimits } from '../config.ts';
 
 export type CallQueue = ReturnType<typeof callQueue>;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from '@parley/kernel/log';
-import { whileUnavailable } from '@parley/kernel/while-unavailable';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Database } from '@parley/postgres/database/types';
 

@@ -1,6 +1,6 @@
 import { SpanKind, trace } from '@opentelemetry/api';
 import type { TenantCaller } from '@parley/kernel/caller';
-import { inSpan } from '@parley/kernel/telemetry';
+import { inSpan } from '@parley/kernel/telemetry/telemetry';
 import type { Ports } from '../ports.ts';
 import { metered } from './call-meter.ts';
 import { errorKindOf } from './error-kind.ts';

@@ -1,4 +1,4 @@
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
 import type { CallResult } from './call-result.ts';
 import type { CallName } from './turn-call-store.ts';
 

@@ -1,6 +1,6 @@
-import type { Logger } from '@parley/kernel/log';
-import { repeated } from '@parley/kernel/repeated';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { repeated } from '@parley/kernel/timing/repeated';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { Ports } from '../ports.ts';
 import { interruptCall } from './interrupt-call.ts';

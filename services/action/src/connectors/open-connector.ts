@@ -1,4 +1,4 @@
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
 import { unavailableCredential } from '../custom-actions/issue-token.ts';
 import type { McpConnector } from '../mcp/mcp-connector.ts';
 import { apiKeyPlace } from './connector.ts';

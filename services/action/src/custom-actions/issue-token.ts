@@ -1,6 +1,6 @@
 import { DomainError, isDomainError } from '@parley/kernel/errors';
+import { readWithin } from '@parley/kernel/http/read-within';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
-import { readWithin } from '@parley/kernel/read-within';
 import { headerProblem } from '@parley/outbound/header-problem';
 import type { CallErrorReason } from './call-error-kind.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '@parley/kernel/log';
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 import type { ActionCredential, CustomAction, MessagingRegion } from './custom-action.ts';
 import { issueToken, refusedCredential, tokenOf, unavailableCredential } from './issue-token.ts';

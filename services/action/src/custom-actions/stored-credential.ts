@@ -1,4 +1,4 @@
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
 import type { ActionCredential, CustomAction } from './custom-action.ts';
 import { unavailableCredential } from './issue-token.ts';
 

@@ -1,5 +1,5 @@
-import { type FairQueue, fairQueue } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
+import { type FairQueue, fairQueue } from '@parley/kernel/queues/fair-queue';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Outbound } from '@parley/outbound/outbound';
 import type { HeldAnswers } from '../calls/held-answers.ts';
 import { type LargeWork, largeWork } from '../large-work.ts';

@@ -1,5 +1,5 @@
-import type { FairQueueLimits } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
+import type { FairQueueLimits } from '@parley/kernel/queues/fair-queue';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { LargeWork } from '../large-work.ts';
 import type { ToolList } from './list-tools.ts';
 import type { McpConnector } from './mcp-connector.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DomainError } from '@parley/kernel/errors';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { eventually } from '@parley/testing/eventually';

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import { outbound } from '@parley/outbound/outbound';
 import { dnsResolver } from '@parley/outbound/resolve';
 import { type DnsAnswer, type DnsQuestion, startDnsServer } from '@parley/testing/dns-server';

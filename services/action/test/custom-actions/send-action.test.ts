@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { jsonSchemas } from '@parley/json-schema/json-schemas';
 import type { DomainError } from '@parley/kernel/errors';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import test, { type ExecutionContext } from 'ava';
 import { type CallErrorKind, kindOfError } from '../../src/custom-actions/call-error-kind.ts';

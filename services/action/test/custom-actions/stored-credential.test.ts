@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DomainError } from '@parley/kernel/errors';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
 import test from 'ava';
 import { describedArgs } from '../../src/custom-actions/described-args.ts';
 import { openCredential, sealCredential } from '../../src/custom-actions/stored-credential.ts';

@@ -1,5 +1,5 @@
 import { notFound } from '@parley/kernel/errors';
-import { inBatchesOfKey } from '@parley/kernel/in-batches';
+import { inBatchesOfKey } from '@parley/kernel/queues/in-batches';
 import type { Database } from '@parley/postgres/database/types';
 import type { Agent } from './agent.ts';
 import { agentStore } from './agent-store.ts';

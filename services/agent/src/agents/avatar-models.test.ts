@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';

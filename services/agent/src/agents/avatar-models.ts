@@ -1,6 +1,6 @@
 import { text } from '@parley/kernel/input';
 import { parseJson } from '@parley/kernel/json';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 import type { UnitHttp } from '@parley/unit/unit-http';
 import { z } from 'zod';

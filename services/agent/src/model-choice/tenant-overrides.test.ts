@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import type { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
 import test from 'ava';
 import { tenantOverrides } from './tenant-overrides.ts';

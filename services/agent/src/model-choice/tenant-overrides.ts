@@ -1,5 +1,5 @@
 import type { TenantCaller } from '@parley/kernel/caller';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 import { tenantFact } from '@parley/service/tenant-facts';

@@ -1,5 +1,5 @@
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import { parsePrices } from '@parley/metering/parse-prices';
 import type { Prices } from '@parley/metering/prices';
 import { startModelServer } from '@parley/testing/model-server';

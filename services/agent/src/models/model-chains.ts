@@ -1,5 +1,5 @@
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import { mayBeNamed } from '@parley/metering/model-price';
 import { type Breaker, createBreakers } from './breakers.ts';
 import { modelMetrics } from './model-metrics.ts';

@@ -1,4 +1,4 @@
-import { createMetrics } from '@parley/kernel/metrics';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import test from 'ava';
 import { modelMetrics } from './model-metrics.ts';
 

@@ -1,4 +1,4 @@
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Breakers } from './breakers.ts';
 import type { Model, TokenUsage } from './model.ts';
 

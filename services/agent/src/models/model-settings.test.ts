@@ -1,4 +1,4 @@
-import { SettingsError } from '@parley/kernel/config';
+import { SettingsError } from '@parley/kernel/settings/config';
 import test, { type ExecutionContext } from 'ava';
 import { readModelSettings } from './model-settings.ts';
 

@@ -1,7 +1,7 @@
-import { type Environment, readAll, readSettings, SettingsError } from '@parley/kernel/config';
-import { oneOf, someOf } from '@parley/kernel/setting-types';
-import { setting, type ValuesOf } from '@parley/kernel/settings';
-import { turnsAtOnceSetting } from '@parley/kernel/shared-settings';
+import { type Environment, readAll, readSettings, SettingsError } from '@parley/kernel/settings/config';
+import { oneOf, someOf } from '@parley/kernel/settings/setting-types';
+import { setting, type ValuesOf } from '@parley/kernel/settings/settings';
+import { turnsAtOnceSetting } from '@parley/kernel/settings/shared-settings';
 import type { Prices } from '@parley/metering/prices';
 import { pricesSetting } from '@parley/metering/prices-setting';
 import { providerProblems } from './provider-problems.ts';

@@ -1,6 +1,6 @@
-import { backoff } from '@parley/kernel/backoff';
-import type { Logger } from '@parley/kernel/log';
-import { sleep } from '@parley/kernel/timers';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { sleep } from '@parley/kernel/timing/timers';
 import { isBrokenCircuitError } from 'cockatiel';
 import type { Breakers } from './breakers.ts';
 import {

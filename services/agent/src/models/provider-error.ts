@@ -1,4 +1,4 @@
-import { retryAfterMs } from '@parley/kernel/retry-after';
+import { retryAfterMs } from '@parley/kernel/http/retry-after';
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from './model-error.ts';
 import { NoResponseError } from './provider-connections.ts';
 import { EndedAnswer, ErrorEvent, type ProviderFault, providerFault } from './provider-fault.ts';

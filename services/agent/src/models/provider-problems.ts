@@ -1,4 +1,4 @@
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { awsKeyOf } from './aws-key.ts';
 import { cloudHostedModels, directModelApi, hostedSmallModel, type ProviderId } from './provider-settings.ts';
 

@@ -1,6 +1,6 @@
-import { list, oneOf, positiveInt } from '@parley/kernel/setting-types';
-import { optionalGroup, setting } from '@parley/kernel/settings';
-import { fetchedUrl } from '@parley/kernel/shared-settings';
+import { list, oneOf, positiveInt } from '@parley/kernel/settings/setting-types';
+import { optionalGroup, setting } from '@parley/kernel/settings/settings';
+import { fetchedUrl } from '@parley/kernel/settings/shared-settings';
 import { z } from 'zod';
 
 export type ProviderApi = 'openai' | 'anthropic' | 'google' | 'bedrock';

@@ -1,4 +1,4 @@
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { Prices } from '@parley/metering/prices';
 import { adaptedConnections } from './adapted-stream.ts';
 import { languageModels } from './language-models.ts';

@@ -1,6 +1,6 @@
 import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
-import { withRequestId } from '@parley/kernel/request-context';
+import { withRequestId } from '@parley/kernel/telemetry/request-context';
 import { chunkWriter } from '@parley/live/subscriptions/chunk-writer';
 import type { CallAccount, MeteredCall } from '@parley/metering/spend-meter';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';

@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { FIRST_EVENT_ID } from '@parley/live/event-log/event-id';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import { retryWhileUnavailable } from '@parley/live/subscriptions/retry-while-unavailable';

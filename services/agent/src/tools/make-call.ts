@@ -1,7 +1,7 @@
-import { backoff } from '@parley/kernel/backoff';
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
-import { sleep } from '@parley/kernel/timers';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { sleep } from '@parley/kernel/timing/timers';
 import type { CallKey, CallResult, ToolRef } from '@parley/protos/parley/action/v1/action';
 import type { Ports } from '../ports.ts';
 import type { TurnScope } from '../turns/turn.ts';

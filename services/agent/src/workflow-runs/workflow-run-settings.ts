@@ -1,5 +1,5 @@
-import { positiveInt } from '@parley/kernel/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { positiveInt } from '@parley/kernel/settings/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
 import { maxNodesOfTurn } from '../workflow/engine.ts';
 
 export const workflowRunSettings = {

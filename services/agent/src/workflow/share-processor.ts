@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
 type Request = Pick<TenantRequest, 'caller' | 'signal'>;
 

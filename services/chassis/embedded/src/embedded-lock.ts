@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '@parley/kernel/errors';
-import { processStart } from '@parley/kernel/process-start';
+import { processStart } from '@parley/kernel/processes/process-start';
 
 /** The process that holds a folder. */
 interface Holder {

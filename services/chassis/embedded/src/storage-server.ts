@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { isDomainError } from '@parley/kernel/errors';
-import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
-import { listen } from '@parley/kernel/listen';
-import type { Logger } from '@parley/kernel/log';
-import type { Part } from '@parley/kernel/unit';
+import { type HttpDrain, httpDrain } from '@parley/kernel/http/http-drain';
+import { listen } from '@parley/kernel/http/listen';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { attachment } from '@parley/objects/object-keys';
 import cors from 'cors';
 import type { FileObjectStore } from './file-object-store.ts';

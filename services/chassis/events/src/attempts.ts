@@ -1,8 +1,8 @@
-import { backoff } from '@parley/kernel/backoff';
 import { isLockTimeout } from '@parley/kernel/database-errors';
 import { DomainError, unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import { sleep } from '@parley/kernel/timers';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { sleep } from '@parley/kernel/timing/timers';
 import { attemptRuns } from './attempt-runs.ts';
 import type { Envelope } from './envelope.ts';
 import type { SubscribeOptions } from './event-bus.ts';

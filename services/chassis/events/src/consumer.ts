@@ -1,8 +1,8 @@
 import { type Link, propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
-import { inSpan } from '@parley/kernel/telemetry';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
+import { inSpan } from '@parley/kernel/telemetry/telemetry';
 import type { Envelope } from './envelope.ts';
 import type { EventBus, SubscribeOptions, Subscription } from './event-bus.ts';
 

@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { type AttemptTimes, attemptEvent } from './attempts.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Envelope } from './envelope.ts';

@@ -1,6 +1,6 @@
 import { unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import { sleep, within } from '@parley/kernel/timers';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { sleep, within } from '@parley/kernel/timing/timers';
 import type { EachBatchPayload } from 'kafkajs';
 import type { ReceivedMessage } from './kafka-handle.ts';
 import { type PartitionProgress, partitionProgress } from './kafka-progress.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { type ISocketFactory, Kafka, logLevel, type SASLOptions } from 'kafkajs';
 import { patchIdleTimer } from './kafka-idle-timer.ts';
 import { kafkaLog } from './kafka-log.ts';

@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import { within } from '@parley/kernel/timers';
+import { within } from '@parley/kernel/timing/timers';
 import type { Admin } from 'kafkajs';
 import type { AttemptTimes } from './attempts.ts';
 import type { EventBus } from './event-bus.ts';

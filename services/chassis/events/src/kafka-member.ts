@@ -1,5 +1,5 @@
-import { backoff } from '@parley/kernel/backoff';
-import { sleep, within } from '@parley/kernel/timers';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { sleep, within } from '@parley/kernel/timing/timers';
 import type { Consumer } from 'kafkajs';
 import { type Assignment, createAssignment } from './kafka-assignment.ts';
 import { type KafkaConnection, kafkaClient } from './kafka-client.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DomainError, unavailable } from '@parley/kernel/errors';
-import { within } from '@parley/kernel/timers';
+import { within } from '@parley/kernel/timing/timers';
 import { type Message, Partitioners, type Producer } from 'kafkajs';
 import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 

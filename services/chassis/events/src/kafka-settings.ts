@@ -1,6 +1,6 @@
-import type { Logger } from '@parley/kernel/log';
-import type { ValuesOf } from '@parley/kernel/settings';
-import type { eventSettings } from '@parley/kernel/shared-settings';
+import type { ValuesOf } from '@parley/kernel/settings/settings';
+import type { eventSettings } from '@parley/kernel/settings/shared-settings';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { EventBus } from './event-bus.ts';
 import { kafkaEventBus } from './kafka-event-bus.ts';
 

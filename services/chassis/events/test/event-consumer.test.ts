@@ -1,9 +1,9 @@
 import { context as otel, propagation, trace } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
-import { readSettings } from '@parley/kernel/config';
-import { createMetrics } from '@parley/kernel/metrics';
-import { tracingSettings } from '@parley/kernel/shared-settings';
-import { registerTracing } from '@parley/kernel/tracing-sdk';
+import { readSettings } from '@parley/kernel/settings/config';
+import { tracingSettings } from '@parley/kernel/settings/shared-settings';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
+import { registerTracing } from '@parley/kernel/telemetry/tracing-sdk';
 import test from 'ava';
 import { pino } from 'pino';
 import { eventConsumer } from '../src/consumer.ts';

@@ -1,5 +1,5 @@
-import { readSettings } from '@parley/kernel/config';
-import { eventSettings } from '@parley/kernel/shared-settings';
+import { readSettings } from '@parley/kernel/settings/config';
+import { eventSettings } from '@parley/kernel/settings/shared-settings';
 import { eventually } from '@parley/testing/eventually';
 import { pino } from 'pino';
 import { kafkaEventBus } from '../src/kafka-event-bus.ts';

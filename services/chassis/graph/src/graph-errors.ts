@@ -1,7 +1,7 @@
-import { isAbortError } from '@parley/kernel/abort';
 import { errorTable, internalMessage, type Outcome } from '@parley/kernel/error-table';
 import { type DomainError, isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { isAbortError } from '@parley/kernel/timing/abort';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { refusedValue } from './refused-value.ts';
 

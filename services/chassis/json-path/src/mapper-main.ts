@@ -1,5 +1,5 @@
 import { withinProcessorTime } from '@parley/json-schema/within-processor-time';
-import { performTasks } from '@parley/kernel/perform-tasks';
+import { performTasks } from '@parley/kernel/processes/perform-tasks';
 import type { MappingAnswer, MappingTask } from './mapper-process.ts';
 import { MappingTooLarge, mappedJson } from './mapping.ts';
 

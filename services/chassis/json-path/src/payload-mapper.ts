@@ -1,5 +1,5 @@
-import { fairQueue } from '@parley/kernel/fair-queue';
-import { workerPool } from '@parley/kernel/worker-pool';
+import { workerPool } from '@parley/kernel/processes/worker-pool';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import { type MapperLimits, startMapperProcess } from './mapper-process.ts';
 import type { Mapping } from './mapping.ts';
 

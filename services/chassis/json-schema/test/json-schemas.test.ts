@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { DomainError } from '@parley/kernel/errors';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import test from 'ava';
 import { jsonSchemas } from '../src/json-schemas.ts';
 import { patternsOf } from '../src/linear-regexp.ts';

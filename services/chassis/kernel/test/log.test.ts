@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { createLogger } from '../src/log.ts';
+import { createLogger } from '../src/telemetry/log.ts';
 
 /** A process that logs to a pipe and ends as its argument says. */
 function loggingChild(t: ExecutionContext) {

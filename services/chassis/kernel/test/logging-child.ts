@@ -1,4 +1,4 @@
-import { createLogger } from '../src/log.ts';
+import { createLogger } from '../src/telemetry/log.ts';
 
 /** A process of its own for `log.test.ts`: it logs and ends as its argument says. */
 const log = createLogger('child', { LOG_FILE: process.argv[2] });

@@ -9,8 +9,8 @@ test('a killed process leaves its compile cache to the next one', async (t) => {
   const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'parley-run-'));
   t.teardown(() => rmSync(NODE_COMPILE_CACHE, { recursive: true, force: true }));
   const program = `
-    import { createLogger } from '../src/log.ts';
-    import { run } from '../src/run.ts';
+    import { createLogger } from '../src/telemetry/log.ts';
+    import { run } from '../src/processes/run.ts';
     setInterval(() => {}, 1000);
     await run([], { log: createLogger('test') });
   `;

@@ -1,5 +1,5 @@
 import { badRequest, unavailable } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { keepSubscribed } from '../src/key-value/keep-subscribed.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDomainError } from '@parley/kernel/errors';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { databaseProxy } from '@parley/testing/database-proxy';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';

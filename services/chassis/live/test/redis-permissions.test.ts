@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import test, { type ExecutionContext } from 'ava';
 import { redisKeyValue } from '../src/key-value/redis-key-value.ts';
 import { redisConnection } from '../src/redis/redis-connection.ts';

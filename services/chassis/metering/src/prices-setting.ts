@@ -1,4 +1,4 @@
-import { setting } from '@parley/kernel/settings';
+import { setting } from '@parley/kernel/settings/settings';
 import { z } from 'zod';
 import { readPrices } from './prices.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSettings, SettingsError } from '@parley/kernel/config';
+import { readSettings, SettingsError } from '@parley/kernel/settings/config';
 import test, { type ExecutionContext } from 'ava';
 import { parsePrices } from './parse-prices.ts';
 import { readPrices, shippedPrices } from './prices.ts';

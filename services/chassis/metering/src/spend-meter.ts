@@ -1,10 +1,10 @@
-import { backoff } from '@parley/kernel/backoff';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
-import { inBatches, inBatchesOfKey } from '@parley/kernel/in-batches';
-import type { Logger } from '@parley/kernel/log';
-import { sleep, within } from '@parley/kernel/timers';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import { inBatches, inBatchesOfKey } from '@parley/kernel/queues/in-batches';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { sleep, within } from '@parley/kernel/timing/timers';
 import type { Ledger, SpendChange, SpendSettlement, Spent } from './ledger.ts';
 
 /** In place of a tenant: no cap but the platform's ceiling bounds the call, and no tenant is charged. */

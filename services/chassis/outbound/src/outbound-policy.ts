@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/client-network';
+import { isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/http/client-network';
 import { isPublicAddress } from './public-address.ts';
 
 export interface OutboundPolicyOptions {

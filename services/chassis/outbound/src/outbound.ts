@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { deadline, type TimeLimits } from './deadline.ts';
 import { firstHop, nextHop } from './hop.ts';
 import { notPublicHost, refusedRedirect, refusedUrl, unreachable } from './outbound-errors.ts';

@@ -1,5 +1,5 @@
 import type { LookupFunction, Socket } from 'node:net';
-import { readAddress } from '@parley/kernel/client-network';
+import { readAddress } from '@parley/kernel/http/client-network';
 import { buildConnector, Client } from 'undici';
 
 const maxHeaderBytes = 32_768;

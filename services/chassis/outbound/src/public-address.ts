@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { type Address, isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/client-network';
+import { type Address, isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/http/client-network';
 
 /** IANA's special-purpose registry, multicast, and the one public address that answers a cloud's metadata (Azure). */
 const refusedIpv4 = networks(

@@ -1,8 +1,8 @@
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
-import { repeated } from '@parley/kernel/repeated';
-import type { SecretBox } from '@parley/kernel/secret-box';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
+import { repeated } from '@parley/kernel/timing/repeated';
 import type { Knex } from 'knex';
 import type { Database, SharedDb } from './database/types.ts';
 

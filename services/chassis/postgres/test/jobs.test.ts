@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';

@@ -1,6 +1,6 @@
-import { isAbortError } from '@parley/kernel/abort';
 import { errorTable, internalMessage } from '@parley/kernel/error-table';
 import { DomainError, type DomainErrorDetails, type ErrorKind } from '@parley/kernel/errors';
+import { isAbortError } from '@parley/kernel/timing/abort';
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
 import { ClientError, Status } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichClientError } from 'nice-grpc-error-details';

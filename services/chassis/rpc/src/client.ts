@@ -1,7 +1,7 @@
-import { NotListeningYetError } from '@parley/kernel/addresses';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
-import type { MeshOptions } from '@parley/kernel/mesh';
-import type { Part } from '@parley/kernel/unit';
+import { NotListeningYetError } from '@parley/kernel/processes/addresses';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import { type Client, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
 import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
 import { type RetryOptions, retryMiddleware } from 'nice-grpc-client-middleware-retry';

@@ -5,7 +5,7 @@ import {
   type ServerCredentials,
   ServerCredentials as server,
 } from '@grpc/grpc-js';
-import type { MeshTls } from '@parley/kernel/mesh';
+import type { MeshTls } from '@parley/kernel/tls/mesh';
 
 /** What a client proves who it is with, and accepts of a server: a certificate of the mesh's authorities, for the name that is called. */
 export function channelCredentials(tls: MeshTls | undefined): ChannelCredentials {

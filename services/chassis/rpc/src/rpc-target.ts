@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { SettingsError } from '@parley/kernel/config';
+import { SettingsError } from '@parley/kernel/settings/config';
 
 /**
  * The gRPC target for an address of `<UNIT>_RPC_URL`: one `host:port`, or a list separated by commas, which is balanced round robin.

@@ -1,6 +1,6 @@
 import { errorTable, internalMessage, type Outcome } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { ServerError } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichServerError } from 'nice-grpc-error-details';

@@ -1,7 +1,7 @@
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
-import { hostAndPort, type MeshServerOptions } from '@parley/kernel/listen';
-import { withRequestId } from '@parley/kernel/request-context';
-import type { Part } from '@parley/kernel/unit';
+import { hostAndPort, type MeshServerOptions } from '@parley/kernel/http/listen';
+import type { Part } from '@parley/kernel/processes/unit';
+import { withRequestId } from '@parley/kernel/telemetry/request-context';
 import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { createCallers } from '@parley/kernel/caller';
-import type { MeshTls } from '@parley/kernel/mesh';
+import type { MeshTls } from '@parley/kernel/tls/mesh';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { eventually } from '@parley/testing/eventually';
 import { startSilentServer } from '@parley/testing/silent-server';

@@ -1,5 +1,5 @@
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { fileSettings } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { fileSettings } from '@parley/kernel/settings/shared-settings';
 import { absentObjectStore, type ObjectStore } from '@parley/objects/object-store';
 import { s3ObjectStore } from './s3-object-store.ts';
 

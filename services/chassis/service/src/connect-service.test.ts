@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readSettings } from '@parley/kernel/config';
-import { fileSettings } from '@parley/kernel/shared-settings';
+import { readSettings } from '@parley/kernel/settings/config';
+import { fileSettings } from '@parley/kernel/settings/shared-settings';
 import { absentObjectStore } from '@parley/objects/object-store';
 import test from 'ava';
 import { connectService } from './connect-service.ts';

@@ -1,7 +1,7 @@
 import type { EventBus } from '@parley/events/event-bus';
-import { type Environment, readAll, readSettings } from '@parley/kernel/config';
-import { poolSizeSetting } from '@parley/kernel/shared-settings';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import { type Environment, readAll, readSettings } from '@parley/kernel/settings/config';
+import { poolSizeSetting } from '@parley/kernel/settings/shared-settings';
 import { absentObjectStore, type ObjectStore } from '@parley/objects/object-store';
 import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { connectUnit } from '@parley/unit/connect-unit';

@@ -1,5 +1,5 @@
-import type { Part } from '@parley/kernel/unit';
-import { whileUnavailable } from '@parley/kernel/while-unavailable';
+import type { Part } from '@parley/kernel/processes/unit';
+import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 import type { Database } from '@parley/postgres/database/types';
 import type { ServiceDependencies } from './service-dependencies.ts';
 

@@ -1,4 +1,4 @@
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Database } from '@parley/postgres/database/types';
 import { countJobs } from '@parley/postgres/jobs/count-jobs';
 

@@ -1,9 +1,9 @@
 import type { EventBus } from '@parley/events/event-bus';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
 import { kafkaBusOf } from '@parley/events/kafka-settings';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
-import { eventSettings } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { eventSettings } from '@parley/kernel/settings/shared-settings';
+import { createLogger } from '@parley/kernel/telemetry/log';
 
 /**
  * The event bus of a service that is a process of its own: Kafka (`KAFKA_BROKERS`), which all processes share and production requires.

@@ -1,4 +1,4 @@
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import type { UnitConfig } from '@parley/unit/declaration';
 import { runProcess } from '@parley/unit/run-unit';
 import { connectService } from './connect-service.ts';

@@ -1,7 +1,7 @@
 import type { EventReaction, Handler } from '@parley/events/consumer';
 import type { Callers } from '@parley/kernel/caller';
-import type { Environment } from '@parley/kernel/config';
-import type { UnitPart } from '@parley/kernel/unit';
+import type { UnitPart } from '@parley/kernel/processes/unit';
+import type { Environment } from '@parley/kernel/settings/config';
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import type { JobDeclaration } from '@parley/postgres/jobs/job';

@@ -1,5 +1,5 @@
-import type { GraphServerOptions } from '@parley/kernel/listen';
-import type { Part } from '@parley/kernel/unit';
+import type { GraphServerOptions } from '@parley/kernel/http/listen';
+import type { Part } from '@parley/kernel/processes/unit';
 import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 
 /**

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { type EventReaction, eventConsumer } from '@parley/events/consumer';
-import type { Environment } from '@parley/kernel/config';
-import { productionLingerMs } from '@parley/kernel/http-drain';
-import type { Logger } from '@parley/kernel/log';
-import type { UnitPart } from '@parley/kernel/unit';
-import { untilReached } from '@parley/kernel/until-reached';
+import { productionLingerMs } from '@parley/kernel/http/http-drain';
+import type { UnitPart } from '@parley/kernel/processes/unit';
+import type { Environment } from '@parley/kernel/settings/config';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { untilReached } from '@parley/kernel/timing/until-reached';
 import { subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { fileSettings } from '@parley/kernel/shared-settings';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/settings/config';
+import { fileSettings } from '@parley/kernel/settings/shared-settings';
 import { absentObjectStore } from '@parley/objects/object-store';
 import { connectUnit } from '@parley/unit/connect-unit';
 import { declareUnit } from '@parley/unit/declaration';

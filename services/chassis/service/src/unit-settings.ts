@@ -1,14 +1,14 @@
-import { type Environment, readAll, readSettings } from '@parley/kernel/config';
-import { readMesh } from '@parley/kernel/mesh';
-import { type ListedSetting, listSettings } from '@parley/kernel/settings';
+import { type Environment, readAll, readSettings } from '@parley/kernel/settings/config';
+import { type ListedSetting, listSettings } from '@parley/kernel/settings/settings';
 import {
   databaseSettings,
   eventSettings,
   fileSettings,
   poolSizeSetting,
   unitProcessSettings,
-} from '@parley/kernel/shared-settings';
-import { readTracing } from '@parley/kernel/telemetry';
+} from '@parley/kernel/settings/shared-settings';
+import { readTracing } from '@parley/kernel/telemetry/telemetry';
+import { readMesh } from '@parley/kernel/tls/mesh';
 import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { addressSettings, readAddresses, type UsedEndpoint } from '@parley/unit/address-settings';
 import { type DeclaredUnit, usesEvents } from './declaration.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { accessCheck } from '@parley/graph/access';
-import type { GraphServerOptions } from '@parley/kernel/listen';
-import type { Part } from '@parley/kernel/unit';
+import type { GraphServerOptions } from '@parley/kernel/http/listen';
+import type { Part } from '@parley/kernel/processes/unit';
 import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import { type FieldDefinitionNode, Kind, parse } from 'graphql';
 import { type GraphContext, type PortsContext, type SubgraphOptions, subgraph } from './subgraph.ts';

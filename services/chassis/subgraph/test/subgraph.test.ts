@@ -5,7 +5,7 @@ import { effectKeyOf } from '@parley/graph/effect-key';
 import { answerBudget } from '@parley/kernel/answer-budget';
 import { callerHeader, createCallers, serviceCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
-import { createMetrics } from '@parley/kernel/metrics';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import { collectGarbage } from '@parley/testing/collect-garbage';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';

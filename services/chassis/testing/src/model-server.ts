@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { listen } from '@parley/kernel/http/listen';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
-import { listen } from '@parley/kernel/listen';
 import type { ChatRequestBody, ModelAnswer, SentTools } from './model-answer.ts';
 import {
   type Answering,

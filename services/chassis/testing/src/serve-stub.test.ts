@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers, serviceCaller } from '@parley/kernel/caller';
+import { createAddresses } from '@parley/kernel/processes/addresses';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { rpcClient } from '@parley/rpc/client';
 import test from 'ava';

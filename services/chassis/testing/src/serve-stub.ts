@@ -1,7 +1,7 @@
-import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
+import type { Addresses } from '@parley/kernel/processes/addresses';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import type { ExecutionContext } from 'ava';
 import type { ServiceImplementation, TsProtoServiceDefinition } from 'nice-grpc';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
-import type { Environment } from '@parley/kernel/config';
+import { createAddresses } from '@parley/kernel/processes/addresses';
+import type { Environment } from '@parley/kernel/settings/config';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { absentObjectStore } from '@parley/objects/object-store';

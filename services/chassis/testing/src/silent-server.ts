@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 
 /** A server that takes connections and never says a word: over `https`, connecting to it does not end. */
 export async function startSilentServer() {

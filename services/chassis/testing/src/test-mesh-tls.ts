@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type MeshCertificate, type MeshTlsFiles, meshTls } from '@parley/kernel/mesh';
+import { type MeshCertificate, type MeshTlsFiles, meshTls } from '@parley/kernel/tls/mesh';
 import type { ExecutionContext } from 'ava';
 
 /** The certificate of a process in files of their own, which are reread all the time; `replace` changes them one after the other. */

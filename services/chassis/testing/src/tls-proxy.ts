@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/http/listen';
 import type { TestCertificate } from './test-authority.ts';
 
 export interface TlsProxyOptions {

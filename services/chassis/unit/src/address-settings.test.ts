@@ -1,4 +1,4 @@
-import { readSettings } from '@parley/kernel/config';
+import { readSettings } from '@parley/kernel/settings/config';
 import test from 'ava';
 import { addressSettings } from './address-settings.ts';
 

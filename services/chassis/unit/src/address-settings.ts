@@ -1,8 +1,8 @@
-import { addressName, type Endpoint } from '@parley/kernel/addresses';
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { httpUrl } from '@parley/kernel/setting-types';
-import { type Setting, setting } from '@parley/kernel/settings';
-import { meshSettings } from '@parley/kernel/shared-settings';
+import { addressName, type Endpoint } from '@parley/kernel/processes/addresses';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/settings/config';
+import { httpUrl } from '@parley/kernel/settings/setting-types';
+import { type Setting, setting } from '@parley/kernel/settings/settings';
+import { meshSettings } from '@parley/kernel/settings/shared-settings';
 import { rpcTarget } from '@parley/rpc/rpc-target';
 import { z } from 'zod';
 

@@ -1,11 +1,11 @@
-import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
-import { type Environment, readAll, readSettings } from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
-import { readMesh } from '@parley/kernel/mesh';
-import { unitProcessSettings } from '@parley/kernel/shared-settings';
-import { readTracing } from '@parley/kernel/telemetry';
-import type { Part } from '@parley/kernel/unit';
+import { createAddresses } from '@parley/kernel/processes/addresses';
+import type { Part } from '@parley/kernel/processes/unit';
+import { type Environment, readAll, readSettings } from '@parley/kernel/settings/config';
+import { unitProcessSettings } from '@parley/kernel/settings/shared-settings';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { readTracing } from '@parley/kernel/telemetry/telemetry';
+import { readMesh } from '@parley/kernel/tls/mesh';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { redisEngines } from '@parley/live/redis/redis-engines';

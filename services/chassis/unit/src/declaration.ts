@@ -1,7 +1,7 @@
-import type { Endpoint } from '@parley/kernel/addresses';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { listSettings, type Settings, type ValuesOf } from '@parley/kernel/settings';
-import { portName, portSettings } from '@parley/kernel/shared-settings';
+import type { Endpoint } from '@parley/kernel/processes/addresses';
+import { type Environment, readSettings } from '@parley/kernel/settings/config';
+import { listSettings, type Settings, type ValuesOf } from '@parley/kernel/settings/settings';
+import { portName, portSettings } from '@parley/kernel/settings/shared-settings';
 import type { MeshService } from '@parley/protos/mesh-services';
 
 /** The values that `defineUnit` and `service` need of a unit's settings. */

@@ -1,8 +1,8 @@
-import type { Environment } from '@parley/kernel/config';
-import { createLogger, type Logger } from '@parley/kernel/log';
-import { createMetrics, type Metrics } from '@parley/kernel/metrics';
-import { opsServer } from '@parley/kernel/ops';
-import { type Unit, type UnitPart, unit } from '@parley/kernel/unit';
+import { opsServer } from '@parley/kernel/processes/ops';
+import { type Unit, type UnitPart, unit } from '@parley/kernel/processes/unit';
+import type { Environment } from '@parley/kernel/settings/config';
+import { createLogger, type Logger } from '@parley/kernel/telemetry/log';
+import { createMetrics, type Metrics } from '@parley/kernel/telemetry/metrics';
 import { type MeshService, type MeshServices, meshServices } from '@parley/protos/mesh-services';
 import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/rpc/client';
 import type { CompatServiceDefinition } from 'nice-grpc';

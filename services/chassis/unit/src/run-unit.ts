@@ -1,9 +1,9 @@
-import { checkCertificates } from '@parley/kernel/check-certificates';
-import { type Environment, readAll, SettingsError, warnOfUnknownSettings } from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
-import { run } from '@parley/kernel/run';
-import { telemetry } from '@parley/kernel/telemetry';
-import type { Part } from '@parley/kernel/unit';
+import { run } from '@parley/kernel/processes/run';
+import type { Part } from '@parley/kernel/processes/unit';
+import { type Environment, readAll, SettingsError, warnOfUnknownSettings } from '@parley/kernel/settings/config';
+import { createLogger } from '@parley/kernel/telemetry/log';
+import { telemetry } from '@parley/kernel/telemetry/telemetry';
+import { checkCertificates } from '@parley/kernel/tls/check-certificates';
 import { readAddresses } from './address-settings.ts';
 import { connectUnit } from './connect-unit.ts';
 import type { UnitConfig } from './declaration.ts';

@@ -1,6 +1,6 @@
-import type { Addresses } from '@parley/kernel/addresses';
 import type { Callers } from '@parley/kernel/caller';
-import type { MeshOptions } from '@parley/kernel/mesh';
+import type { Addresses } from '@parley/kernel/processes/addresses';
+import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 

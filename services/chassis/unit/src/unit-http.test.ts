@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createAddresses } from '@parley/kernel/addresses';
-import { listen } from '@parley/kernel/listen';
-import { withRequestId } from '@parley/kernel/request-context';
+import { listen } from '@parley/kernel/http/listen';
+import { createAddresses } from '@parley/kernel/processes/addresses';
+import { withRequestId } from '@parley/kernel/telemetry/request-context';
 import { eventually } from '@parley/testing/eventually';
 import { startSilentServer } from '@parley/testing/silent-server';
 import test, { type ExecutionContext } from 'ava';

@@ -1,7 +1,7 @@
-import type { Addresses } from '@parley/kernel/addresses';
 import { unavailable } from '@parley/kernel/errors';
-import { readWithin } from '@parley/kernel/read-within';
-import { currentRequestId } from '@parley/kernel/request-context';
+import { readWithin } from '@parley/kernel/http/read-within';
+import type { Addresses } from '@parley/kernel/processes/addresses';
+import { currentRequestId } from '@parley/kernel/telemetry/request-context';
 
 export interface UnitHttpOptions {
   /** The unit that is called, one of the caller's `callsByHttp`. */

@@ -1,7 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
-import type { IdpOneSettings } from '@parley/kernel/shared-settings';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
+import type { IdpOneSettings } from '@parley/kernel/settings/shared-settings';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Requester } from '../passwords/passwords.ts';
 import { ticketExchange } from './ticket-exchange.ts';
 

@@ -1,8 +1,8 @@
 import { unavailable } from '@parley/kernel/errors';
+import { readWithin } from '@parley/kernel/http/read-within';
 import { parseJson } from '@parley/kernel/json';
-import type { Logger } from '@parley/kernel/log';
-import { readWithin } from '@parley/kernel/read-within';
-import type { IdpOneSettings } from '@parley/kernel/shared-settings';
+import type { IdpOneSettings } from '@parley/kernel/settings/shared-settings';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { type ProviderPerson, readProviderPerson } from './provider-person.ts';
 
 const maxAnswerBytes = 64 * 1024;

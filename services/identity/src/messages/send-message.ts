@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { backoff } from '@parley/kernel/backoff';
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
+import { backoff } from '@parley/kernel/timing/backoff';
 import { noTenant } from '@parley/postgres/database/identifiers';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';

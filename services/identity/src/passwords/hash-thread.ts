@@ -1,4 +1,4 @@
-import { startTaskThread } from '@parley/kernel/task-thread';
+import { startTaskThread } from '@parley/kernel/processes/task-thread';
 
 export type HashTask = { password: string } | { password: string; hash: string };
 

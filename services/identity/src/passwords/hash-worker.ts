@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os';
 import { hashSync, verifySync } from '@node-rs/argon2';
-import { answerTasks } from '@parley/kernel/answer-tasks';
+import { answerTasks } from '@parley/kernel/processes/answer-tasks';
 import type { HashTask } from './hash-thread.ts';
 
 /** Keeps hashing from delaying other requests, at little cost to the sign-ins that wait for it. */

@@ -1,8 +1,8 @@
 import type { CallerRequest } from '@parley/kernel/caller-request';
-import { clientNetwork, widerNetwork } from '@parley/kernel/client-network';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
-import { fairQueue, type Release } from '@parley/kernel/fair-queue';
-import { workerPool } from '@parley/kernel/worker-pool';
+import { clientNetwork, widerNetwork } from '@parley/kernel/http/client-network';
+import { workerPool } from '@parley/kernel/processes/worker-pool';
+import { fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
 import type { IdentityConfig } from '../config.ts';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 

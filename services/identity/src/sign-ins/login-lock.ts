@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { clientNetwork } from '@parley/kernel/client-network';
+import { clientNetwork } from '@parley/kernel/http/client-network';
 import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 
 /** After so many failures for one subject from one client network (IPv4 address or IPv6 /64), the pair is locked. */

@@ -1,4 +1,4 @@
-import { plainAddress } from '@parley/kernel/client-network';
+import { plainAddress } from '@parley/kernel/http/client-network';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { SignInLimit } from './sign-in-limit.ts';
 

@@ -1,4 +1,4 @@
-import { inBatchesOfKey } from '@parley/kernel/in-batches';
+import { inBatchesOfKey } from '@parley/kernel/queues/in-batches';
 import { rowsBy } from '@parley/postgres/database/rows';
 import { enterTenant } from '@parley/postgres/database/tenant-setting';
 import type { Database, TenantDb } from '@parley/postgres/database/types';

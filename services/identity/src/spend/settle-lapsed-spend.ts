@@ -1,6 +1,6 @@
-import type { Logger } from '@parley/kernel/log';
-import { repeated } from '@parley/kernel/repeated';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { repeated } from '@parley/kernel/timing/repeated';
 import type { Ports } from '../ports.ts';
 
 /** Settles all reservations whose lease has ended, of suspended and deleted tenants too. Safe on many replicas. */

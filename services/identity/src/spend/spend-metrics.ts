@@ -1,4 +1,4 @@
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Ports } from '../ports.ts';
 import { platformStore } from './platform-store.ts';
 

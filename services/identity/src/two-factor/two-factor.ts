@@ -1,5 +1,5 @@
 import { badRequest, type DomainError } from '@parley/kernel/errors';
-import type { SecretBox } from '@parley/kernel/secret-box';
+import type { SecretBox } from '@parley/kernel/secrets/secret-box';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { Ports } from '../ports.ts';
 import { signInStore } from '../sign-ins/sign-in-store.ts';

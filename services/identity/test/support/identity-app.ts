@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
-import type { Environment } from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
-import { createSecretBox } from '@parley/kernel/secret-box';
+import { createSecretBox } from '@parley/kernel/secrets/secret-box';
+import type { Environment } from '@parley/kernel/settings/config';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';

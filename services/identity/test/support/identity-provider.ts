@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { listen } from '@parley/kernel/http/listen';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
-import { listen } from '@parley/kernel/listen';
 import type { Gate } from '@parley/testing/gate';
 
 /** Somebody with an account at the provider, as an exchange answers. */

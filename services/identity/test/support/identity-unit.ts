@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { startService, type GraphAnswer as Unstated } from '@parley/testing/service-harness';
 import type { ExecutionContext } from 'ava';
 import { identity } from '../../src/service.ts';

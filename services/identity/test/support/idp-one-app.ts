@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/kernel/caller';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import type { Database } from '@parley/postgres/database/types';
 import type { ExecutionContext } from 'ava';
 import type { IdentitySettings } from '../../src/config.ts';

@@ -1,8 +1,8 @@
 import { serviceRequest, type TenantRequest } from '@parley/kernel/caller-request';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Metrics } from '@parley/kernel/metrics';
-import { repeated } from '@parley/kernel/repeated';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
+import { repeated } from '@parley/kernel/timing/repeated';
 import type { SharedDb, TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, Lease } from '@parley/postgres/jobs/job-types';

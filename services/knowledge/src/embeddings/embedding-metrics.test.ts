@@ -1,7 +1,7 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { badRequest, unavailable } from '@parley/kernel/errors';
-import { createMetrics } from '@parley/kernel/metrics';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import test from 'ava';
 import { EmbeddingsMisconfigured } from './embedder.ts';
 import { embeddingMetrics } from './embedding-metrics.ts';

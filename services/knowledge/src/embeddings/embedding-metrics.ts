@@ -1,6 +1,6 @@
 import { type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Metrics } from '@parley/kernel/metrics';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import { EmbeddingsMisconfigured } from './embedder.ts';
 import type { EmbeddingsEndpoint } from './embeddings-endpoint.ts';
 

@@ -1,6 +1,6 @@
-import { positiveInt } from '@parley/kernel/setting-types';
-import { optionalGroup, setting } from '@parley/kernel/settings';
-import { fetchedUrl } from '@parley/kernel/shared-settings';
+import { positiveInt } from '@parley/kernel/settings/setting-types';
+import { optionalGroup, setting } from '@parley/kernel/settings/settings';
+import { fetchedUrl } from '@parley/kernel/settings/shared-settings';
 import { pricesSetting } from '@parley/metering/prices-setting';
 import { z } from 'zod';
 

@@ -1,10 +1,10 @@
-import { backoff } from '@parley/kernel/backoff';
 import { badRequest, unavailable } from '@parley/kernel/errors';
+import { retryAfterMs } from '@parley/kernel/http/retry-after';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
-import type { Logger } from '@parley/kernel/log';
-import { retryAfterMs } from '@parley/kernel/retry-after';
-import type { ValuesOf } from '@parley/kernel/settings';
-import { sleep } from '@parley/kernel/timers';
+import type { ValuesOf } from '@parley/kernel/settings/settings';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { sleep } from '@parley/kernel/timing/timers';
 import { Pool } from 'undici';
 import { dimensions, type Embedding, EmbeddingsMisconfigured } from './embedder.ts';
 import type { embeddingSettings } from './embedding-settings.ts';

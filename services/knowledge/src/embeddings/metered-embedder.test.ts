@@ -1,6 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
-import { createMetrics } from '@parley/kernel/metrics';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import { shippedPrices } from '@parley/metering/prices';
 import { type CallAccount, platform } from '@parley/metering/spend-meter';
 import test, { type ExecutionContext } from 'ava';

@@ -1,9 +1,9 @@
 import { unavailable } from '@parley/kernel/errors';
-import { type FairQueue, fairQueue } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
-import type { ValuesOf } from '@parley/kernel/settings';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import { type FairQueue, fairQueue } from '@parley/kernel/queues/fair-queue';
+import type { ValuesOf } from '@parley/kernel/settings/settings';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import { costUsdE8 } from '@parley/metering/model-price';
 import { platform, type SpendMeter } from '@parley/metering/spend-meter';
 import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';

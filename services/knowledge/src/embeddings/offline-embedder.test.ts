@@ -1,4 +1,4 @@
-import { startTaskThread } from '@parley/kernel/task-thread';
+import { startTaskThread } from '@parley/kernel/processes/task-thread';
 import test, { type ExecutionContext } from 'ava';
 import type { Embedding } from './embedder.ts';
 import { offlineEmbedder, startEmbeddingThread } from './offline-embedder.ts';

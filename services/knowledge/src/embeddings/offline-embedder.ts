@@ -1,7 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
-import { startTaskThread, TaskThreadEnded } from '@parley/kernel/task-thread';
-import { workerPool } from '@parley/kernel/worker-pool';
+import { startTaskThread, TaskThreadEnded } from '@parley/kernel/processes/task-thread';
+import { workerPool } from '@parley/kernel/processes/worker-pool';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 

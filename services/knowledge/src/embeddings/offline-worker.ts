@@ -1,4 +1,4 @@
-import { answerTasks } from '@parley/kernel/answer-tasks';
+import { answerTasks } from '@parley/kernel/processes/answer-tasks';
 import type { Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 

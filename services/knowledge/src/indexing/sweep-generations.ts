@@ -1,5 +1,5 @@
-import { repeated } from '@parley/kernel/repeated';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import { repeated } from '@parley/kernel/timing/repeated';
 import { rowsBy } from '@parley/postgres/database/rows';
 import { documentStore } from '../documents/document-store.ts';
 import type { Ports } from '../ports.ts';

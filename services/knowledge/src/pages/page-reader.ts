@@ -1,6 +1,6 @@
 import { badRequest } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
 import { isShapeless } from '@parley/kernel/input-checks';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { Outbound } from '@parley/outbound/outbound';
 import { fetchPage } from './fetch-page.ts';
 import { type PageLimits, type PageText, readPage, usualPageLimits } from './page-process.ts';

@@ -1,4 +1,4 @@
-import { backoff } from '@parley/kernel/backoff';
+import { backoff } from '@parley/kernel/timing/backoff';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { Ports } from '../ports.ts';

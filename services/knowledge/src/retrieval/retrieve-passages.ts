@@ -1,8 +1,8 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid, isDomainError, unavailable } from '@parley/kernel/errors';
 import { isShapeless } from '@parley/kernel/input-checks';
-import type { Metrics } from '@parley/kernel/metrics';
-import { within } from '@parley/kernel/timers';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
+import { within } from '@parley/kernel/timing/timers';
 import { type EmbeddingUsage, RetrievalMode, type RetrieveRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { Ports } from '../ports.ts';
 import type { FoundChunk } from './base-search.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { unavailable } from '@parley/kernel/errors';
-import { within } from '@parley/kernel/timers';
+import { within } from '@parley/kernel/timing/timers';
 import type { EmbeddingUsage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { Embedding, EmbeddingSpend } from '../embeddings/embedder.ts';
 import type { RetrievalMode } from '../generated/schema.ts';

@@ -1,5 +1,5 @@
 import type { CallerRequest } from '@parley/kernel/caller-request';
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
 type Turn = <Request extends CallerRequest, T>(request: Request, work: (request: Request) => Promise<T>) => Promise<T>;
 

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { invalid } from '@parley/kernel/errors';
-import type { KeyRing } from '@parley/kernel/key-ring';
+import type { KeyRing } from '@parley/kernel/secrets/key-ring';
 
 const macBytes = 16;
 const idBytes = 4;

@@ -1,4 +1,4 @@
-import { fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
 export type LookUpTurns = ReturnType<typeof lookUpTurns>;
 

@@ -1,5 +1,5 @@
 import { isDomainError } from '@parley/kernel/errors';
-import { retryAfterMs } from '@parley/kernel/retry-after';
+import { retryAfterMs } from '@parley/kernel/http/retry-after';
 import type { Outbound } from '@parley/outbound/outbound';
 import { webhookHeaders } from './sign-webhook.ts';
 import type { SyncPorts } from './sync-ports.ts';

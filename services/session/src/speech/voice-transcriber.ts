@@ -1,6 +1,6 @@
 import { badRequest, DomainError, unavailable } from '@parley/kernel/errors';
-import { fairQueue } from '@parley/kernel/fair-queue';
 import { parseJson } from '@parley/kernel/json';
+import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { UnitHttp, UnitHttpAnswer } from '@parley/unit/unit-http';
 import { z } from 'zod';
 import type { TranscribeSpeechInput, TranscribeSpeechResultDto } from '../generated/schema.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { readWithin } from '@parley/kernel/http/read-within';
 import { parseJson } from '@parley/kernel/json';
-import { readWithin } from '@parley/kernel/read-within';
 
 /** A refusal by an HTTP status that no kind of `DomainError` has. */
 export class HttpRefusal extends Error {

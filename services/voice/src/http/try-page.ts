@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
 
 const files: Record<string, { name: string; type: string }> = {
   '/': { name: 'index.html', type: 'text/html; charset=utf-8' },

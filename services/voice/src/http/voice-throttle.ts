@@ -1,5 +1,5 @@
-import { clientNetwork } from '@parley/kernel/client-network';
 import { DomainError } from '@parley/kernel/errors';
+import { clientNetwork } from '@parley/kernel/http/client-network';
 import { type DegradingCountsOptions, degradingCounts } from '@parley/live/key-value/degrading-counts';
 
 /** Routes that are throttled, with their requests a minute from one address. */

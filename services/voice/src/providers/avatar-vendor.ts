@@ -1,4 +1,4 @@
-import type { AvatarBinding } from '@parley/kernel/session-token';
+import type { AvatarBinding } from '@parley/kernel/secrets/session-token';
 import { z } from 'zod';
 import type { Asking } from '../speech.ts';
 import { jsonOf, type ProviderCall, unreadable } from './provider-call.ts';

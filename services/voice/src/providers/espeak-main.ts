@@ -1,4 +1,4 @@
-import { performTasks } from '@parley/kernel/perform-tasks';
+import { performTasks } from '@parley/kernel/processes/perform-tasks';
 import { createMp3Encoder } from 'wasm-media-encoders';
 import { stretch } from '../audio/stretch.ts';
 import { wav } from '../audio/wav.ts';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { badRequest, isDomainError, unavailable } from '@parley/kernel/errors';
-import { startTaskProcess } from '@parley/kernel/task-process';
-import type { Part } from '@parley/kernel/unit';
-import { workerPool } from '@parley/kernel/worker-pool';
+import { startTaskProcess } from '@parley/kernel/processes/task-process';
+import type { Part } from '@parley/kernel/processes/unit';
+import { workerPool } from '@parley/kernel/processes/worker-pool';
 import type { Speaker } from '../speech.ts';
 import { escapeXml, plainSsml } from '../ssml.ts';
 import type { SpeechTask, SpeechTaskAnswer } from './espeak-task.ts';

@@ -1,5 +1,5 @@
 import { badRequest, DomainError, unavailable } from '@parley/kernel/errors';
-import { readWithin } from '@parley/kernel/read-within';
+import { readWithin } from '@parley/kernel/http/read-within';
 import type { Asking, Memory } from '../speech.ts';
 
 export interface CallLimits {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { badRequest, unavailable } from '@parley/kernel/errors';
-import { readWithin } from '@parley/kernel/read-within';
+import { readWithin } from '@parley/kernel/http/read-within';
 import { z } from 'zod';
 import { isWav, wav } from '../audio/wav.ts';
 import type { ClipRequest, Listener } from '../speech.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from '@parley/kernel/config';
+import type { Environment } from '@parley/kernel/settings/config';
 import { testAuthority } from '@parley/testing/test-authority';
 import type { ExecutionContext } from 'ava';
 import type { Garden } from '../garden.ts';

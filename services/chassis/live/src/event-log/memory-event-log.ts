@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import { gradualSweep } from '@parley/kernel/gradual-sweep';
+import { gradualSweep } from '@parley/kernel/timing/gradual-sweep';
 import { checkKey } from '../key-value/key-value.ts';
 import { beginning, compareParts, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import type { EventLog, Excerpt, Reach } from './event-log.ts';

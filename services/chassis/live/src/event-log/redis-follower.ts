@@ -1,5 +1,5 @@
 import { type DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
-import { whileUnavailable } from '@parley/kernel/while-unavailable';
+import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { beginning, compareParts, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import { type Entry, SlowReader } from './event-log.ts';

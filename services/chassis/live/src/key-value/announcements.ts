@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { keepSubscribed } from './keep-subscribed.ts';
 import type { KeyValue, Unsubscribe } from './key-value.ts';
 

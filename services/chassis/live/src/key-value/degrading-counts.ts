@@ -1,5 +1,5 @@
 import { type DomainError, isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { CountAnswer, CountEntry, KeyValue } from './key-value.ts';
 import { memoryKeyValue } from './memory-key-value.ts';
 

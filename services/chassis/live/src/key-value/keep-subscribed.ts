@@ -1,7 +1,7 @@
-import { backoff } from '@parley/kernel/backoff';
 import { isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import { sleep } from '@parley/kernel/timers';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { sleep } from '@parley/kernel/timing/timers';
 import type { Unsubscribe } from './key-value.ts';
 
 /** A `KeyValue`, or its `subscribe`. */

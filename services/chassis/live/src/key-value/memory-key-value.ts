@@ -1,6 +1,6 @@
 import { unavailable } from '@parley/kernel/errors';
-import { gradualSweep } from '@parley/kernel/gradual-sweep';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { gradualSweep } from '@parley/kernel/timing/gradual-sweep';
 import {
   type CountAnswer,
   type CountEntry,

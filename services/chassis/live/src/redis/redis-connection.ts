@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import { within } from '@parley/kernel/timers';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { within } from '@parley/kernel/timing/timers';
 import { ErrorReply } from '@redis/client';
 import { type RedisArgument, type RedisClient, redisClients, redisLink } from './redis-link.ts';
 import { redisSubscriptions } from './redis-subscriptions.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from '@parley/kernel/log';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { EventLog } from '../event-log/event-log.ts';
 import { redisEventLog } from '../event-log/redis-event-log.ts';
 import type { KeyValue } from '../key-value/key-value.ts';

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAbortError } from '@parley/kernel/abort';
-import { backoff } from '@parley/kernel/backoff';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { isAbortError } from '@parley/kernel/timing/abort';
+import { backoff } from '@parley/kernel/timing/backoff';
 import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
 
 /** An argument of a command or script. Text is sent as UTF-8. */

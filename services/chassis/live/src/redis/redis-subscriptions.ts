@@ -1,6 +1,6 @@
 import { unavailable } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import { within } from '@parley/kernel/timers';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { within } from '@parley/kernel/timing/timers';
 import type { RedisClient } from './redis-link.ts';
 
 /** A listener of a channel. Its errors are logged. */

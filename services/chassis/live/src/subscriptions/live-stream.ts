@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import { compareEventIds, type EventId, eventIdParts, FIRST_EVENT_ID, formatEventId } from '../event-log/event-id.ts';
 import type { EventLog } from '../event-log/event-log.ts';
 import { itemOf, type LiveEvent, type LiveEventType, type LogItem } from './live-events.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoff } from '@parley/kernel/backoff';
 import { isDomainError } from '@parley/kernel/errors';
+import { backoff } from '@parley/kernel/timing/backoff';
 
 const pauseAfter = backoff({ firstMs: 100, maxMs: 5_000 });
 const retries = 17;

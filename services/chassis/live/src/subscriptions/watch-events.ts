@@ -1,6 +1,6 @@
 import { invalid, isDomainError } from '@parley/kernel/errors';
-import type { Logger } from '@parley/kernel/log';
-import { sleep } from '@parley/kernel/timers';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { sleep } from '@parley/kernel/timing/timers';
 import { type EventId, parseEventId } from '../event-log/event-id.ts';
 import type { Entry, EventLog } from '../event-log/event-log.ts';
 import { type EventSequence, eventSequence } from './event-sequence.ts';

@@ -1,5 +1,5 @@
-import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
-import { databaseSettings } from '@parley/kernel/shared-settings';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/settings/config';
+import { databaseSettings } from '@parley/kernel/settings/shared-settings';
 
 /** The database URLs of one service, as far as the environment has them. */
 export interface DatabaseUrls {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLockTimeout, transactionError } from '@parley/kernel/database-errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Knex } from 'knex';
 import { rolesOf } from './identifiers.ts';
 import { internalMigrations, migrationsTable, tablesOf } from './internal-tables.ts';

@@ -9,10 +9,10 @@ import {
   transactionError,
 } from '@parley/kernel/database-errors';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
-import { fairQueue, type Release } from '@parley/kernel/fair-queue';
-import type { Logger } from '@parley/kernel/log';
-import { inSpan } from '@parley/kernel/telemetry';
-import { within } from '@parley/kernel/timers';
+import { fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import { inSpan } from '@parley/kernel/telemetry/telemetry';
+import { within } from '@parley/kernel/timing/timers';
 import type { Knex } from 'knex';
 import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 import { checkedSchemaName, checkedTenantOrNone, rolesOf } from './identifiers.ts';

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { isQueryTimeout } from '@parley/kernel/database-errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import knexFactory, { type Knex } from 'knex';
 import { columnOf, fieldOf } from './names.ts';
 import { OpeningClient } from './opening-client.ts';

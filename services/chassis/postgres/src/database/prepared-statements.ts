@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDatabaseError } from '@parley/kernel/database-errors';
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 
 export type PreparedStatements = ReturnType<typeof preparedStatements>;
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { listen } from '@parley/kernel/listen';
-import { within } from '@parley/kernel/timers';
+import { listen } from '@parley/kernel/http/listen';
+import { within } from '@parley/kernel/timing/timers';
 import test, { type ExecutionContext } from 'ava';
 import { openPool } from './pool.ts';
 import { groupTransaction } from './statement-group.ts';

@@ -1,5 +1,5 @@
 import type { ListBounds } from '@parley/kernel/answer-budget';
-import type { Parties } from '@parley/kernel/fair-queue';
+import type { Parties } from '@parley/kernel/queues/fair-queue';
 import type { Knex } from 'knex';
 import type { JobClaimer } from '../jobs/job-claimer.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Database } from '../database/types.ts';
 import type { ClaimedJob } from './job-rows.ts';
 import { JobCancelled, LeaseLost } from './job-signals.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { isAbortError } from '@parley/kernel/abort';
-import { backoff } from '@parley/kernel/backoff';
 import { isDomainError } from '@parley/kernel/errors';
+import { isAbortError } from '@parley/kernel/timing/abort';
+import { backoff } from '@parley/kernel/timing/backoff';
 import type { TenantDb, Transaction } from '../database/types.ts';
 import type { HeldLease, HeldLeases } from './held-leases.ts';
 import type { ClaimedJob } from './job-rows.ts';

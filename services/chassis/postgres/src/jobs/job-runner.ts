@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import { sleep } from '@parley/kernel/timers';
+import { sleep } from '@parley/kernel/timing/timers';
 import { keepSubscribed } from '@parley/live/key-value/keep-subscribed';
 import type { Knex } from 'knex';
 import type { Transaction } from '../database/types.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/kernel/log';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Database } from '../database/types.ts';
 import type { Claim, ClaimedJob } from './job-rows.ts';
 import { jobSearchStore } from './job-search-store.ts';

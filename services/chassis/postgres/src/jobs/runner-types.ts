@@ -1,5 +1,5 @@
-import type { Logger } from '@parley/kernel/log';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Database, TenantDb } from '../database/types.ts';
 import type { JobClaimer } from './job-claimer.ts';
 import type { JobNotifier, JobRun, TenantJob } from './job-types.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { EventBus } from '@parley/events/event-bus';
-import { backoff } from '@parley/kernel/backoff';
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
-import { within } from '@parley/kernel/timers';
-import type { Part } from '@parley/kernel/unit';
+import type { Part } from '@parley/kernel/processes/unit';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { Metrics } from '@parley/kernel/telemetry/metrics';
+import { backoff } from '@parley/kernel/timing/backoff';
+import { within } from '@parley/kernel/timing/timers';
 import type { Database } from '../database/types.ts';
 import { purgeBatchSize, purgeInbox } from './inbox.ts';
 import { outboxWake } from './outbox.ts';

@@ -1,4 +1,4 @@
-import { sleep } from '@parley/kernel/timers';
+import { sleep } from '@parley/kernel/timing/timers';
 
 /** Wakes one loop. Raised several times before the loop waits, it wakes the loop once. */
 export function createSignal() {

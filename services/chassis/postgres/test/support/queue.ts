@@ -1,4 +1,4 @@
-import { createLogger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/telemetry/log';
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import type { Database, SchemaDeclaration, Transaction } from '../../src/database/types.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Caller, type Callers, createCallers } from '@parley/kernel/caller';
-import type { MeshOptions } from '@parley/kernel/mesh';
-import { createMetrics } from '@parley/kernel/metrics';
+import { createMetrics } from '@parley/kernel/telemetry/metrics';
+import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import {
   EvaluationServiceDefinition,
   type EvaluationServiceImplementation,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from './log.ts';
-import type { Part } from './unit.ts';
+import type { Part } from '../processes/unit.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 export interface RepeatedOptions {
   name: string;

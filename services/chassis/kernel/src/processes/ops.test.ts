@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
-import { createMetrics } from './metrics.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { opsServer } from './ops.ts';
 
 async function served(t: ExecutionContext, ready: () => Promise<void> = async () => undefined, host = '127.0.0.1') {

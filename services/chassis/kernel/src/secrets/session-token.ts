@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { type DomainError, unauthenticated } from './errors.ts';
-import { parseJson } from './json.ts';
+import { type DomainError, unauthenticated } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** The prefix of every token, which distinguishes it from an access token before anything is verified. */

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
 import { context as otel, SpanStatusCode, trace } from '@opentelemetry/api';
-import { type Environment, readSettings } from './config.ts';
-import { tracingSettings } from './shared-settings.ts';
+import type { Part } from '../processes/unit.ts';
+import { type Environment, readSettings } from '../settings/config.ts';
+import { tracingSettings } from '../settings/shared-settings.ts';
 import type { TracingSettings } from './tracing-sdk.ts';
-import type { Part } from './unit.ts';
 
 /** How long a process that stops waits for its last spans to be exported. */
 const flushTimeoutMs = 2_000;

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { DomainError } from './errors.ts';
+import { DomainError } from '../errors.ts';
 import type { KeyRing, RingKey } from './key-ring.ts';
 import { createSessionTokens, type TokenAudience, type TokenSubject } from './session-token.ts';
 

@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
+import type { Part } from '../processes/unit.ts';
+import { type Environment, readSettings, SettingsError } from '../settings/config.ts';
+import { meshSettings } from '../settings/shared-settings.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { parseCertificates, readPem, shownPath, wayTo } from './certificates.ts';
-import { type Environment, readSettings, SettingsError } from './config.ts';
-import type { Logger } from './log.ts';
-import { meshSettings } from './shared-settings.ts';
-import type { Part } from './unit.ts';
 
 /** How the units of a mesh reach each other. */
 export interface MeshOptions {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { hasCode } from './errors.ts';
+import { hasCode } from '../errors.ts';
 
 /**
  * The certificates of a text in PEM, in its order.

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
+import type { Logger } from '../telemetry/log.ts';
 import type { Addresses } from './addresses.ts';
-import type { Logger } from './log.ts';
 import type { Part } from './unit.ts';
 
 /** How long stopping may take, in ms; the Helm chart's grace period is longer. */

@@ -1,4 +1,4 @@
-import { DomainError, unavailable } from './errors.ts';
+import { DomainError, unavailable } from '../errors.ts';
 
 export interface ShareLimits {
   /** Calls in flight; default: unlimited. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDomainError } from './errors.ts';
+import { isDomainError } from '../errors.ts';
 
 /** Repeats `work` after a pause while it rejects with `unavailable` and `mayRepeat` allows it; any other error is thrown. */
 export async function whileUnavailable<T>(

@@ -1,5 +1,5 @@
+import { secretKeys } from '../secrets/secret-box.ts';
 import { type Environment, SettingsError } from './config.ts';
-import { secretKeys } from './secret-box.ts';
 
 /** @throws SettingsError where units sign with it as well, who could act as operators then */
 export function checkOperatorKey(env: Environment, operatorKey: Buffer | undefined): void {

@@ -1,9 +1,9 @@
 import { trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { logSettings } from '../settings/shared-settings.ts';
 import { fileOutput } from './file-output.ts';
 import { lineOutput } from './line-output.ts';
 import { currentRequestId } from './request-context.ts';
-import { logSettings } from './shared-settings.ts';
 
 export type { Logger } from 'pino';
 

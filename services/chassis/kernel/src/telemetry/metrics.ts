@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { within } from './timers.ts';
+import { within } from '../timing/timers.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

@@ -1,4 +1,4 @@
-import { type Environment, SettingsError } from './config.ts';
+import { type Environment, SettingsError } from '../settings/config.ts';
 
 /** @throws SettingsError where a process of production would verify no certificate. Node reads this variable by itself, so it is no setting. */
 export function checkCertificates({ NODE_ENV, NODE_TLS_REJECT_UNAUTHORIZED }: Environment): void {

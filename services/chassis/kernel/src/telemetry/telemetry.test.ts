@@ -5,8 +5,8 @@ import type { AddressInfo, Server } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { context, isSpanContextValid, propagation, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import test, { type ExecutionContext } from 'ava';
-import { readSettings } from './config.ts';
-import { tracingSettings } from './shared-settings.ts';
+import { readSettings } from '../settings/config.ts';
+import { tracingSettings } from '../settings/shared-settings.ts';
 import { inSpan, readTracing, telemetry } from './telemetry.ts';
 
 /** Made for each span, because a tracer stays with the first provider that it has found. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { readSettings, SettingsError } from './config.ts';
+import { readSettings, SettingsError } from '../settings/config.ts';
+import { setting } from '../settings/settings.ts';
 import { keyRing } from './key-ring.ts';
-import { setting } from './settings.ts';
 
 const [one, two] = [randomBytes(32), randomBytes(48)] as const;
 const [first, second] = [one.toString('base64'), two.toString('base64url')] as const;

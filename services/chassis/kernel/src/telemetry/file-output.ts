@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { SettingsError } from './config.ts';
+import { SettingsError } from '../settings/config.ts';
 import { droppedLines, lineOutput } from './line-output.ts';
 
 /** Keeps the line that a full disk has cut in two, and some more. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { hasCode } from './errors.ts';
+import { hasCode } from '../errors.ts';
 
 /**
  * When a running process started, as the operating system formats it; undefined for none and for a zombie. Together with the pid

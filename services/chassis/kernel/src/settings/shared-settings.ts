@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { certificatesFile } from './certificates.ts';
-import { readNetwork } from './client-network.ts';
-import { keyRing } from './key-ring.ts';
-import { secretKeys } from './secret-box.ts';
+import { readNetwork } from '../http/client-network.ts';
+import { keyRing } from '../secrets/key-ring.ts';
+import { secretKeys } from '../secrets/secret-box.ts';
+import { certificatesFile } from '../tls/certificates.ts';
 import {
   byteCount,
   flag,

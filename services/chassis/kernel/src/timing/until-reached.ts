@@ -1,4 +1,4 @@
-import type { Logger } from './log.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 /** Longer than any engine takes to start beside the units. */
 const longestMs = 30_000;

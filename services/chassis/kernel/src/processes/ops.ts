@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listen, type ServerOptions } from './listen.ts';
-import { within } from './timers.ts';
+import { listen, type ServerOptions } from '../http/listen.ts';
+import { within } from '../timing/timers.ts';
 import type { Part } from './unit.ts';
 
 export interface OpsServerOptions extends ServerOptions {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import type { Callers } from './caller.ts';
-import type { Logger } from './log.ts';
-import type { MeshOptions } from './mesh.ts';
-import type { Metrics } from './metrics.ts';
+import type { Callers } from '../caller.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { MeshOptions } from '../tls/mesh.ts';
 
 /** What each server of a unit needs. */
 export interface ServerOptions {

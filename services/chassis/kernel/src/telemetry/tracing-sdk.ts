@@ -32,8 +32,8 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { ValuesOf } from './settings.ts';
-import type { otlpProtocols, tracingSettings } from './shared-settings.ts';
+import type { ValuesOf } from '../settings/settings.ts';
+import type { otlpProtocols, tracingSettings } from '../settings/shared-settings.ts';
 
 /*
  * The parts of OpenTelemetry that traces need: `@opentelemetry/sdk-node` brings those of metrics, logs and instrumentations too.
