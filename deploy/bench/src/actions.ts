@@ -17,6 +17,9 @@ import { type BenchOptions, limits, openPlace } from './processes.ts';
 /** After how long the slow server of the bench answers; the others do at once. */
 const slowMs = 250;
 const slowCalls = 200;
+/** Tenants whose calls a server never answers, and such calls of each, which is more than may run at once to one target. */
+const hangingTenants = 60;
+const hangingCalls = 10;
 /** Calls after which V8 has compiled most of what one needs. */
 const warmUp = 2_000;
 const outboundSettings = { OUTBOUND_ALLOWLIST: '127.0.0.1', OUTBOUND_PORTS: '1-65535' };
@@ -42,11 +45,13 @@ export function actionsFigures(options: BenchOptions): Promise<Figure[]> {
     await action.start();
     parts.defer(() => action.stop());
     // As many of one tenant as may run at once to one target.
-    const tenants = await oneByOne(short ? 2 : 8, () => openTenant(mesh.urls[0] ?? '', world.url));
+    const open = () => openTenant(mesh.urls[0] ?? '', world.url);
+    const tenants = await oneByOne(short ? 2 : 8, open);
+    const crowd = await oneByOne(short ? 2 : hangingTenants, open);
     const caller = callerOf(action.calls);
     return [
       ...(await callFigures(options, tenants, world.url, caller)),
-      ...(await neighbourFigures(options, tenants, caller)),
+      ...(await neighbourFigures(options, tenants, crowd, caller)),
     ];
   });
 }
@@ -58,6 +63,7 @@ async function startWorld() {
   const http = createServer(async (request, response) => {
     const body = await text(request);
     const message: { id?: number; method?: string } = request.url === '/mcp' && body !== '' ? JSON.parse(body) : {};
+    if (request.url === '/hang') return;
     if (request.url === '/slow') await delay(slowMs);
     if (request.url === '/mcp' && message.id === undefined)
       return response.writeHead(request.method === 'POST' ? 202 : 405).end();
@@ -91,6 +97,7 @@ async function openTenant(gateway: string, world: string) {
     id,
     actionId: await createAction(owner, { url: `${world}/items` }),
     slowId: await createAction(owner, { url: `${world}/slow` }),
+    hangingId: await createAction(owner, { url: `${world}/hang` }),
     connectorId: await createConnector(owner, { serverUrl: `${world}/mcp` }),
   };
 }
@@ -117,6 +124,8 @@ function callerOf(
       checked((await calls.callTool({ tool, ...given() }, options(id))).result);
     },
     slow: ({ id, slowId: actionId }: Tenant, signal: AbortSignal) =>
+      calls.callAction({ actionId, ...given() }, options(id, signal)),
+    hanging: ({ id, hangingId: actionId }: Tenant, signal: AbortSignal) =>
       calls.callAction({ actionId, ...given() }, options(id, signal)),
   };
 }
@@ -178,14 +187,17 @@ async function callFigures(
   return measured;
 }
 
-/** Calls of other tenants, four at once, alone and while one tenant has 200 to a slow server. */
+/** Calls of other tenants, four at once: alone, while one tenant has 200 to a slow server, and while a crowd calls one that never answers. */
 async function neighbourFigures(
   { rounds, short, say }: BenchOptions,
   [busy, ...others]: Tenant[],
-  { action, slow }: Caller,
+  crowd: Tenant[],
+  { action, slow, hanging }: Caller,
 ): Promise<Figure[]> {
   if (!busy) throw new Error('There are no tenants');
-  say(`calls beside ${slowCalls} to a slow server, ${rounds} rounds`);
+  say(
+    `calls beside ${slowCalls} to a slow server, and beside ${hangingTenants} tenants at one that hangs, ${rounds} rounds`,
+  );
   const calls = short ? 2 : 200;
   const quick = async () =>
     (
@@ -194,25 +206,42 @@ async function neighbourFigures(
       )
     ).flat();
 
-  async function besideSlow(): Promise<number[]> {
+  async function beside(begin: (signal: AbortSignal) => Promise<unknown>): Promise<number[]> {
     const over = new AbortController();
-    const waiting = atOnce(short ? 20 : slowCalls, () => slow(busy as Tenant, over.signal).catch(() => undefined));
+    const waiting = begin(over.signal);
     await delay(slowMs); // until all wait
     const times = await quick();
     over.abort();
     await waiting;
     return times;
   }
+  const besideSlow = () =>
+    beside((signal) => atOnce(short ? 20 : slowCalls, () => slow(busy, signal).catch(() => undefined)));
+  const besideHanging = () =>
+    beside((signal) =>
+      atOnce(crowd.length * (short ? 1 : hangingCalls), (n) =>
+        hanging(crowd[n % crowd.length] as Tenant, signal).catch(() => undefined),
+      ),
+    );
 
   await besideSlow(); // warm-up
-  const all = await oneByOne(rounds, async () => ({ alone: await quick(), beside: await besideSlow() }));
-  const of = (which: 'alone' | 'beside', q: number) => medianOf(all, (each) => quantile(each[which], q));
-  const ratio = (q: number) => medianOf(all, (each) => quantile(each.beside, q) / quantile(each.alone, q));
+  const all = await oneByOne(rounds, async () => ({
+    alone: await quick(),
+    slow: await besideSlow(),
+    hanging: await besideHanging(),
+  }));
+  const of = (which: 'alone' | 'slow' | 'hanging', q: number) => medianOf(all, (each) => quantile(each[which], q));
+  const ratio = (which: 'slow' | 'hanging', q: number) =>
+    medianOf(all, (each) => quantile(each[which], q) / quantile(each.alone, q));
   const name = `a call of another tenant beside ${slowCalls} to a slow server`;
+  const besideCrowd = `a call of another tenant beside ${hangingTenants} tenants' to a server that hangs`;
   return [
     figure('a call, four at once, p50', of('alone', 0.5), 'ms'),
-    figure(`${name}, p50`, of('beside', 0.5), 'ms'),
-    figure(`${name}, over one without, p50`, ratio(0.5), '×', { goal: 1.5 }),
-    figure(`${name}, over one without, p99`, ratio(0.99), '×'),
+    figure(`${name}, p50`, of('slow', 0.5), 'ms'),
+    figure(`${name}, over one without, p50`, ratio('slow', 0.5), '×', { goal: 1.5 }),
+    figure(`${name}, over one without, p99`, ratio('slow', 0.99), '×'),
+    figure(`${besideCrowd}, p50`, of('hanging', 0.5), 'ms'),
+    figure(`${besideCrowd}, over one without, p50`, ratio('hanging', 0.5), '×', { goal: 1.5 }),
+    figure(`${besideCrowd}, the slowest`, Math.max(...all.flatMap((each) => each.hanging)), 'ms'),
   ];
 }
