@@ -6,6 +6,8 @@ import {
   type AgentServiceImplementation,
   type ConversationMessage,
   Role,
+  type RunTurnRequest,
+  type RunTurnResponse,
 } from '@parley/protos/parley/agent/v1/agent';
 import type { MeshContext } from '@parley/rpc/server';
 import type { Agent } from './agents/agent.ts';
@@ -20,6 +22,7 @@ import { generate } from './text-generations/generate.ts';
 import { coalesceText } from './turns/coalesce-text.ts';
 import { toCitation } from './turns/passages.ts';
 import { runTurn } from './turns/run-turn.ts';
+import type { TurnEvent } from './turns/turn.ts';
 
 export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> {
   return {
@@ -39,25 +42,49 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
       return { agent: toMessage(agent), avatar };
     },
 
-    async *runTurn({ history, ...which }, call) {
+    async *runTurn(requests, call) {
+      const { first, stopped } = await stoppable(requests);
+      const { history, stop: _, ...which } = first;
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
-      for await (const { text, usage, passages, toolCall, structuredContent, finishReason } of coalesceText(
-        runTurn(ports, tenantRequest(call), turn),
-      )) {
-        yield {
-          text,
-          usage,
-          citations: passages && { citations: passages.map(toCitation) },
-          toolCall,
-          structuredContentJson: structuredContent ? JSON.stringify(structuredContent) : '',
-          finishReason: shownReason(finishReason) ?? '',
-        };
+      const request = tenantRequest(call);
+      const signal = AbortSignal.any([request.signal, stopped]);
+      try {
+        for await (const event of coalesceText(runTurn(ports, { ...request, signal }, turn))) yield toResponse(event);
+      } catch (error) {
+        // What a stopped turn has taken was sent before.
+        if (!stopped.aborted) throw error;
       }
     },
 
     describeModel: ({ agentId }, call) => describeModel(ports, tenantRequest(call), agentId),
 
     generate: (generation, call) => generate(ports, tenantRequest(call), generation),
+  };
+}
+
+/** The first request of a call, and a signal that aborts with a later one that asks to stop. */
+async function stoppable(requests: AsyncIterable<RunTurnRequest>) {
+  const reader = requests[Symbol.asyncIterator]();
+  const { value: first, done } = await reader.next();
+  if (done) throw invalid({ path: 'agent_id', message: 'is required' });
+  const controller = new AbortController();
+  const readOn = async () => {
+    for (let next = await reader.next(); !next.done; next = await reader.next()) {
+      if (next.value.stop) return controller.abort();
+    }
+  };
+  readOn().catch(() => undefined); // the call was cancelled, which its own signal tells
+  return { first, stopped: controller.signal };
+}
+
+function toResponse({ text, usage, passages, toolCall, structuredContent, finishReason }: TurnEvent): RunTurnResponse {
+  return {
+    text,
+    usage,
+    citations: passages && { citations: passages.map(toCitation) },
+    toolCall,
+    structuredContentJson: structuredContent ? JSON.stringify(structuredContent) : '',
+    finishReason: shownReason(finishReason) ?? '',
   };
 }
 

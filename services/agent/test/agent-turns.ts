@@ -1,3 +1,4 @@
+import { aborted } from '@parley/kernel/timing/abort';
 import { Role, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
 import type { ToolCall } from '@parley/protos/parley/agent/v1/tool_calls';
@@ -67,6 +68,7 @@ export async function runTurn(
     caller = inTenant(1),
     callId = 'c',
     signal,
+    stop,
     onText,
     onUsage,
     onToolCall,
@@ -79,11 +81,15 @@ export async function runTurn(
     expectedErrors: ['notFound', 'invalid'] as ('notFound' | 'invalid')[],
     ...(signal && { signal }),
   };
+  const ended = new AbortController();
+  async function* requests() {
+    yield { agentId, sessionId: 1, callId, history, turnKey: 'turn 1', ...which };
+    if (!stop) return;
+    await aborted(AbortSignal.any([stop, ended.signal]));
+    if (stop.aborted) yield { stop: true };
+  }
   try {
-    for await (const part of unit.rpc.runTurn(
-      { agentId, sessionId: 1, callId, history, turnKey: 'turn 1', ...which },
-      call,
-    )) {
+    for await (const part of unit.rpc.runTurn(requests(), call)) {
       const { text, usage, citations, toolCall, structuredContentJson } = part;
       if (structuredContentJson) reply.structuredContent = JSON.parse(structuredContentJson);
       if (part.finishReason !== '') reply.finishReason = part.finishReason;
@@ -102,6 +108,8 @@ export async function runTurn(
     reply.finished = reply.usages.at(-1);
   } catch (error) {
     reply.error = error;
+  } finally {
+    ended.abort();
   }
   return reply;
 }
@@ -110,7 +118,10 @@ export interface TurnOptions {
   history?: { role: Role; text: string }[];
   caller?: ReturnType<typeof inTenant>;
   callId?: string;
+  /** Cancels the call. */
   signal?: AbortSignal;
+  /** Asks to stop the reply. */
+  stop?: AbortSignal;
   onText?: (text: string) => void;
   onUsage?: (usage: TurnUsage) => void;
   onToolCall?: (call: ToolCall) => void;

@@ -1,7 +1,9 @@
 import { Role, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
+import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
+import { countTokens, loadTokenizer } from '../src/models/token-counter.ts';
 import { runTurn, unitWithModel } from './agent-turns.ts';
 import { createAgent, inTenant } from './agent-unit.ts';
 
@@ -72,6 +74,29 @@ test('a turn that is cancelled in the middle is settled for what was asked and s
   t.is(tokensOut, 5);
   t.like(unit.ledger.settled[0]?.call, { tokensIn, tokensOut, costUsdE8 });
   t.is(unit.ledger.open.size, 0);
+});
+
+test('a turn that is stopped sends what is settled for it, counted by the tokenizer of its model', async (t) => {
+  await loadTokenizer('gpt-4o');
+  const said = 'supercalifragilisticexpialidocious, 0x9f3a77c1 ';
+  const tokens = await countTokens('gpt-4o', said);
+  t.not(tokens, estimateTokens(said));
+  for (const thoughts of [[], ['Is it antidisestablishmentarianism? ']]) {
+    const beforeDelta = createGate();
+    const script = { text: [said, 'never said'], thoughts, beforeDelta };
+    const unit = await unitWithModel(t, script, priced);
+    const { id } = await createAgent(unit, owner);
+    const stop = new AbortController();
+    beforeDelta.release(1 + thoughts.length);
+    const reply = await runTurn(unit, id, { stop: stop.signal, onText: () => stop.abort() });
+    t.is(reply.error, undefined);
+    t.is(reply.texts.join(''), said);
+    const { tokensIn, tokensOut, costUsdE8 } = reply.finished ?? {};
+    t.is(tokensOut, await countTokens('gpt-4o', said + thoughts.join('')));
+    await eventually('it is settled', () => unit.ledger.settled.length === 1);
+    t.like(unit.ledger.settled, [{ estimated: true, served: true, call: { tokensIn, tokensOut, costUsdE8 } }]);
+    t.is(unit.ledger.open.size, 0);
+  }
 });
 
 test('a turn that is cancelled while its model thinks is settled for the thoughts, as far as its caller knows', async (t) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError, isDomainError } from '@parley/kernel/errors';
+import { aborted } from '@parley/kernel/timing/abort';
 import { backoff } from '@parley/kernel/timing/backoff';
 import { Role, type RunTurnRequest, type TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import type { Citation } from '@parley/protos/parley/agent/v1/citations';
@@ -9,6 +10,7 @@ import type { ToolCall as ToolCallProto } from '@parley/protos/parley/agent/v1/t
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import { identityForWorkflows } from './embed/verified-identity.ts';
 import type { Ports } from './ports.ts';
+import { isHandedOver } from './reply-stream.ts';
 import { type FinishReason, finishReasonOf } from './session.ts';
 import { type ToolCall, toolCallOf } from './tool-call.ts';
 import type { TurnRun } from './turn-job.ts';
@@ -16,6 +18,8 @@ import { openingTurnIndex, type PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;
 const maxNameLength = 200;
+/** How long an agent that is asked to stop may count what its reply has taken; then the call is cancelled. */
+const stopWaitMs = 1_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: 2_000 });
 
 /** What changed in a reply. `usage` includes calls of the agent that were lost; null `citations`: no passages. */
@@ -31,30 +35,39 @@ export interface ReplyChange {
   finishReason?: FinishReason | undefined;
 }
 
-/** Streams one reply. Asks again while the agent service is unreachable, as in a restart, and no text has arrived. */
+/**
+ * Streams one reply. Asks again while the agent service is unreachable, as in a restart, and no text has arrived. When the signal aborts,
+ * the agent is asked to stop: what it still sends, its exact usage above all, is streamed before the signal's reason is thrown.
+ */
 export async function* askAgent(
   ports: Ports,
   run: TurnRun,
   turn: PreparedTurn,
   signal: AbortSignal,
 ): AsyncGenerator<ReplyChange> {
+  using cancelled = cancelledAfter(signal, () => (isHandedOver(run) ? 0 : stopWaitMs));
   let lost = noUsage;
   let isUsageKnown = false;
   for (let attempt = 1; ; attempt += 1) {
     let usage: TurnUsage | undefined;
     let isAnswering = false;
+    let isWhole = false;
+    signal.throwIfAborted();
+    const ended = new AbortController();
     try {
       const callId = `session.turn.${run.id}.${run.attempt}.${attempt}.${randomUUID()}`;
       const resumes = run.attempt > 1 || attempt > 1;
       const request = requestOf(turn, callId, { resumes, includesEarlierUsage: resumes && !isUsageKnown });
       const caller = serviceCaller('session', run.tenantId, run.data.requestId);
       // A refusal of the model's is told in the words of the agent.
-      const options = { signal, caller, expectedErrors: ['invalid' as const] };
-      for await (const part of ports.agent.runTurn(request, options)) {
+      const options = { signal: cancelled.signal, caller, expectedErrors: ['invalid' as const] };
+      const requests = stoppable(request, signal, ended.signal);
+      for await (const part of ports.agent.runTurn(requests, options)) {
         const text = storable(part.text);
         isAnswering ||= text !== '';
         usage = part.usage ?? usage;
         isUsageKnown ||= usage !== undefined;
+        isWhole ||= part.finishReason !== '';
         yield {
           text,
           usage: part.usage && sumOf(lost, part.usage),
@@ -64,16 +77,47 @@ export async function* askAgent(
           finishReason: finishReasonOf(part.finishReason),
         };
       }
+      if (!isWhole) signal.throwIfAborted();
       if (!usage) throw new DomainError('internal', 'A reply ended without its usage', { reason: 'MODEL_FAILED' });
       return;
     } catch (error) {
       const isUnreached = isAgentLost(error) && !isAnswering;
       if (!isUnreached || attempt === connectAttempts) throw error;
+    } finally {
+      ended.abort();
     }
     lost = { ...sumOf(lost, usage ?? noUsage), contextTokens: 0 };
     yield { text: '', usage: lost, citations: null };
     await delay(pauseAfter(attempt), undefined, { signal });
   }
+}
+
+/** A request, and one to stop it when `signal` aborts before the call has `ended`. */
+async function* stoppable(request: RunTurnRequest, signal: AbortSignal, ended: AbortSignal) {
+  yield request;
+  await aborted(AbortSignal.any([signal, ended]));
+  if (!ended.aborted) yield { stop: true };
+}
+
+/** A signal that aborts so long after `signal`, unless it is disposed of before. */
+function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const cancel = () => controller.abort(signal.reason);
+  const wait = () => {
+    const ms = waitMs();
+    if (ms === 0) cancel();
+    else timer = setTimeout(cancel, ms);
+  };
+  if (signal.aborted) wait();
+  else signal.addEventListener('abort', wait, { once: true });
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      signal.removeEventListener('abort', wait);
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** Whether the agent service is not reachable, or its process has ended; not where it answers that no model is. */
@@ -119,6 +163,7 @@ function requestOf(
     identityJson: identity ? JSON.stringify(identityForWorkflows(identity)) : '',
     linkedIdentities: identity?.products ?? [],
     opens: turn.turnIndex === openingTurnIndex,
+    stop: false,
     ...attempt,
   };
 }

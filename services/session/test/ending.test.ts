@@ -19,7 +19,7 @@ import {
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 
-test('an interrupt keeps the partial reply, cancels the call of the agent, and the next message is answered', async (t) => {
+test('an interrupt keeps the partial reply, stops the agent, and the next message is answered', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'Once upon ', 'a time');
@@ -32,7 +32,7 @@ test('an interrupt keeps the partial reply, cancels the call of the agent, and t
   t.true(await app.interruptSession(inTenant(1), String(id)));
   const reply = replyOf(await subscriber.until('the reply', isReply));
   t.deepEqual(reply, { text: 'Once upon ', interrupted: true, turnIndex: 0, clientTurnId: 'story', rowIndex: 1 });
-  await eventually('the agent sees its call cancelled', () => agent.calls[0]?.end === 'cancelled');
+  await eventually('the agent is told', () => agent.calls[0]?.end === 'stopped');
 
   gate.open();
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'go on' });

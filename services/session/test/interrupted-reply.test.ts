@@ -4,7 +4,7 @@ import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { cited, createGate, finished, text, used, waitForGate } from './scripted-agent.ts';
-import { inTenant, isChunk, isReply, sessionMesh, subscribe } from './session-mesh.ts';
+import { inTenant, isChunk, isReply, replyOf, sessionMesh, subscribe } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 const owner = inTenant(1);
@@ -29,6 +29,42 @@ test('an interrupted reply has the usage that the agent sent last, and its conte
   const figures = { tokensIn: 320, tokensOut: 82, costUsd: 0.000444, modelId: 'asked' };
   t.like(messages[1], { text: 'half a 👋👋', ...figures });
   t.is(session.totalTokensInContext, 290);
+});
+
+test('an interrupted reply keeps what the agent still sends when it is asked to stop', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  const model = { contextTokens: 300, modelId: 'asked' };
+  agent.script = async function* (call) {
+    yield text('half ', { tokensIn: 300, tokensOut: 2, costUsdE8: 30_200n, estimated: true, ...model });
+    await waitForGate(createGate(), call).catch(() => undefined);
+    yield text('a word', { tokensIn: 300, tokensOut: 4, costUsdE8: 30_400n, estimated: true, ...model });
+    yield used({ tokensIn: 311, tokensOut: 7, costUsdE8: 31_900n, estimated: true, ...model });
+    call.signal.throwIfAborted();
+  };
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const subscriber = subscribe(t, app, id, { after });
+  await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+  await subscriber.until('the first chunk', isChunk);
+  await app.interruptSession(owner, String(id));
+  t.like(replyOf(await subscriber.until('the reply', isReply)), { text: 'half a word', interrupted: true });
+  t.is(agent.calls[0]?.end, 'stopped');
+  const { messages } = await app.getTranscript(owner, id);
+  t.like(messages[1], { text: 'half a word', tokensIn: 311, tokensOut: 7, costUsd: 0.000319, finishReason: null });
+});
+
+test('an agent that does not stop is cancelled, and its reply is kept as it was sent', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  agent.script = async function* () {
+    yield text('half', { tokensIn: 300, tokensOut: 1, costUsdE8: 30_200n, contextTokens: 300, modelId: 'asked' });
+    await createGate().pass();
+  };
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const subscriber = subscribe(t, app, id, { after });
+  await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+  await subscriber.until('the first chunk', isChunk);
+  await app.interruptSession(owner, String(id));
+  t.like(replyOf(await subscriber.until('the reply', isReply)), { text: 'half', interrupted: true });
+  t.like((await app.getTranscript(owner, id)).messages[1], { tokensIn: 300, tokensOut: 1 });
 });
 
 for (const end of ['finished', 'interrupted'] as const) {

@@ -21,9 +21,10 @@ import type { ExecutionContext } from 'ava';
 export interface TurnCall {
   request: RunTurnRequest;
   asked: string;
+  /** Aborts when it is asked to stop, or cancelled. */
   signal: AbortSignal;
   /** Undefined while it runs. */
-  end: 'finished' | 'cancelled' | 'failed' | undefined;
+  end: 'finished' | 'stopped' | 'cancelled' | 'failed' | undefined;
 }
 
 export const foreignAgentId = 6;
@@ -170,12 +171,25 @@ export async function scriptedAgent(
         }
         return { agent: { ...newAgent(9), name: which.value.name }, avatar };
       },
-      async *runTurn(request, { signal }) {
-        const call: TurnCall = { request, asked: request.history.at(-1)?.text ?? '', signal, end: undefined };
+      async *runTurn(requests, { signal }) {
+        const reader = requests[Symbol.asyncIterator]();
+        const { value: request } = await reader.next();
+        const stop = new AbortController();
+        const whenNext = reader.next();
+        whenNext.then(({ value }) => value?.stop && stop.abort()).catch(() => undefined);
+        const call: TurnCall = {
+          request,
+          asked: request.history.at(-1)?.text ?? '',
+          signal: AbortSignal.any([signal, stop.signal]),
+          end: undefined,
+        };
         self.calls.push(call);
         try {
           yield* self.script(call);
-          call.end = 'finished';
+          call.end = stop.signal.aborted ? 'stopped' : 'finished';
+        } catch (error) {
+          if (!stop.signal.aborted) throw error;
+          call.end = 'stopped';
         } finally {
           call.end ??= signal.aborted ? 'cancelled' : 'failed';
         }

@@ -112,7 +112,7 @@ for (const what of ['interrupt', 'end'] as const) {
     t.true(replyOf(await subscriber.until('the reply', isReply)).interrupted);
     t.deepEqual(tale(subscriber), ['Let me look. ', '1: 1.0 STARTED', '1: 1.0 CANCELLED', 'aiResponse']);
     t.deepEqual(await storedCalls(app, id), [null, [call('1.0', 'CANCELLED')]]);
-    await eventually('the agent is told', () => agent.calls[0]?.end === 'cancelled');
+    await eventually('the agent is told', () => agent.calls[0]?.end === 'stopped');
   });
 }
 

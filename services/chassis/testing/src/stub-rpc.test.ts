@@ -1,8 +1,8 @@
 import {
   AgentServiceDefinition,
   type AgentServiceImplementation,
+  DescribeModelRequest,
   GetAgentRequest,
-  RunTurnRequest,
 } from '@parley/protos/parley/agent/v1/agent';
 import test from 'ava';
 import { stubRpc } from './stub-rpc.ts';
@@ -13,7 +13,7 @@ test('a stub answers the methods that it is given, and names one that it is not'
   });
   const context = {} as Parameters<typeof agent.getAgent>[1];
   t.deepEqual(await agent.getAgent(GetAgentRequest.fromPartial({ agentId: 3 }), context), { agent: { id: 3 } });
-  t.throws(() => agent.runTurn(RunTurnRequest.fromPartial({}), context), {
-    message: 'no test answers parley.agent.v1.AgentService/RunTurn',
+  t.throws(() => agent.describeModel(DescribeModelRequest.fromPartial({}), context), {
+    message: 'no test answers parley.agent.v1.AgentService/DescribeModel',
   });
 });

@@ -152,7 +152,7 @@ export interface ConversationMessage {
   text: string;
 }
 
-/** Asks for one reply. */
+/** Asks for one reply, or stops it. */
 export interface RunTurnRequest {
   /** The agent that answers. */
   agentId: number;
@@ -190,6 +190,8 @@ export interface RunTurnRequest {
   opens: boolean;
   /** Who the person is in products of the identity provider, for actions with the credential source SESSION_*. */
   linkedIdentities: LinkedIdentity[];
+  /** Ends the reply that the call's first message asked for; in a later message, whose other fields are not read. */
+  stop: boolean;
 }
 
 /** The next part of a turn. The end of the stream is the end of the reply: the usage sent last is then exact. */
@@ -1243,6 +1245,7 @@ function createBaseRunTurnRequest(): RunTurnRequest {
     includesEarlierUsage: false,
     opens: false,
     linkedIdentities: [],
+    stop: false,
   };
 }
 
@@ -1289,6 +1292,9 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     }
     for (const v of message.linkedIdentities) {
       LinkedIdentity.encode(v!, writer.uint32(114).fork()).join();
+    }
+    if (message.stop !== false) {
+      writer.uint32(120).bool(message.stop);
     }
     return writer;
   },
@@ -1418,6 +1424,14 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
             message.linkedIdentities.push(LinkedIdentity.decode(reader, reader.uint32()));
             continue;
           }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.stop = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1449,6 +1463,7 @@ export const RunTurnRequest: MessageFns<RunTurnRequest> = {
     message.includesEarlierUsage = object.includesEarlierUsage ?? false;
     message.opens = object.opens ?? false;
     message.linkedIdentities = object.linkedIdentities?.map((e) => LinkedIdentity.fromPartial(e)) || [];
+    message.stop = object.stop ?? false;
     return message;
   },
 };
@@ -2367,7 +2382,9 @@ export const AgentServiceDefinition = {
     },
     /**
      * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
-     * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
+     * The first message of the request says what to answer. A second one with `stop` ends the reply where it is: text that is under way
+     * still comes, and last the usage as it is recorded; then the stream ends without an error. The end of the requests stops nothing.
+     * Cancelling the call cancels the model's request too, and nothing more is received. Works for deleted and inactive agents: running sessions go on.
      * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
      * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
      * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
@@ -2380,7 +2397,7 @@ export const AgentServiceDefinition = {
     runTurn: {
       name: "RunTurn",
       requestType: RunTurnRequest as typeof RunTurnRequest,
-      requestStream: false,
+      requestStream: true,
       responseType: RunTurnResponse as typeof RunTurnResponse,
       responseStream: true,
       options: {},
@@ -2431,7 +2448,9 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<ResolveEmbedAgentResponse>>;
   /**
    * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
-   * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
+   * The first message of the request says what to answer. A second one with `stop` ends the reply where it is: text that is under way
+   * still comes, and last the usage as it is recorded; then the stream ends without an error. The end of the requests stops nothing.
+   * Cancelling the call cancels the model's request too, and nothing more is received. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
    * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
@@ -2442,7 +2461,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
    */
   runTurn(
-    request: RunTurnRequest,
+    request: AsyncIterable<RunTurnRequest>,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<RunTurnResponse>>;
   /**
@@ -2479,7 +2498,9 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
   ): Promise<ResolveEmbedAgentResponse>;
   /**
    * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
-   * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
+   * The first message of the request says what to answer. A second one with `stop` ends the reply where it is: text that is under way
+   * still comes, and last the usage as it is recorded; then the stream ends without an error. The end of the requests stops nothing.
+   * Cancelling the call cancels the model's request too, and nothing more is received. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
    * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
@@ -2489,7 +2510,10 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
    * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
    */
-  runTurn(request: DeepPartial<RunTurnRequest>, options?: CallOptions & CallOptionsExt): AsyncIterable<RunTurnResponse>;
+  runTurn(
+    request: AsyncIterable<DeepPartial<RunTurnRequest>>,
+    options?: CallOptions & CallOptionsExt,
+  ): AsyncIterable<RunTurnResponse>;
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
