@@ -129,6 +129,33 @@ async function worksWith(t: ExecutionContext, url: string): Promise<void> {
   }
 }
 
+serverTest(['redis'], 'what a login may not do is named where units need it, and in their readiness', async (t) => {
+  const { admin, url } = await openRedis(t);
+  const keys = Object.keys(needs.keys);
+  const { channels } = needs;
+  const stream = 'parley:1:session:1:events';
+  // Without EVAL and UNSUBSCRIBE there is nothing to be refused yet: the server has the scripts, and a connection ends.
+  const named = ['EVALSHA', 'TIME', 'PUBLISH', 'SUBSCRIBE', 'PING', ...commandsOf(needs)];
+  for (const command of named) {
+    await admin.sendCommand(['ACL', 'SETUSER', 'unit', ...accessOf({ keys, channels }), `-${command.toLowerCase()}`]);
+    await admin.sendCommand(['FLUSHALL']);
+    const refused = await t.throwsAsync(worksWith(t, url), undefined, command);
+    t.regex(refused.message, new RegExp(`lacks a permission: ${command}$`, 'u'));
+  }
+  // A reader of a stream is refused at once, though it lacks nothing itself.
+  for (const lacks of ['-publish', '-xadd', '-pexpire']) {
+    await admin.sendCommand(['ACL', 'SETUSER', 'unit', ...accessOf({ keys, channels }), lacks]);
+    const connection = redisConnection({ url, log: createLogger('redis', { LOG_LEVEL: 'silent' }) });
+    t.teardown(() => connection.stop());
+    await connection.start();
+    const { signal } = new AbortController();
+    const tail = redisEventLog(connection).tail(stream, { after: '0' }, signal);
+    t.regex((await t.throwsAsync(tail)).message, new RegExp(`lacks a permission: ${lacks.slice(1)}$`, 'iu'));
+    await t.throwsAsync(connection.ready(), { message: new RegExp(`${lacks.slice(1)}$`, 'iu') });
+  }
+  t.is(await admin.sendCommand<number>(['EXISTS', stream]), 0);
+});
+
 test('the doctor knows the names in Redis that the code has', async (t) => {
   const known = [...Object.keys(needs.keys), ...needs.channels];
   const root = new URL('../../../', import.meta.url);

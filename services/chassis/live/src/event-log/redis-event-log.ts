@@ -4,7 +4,7 @@ import type { RedisConnection } from '../redis/redis-connection.ts';
 import { beginning, compareParts, type EventId, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import type { EventLog, Excerpt, Reach } from './event-log.ts';
 import { type Follower, followStream, type Reader } from './redis-follower.ts';
-import { appendTo, entriesAfter, type LinkedEntry, newestId, oldestEntry } from './redis-stream.ts';
+import { appendTo, checkMayAppend, entriesAfter, type LinkedEntry, newestId, oldestEntry } from './redis-stream.ts';
 import { tailOf } from './redis-tail.ts';
 
 export interface RedisEventLogOptions {
@@ -15,6 +15,9 @@ export interface RedisEventLogOptions {
   /** How long tails wait for Redis before they fail as `unavailable`, in ms. Default 30,000. */
   outageTimeoutMs?: number;
 }
+
+/** How often a process tries whether its login may append, when a tail begins. */
+const rightsIntervalMs = 60_000;
 
 /** For how many streams a process remembers the last id that it has appended. */
 const rememberedStreams = 10_000;
@@ -28,6 +31,13 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
   const followers = new Map<string, Promise<Follower>>();
   const lastIds = new Map<string, EventIdParts>();
   const closing = new AbortController();
+  let rightsCheckedMs = Number.NEGATIVE_INFINITY;
+
+  async function checkRights(stream: string): Promise<void> {
+    if (performance.now() - rightsCheckedMs < rightsIntervalMs) return;
+    await checkMayAppend(connection, stream);
+    rightsCheckedMs = performance.now();
+  }
 
   function use(stream: string): void {
     if (closing.signal.aborted) throw unavailable('The event log is closed');
@@ -93,6 +103,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     async tail(stream, { after, maxBehind = 10_000 }, signal) {
       use(stream);
       const wanted = after === 'now' ? undefined : eventIdParts(after);
+      if (!signal.aborted) await checkRights(stream);
       const reader = signal.aborted ? undefined : await join(stream, maxBehind);
       try {
         const [oldest, newest = beginning] = await Promise.all([

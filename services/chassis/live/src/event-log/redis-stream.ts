@@ -1,3 +1,4 @@
+import { isDomainError } from '@parley/kernel/errors';
 import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
 import { type EventId, type EventIdParts, eventIdParts } from './event-id.ts';
 import type { Entry } from './event-log.ts';
@@ -47,6 +48,18 @@ export function appendTo(
   const numbers = [floor.ms, floor.n, isNew ? 1 : 0, ttlMs, maxEntries].map(String);
   const bytes = data.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength));
   return redis.script<EventId[]>(append, [stream], [channelOf(stream), ...numbers, ...bytes]);
+}
+
+/**
+ * Tries the commands of `appendTo` where they change nothing. @throws DomainError `unavailable` where the login may not run one: followers
+ * would wait in silence for what nobody can append
+ */
+export async function checkMayAppend(redis: RedisConnection, stream: string): Promise<void> {
+  try {
+    await redis.script(tryAppend, [stream], [channelOf(stream)]);
+  } catch (error) {
+    if (isDomainError(error)) throw error;
+  }
 }
 
 /** The entries after an id, in order. */
@@ -130,4 +143,17 @@ else
   redis.call('PUBLISH', channel, previous)
 end
 return ids
+`);
+
+/** Followers that get an empty message read on, and find nothing. */
+const tryAppend = redisScript(`
+local stream, channel = KEYS[1], ARGV[1]
+redis.call('TIME')
+if redis.call('XLEN', stream) == 0 then
+  redis.call('XADD', stream, 'NOMKSTREAM', '0-1', 'data', '')
+  redis.call('XTRIM', stream, 'MAXLEN', 1)
+  redis.call('PEXPIRE', stream, 1)
+  redis.call('DEL', stream)
+end
+redis.call('PUBLISH', channel, '')
 `);

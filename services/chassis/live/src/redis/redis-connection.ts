@@ -4,6 +4,7 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 import { within } from '@parley/kernel/timing/timers';
 import { ErrorReply } from '@redis/client';
 import { type RedisArgument, type RedisClient, redisClients, redisLink } from './redis-link.ts';
+import { redisRefusals } from './redis-refusals.ts';
 import { redisSubscriptions } from './redis-subscriptions.ts';
 
 export interface RedisConnectionOptions {
@@ -31,25 +32,26 @@ const pong = redisScript("return 'PONG'");
  */
 export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnectionOptions) {
   const createClient = redisClients(url, timeoutMs);
-  const commands = redisLink({ createClient: () => createClient('parley'), name: 'commands', timeoutMs, log });
+  const refusals = redisRefusals(log);
+  const shared = { refusals, timeoutMs, log };
+  const commands = redisLink({ ...shared, createClient: () => createClient('parley'), name: 'commands' });
   const listening = redisLink({
+    ...shared,
     createClient: () => createClient('parley-listening'),
     name: 'listening',
-    timeoutMs,
-    log,
     prepare: (client: RedisClient) => subscriptions.renew(client),
     lost: () => subscriptions.lost(),
   });
-  const subscriptions = redisSubscriptions({ client: () => listening.client, timeoutMs, log });
+  const subscriptions = redisSubscriptions({ ...shared, client: () => listening.client });
 
   /** Runs a script in one round trip, by its hash; a server that does not have it is sent the text. */
   async function run<T>({ sha, text }: RedisScript, keys: string[], args: RedisArgument[]): Promise<T> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
-      return await commands.send(['EVALSHA', sha, ...rest]);
+      return await commands.send(['EVALSHA', sha, ...rest], { script: text });
     } catch (error) {
       if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return commands.send(['EVAL', text, ...rest]);
+      return commands.send(['EVAL', text, ...rest], { script: text });
     }
   }
 
@@ -70,8 +72,9 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
 
     subscribe: subscriptions.subscribe,
 
-    /** Rejects unless both connections are in use and answer, and the login may run scripts. */
+    /** Rejects unless both connections are in use and answer, and the login may run scripts and was refused nothing in the last minute. */
     async ready(): Promise<void> {
+      refusals.check();
       if (!listening.client) throw unavailable('Redis is unavailable');
       await Promise.all([run(pong, [], []), listening.send(['PING'])]);
     },

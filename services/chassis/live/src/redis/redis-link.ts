@@ -5,6 +5,7 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 import { isAbortError } from '@parley/kernel/timing/abort';
 import { backoff } from '@parley/kernel/timing/backoff';
 import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
+import type { RedisRefusals } from './redis-refusals.ts';
 
 /** An argument of a command or script. Text is sent as UTF-8. */
 export type RedisArgument = string | Buffer;
@@ -15,6 +16,7 @@ export interface RedisLinkOptions {
   createClient(): RedisClient;
   /** Its name in logs. */
   name: string;
+  refusals: RedisRefusals;
   /** How long a command may take, in ms. A server that is silent for five times as long counts as dead. */
   timeoutMs: number;
   log?: Logger | undefined;
@@ -24,11 +26,19 @@ export interface RedisLinkOptions {
   lost?(): void;
 }
 
+interface SendOptions {
+  /** Whether strings of the reply are Buffers. */
+  bytes?: boolean;
+  /** The text of the script that the command runs, for errors. */
+  script?: string;
+}
+
 const pauseAfter = backoff({ firstMs: 50, maxMs: 2_000, jitter: true });
 const missedAnswers = 4;
 
 /** One connection to Redis that reconnects for ever. */
-export function redisLink({ createClient: newClient, name, timeoutMs, log, prepare, lost }: RedisLinkOptions) {
+export function redisLink(options: RedisLinkOptions) {
+  const { createClient: newClient, name, refusals, timeoutMs, log, prepare, lost } = options;
   const closing = new AbortController();
   let up = Promise.withResolvers<void>();
   let client: RedisClient | undefined;
@@ -45,7 +55,7 @@ export function redisLink({ createClient: newClient, name, timeoutMs, log, prepa
     if (error instanceof ErrorReply) answered();
   }
 
-  async function send<T>(to: RedisClient, args: RedisArgument[], bytes = false): Promise<T> {
+  async function send<T>(to: RedisClient, args: RedisArgument[], { bytes, script }: SendOptions = {}): Promise<T> {
     const silence = Promise.withResolvers<never>();
     let isOpen = true;
     // After a pause of this process the reply may already be in the socket, which is read before setImmediate.
@@ -60,7 +70,7 @@ export function redisLink({ createClient: newClient, name, timeoutMs, log, prepa
       reply.then(answered, refused); // a late reply also shows that it answers
       return await Promise.race([reply, silence.promise]);
     } catch (error) {
-      throw toDomain(error, String(args[0]));
+      throw refusals.errorOf(error, { command: String(args[0]), script }) ?? toDomain(error);
     } finally {
       isOpen = false;
       clearTimeout(timer);
@@ -99,7 +109,7 @@ export function redisLink({ createClient: newClient, name, timeoutMs, log, prepa
       const silent = silence(mine, AbortSignal.any([over.signal, closing.signal]));
       return { wasUp, reason: await Promise.race([failed, silent]) };
     } catch (reason) {
-      return { wasUp, reason };
+      return { wasUp, reason: refusals.errorOf(reason, { command: 'AUTH' }) ?? reason };
     } finally {
       over.abort();
       if (client === mine) {
@@ -139,12 +149,12 @@ export function redisLink({ createClient: newClient, name, timeoutMs, log, prepa
     whenUp: () => up.promise,
     /**
      * Sends one command. Rejects with `unavailable` while there is no connection or no answer, after `timeoutMs` at the
-     * latest; the command may have been executed all the same. With `bytes`, strings of the reply are Buffers.
+     * latest; the command may have been executed all the same.
      */
-    send<T>(args: RedisArgument[], { bytes }: { bytes?: boolean } = {}): Promise<T> {
+    send<T>(args: RedisArgument[], given?: SendOptions): Promise<T> {
       if (!client) return Promise.reject(unavailable('Redis is unavailable'));
       if (!isAnswering) return Promise.reject(unavailable('Redis does not answer'));
-      return send<T>(client, args, bytes);
+      return send<T>(client, args, given);
     },
     close(): void {
       closing.abort();
@@ -188,11 +198,8 @@ function firstClient(url: string, timeoutMs: number) {
 /** Temporary errors of the server; any other error reply is a bug of ours. */
 const temporary = /^(LOADING|BUSY|OOM|READONLY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|UNBLOCKED) /;
 
-/** @param command its name, for a login that may not run it */
-function toDomain(error: unknown, command: string): unknown {
+function toDomain(error: unknown): unknown {
   if (isDomainError(error)) return error;
   if (!(error instanceof ErrorReply)) return unavailable('Redis is unavailable', error);
-  if (error.message.startsWith('NOPERM '))
-    return unavailable(`The login of Redis lacks a permission: ${command}`, error);
   return temporary.test(error.message) ? unavailable('Redis cannot serve now', error) : error;
 }

@@ -2,6 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import { within } from '@parley/kernel/timing/timers';
 import type { RedisClient } from './redis-link.ts';
+import type { RedisRefusals } from './redis-refusals.ts';
 
 /** A listener of a channel. Its errors are logged. */
 export interface ChannelListener {
@@ -14,6 +15,7 @@ export interface ChannelListener {
 
 export interface SubscriptionsOptions {
   client(): RedisClient | undefined;
+  refusals: RedisRefusals;
   timeoutMs: number;
   log?: Logger | undefined;
 }
@@ -26,7 +28,7 @@ interface Channel {
 }
 
 /** One subscription per channel, shared by its listeners. */
-export function redisSubscriptions({ client: current, timeoutMs, log }: SubscriptionsOptions) {
+export function redisSubscriptions({ client: current, refusals, timeoutMs, log }: SubscriptionsOptions) {
   const channels = new Map<string, Channel>();
 
   function notify(channel: string, what: (listener: ChannelListener) => void): void {
@@ -51,7 +53,7 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
     channels.delete(channel);
     current()
       ?.unsubscribe(channel, dispatch, asBytes)
-      .catch(() => undefined); // the subscription has ended with the connection
+      .catch((error: unknown) => refusals.errorOf(error, { command: 'UNSUBSCRIBE' })); // else it has ended with the connection
   }
 
   /** Limits the wait: the client's own promise may settle only when the connection ends. */
@@ -62,7 +64,7 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
   return {
     /**
      * Once resolved, `listener` gets every later message until the returned function is called. Rejects with `unavailable` in an
-     * outage; an existing subscription is restored with the connection.
+     * outage, and where the login may not subscribe; an existing subscription is restored with the connection.
      */
     async subscribe(channel: string, listener: ChannelListener): Promise<() => void> {
       const client = current();
@@ -79,7 +81,7 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
         await inTime(found.subscribed);
       } catch (error) {
         leave(channel, own);
-        throw unavailable('Redis is unavailable', error);
+        throw refusals.errorOf(error, { command: 'SUBSCRIBE' }) ?? unavailable('Redis is unavailable', error);
       }
       return () => leave(channel, own);
     },
