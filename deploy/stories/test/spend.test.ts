@@ -48,6 +48,7 @@ story(
       );
     }
     t.is(refusals.length, 99);
+    t.is(new Set(refusals.map(({ message }) => message)).size, 1, 'all name what the one call may take');
     t.is(mesh.model.requestsFor('All at once.').length, 1);
     t.is(await reservedOf(mesh, tenantId), 0);
     const usage = await usageOf(ada);

@@ -14,7 +14,7 @@ export interface Admission {
   refusedBy: 'cap' | 'ceiling' | null;
   capUsd: string;
   spentUsd: string;
-  /** What calls in flight may take; null where there is none. */
+  /** What calls in flight may take, those that were admitted together with this one included; null where there is none. */
   heldUsd: string | null;
 }
 
@@ -72,8 +72,9 @@ export function reservationStore({ knex, tenantId }: TenantDb, settings: Identit
          ), ${addToTotals}
          SELECT given.call_id, judged.refused_by, to_char(tenant.cap, '${cents}') AS cap_usd,
              to_char(tenant.spent, '${cents}') AS spent_usd,
-             to_char(nullif(ceil((tenant.used - tenant.spent + coalesce(judged.others, 0)) * 100), 0) / 100, '${cents}') AS held_usd
-           FROM tenant CROSS JOIN given LEFT JOIN judged USING (call_id)`,
+             to_char(nullif(ceil((tenant.used - tenant.spent + admitted.reserved) * 100), 0) / 100, '${cents}') AS held_usd
+           FROM tenant CROSS JOIN given LEFT JOIN judged USING (call_id)
+             CROSS JOIN (SELECT coalesce(sum(reserved), 0) AS reserved FROM changes) AS admitted`,
         {
           ...totalsOf(tenantId),
           ...capValues(settings),
