@@ -28,6 +28,10 @@ const answers: [RecordedName, Seen][] = [
   ],
   ['anthropic-refusal', { api: 'anthropic', reason: 'MODEL_DECLINED', billed: { tokensIn: 25, tokensOut: 1 } }],
   [
+    'anthropic-unknown-event',
+    { api: 'anthropic', text: 'Visible answer.', finishReason: 'STOP', billed: { tokensIn: 25, tokensOut: 8 } },
+  ],
+  [
     'anthropic-unknown-delta',
     { api: 'anthropic', text: 'Visible answer.', finishReason: 'STOP', billed: { tokensIn: 25, tokensOut: 8 } },
   ],
@@ -47,6 +51,7 @@ const answers: [RecordedName, Seen][] = [
   ['openai-error-after-words', { ...openai, text: 'The answer is ', reason: 'MODEL_FAILED' }],
   ['openai-event-after-done', { ...openai, text: 'Good morning.', finishReason: 'STOP' }],
   ['openai-thinks-aloud', { ...openai, text: 'Forty-two.', finishReason: 'STOP' }],
+  ['openai-slow-thoughts', { ...openai, text: 'At last.', finishReason: 'STOP' }],
 ];
 
 const retries = { DIRECT_MODEL_API_RETRIES: '0' };
