@@ -2,7 +2,7 @@ import { readSettings } from '@parley/kernel/settings/config';
 import { knowledgeSettings } from '@parley/knowledge/config';
 import { offlineEmbeddingModel } from '@parley/knowledge/offline-embedding';
 import { retrieveChunks } from '@parley/knowledge/retrieve-chunks';
-import { workTurns } from '@parley/knowledge/work-turns';
+import { workQueues } from '@parley/knowledge/work-queues';
 import type { Database } from '@parley/postgres/database/types';
 import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
 import { type Base, documentsOf, findBase, type StoredText, textsOf } from './knowledge-bases.ts';
@@ -101,7 +101,7 @@ async function searcher(database: Database, base: Base) {
   if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);
   const caller = { kind: 'apiKey', tenantId: base.tenantId, apiKeyId: 1, requestId: 'bench' } as const;
   const request = { caller, signal: new AbortController().signal };
-  const turns = workTurns();
+  const queues = workQueues();
 
   return async ({ content, vector }: StoredText, limit: number, mode: RetrievalMode): Promise<Answer> => {
     const embedder = {
@@ -111,7 +111,7 @@ async function searcher(database: Database, base: Base) {
     const begunAt = performance.now();
     // Of prose the first sentence, as long as what people ask.
     const asked = { knowledgeBaseId, query: content.slice(0, content.indexOf('.') + 1) || content, topK, mode };
-    const found = await retrieveChunks({ database, embedder, exactLimit: limit, turns }, request, asked);
+    const found = await retrieveChunks({ database, embedder, exactLimit: limit, queues }, request, asked);
     const ms = performance.now() - begunAt;
     return { ms, keys: found.map(({ documentId, chunkIndex }) => `${documentId} ${chunkIndex}`) };
   };

@@ -237,8 +237,8 @@ test('a starting process removes kept answers that are two days old, of all tena
   later(2 * day + 1_000);
   await replica();
   const rows = await eventually('the old ones are gone', async () => {
-    const left = await kept();
-    return left.length === 1 && left;
+    const remaining = await kept();
+    return remaining.length === 1 && remaining;
   });
   t.is(rows[0]?.tenantId, 1);
 });

@@ -94,8 +94,8 @@ test("beyond the tenant's bytes the oldest runs are deleted, and the session at 
   const { counted, held } = await countedBytes(unit);
   t.is(counted, held);
   t.true(held <= 200_000, `${held}`);
-  const left = await Promise.all([1, 2, 3, 4, 5, 6].map(async (id) => (await rowsOf(unit, id)).length));
-  t.deepEqual(left, [0, 0, 0, 1, 1, 1]);
+  const remaining = await Promise.all([1, 2, 3, 4, 5, 6].map(async (id) => (await rowsOf(unit, id)).length));
+  t.deepEqual(remaining, [0, 0, 0, 1, 1, 1]);
   t.is(textOf(await ask(unit, agentId, 'next', { sessionId: 6 })), '50000 50000');
   t.is(textOf(await ask(unit, agentId, 'next', { sessionId: 1 })), 'And then?', 'begins anew');
 });

@@ -41,12 +41,12 @@ test('runs are kept for 30 days, the last state of a session that goes on as lon
   const ports = { database, workflowRuns: { days: 30, nodes: 50, turnTimeMs: 1 } };
   await sweepWorkflowRuns(ports);
   await sweepWorkflowRuns(ports);
-  const left = (tenantId: number) =>
+  const remaining = (tenantId: number) =>
     database.transact(tenantId, async ({ knex }) =>
       (await knex('workflow_runs').orderBy('id')).map((row: { turnKey: string }) => row.turnKey),
     );
-  t.deepEqual(await left(1), ['1.1', '1.2', '1.4', '3.6']);
-  t.deepEqual(await left(2), []);
+  t.deepEqual(await remaining(1), ['1.1', '1.2', '1.4', '3.6']);
+  t.deepEqual(await remaining(2), []);
   const days = await database.transactShared(async ({ knex }) => knex('workflow_run_days'));
   t.deepEqual(
     days.map((row: { tenantId: number }) => row.tenantId),

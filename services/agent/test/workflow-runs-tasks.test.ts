@@ -221,16 +221,16 @@ test('a task ends when its caller leaves', async (t) => {
   const never = createGate();
   const unit = await unitWithModel(t, { beforeHeaders: never }, { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o' });
   const { workflowId } = await agentWith(unit, workflow({ a: write, end: say('Done.') }));
-  const left = new AbortController();
+  const stop = new AbortController();
   const asked = unit.ask(
     owner,
     'mutation ($input: RunWorkflowTaskInput!) { runWorkflowTask(input: $input) { text } }',
     { input: { workflowId } },
-    left.signal,
+    stop.signal,
   );
   asked.catch(() => undefined);
   await eventually('it is asked', () => unit.server.requests.length === 1);
-  left.abort();
+  stop.abort();
   await eventually('it is cancelled', () => unit.server.requests[0]?.state === 'cancelled');
   await eventually('it is settled', () => unit.ledger.open.size === 0);
   t.is(unit.server.requests.length, 1);

@@ -58,11 +58,11 @@ export function promptLine({ role, text, turnIndex }: TranscriptLine): string {
 
 /** The size to which larger messages must be truncated for all to fit; Infinity if all fit. */
 function maxSizeFor(ascending: number[], maxTokens: number): number {
-  let left = maxTokens;
+  let remaining = maxTokens;
   for (const [at, size] of ascending.entries()) {
-    const share = Math.floor(left / (ascending.length - at));
+    const share = Math.floor(remaining / (ascending.length - at));
     if (size > share) return share;
-    left -= size;
+    remaining -= size;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -86,12 +86,12 @@ function evenlySpaced<T>(from: T[], count: number): T[] {
 /** For an exchange that is too large by itself. */
 function newestLines(exchange: Exchange, maxTokens: number, sizeOf: SizeOf): TranscriptLine[] {
   const lines: TranscriptLine[] = [];
-  let left = maxTokens;
+  let remaining = maxTokens;
   for (const line of exchange.toReversed()) {
-    const short = truncateLine(line, left, sizeOf);
-    if (sizeOf(short) > left) break;
+    const short = truncateLine(line, remaining, sizeOf);
+    if (sizeOf(short) > remaining) break;
     lines.unshift(short);
-    left -= sizeOf(short);
+    remaining -= sizeOf(short);
   }
   return lines;
 }

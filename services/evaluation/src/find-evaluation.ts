@@ -13,6 +13,6 @@ export function findEvaluation(
     maxTranscriptBytes = transcriptBytesLimit,
   }: { sessionId: number; maxTranscriptBytes?: number | undefined },
 ): Promise<Evaluation | undefined> {
-  const most = Math.max(0, Math.min(maxTranscriptBytes, transcriptBytesLimit));
-  return ports.database.transact(caller.tenantId, (db) => evaluationStore(db).findOf(sessionId, most));
+  const maxBytes = Math.max(0, Math.min(maxTranscriptBytes, transcriptBytesLimit));
+  return ports.database.transact(caller.tenantId, (db) => evaluationStore(db).findOf(sessionId, maxBytes));
 }

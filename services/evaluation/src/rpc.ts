@@ -6,8 +6,8 @@ import type { Ports } from './ports.ts';
 
 export function evaluationRpc(ports: Ports): EvaluationServiceImplementation<MeshContext> {
   return {
-    getEvaluation: async ({ sessionId, maxTranscriptBytes: most }, call) => {
-      const maxTranscriptBytes = most === undefined ? undefined : Number(most);
+    getEvaluation: async ({ sessionId, maxTranscriptBytes: given }, call) => {
+      const maxTranscriptBytes = given === undefined ? undefined : Number(given);
       const found = await findEvaluation(ports, tenantRequest(call), { sessionId, maxTranscriptBytes });
       return { evaluation: found && { ...found, transcriptBytes: BigInt(found.transcriptBytes) } };
     },

@@ -12,7 +12,7 @@ export interface TemplateRendererOptions extends Partial<RendererLimits> {
 /** Renders in other processes, to protect the service, and one template per tenant at a time, so that none uses all processes. */
 export function templateRenderer(options: TemplateRendererOptions = {}) {
   const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;
-  const turns = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
+  const queue = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
   const processes = workerPool(() => startRendererProcess({ heapMb, killAfterMs }));
   let stopped = false;
 
@@ -26,7 +26,7 @@ export function templateRenderer(options: TemplateRendererOptions = {}) {
       { tenantId, signal }: { tenantId: number; signal: AbortSignal },
     ): Promise<Rendered> {
       signal.throwIfAborted();
-      using _turn = { [Symbol.dispose]: await turns.enter({ tenant: tenantId }, () => signal) };
+      using _place = { [Symbol.dispose]: await queue.enter({ tenant: tenantId }, () => signal) };
       if (stopped) throw new Error('No templates are rendered any more');
       return await processes.use((renderer) => renderer.render(rendering));
     },

@@ -64,8 +64,8 @@ test('the limit per tenant leaves capacity to other tenants', async (t) => {
 
   mesh.tenants.set(2, { deleted: true }); // its job ends at once
   await mesh.deliver(sessionEnded(7, { tenantId: 2 }));
-  const left = () => mesh.database.transactShared(({ knex }) => knex('jobs').where({ tenant_id: 2 }));
-  await eventually("the other tenant's job is done", async () => (await left()).length === 0);
+  const remaining = () => mesh.database.transactShared(({ knex }) => knex('jobs').where({ tenant_id: 2 }));
+  await eventually("the other tenant's job is done", async () => (await remaining()).length === 0);
   t.is(mesh.asked.length, 2);
 
   gate.open();

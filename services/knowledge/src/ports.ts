@@ -7,7 +7,7 @@ import type { RpcClient } from '@parley/rpc/client';
 import type { Embedder } from './embeddings/embedder.ts';
 import type { PageReader } from './pages/page-reader.ts';
 import type { TenantQuotas } from './quotas/quotas.ts';
-import type { WorkTurns } from './retrieval/work-turns.ts';
+import type { WorkQueues } from './retrieval/work-queues.ts';
 
 export interface Ports {
   database: Database;
@@ -17,7 +17,7 @@ export interface Ports {
   embedder: Embedder;
   exactLimit: number;
   quotas: TenantQuotas;
-  turns: WorkTurns;
+  queues: WorkQueues;
   pages: PageReader;
   /** After how long in ms an uploaded document that is not parsed is queued again. */
   parseWaitMs: number;

@@ -21,7 +21,7 @@ export function knowledgeRpc(ports: Ports): KnowledgeServiceImplementation<MeshC
       return { knowledgeBases: bases.map(({ description, ...base }) => ({ ...base, description: description ?? '' })) };
     },
     retrieve: async (question, call) => {
-      const { passages, ...answer } = await ports.turns.search(tenantRequest(call), (request) =>
+      const { passages, ...answer } = await ports.queues.search(tenantRequest(call), (request) =>
         retrievePassages(ports, request, question),
       );
       return { passages: passages.map((found) => Passage.fromPartial(withoutNulls(found))), ...answer };

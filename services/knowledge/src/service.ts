@@ -16,7 +16,7 @@ import { watchJob } from './parsing/watch-parsing.ts';
 import type { Ports } from './ports.ts';
 import { tenantQuotas } from './quotas/quotas.ts';
 import { failedSearches } from './retrieval/retrieve-passages.ts';
-import { workTurns } from './retrieval/work-turns.ts';
+import { workQueues } from './retrieval/work-queues.ts';
 import { knowledgeRpc } from './rpc.ts';
 import { removeObjectJob } from './uploads/remove-object.ts';
 import { checkJob, settleJob } from './uploads/settle-upload.ts';
@@ -36,7 +36,7 @@ export const knowledge = service(knowledgeDeclaration, {
       failedMoves: failedMoves(metrics),
       exactLimit: config.exactLimit,
       quotas: tenantQuotas(calls.identity),
-      turns: workTurns(),
+      queues: workQueues(),
       pages: pageReader(outbound({ ...config.outbound, log })),
       parseWaitMs: config.parseWaitMs,
       openUploads: config.openUploads,

@@ -26,12 +26,12 @@ test('vectors come in the order of the texts, of 768 numbers and of length 1, wi
   t.deepEqual(usage, { inputTokens: 348, outputTokens: 0, costUsd: 0 });
 });
 
-test('while vectors are written others get their turns', async (t) => {
+test('while vectors are written other work goes on', async (t) => {
   const vectors = Array.from({ length: 100 }, (_, at) => embedOffline(`text number ${at}`));
-  let turns = 0;
+  let rounds = 0;
   const written = vectorsAsJson(vectors);
   const others = () => {
-    turns += 1;
+    rounds += 1;
     next = setImmediate(others);
   };
   let next = setImmediate(others);
@@ -40,7 +40,7 @@ test('while vectors are written others get their turns', async (t) => {
     (JSON.parse(json.toString()) as number[][]).map((each) => Float32Array.from(each)),
     vectors,
   );
-  t.true(turns >= 15, `${turns}`);
+  t.true(rounds >= 15, `${rounds}`);
 });
 
 test('vectors are written with the digits that single precision has, to the last bit', async (t) => {

@@ -200,9 +200,9 @@ test('a URL that the guard refuses is refused by field, before anything is sent'
 
 test('three redirects are followed, each checked; a fourth, or one to an address inside, is refused', async (t) => {
   const app = await withHost(t, ({ url = '' }, response) => {
-    const left = Number(url.slice(1));
+    const remaining = Number(url.slice(1));
     if (url === '/in') response.writeHead(302, { location: `http://127.0.0.2:${app.port}/` }).end();
-    else if (left > 0) response.writeHead(302, { location: `/${left - 1}` }).end();
+    else if (remaining > 0) response.writeHead(302, { location: `/${remaining - 1}` }).end();
     else response.setHeader('content-type', 'text/plain').end('arrived');
   });
   const base = await app.base();

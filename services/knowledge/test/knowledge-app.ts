@@ -34,7 +34,7 @@ import { watchJob } from '../src/parsing/watch-parsing.ts';
 import type { Ports } from '../src/ports.ts';
 import { bytesPerMb, type Quotas } from '../src/quotas/quotas.ts';
 import { type Usage, usageStore } from '../src/quotas/usage-store.ts';
-import { workTurns } from '../src/retrieval/work-turns.ts';
+import { workQueues } from '../src/retrieval/work-queues.ts';
 import { confirmKnowledgeDocumentUpload } from '../src/uploads/confirm-knowledge-document-upload.ts';
 import { removeObjectJob } from '../src/uploads/remove-object.ts';
 import { requestKnowledgeDocumentUpload } from '../src/uploads/request-knowledge-document-upload.ts';
@@ -131,7 +131,7 @@ export async function knowledgeApp(
     },
     embedder,
     quotas: async () => ({ ...quotas }),
-    turns: workTurns(),
+    queues: workQueues(),
     exactLimit: 20_000,
     pages: pageReader(outbound({ allowlist: ['localhost'], ports: ['1-65535'], log })),
     parseWaitMs: 900_000,

@@ -58,11 +58,13 @@ test.serial('hostile pages are bounded in time and memory, and leave the event l
 });
 
 test('a caller that leaves ends the reading', async (t) => {
-  const gone = new AbortController();
-  const reading = t.throwsAsync(readPage(pageOf('<div>'.repeat(1_000_000)), gone.signal, usual), { message: 'gone' });
-  gone.abort(new Error('gone'));
+  const leaving = new AbortController();
+  const reading = t.throwsAsync(readPage(pageOf('<div>'.repeat(1_000_000)), leaving.signal, usual), {
+    message: 'gone',
+  });
+  leaving.abort(new Error('gone'));
   await reading;
-  await t.throwsAsync(readPage(pageOf('a'), gone.signal, usual), { message: 'gone' });
+  await t.throwsAsync(readPage(pageOf('a'), leaving.signal, usual), { message: 'gone' });
 });
 
 const testWithProc = process.platform === 'linux' ? test : test.skip;

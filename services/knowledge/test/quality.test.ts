@@ -48,6 +48,6 @@ async function ranker(t: ExecutionContext) {
   };
 }
 
-function shareWithin(most: number, ranks: number[]): string {
-  return (ranks.filter((rank) => rank <= most).length / ranks.length).toFixed(2);
+function shareWithin(max: number, ranks: number[]): string {
+  return (ranks.filter((rank) => rank <= max).length / ranks.length).toFixed(2);
 }

@@ -149,10 +149,10 @@ test('a tenant whose searches read many bases at once leaves connections to othe
   const reading = unit.deps.database.read;
   const gate = createGate();
   let held = 0;
-  let most = 0;
+  let max = 0;
   unit.deps.database.read = async (tenantId, work) => {
     if (tenantId !== 1) return reading(tenantId, work);
-    most = Math.max(most, ++held);
+    max = Math.max(max, ++held);
     await gate.pass();
     held -= 1;
     return reading(tenantId, work);
@@ -163,7 +163,7 @@ test('a tenant whose searches read many bases at once leaves connections to othe
   t.is(passages.length, 1);
   gate.open();
   await Promise.all(flood);
-  t.is(most, 2);
+  t.is(max, 2);
 });
 
 test('Retrieve refuses a blank query, no base or more than five, and a topK outside 1 to 20', async (t) => {

@@ -35,11 +35,11 @@ async function library(app: KnowledgeApp, tenantId: number) {
 test('a tenant with many parsed documents has one place, and the document of another is READY before them', async (t) => {
   const app = await knowledgeApp(t);
   const gate = createGate();
-  let [underWay, most] = [0, 0];
+  let [underWay, max] = [0, 0];
   app.embedder.before = async (texts) => {
     if (!texts.some((text) => text.includes('flood'))) return;
     underWay += 1;
-    most = Math.max(most, underWay);
+    max = Math.max(max, underWay);
     await gate.pass();
     underWay -= 1;
   };
@@ -56,5 +56,5 @@ test('a tenant with many parsed documents has one place, and the document of ano
 
   gate.open();
   for (const each of flood) await eventually('it is READY', async () => (await busy.statusOf(each)) === 'READY');
-  t.is(most, 1);
+  t.is(max, 1);
 });

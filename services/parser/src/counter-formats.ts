@@ -6,10 +6,10 @@ const decimal: Show = String;
 /** Repeats after its last sign, as letters do: z, aa, bb. */
 function repeating(signs: string): Show {
   const each = [...signs];
-  const mostTimes = 30;
+  const maxTimes = 30;
   return (count) => {
     const times = Math.ceil(count / each.length);
-    return count < 1 || times > mostTimes ? decimal(count) : (each[(count - 1) % each.length] ?? '').repeat(times);
+    return count < 1 || times > maxTimes ? decimal(count) : (each[(count - 1) % each.length] ?? '').repeat(times);
   };
 }
 

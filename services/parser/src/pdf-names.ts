@@ -5,11 +5,11 @@ const maxInflatedBytes = 64 * 2 ** 20;
 /** Whether a PDF has this name in an object, packed or not. True as well where that cannot be told: it is encrypted, or has too much packed. */
 export function hasName(bytes: Buffer, name: string): boolean {
   if (bytes.includes(name) || bytes.includes('/Encrypt')) return true;
-  let left = maxInflatedBytes;
+  let remaining = maxInflatedBytes;
   for (let at = bytes.indexOf('/ObjStm'); at >= 0; at = bytes.indexOf('/ObjStm', at + 1)) {
-    const objects = inflated(bytes, at, left);
+    const objects = inflated(bytes, at, remaining);
     if (!objects || objects.includes(name)) return true;
-    left -= objects.length;
+    remaining -= objects.length;
   }
   return false;
 }

@@ -25,12 +25,12 @@ const lenient = {
 
 const sampleCharacters = 65_536;
 /** A longer list of single values is a table of one column. */
-const mostTitles = 20;
+const maxTitles = 20;
 /** Rows are written so many characters at a time, since each text that is written is checked. */
 const batchCharacters = 65_536;
 
 /** First records among which the header is looked for. */
-const mostHeld = 40;
+const maxHeld = 40;
 
 /** One table, with the first record as its header below the lines of its title and what else stands before it. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
@@ -88,7 +88,7 @@ function tableWriter(maxCharacters: number) {
       if (isBlank(record[0] ?? '') && record.every(isBlank)) return;
       if (isHeld) {
         held.push([...record]);
-        if (held.length >= mostHeld) endHeld();
+        if (held.length >= maxHeld) endHeld();
         return;
       }
       writeRow(record);
@@ -112,10 +112,10 @@ function lineOf(record: string[]): string {
 function headerAmong(records: string[][]): number {
   const widths = records.map((record) => record.findLastIndex((cell) => !isBlank(cell)) + 1);
   const titles = widths.findIndex((width, at) => width !== 1 || isBlank(records[at]?.[0] ?? ''));
-  const afterTitles = titles > 0 && titles <= mostTitles && isHeader(records[titles]) ? titles : 0;
+  const afterTitles = titles > 0 && titles <= maxTitles && isHeader(records[titles]) ? titles : 0;
   const widest = Math.max(...widths.filter((width, at) => width === widths[at - 1]), 0);
   const first = widths.findIndex((width, at) => width === widest && widths[at + 1] === widest);
-  if (widest <= 2 || first <= 0 || first > mostTitles || widths.slice(0, first).some((width) => width > 2))
+  if (widest <= 2 || first <= 0 || first > maxTitles || widths.slice(0, first).some((width) => width > 2))
     return afterTitles;
   // A header that lacks the name of its first column is followed by data, which has quantities.
   const hasQuantities = records.slice(first + 1).some((record) => record.some((cell) => isQuantity(cell.trim())));

@@ -65,8 +65,8 @@ function lossesOf({ characters, missing, comments, charts, merges }: Lost): Loss
     });
   if (comments > 0) losses.push({ kind: 'comments', what: `${counted(comments, 'comment')} not read` });
   if (merges) {
-    const most = maxMergedCells.toLocaleString('en-US');
-    losses.push({ kind: 'repeatedValues', what: `more than ${most} merged cells: not all repeat their value` });
+    const max = maxMergedCells.toLocaleString('en-US');
+    losses.push({ kind: 'repeatedValues', what: `more than ${max} merged cells: not all repeat their value` });
   }
   return losses;
 }

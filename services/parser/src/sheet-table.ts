@@ -23,8 +23,8 @@ export const maxMergedCells = 1_000_000;
 /** Rows are written so many characters at a time, since each text that is written is checked. */
 const batchCharacters = 65_536;
 const longestHeader = 5;
-const mostHeaderSpans = 1_000;
-const mostTitles = 20;
+const maxHeaderSpans = 1_000;
+const maxTitles = 20;
 /** Rows in which a table is looked for below its titles. */
 const rowsBelow = 20;
 
@@ -125,10 +125,10 @@ const filledIn = (values: string[]) => values.filter((value) => value !== '');
 
 /** Rows of one value above a table: as many as there are. */
 function titleRows({ rowNumbers, columns, valuesOf }: Grid, spans: Span[]): number {
-  const first = Math.min(rowNumbers.length, mostTitles + 1);
+  const first = Math.min(rowNumbers.length, maxTitles + 1);
   let titles = 0;
   while (titles < first && isTitle(titles)) titles += 1;
-  if (titles === 0 || titles > mostTitles || titles >= rowNumbers.length) return 0;
+  if (titles === 0 || titles > maxTitles || titles >= rowNumbers.length) return 0;
   const isApart = (rowNumbers[titles] ?? 0) > (rowNumbers[titles - 1] ?? 0) + 1;
   return isApart || looksLikeHeader(valuesOf(titles)) ? titles : 0;
 
@@ -164,9 +164,11 @@ export function isQuantity(value: string): boolean {
 /** A group of columns that the next row names continues the header. A row that may be data does not. */
 function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, spans: Span[]): number {
   let last = first;
-  const mostRows = Math.min(rowNumbers.length - 1, first + longestHeader - 1);
-  const inHeader = spans.filter(({ firstRow }) => firstRow >= first && firstRow <= mostRows).slice(0, mostHeaderSpans);
-  while (last < mostRows && isContinued(last)) last += 1;
+  const lastCandidateRow = Math.min(rowNumbers.length - 1, first + longestHeader - 1);
+  const inHeader = spans
+    .filter(({ firstRow }) => firstRow >= first && firstRow <= lastCandidateRow)
+    .slice(0, maxHeaderSpans);
+  while (last < lastCandidateRow && isContinued(last)) last += 1;
   return last;
 
   function isContinued(row: number): boolean {
@@ -178,7 +180,7 @@ function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, s
         firstRow <= row && lastRow >= row && lastPlace > firstPlace && lastPlace - firstPlace + 1 < columns.length,
     );
     if (wide.length === 0) return false;
-    if (above.some(({ lastRow }) => lastRow > row && lastRow <= mostRows)) return true;
+    if (above.some(({ lastRow }) => lastRow > row && lastRow <= lastCandidateRow)) return true;
     const headers = Array.from({ length: row - first + 1 }, (_, at) => valuesOf(first + at));
     let namesMore = false;
     const isComplete = columns.every((_, place) => {

@@ -10,14 +10,14 @@ const other = 7;
 test('a tenant with many documents has one place over all parsers, and the document of another ends before them', async (t) => {
   const mesh = await parserMesh(t);
   const gate = createGate();
-  const [underWay, most] = [new Set<string>(), { atOnce: 0 }];
+  const [underWay, max] = [new Set<string>(), { atOnce: 0 }];
   /** Files of tenant 1 are there once the gate is open. */
   const slow: ObjectStore = {
     ...mesh.store,
     async get(key, options) {
       if (key.startsWith('tenants/1/')) {
         underWay.add(key);
-        most.atOnce = Math.max(most.atOnce, underWay.size);
+        max.atOnce = Math.max(max.atOnce, underWay.size);
         await gate.pass();
         underWay.delete(key);
       }
@@ -39,5 +39,5 @@ test('a tenant with many documents has one place over all parsers, and the docum
 
   gate.open();
   for (const id of flood) t.is((await mesh.ended(id)).text, `file ${id}`);
-  t.is(most.atOnce, 1);
+  t.is(max.atOnce, 1);
 });

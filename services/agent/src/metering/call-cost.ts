@@ -28,8 +28,12 @@ export function callCosts(prices: Prices) {
       const priced = candidates.filter(({ model }) => priceOf(model));
       const tokensIn = priced.length === 0 ? 0 : boundOf(request);
       const estimates = candidates.map(({ model }) => {
-        const most = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens);
-        return costOf(model, { tokensIn, tokensCached: 0, tokensOut: Number.isFinite(most) ? most : 0 });
+        const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens);
+        return costOf(model, {
+          tokensIn,
+          tokensCached: 0,
+          tokensOut: Number.isFinite(maxOutputTokens) ? maxOutputTokens : 0,
+        });
       });
       return estimates.reduce((dearest, each) => (each.costUsdE8 > dearest.costUsdE8 ? each : dearest));
     },

@@ -66,7 +66,7 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
       asked.characters += codePoints(piece);
     },
     /** The model that was asked has failed; another may be asked. */
-    left(model: Model, usage: TokenUsage): void {
+    fellBack(model: Model, usage: TokenUsage): void {
       last = model;
       asked = undefined;
       if (usage.tokensIn + usage.tokensOut > 0) attempts.push({ spent: costOf(model, usage), usage });

@@ -69,7 +69,7 @@ async function settledAfter(
 test('a call costs what served and what failed before it took, and names who served', async (t) => {
   const { answer, settled, costOf } = await settledAfter([
     { type: 'asked', model: first },
-    { type: 'left', model: first, usage: thought },
+    { type: 'abandoned', model: first, usage: thought },
     { type: 'asked', model: second },
     { type: 'text', text: 'Hello' },
     { type: 'finish', model: second, finishReason: 'stop', ...usage },
@@ -90,7 +90,7 @@ test('a call costs what served and what failed before it took, and names who ser
 test('the context of an answer is the request that was answered, not those that failed before', async (t) => {
   const { answer } = await settledAfter(
     [
-      { type: 'left', model: first, usage: thought },
+      { type: 'abandoned', model: first, usage: thought },
       { type: 'finish', model: second, finishReason: 'stop', ...usage },
     ],
     async (...args) => {
@@ -118,17 +118,17 @@ test('who leaves a call that had failed attempts knows what all of it took', asy
   const { settled, costOf } = await settledAfter(
     [
       { type: 'asked', model: first },
-      { type: 'left', model: first, usage: thought },
+      { type: 'abandoned', model: first, usage: thought },
       { type: 'asked', model: second },
       { type: 'text', text: 'Hello' },
     ],
     usagesInto(usages),
   );
-  const [asked, left, again, answering] = usages;
+  const [asked, abandoned, again, answering] = usages;
   const contextTokens = asked?.contextTokens ?? 0;
   t.true(contextTokens > 0);
   t.like(asked, { tokensIn: contextTokens, tokensOut: 0, modelId: first.modelId });
-  t.like(left, { tokensIn: 1_000, tokensOut: 500, costUsdE8: costOf(first, thought), contextTokens: 0 });
+  t.like(abandoned, { tokensIn: 1_000, tokensOut: 500, costUsdE8: costOf(first, thought), contextTokens: 0 });
   t.like(again, { tokensIn: 1_000 + contextTokens, tokensOut: 500, contextTokens, modelId: second.modelId });
   const { tokensIn, tokensOut, costUsdE8, modelId } = answering ?? noTurnUsage;
   t.is(tokensOut, 500 + estimateTokens('Hello'));
@@ -151,7 +151,7 @@ test('a call that fails ends with what it took', async (t) => {
 test('who leaves between two attempts pays for the one that was made', async (t) => {
   const { settled, costOf } = await settledAfter([
     { type: 'asked', model: first },
-    { type: 'left', model: first, usage: thought },
+    { type: 'abandoned', model: first, usage: thought },
     new Error('whoever asked has left'),
   ]);
   const { tokensIn, tokensOut } = thought;
@@ -163,22 +163,22 @@ test('who leaves between two attempts pays for the one that was made', async (t)
 test('who leaves after an attempt for which its provider charges nothing pays nothing', async (t) => {
   const { settled } = await settledAfter([
     { type: 'asked', model: first },
-    { type: 'left', model: first, usage: noUsage },
+    { type: 'abandoned', model: first, usage: noUsage },
     new Error('whoever asked has left'),
   ]);
   t.like(settled, [{ tokensIn: 0, tokensOut: 0, costUsdE8: 0n, estimated: false, served: false }]);
 });
 
 test('where all attempts failed, each is counted once', async (t) => {
-  const left: ChainEvent[] = [
+  const abandoned: ChainEvent[] = [
     { type: 'asked', model: first },
-    { type: 'left', model: first, usage: thought },
+    { type: 'abandoned', model: first, usage: thought },
   ];
   const failed = (of: typeof usage) => new ModelError('failed', { beforeFirstChunk: true, transient: true, usage: of });
-  const two = await settledAfter([...left, { type: 'asked', model: second }, failed(usage)]);
+  const two = await settledAfter([...abandoned, { type: 'asked', model: second }, failed(usage)]);
   t.like(two.settled, [{ tokensIn: 1_100, costUsdE8: two.costOf(first, thought) + two.costOf(second, usage) }]);
   // The other model has been kept out since, and the failure is that of the one before.
-  const one = await settledAfter([...left, failed(thought)]);
+  const one = await settledAfter([...abandoned, failed(thought)]);
   t.like(one.settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: one.costOf(first, thought) }]);
 });
 
@@ -188,7 +188,7 @@ test('who leaves while a model thinks pays for its thoughts, and for those of no
     [
       { type: 'asked', model: first },
       { thought: 'These are part of the usage of the attempt. ' },
-      { type: 'left', model: first, usage: thought },
+      { type: 'abandoned', model: first, usage: thought },
       { type: 'asked', model: second },
       { thought: 'Which one ' },
       { thought: 'is it?' },

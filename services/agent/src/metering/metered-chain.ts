@@ -86,7 +86,7 @@ export async function* meteredStream(
         usage.asked(event.model, report);
         options.onAsked?.();
       }
-      if (event.type === 'left') usage.left(event.model, event.usage);
+      if (event.type === 'abandoned') usage.fellBack(event.model, event.usage);
       if (event.type === 'text') usage.wrote('text', event.text);
       const isShown = event.type === 'text' || event.type === 'toolCall';
       yield isShown ? { ...event, usage: usage.soFar() } : { type: 'used', usage: usage.soFar() };

@@ -48,8 +48,8 @@ interface ModelState {
 
 /** The longest `Retry-After` that keeps a model out. */
 const longestPauseMs = 60_000;
-const mostModels = 500;
-const mostBreakers = 5_000;
+const maxModels = 500;
+const maxBreakers = 5_000;
 
 const monotonic = () => performance.now();
 
@@ -61,8 +61,8 @@ export type Breakers = ReturnType<typeof createBreakers>;
  * for all, that of any other failure for its tenant.
  */
 export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic }: BreakerOptions = {}) {
-  const models = new LRUCache<string, ModelState>({ max: mostModels });
-  const breakers = new LRUCache<string, { model: ModelState; breaker: Breaker }>({ max: mostBreakers });
+  const models = new LRUCache<string, ModelState>({ max: maxModels });
+  const breakers = new LRUCache<string, { model: ModelState; breaker: Breaker }>({ max: maxBreakers });
 
   function stateOf(key: string, { providerId, modelId }: Place): ModelState {
     const known = models.get(key);
@@ -153,7 +153,7 @@ function breakerOf(
     async run(begin) {
       if (circuit.state === CircuitState.Closed && outage.keepsOut(tenantId)) throw new BrokenCircuitError();
       const tried = async () => {
-        const isItsTurn = outage.asked();
+        const isProbe = outage.asked();
         const isTrial = circuit.state === CircuitState.HalfOpen;
         try {
           const answer = await begin();
@@ -161,7 +161,7 @@ function breakerOf(
           return answer;
         } catch (error) {
           note(error);
-          if (isItsTurn && !isCounted(error)) outage.undecided(tenantId);
+          if (isProbe && !isCounted(error)) outage.undecided(tenantId);
           throw isTrial && !(error instanceof ModelError) ? new UnansweredTrial('', { cause: error }) : error;
         }
       };

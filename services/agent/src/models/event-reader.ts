@@ -10,7 +10,7 @@ export function eventReader() {
   let unread: string | undefined = '';
 
   function read(text: string): string[] {
-    if (unread !== undefined) unread = unread.length > mostUnread ? undefined : unread + text;
+    if (unread !== undefined) unread = unread.length > maxUnread ? undefined : unread + text;
     if (!/[\r\n]/u.test(text)) {
       line += text;
       return [];
@@ -49,4 +49,4 @@ export function eventReader() {
   };
 }
 
-const mostUnread = 100_000;
+const maxUnread = 100_000;

@@ -56,7 +56,7 @@ test('however many models tenants name, the metrics have the configured ones and
     } catch {
       t.regex(model, /^limited/u);
     }
-    chains.metrics.leftFor(chain.first, { providerId: 'CLOUD_HOSTED_MODELS', modelId: 'own' });
+    chains.metrics.fellBack(chain.first, { providerId: 'CLOUD_HOSTED_MODELS', modelId: 'own' });
     chains.metrics.used(chain.first, usage);
   }
   const text = await metrics.registry.metrics();

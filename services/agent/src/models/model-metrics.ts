@@ -55,7 +55,7 @@ export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'failing
       tokens.observe({ ...placeLabels(model), gen_ai_token_type: 'input' }, tokensIn);
       tokens.observe({ ...placeLabels(model), gen_ai_token_type: 'output' }, tokensOut);
     },
-    leftFor: (from: Place, to: Place) => fallbacks.add({ from: nameOf(labelled(from)), to: nameOf(labelled(to)) }),
+    fellBack: (from: Place, to: Place) => fallbacks.add({ from: nameOf(labelled(from)), to: nameOf(labelled(to)) }),
     spent: (model: Place, operation: string, costUsdE8: bigint) =>
       spend.add({ ...modelLabels(model), operation }, Number(costUsdE8) / 1e8),
   };

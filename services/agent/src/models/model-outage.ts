@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** Of the tenants for whom it has not failed yet, one at a time is let through; the next one after so long, whether it was answered or not. */
-const turnMs = 1_000;
+const probeMs = 1_000;
 /** So many answers end an outage; after the first, all tenants take turns. */
 const enoughAnswers = 3;
 /** An outage begins so long after the last answer: what answers others at the same time is well. */
@@ -10,7 +10,7 @@ const silentMs = 1_000;
 const knownMs = 30 * 60_000;
 /** So long the calls of a tenant that failed while the model answered another one prove little, and an answer proves something. */
 const rememberedMs = 10 * 60_000;
-const mostTenants = 10_000;
+const maxTenants = 10_000;
 
 export type ModelOutage = ReturnType<typeof modelOutage>;
 
@@ -22,7 +22,7 @@ export type ModelOutage = ReturnType<typeof modelOutage>;
  * answered count again only where they are more than were answered lately: a model that answers few is not well either.
  */
 export function modelOutage(failures: number, openMs: number, now: () => number) {
-  const bounds = { max: mostTenants, perf: { now }, ttlResolution: 0 };
+  const bounds = { max: maxTenants, perf: { now }, ttlResolution: 0 };
   /** Failures since the model last answered anybody, by tenant. */
   const failing = new LRUCache<number, number>(bounds);
   const ownFaults = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
@@ -36,12 +36,12 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   let keptOutAtMs = Number.POSITIVE_INFINITY;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   let lastTrialMs = Number.NEGATIVE_INFINITY;
-  let turnEndsMs = Number.NEGATIVE_INFINITY;
+  let probeEndsMs = Number.NEGATIVE_INFINITY;
   let ended = 0;
 
   const isKnown = () => keptOutAtMs <= now() && now() < keptOutAtMs + knownMs;
   const isOfAll = () => isOutage && isKnown();
-  const hasTurns = () => wanted > 0 || isOfAll();
+  const isProbing = () => wanted > 0 || isOfAll();
 
   const longestMs = () => (isOfAll() ? Math.min(openMs * failing.size, knownMs) : openMs);
 
@@ -57,8 +57,8 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     const all = [...failing.entries()];
     const counted = failing.size > answered.size ? all : all.filter(([tenantId]) => !ownFaults.has(tenantId));
     if (counted.length < 2) return false;
-    const most = Math.ceil(failures / 2);
-    return counted.reduce((sum, [, count]) => sum + Math.min(count, most), 0) >= failures;
+    const maxPerTenant = Math.ceil(failures / 2);
+    return counted.reduce((sum, [, count]) => sum + Math.min(count, maxPerTenant), 0) >= failures;
   }
 
   return {
@@ -82,18 +82,18 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       return wanted > 0;
     },
     /** Whether another tenant has its turn, or this one has had it. */
-    keepsOut: (tenantId: number) => hasTurns() && (now() < turnEndsMs || undecided.has(tenantId)),
+    keepsOut: (tenantId: number) => isProbing() && (now() < probeEndsMs || undecided.has(tenantId)),
     /** The model is asked now. Says whether it is the turn of this call. */
     asked(): boolean {
-      if (!hasTurns()) return false;
+      if (!isProbing()) return false;
       lastTrialMs = now();
-      turnEndsMs = lastTrialMs + turnMs;
+      probeEndsMs = lastTrialMs + probeMs;
       return true;
     },
     /** The call whose turn it was has shown nothing: its caller left, or its request was refused. */
     undecided(tenantId: number): void {
       undecided.set(tenantId, true);
-      turnEndsMs = Number.NEGATIVE_INFINITY;
+      probeEndsMs = Number.NEGATIVE_INFINITY;
       lastTrialMs = Number.NEGATIVE_INFINITY;
     },
     failed(tenantId: number): void {
@@ -114,7 +114,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       if (isOfAll()) wanted = enoughAnswers;
       if (wanted > 0) {
         wanted -= 1;
-        turnEndsMs = Number.NEGATIVE_INFINITY;
+        probeEndsMs = Number.NEGATIVE_INFINITY;
         if (wanted === 0) ended += 1;
       }
       for (const other of failing.keys()) ownFaults.set(other, true);

@@ -34,7 +34,7 @@ export function callOptions(
   model: PromptedModel,
   abortSignal: AbortSignal,
 ): LanguageModelV3CallOptions {
-  const { vision, maxOutputTokens: most } = model;
+  const { vision, maxOutputTokens } = model;
   const { system, messages, json, tools = [] } = alternateRoles(request);
   const prompt = messages.map((message) => promptOf(message, messages, model));
   const last = prompt.findLast((message) => message.role === 'user');
@@ -42,7 +42,7 @@ export function callOptions(
   if (system !== '') prompt.unshift({ role: 'system', content: system.toWellFormed() });
   return {
     prompt,
-    maxOutputTokens: Math.min(request.maxOutputTokens ?? most, most),
+    maxOutputTokens: Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens),
     ...(json && { responseFormat: { type: 'json', schema: json.schema, name: json.name } }),
     ...(hasTools(request) && {
       tools: [...new Map(tools.map((tool) => [wireName(tool.name), tool])).values()].map(

@@ -169,11 +169,11 @@ function followUpQuestion({ topics, asks }: Persona, conversation: ConversationM
 
 function lastMessages(messages: ConversationMessage[], characters: number): ConversationMessage[] {
   const kept: ConversationMessage[] = [];
-  let left = characters;
+  let remaining = characters;
   for (const { role, text } of messages.toReversed()) {
-    if (left <= 0) break;
-    kept.unshift({ role, text: text.slice(0, left) });
-    left -= text.length;
+    if (remaining <= 0) break;
+    kept.unshift({ role, text: text.slice(0, remaining) });
+    remaining -= text.length;
   }
   return kept;
 }

@@ -43,19 +43,19 @@ type Candidates = [ReturnType<typeof model>, ...ReturnType<typeof model>[]];
 const chainOf = (...candidates: Candidates) => chainOfBreakers(createBreakers({ failures: 1_000 }), ...candidates);
 
 function chainOfBreakers(breakers: Breakers, ...candidates: Candidates) {
-  const left: string[] = [];
+  const fallbacks: string[] = [];
   const called: string[] = [];
   const chain = providerChain(candidates, {
     breakers,
     log: { warn: () => undefined },
     metrics: {
-      leftFor: (from, to) => void left.push(`${from.modelId} for ${to.modelId}`),
+      fellBack: (from, to) => void fallbacks.push(`${from.modelId} for ${to.modelId}`),
       called: (asked, seconds, error) => void called.push(`${asked.modelId} ${seconds >= 0} ${error}`),
       firstChunk: () => undefined,
       used: () => undefined,
     },
   });
-  return { chain, left, called };
+  return { chain, fallbacks, called };
 }
 
 const call = (signal = new AbortController().signal, tenantId = 1) => ({
@@ -78,9 +78,9 @@ test('what a failed attempt took is told before the next one, and that of the la
   const again = { ...model('one', [thought('failed'), thought('failed')]), retries: 1 };
   t.deepEqual(await streamed(chainOf(again, model('two')).chain.stream(request, call())), [
     'asked one',
-    'left one',
+    'abandoned one',
     'asked one',
-    'left one',
+    'abandoned one',
     'asked two',
     'two',
     'finish two',
@@ -97,30 +97,30 @@ test('what a failed attempt took is told before the next one, and that of the la
 
 test('the first choice answers, and nobody else is asked', async (t) => {
   const [one, two] = [model('one'), model('two')];
-  const { chain, left } = chainOf(one, two);
+  const { chain, fallbacks } = chainOf(one, two);
   t.deepEqual(await streamed(chain.stream(request, call())), ['asked one', 'one', 'finish one']);
-  t.deepEqual([two.calls, left, one.held()], [[], [], 0]);
+  t.deepEqual([two.calls, fallbacks, one.held()], [[], [], 0]);
 });
 
 for (const kind of ['unreachable', 'timedOut', 'rateLimited', 'failed'] as const) {
-  test(`a model is left for the next one when it is ${kind} before its first output`, async (t) => {
+  test(`falls back to the next model when one is ${kind} before its first output`, async (t) => {
     const [one, two, three] = [model('one', [failure(kind, true)]), model('two'), model('three')];
-    const { chain, left, called } = chainOf(one, two, three);
+    const { chain, fallbacks, called } = chainOf(one, two, three);
     t.deepEqual(await streamed(chain.stream(request, call())), [
       'asked one',
-      'left one',
+      'abandoned one',
       'asked two',
       'two',
       'finish two',
     ]);
     t.deepEqual(called, [`one true ${kind}`, 'two true ']);
-    t.deepEqual([three.calls, left], [[], ['one for two']]);
+    t.deepEqual([three.calls, fallbacks], [[], ['one for two']]);
     t.deepEqual([one.held(), two.held()], [0, 0]);
   });
 }
 
 for (const kind of ['badRequest', 'tooLong', 'refused', 'unknownModel'] as const) {
-  test(`a model is not left when it is ${kind}`, async (t) => {
+  test(`does not fall back when a model is ${kind}`, async (t) => {
     const [one, two] = [model('one', [failure(kind, false)]), model('two')];
     await t.throwsAsync(streamed(chainOf(one, two).chain.stream(request, call())), { instanceOf: ModelError });
     t.deepEqual([two.calls, one.held()], [[], 0]);
@@ -135,7 +135,7 @@ test('after the first output a failure ends the call', async (t) => {
   t.deepEqual([two.calls, one.held()], [[], 0]);
 });
 
-test('the last failure is the answer when nobody is left', async (t) => {
+test('fails with the last failure when every model has failed', async (t) => {
   const last = failure('rateLimited', true);
   const { chain } = chainOf(model('one', [failure('failed', true)]), model('two', [last]));
   t.is(await t.throwsAsync(streamed(chain.stream(request, call()))), last);
@@ -145,9 +145,9 @@ test('a model is asked again as often as it may be, but not after it was silent 
   const again = { ...model('one', [failure('failed', true), failure('unreachable', true)]), retries: 2 };
   t.deepEqual(await streamed(chainOf(again, model('two')).chain.stream(request, call())), [
     'asked one',
-    'left one',
+    'abandoned one',
     'asked one',
-    'left one',
+    'abandoned one',
     'asked one',
     'one',
     'finish one',
@@ -199,7 +199,7 @@ test('a model that was kept out while the call waited for a slot is told as one 
   };
   t.like(await t.throwsAsync(reading()), { kind: 'rateLimited' });
   t.deepEqual([limited.calls.length, limited.held()], [1, 0]);
-  t.is(seen.at(-1), 'left', 'it has not been asked');
+  t.is(seen.at(-1), 'abandoned', 'it has not been asked');
 });
 
 test('who leaves while the call is admitted has asked no model', async (t) => {
@@ -272,7 +272,7 @@ test('where nobody else can be asked, a longer wait that the provider asks for i
   const alone = timed(1, [failure('rateLimited', true, 2_100)]);
   t.deepEqual(await streamed(chainOf(alone.made).chain.stream(request, call())), [
     'asked one',
-    'left one',
+    'abandoned one',
     'asked one',
     'one',
     'finish one',
@@ -287,18 +287,18 @@ test('where nobody else can be asked, a longer wait that the provider asks for i
   await t.throwsAsync(streamed(chainOf(forLong.made).chain.stream(request, call())), { message: /limiting requests/ });
 });
 
-test('calls of others wait too while the only model asks to be left alone for a moment', async (t) => {
+test('calls of other tenants wait too during the Retry-After of the only model', async (t) => {
   const { made, gaps } = timed(0, [failure('rateLimited', true, 500)]);
   const { chain } = chainOf(made);
   await t.throwsAsync(streamed(chain.stream(request, call())));
   t.deepEqual(await streamed(chain.stream(request, call(undefined, 2))), ['asked one', 'one', 'finish one']);
   t.true((gaps()[0] ?? 0) >= 450);
 
-  const left = new AbortController();
+  const stop = new AbortController();
   const again = timed(0, [failure('rateLimited', true, 10_000)]);
   const other = chainOf(again.made).chain;
   await t.throwsAsync(streamed(other.stream(request, call())));
-  const waiting = streamed(other.stream(request, call(left.signal)));
-  left.abort(new Error('left'));
+  const waiting = streamed(other.stream(request, call(stop.signal)));
+  stop.abort(new Error('left'));
   await t.throwsAsync(waiting, { message: 'left' });
 });

@@ -39,7 +39,7 @@ export interface ChainCall {
  */
 export type ChainEvent =
   | { type: 'asked'; model: Model }
-  | { type: 'left'; model: Model; usage: TokenUsage }
+  | { type: 'abandoned'; model: Model; usage: TokenUsage }
   | { type: 'text'; text: string }
   | ToolCallEvent
   | ({ type: 'finish'; model: Model; finishReason: FinishReason } & TokenUsage);
@@ -53,7 +53,7 @@ export interface ProviderChain {
 export interface ChainDependencies {
   breakers: Pick<Breakers, 'of'>;
   log: Pick<Logger, 'warn'>;
-  metrics: Pick<ModelMetrics, 'leftFor' | 'called' | 'firstChunk' | 'used'>;
+  metrics: Pick<ModelMetrics, 'fellBack' | 'called' | 'firstChunk' | 'used'>;
 }
 
 interface Begun {
@@ -125,7 +125,7 @@ export function providerChain(
         } catch (error) {
           if (isBrokenCircuitError(error)) {
             failure ??= keptOut(model, call.tenantId); // opened since
-            yield { type: 'left', model, usage: noUsage };
+            yield { type: 'abandoned', model, usage: noUsage };
             break;
           }
           if (error instanceof ModelError) error.isFallback = model !== first;
@@ -134,7 +134,7 @@ export function providerChain(
           const isLast = index === ready.length - 1;
           const isLastHere = attempt === retries || !isWorthRetry(error, isLast ? longestLastWaitMs : longestRetryMs);
           if (isLastHere && isLast) break;
-          yield { type: 'left', model, usage: error.usage };
+          yield { type: 'abandoned', model, usage: error.usage };
           if (isLastHere) break;
         }
         held.dispose();
@@ -142,7 +142,7 @@ export function providerChain(
       }
       const next = ready[index + 1];
       if (!next) break;
-      deps.metrics.leftFor(model, next.model);
+      deps.metrics.fellBack(model, next.model);
       deps.log.warn({ from: placeOf(model), to: placeOf(next.model), kind: failure.kind }, 'model left for the next');
     }
     throw failure ?? keptOut(last, call.tenantId);

@@ -32,7 +32,7 @@ export interface Provider {
 
 const defaultContextTokens = 16_384;
 /** Ids come from tenants, so what is kept is bounded. */
-const mostModels = 64;
+const maxModels = 64;
 
 export function provider(
   settings: ProviderSettings,
@@ -87,7 +87,7 @@ export function provider(
       const model = others.get(modelId) ?? newModel(modelId);
       others.delete(modelId);
       others.set(modelId, model);
-      const [oldest] = others.size > mostModels ? others.keys() : [];
+      const [oldest] = others.size > maxModels ? others.keys() : [];
       if (oldest !== undefined) others.delete(oldest);
       return model;
     },

@@ -91,7 +91,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       if (thought !== '') think(thought);
       return text;
     };
-    const mostCharacters = charactersPerToken * Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
+    const maxCharacters = charactersPerToken * Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
     try {
       const includeRawChunks = settings.rawEvents || (tools !== undefined && api === 'openai-compatible');
       const options = { ...callOptions(request, prompted, call.signal), includeRawChunks };
@@ -108,7 +108,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
           tools?.wrote(text);
           yield { type: 'text', text };
         }
-        if (given.length + unseen.length > mostCharacters) {
+        if (given.length + unseen.length > maxCharacters) {
           const usage = await estimateUsage(model, request, given + unseen);
           if (given === '' && !tools?.hasCalls) throw new EndedAnswer('limitReached', usage);
           yield { type: 'finish', finishReason: 'length', ...usage };
@@ -221,13 +221,13 @@ async function usageOf(
 }
 
 /** Of one call, by far: a larger figure is none. */
-const mostTokens = 10_000_000;
+const maxPlausibleTokens = 10_000_000;
 /** No tokenizer gives more on average: an answer that is longer, thoughts included, ignores its maximum, and is cut. */
 const charactersPerToken = 16;
 
 /** The SDKs report a missing figure as 0, which is never the real one. */
 function countOf(figure: number | undefined): number | undefined {
-  return Number.isSafeInteger(figure) && figure !== undefined && figure > 0 && figure <= mostTokens
+  return Number.isSafeInteger(figure) && figure !== undefined && figure > 0 && figure <= maxPlausibleTokens
     ? figure
     : undefined;
 }

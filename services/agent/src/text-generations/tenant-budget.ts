@@ -2,15 +2,15 @@ import { DomainError } from '@parley/kernel/errors';
 
 export interface TenantBudgetOptions {
   /** Of all tenants together. */
-  most: number;
-  mostOfTenant: number;
+  max: number;
+  maxPerTenant: number;
   refusal: string;
 }
 
 export type TenantBudget = ReturnType<typeof tenantBudget>;
 
 /** Bounds what calls of this process hold until they end. */
-export function tenantBudget({ most, mostOfTenant, refusal }: TenantBudgetOptions) {
+export function tenantBudget({ max, maxPerTenant, refusal }: TenantBudgetOptions) {
   const ofTenants = new Map<number, number>();
   let inAll = 0;
 
@@ -25,7 +25,7 @@ export function tenantBudget({ most, mostOfTenant, refusal }: TenantBudgetOption
     /** @throws DomainError `tooManyRequests` */
     hold(tenantId: number, amount: number): Disposable {
       const ofTenant = (ofTenants.get(tenantId) ?? 0) + amount;
-      if (amount > 0 && (ofTenant > mostOfTenant || inAll + amount > most)) {
+      if (amount > 0 && (ofTenant > maxPerTenant || inAll + amount > max)) {
         throw new DomainError('tooManyRequests', refusal);
       }
       add(tenantId, amount);
@@ -38,10 +38,10 @@ const mebibyte = 1024 * 1024;
 
 export function imageBudget(): TenantBudget {
   const refusal = 'Too many images are being worked on; try again later';
-  return tenantBudget({ most: 256 * mebibyte, mostOfTenant: 64 * mebibyte, refusal });
+  return tenantBudget({ max: 256 * mebibyte, maxPerTenant: 64 * mebibyte, refusal });
 }
 
 export function generationBudget(): TenantBudget {
   const refusal = 'Too many text generations are running; try again later';
-  return tenantBudget({ most: 2_000, mostOfTenant: 100, refusal });
+  return tenantBudget({ max: 2_000, maxPerTenant: 100, refusal });
 }

@@ -4,8 +4,8 @@ export async function* sideBySide<Work, Result>(
   begin: (work: Work, signal: AbortSignal) => Promise<Result>,
   signal: AbortSignal,
 ): AsyncGenerator<[Work, Result]> {
-  const left = new AbortController();
-  const both = AbortSignal.any([signal, left.signal]);
+  const stop = new AbortController();
+  const both = AbortSignal.any([signal, stop.signal]);
   const running = new Map<number, Promise<[number, Result]>>();
   try {
     for (const [at, work] of works.entries()) {
@@ -19,6 +19,6 @@ export async function* sideBySide<Work, Result>(
       yield [works[at] as Work, result];
     }
   } finally {
-    left.abort();
+    stop.abort();
   }
 }

@@ -56,14 +56,14 @@ export function withShorterResults(messages: readonly ModelMessage[]): ModelMess
 
 /** The exchange with at most about so many bytes of results: older rounds are cut first, and in a round the longest results. */
 export function withinBytes(messages: readonly ModelMessage[], maxBytes: number): ModelMessage[] {
-  let left = maxBytes;
+  let remaining = maxBytes;
   return messages
     .toReversed()
     .map((message): ModelMessage => {
       if (message.role !== 'tool') return message;
-      const most = Math.max(leastBytes, shareOf(left, message.results));
-      const results = message.results.map((result) => ({ ...result, text: cutTo(result.text, most) }));
-      for (const { text } of results) left -= Buffer.byteLength(text);
+      const bytesEach = Math.max(leastBytes, shareOf(remaining, message.results));
+      const results = message.results.map((result) => ({ ...result, text: cutTo(result.text, bytesEach) }));
+      for (const { text } of results) remaining -= Buffer.byteLength(text);
       return { ...message, results };
     })
     .toReversed();
@@ -72,11 +72,11 @@ export function withinBytes(messages: readonly ModelMessage[], maxBytes: number)
 /** How long each result may be where together they may have `bytes`: short ones leave their rest to the others. */
 function shareOf(bytes: number, results: readonly { text: string }[]): number {
   const lengths = results.map(({ text }) => Buffer.byteLength(text)).sort((one, other) => one - other);
-  let left = bytes;
+  let remaining = bytes;
   for (const [at, length] of lengths.entries()) {
-    const share = Math.floor(left / (lengths.length - at));
+    const share = Math.floor(remaining / (lengths.length - at));
     if (length > share) return share;
-    left -= length;
+    remaining -= length;
   }
   return bytes;
 }

@@ -18,16 +18,16 @@ const headingLength = 200;
 export function fittingPassages(found: readonly FoundPassage[], tokens: number): FoundPassage[] {
   const fitting: FoundPassage[] = [];
   const seen = new Set<string>();
-  let left = tokens;
+  let remaining = tokens;
   for (const passage of found) {
     const key = passage.content.replaceAll(/\s+/gu, ' ').trim();
     if (key === '' || seen.has(key)) continue;
     seen.add(key);
     const place = `${shownName(passage.documentName)}${shownHeading(passage.heading)}`;
     const size = estimateTokens(`${place}${passage.content}`);
-    if (size <= left) {
+    if (size <= remaining) {
       fitting.push(passage);
-      left -= size;
+      remaining -= size;
     } else if (fitting.length === 0) {
       return [{ ...passage, content: firstCharacters(passage.content, tokens * 4) }];
     }

@@ -83,7 +83,7 @@ test('a reply counts what attempts took before the conversation was found to be 
     Promise.withResolvers(),
     [
       { type: 'asked', model: first },
-      { type: 'left', model: first, usage: thought },
+      { type: 'abandoned', model: first, usage: thought },
       { type: 'asked', model: second },
       new ModelError('tooLong', { beforeFirstChunk: true, transient: false }),
     ],
@@ -99,10 +99,10 @@ test('a reply counts what attempts took before the conversation was found to be 
     costUsdE8: cost,
     modelId: second.modelId,
   });
-  const [asked, left, other, failed, between, again] = usages;
+  const [asked, abandoned, other, failed, between, again] = usages;
   const earlier = { tokensIn: 1_000, tokensOut: 500, costUsdE8: settled[0]?.costUsdE8 };
   t.like(asked, { tokensIn: asked?.contextTokens, tokensOut: 0, modelId: first.modelId });
-  t.like(left, { ...earlier, contextTokens: 0 });
+  t.like(abandoned, { ...earlier, contextTokens: 0 });
   t.like(other, { tokensIn: 1_000 + (other?.contextTokens ?? 0), tokensOut: 500 });
   t.like(failed, earlier);
   t.like(between, { ...earlier, contextTokens: 0 });
@@ -142,7 +142,7 @@ test('thoughts of an attempt that failed are no part of the next one', async (t)
     { type: 'asked', model: plain },
     { thought: 'x'.repeat(400) },
     { until: counted.promise },
-    { type: 'left', model: plain, usage: { tokensIn: 1_000, tokensCached: 0, tokensOut: 100, estimated: true } },
+    { type: 'abandoned', model: plain, usage: { tokensIn: 1_000, tokensCached: 0, tokensOut: 100, estimated: true } },
     { type: 'asked', model: plain },
     { thought: 'y'.repeat(300) },
     { type: 'text', text: 'Hello' },

@@ -20,8 +20,8 @@ Reply with the query alone.`;
 
 const messagesRead = 6;
 const charactersOfMessage = 600;
-const mostTokens = 150;
-const mostCharacters = 1_000;
+const maxTokens = 150;
+const maxCharacters = 1_000;
 
 /**
  * What is searched for: the last message, where it leans on the ones before made to stand alone by the agent's model, in bounded time.
@@ -45,7 +45,7 @@ export async function standaloneQuestion(
   let usage: TurnUsage | undefined;
   let text = '';
   try {
-    const events = meteredStream(ports.metering, chain, { ...request, maxOutputTokens: mostTokens }, options);
+    const events = meteredStream(ports.metering, chain, { ...request, maxOutputTokens: maxTokens }, options);
     for await (const event of events) {
       usage = event.usage;
       if (event.type === 'text') text += event.text;
@@ -68,7 +68,7 @@ export function rewritingRequest(before: readonly ConversationMessage[], message
 /** What is searched for without a model. */
 export function withMessageBefore(before: readonly ConversationMessage[], message: string): string {
   const said = before.findLast(({ role }) => role === 'user')?.text ?? '';
-  return `${said.slice(0, mostCharacters).toWellFormed()}\n${message}`.trim();
+  return `${said.slice(0, maxCharacters).toWellFormed()}\n${message}`.trim();
 }
 
 /** The end of a conversation as data, a JSON object a line. */
@@ -82,6 +82,6 @@ export function transcriptOf(before: readonly ConversationMessage[], message: st
 }
 
 function usable(text: string): string | undefined {
-  const query = text.trim().slice(0, mostCharacters).toWellFormed();
+  const query = text.trim().slice(0, maxCharacters).toWellFormed();
   return query === '' ? undefined : query;
 }

@@ -20,7 +20,7 @@ function noRouteOf(labels: readonly string[]): string {
 }
 
 /** Also for the thoughts of a model that thinks first. */
-const mostTokens = 2_000;
+const maxTokens = 2_000;
 
 /**
  * Lets the model choose a label, by its provider's JSON mode where it has one. The offline model takes the route that shares the most words
@@ -79,7 +79,7 @@ function requestOf(
   return {
     system: lines.join('\n\n'),
     messages: [{ role: 'user', text: transcriptOf(history.slice(0, -1), message) }],
-    maxOutputTokens: mostTokens,
+    maxOutputTokens: maxTokens,
     json: {
       name: 'route',
       schema: { type: 'object', properties: { label }, required: ['label'], additionalProperties: false },
@@ -101,8 +101,8 @@ export function routeByWords({ message, routes }: Pick<RouterEffect, 'message' |
   const shared = routes.map(
     ({ label, description }) => [...termsOf(`${label} ${description}`)].filter((term) => said.has(term)).length,
   );
-  const most = Math.max(0, ...shared);
-  return most === 0 ? null : (routes[shared.indexOf(most)]?.label ?? null);
+  const bestCount = Math.max(0, ...shared);
+  return bestCount === 0 ? null : (routes[shared.indexOf(bestCount)]?.label ?? null);
 }
 
 function termsOf(text: string): Set<string> {

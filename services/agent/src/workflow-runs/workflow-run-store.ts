@@ -238,7 +238,7 @@ export function workflowRunStore(db: TenantDb) {
     },
 
     /** Deletes some of the runs of a day and before. @returns whether as many as were asked for */
-    async deleteUntil(day: string, days: number, most: number): Promise<boolean> {
+    async deleteUntil(day: string, days: number, limit: number): Promise<boolean> {
       const deleted = await rows<{ bytes: number }>(
         `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
            SELECT run.id FROM workflow_runs AS run
@@ -251,13 +251,13 @@ export function workflowRunStore(db: TenantDb) {
                                  WHERE later.tenant_id = :tenantId AND later.session_id = run.session_id AND later.id > run.id
                                    AND later.workflow_id = run.workflow_id AND later.status IN ('WAITING', 'ENDED')
                                    AND (later.version IS NULL) = (run.version IS NULL)))
-            LIMIT ${most}))
+            LIMIT ${limit}))
          RETURNING bytes`,
         { tenantId, day, days },
       );
       const freed = deleted.reduce((sum, { bytes }) => sum + bytes, 0);
       if (freed > 0) await count(-freed);
-      return deleted.length === most;
+      return deleted.length === limit;
     },
   };
 }

@@ -44,12 +44,12 @@ test('other work goes on between nodes, of which at most two of a tenant are run
 });
 
 test('a turn whose client has left does not wait for its share', async (t) => {
-  const gone = new AbortController();
-  const request = { caller: { tenantId: 3 } as TenantCaller, signal: gone.signal };
+  const leaving = new AbortController();
+  const request = { caller: { tenantId: 3 } as TenantCaller, signal: leaving.signal };
   const run = () =>
     advance(request, { engine: { step }, definition, budget: evaluationBudget() }, begin(definition, turnOf('Hi')));
   const turns = [run(), run(), run()];
-  gone.abort(new Error('left'));
+  leaving.abort(new Error('left'));
   const outcomes = await Promise.allSettled(turns);
   t.true(outcomes.some(({ status }) => status === 'rejected'));
 });

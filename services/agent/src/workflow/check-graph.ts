@@ -80,7 +80,7 @@ const shownNodes = 3;
 
 /** There may be hundreds of loops of hundreds of nodes. */
 function shownLoop(ids: string[]): string {
-  const left = ids.length - 2 * shownNodes;
-  const shown = left > 0 ? [...ids.slice(0, shownNodes), `… ${left} more …`, ...ids.slice(-shownNodes)] : ids;
+  const hidden = ids.length - 2 * shownNodes;
+  const shown = hidden > 0 ? [...ids.slice(0, shownNodes), `… ${hidden} more …`, ...ids.slice(-shownNodes)] : ids;
   return shown.join(' → ');
 }

@@ -3,7 +3,7 @@ import { invalid } from '@parley/kernel/errors';
 import type { Ports } from '../ports.ts';
 import { baseStore } from './base-store.ts';
 
-const most = 5;
+const maxIds = 5;
 
 /** @throws DomainError `notFound`: one is absent, deleted or another tenant's; `invalid` */
 export async function checkKnowledgeBases(
@@ -11,7 +11,7 @@ export async function checkKnowledgeBases(
   { caller }: TenantRequest,
   ids: readonly number[],
 ): Promise<void> {
-  if (ids.length > most) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${most} ids` });
+  if (ids.length > maxIds) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${maxIds} ids` });
   await database.transact(caller.tenantId, async (db) => {
     for (const id of ids) await baseStore(db).get(id);
   });

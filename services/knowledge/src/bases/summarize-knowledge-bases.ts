@@ -3,7 +3,7 @@ import { invalid } from '@parley/kernel/errors';
 import type { Ports } from '../ports.ts';
 import { baseStore, type KnowledgeBaseSummary } from './base-store.ts';
 
-const most = 200;
+const maxIds = 200;
 
 /** Those of these ids that are there, or without ids the tenant's first ones. @throws DomainError `invalid` */
 export async function summarizeKnowledgeBases(
@@ -11,6 +11,6 @@ export async function summarizeKnowledgeBases(
   { caller }: TenantRequest,
   ids: readonly number[],
 ): Promise<KnowledgeBaseSummary[]> {
-  if (ids.length > most) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${most} ids` });
-  return database.read(caller.tenantId, (db) => baseStore(db).listFirst(most, ids.length > 0 ? ids : undefined));
+  if (ids.length > maxIds) throw invalid({ path: 'knowledge_base_ids', message: `must have at most ${maxIds} ids` });
+  return database.read(caller.tenantId, (db) => baseStore(db).listFirst(maxIds, ids.length > 0 ? ids : undefined));
 }

@@ -35,5 +35,5 @@ export async function ingestDocumentFromUrl(
     parseWarnings: page.warnings,
     origin: 'URL' as const,
   };
-  return ports.turns.storeText(request, () => storeText(ports, request, document));
+  return ports.queues.storeText(request, () => storeText(ports, request, document));
 }

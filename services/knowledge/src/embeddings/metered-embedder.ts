@@ -43,8 +43,8 @@ interface Answer {
 
 // names embed: what the ledger calls it
 export const operations = { tenant: 'embed', platform: 'reembed' } as const;
-const mostTexts = 100;
-const mostTokens = 200_000;
+const maxBatchTexts = 100;
+const maxBatchTokens = 200_000;
 /** UTF-16 units; the closer bound of a longer text would take too long. */
 const longText = 8_000;
 
@@ -173,7 +173,7 @@ function batchesOf(texts: readonly string[]): Batch[] {
   for (const text of texts) {
     const tokens = text.length > longText ? strictTokenBound(text) : usualTokenBound(text);
     const last = batches.at(-1);
-    if (last && last.texts.length < mostTexts && last.tokenBound + tokens <= mostTokens) {
+    if (last && last.texts.length < maxBatchTexts && last.tokenBound + tokens <= maxBatchTokens) {
       last.texts.push(text);
       last.tokenBound += tokens;
     } else batches.push({ texts: [text], tokenBound: tokens });

@@ -22,9 +22,9 @@ export const resolvers: Resolvers = {
     knowledgeDocument: (_, { id }, { ports, answer, tenantRequest }, info) =>
       getKnowledgeDocument(answer.reading(ports, info), tenantRequest(info), id),
     retrieveChunks: (_, query, { ports, tenantRequest }, info) =>
-      ports.turns.search(tenantRequest(info), (request) => retrieveChunks(ports, request, query)),
+      ports.queues.search(tenantRequest(info), (request) => retrieveChunks(ports, request, query)),
     embed: (_, { texts }, { ports, tenantRequest }, info) =>
-      ports.turns.vectorize(tenantRequest(info), (request) => embed(ports, request, texts)),
+      ports.queues.vectorize(tenantRequest(info), (request) => embed(ports, request, texts)),
   },
 
   Mutation: {
@@ -33,7 +33,7 @@ export const resolvers: Resolvers = {
     deleteKnowledgeBase: (_, { id }, { ports, tenantRequest }, info) =>
       deleteKnowledgeBase(ports, tenantRequest(info), id),
     ingestDocument: (_, { input }, { ports, tenantRequest }, info) =>
-      ports.turns.storeText(tenantRequest(info), (request) => ingestDocument(ports, request, input)),
+      ports.queues.storeText(tenantRequest(info), (request) => ingestDocument(ports, request, input)),
     requestKnowledgeDocumentUpload: (_, { input }, { ports, tenantRequest }, info) =>
       requestKnowledgeDocumentUpload(ports, tenantRequest(info), input),
     confirmKnowledgeDocumentUpload: (_, { input }, { ports, tenantRequest }, info) =>
@@ -41,9 +41,9 @@ export const resolvers: Resolvers = {
     deleteKnowledgeDocument: (_, { id }, { ports, tenantRequest }, info) =>
       deleteKnowledgeDocument(ports, tenantRequest(info), id),
     resyncKnowledgeDocument: (_, { id }, { ports, tenantRequest }, info) =>
-      ports.turns.storeText(tenantRequest(info), (request) => resyncKnowledgeDocument(ports, request, id)),
+      ports.queues.storeText(tenantRequest(info), (request) => resyncKnowledgeDocument(ports, request, id)),
     updateKnowledgeDocumentText: (_, input, { ports, tenantRequest }, info) =>
-      ports.turns.storeText(tenantRequest(info), (request) => updateKnowledgeDocumentText(ports, request, input)),
+      ports.queues.storeText(tenantRequest(info), (request) => updateKnowledgeDocumentText(ports, request, input)),
     ingestDocumentFromUrl: (_, { input }, { ports, tenantRequest }, info) =>
       ingestDocumentFromUrl(ports, tenantRequest(info), input),
   },

@@ -196,12 +196,12 @@ test('a chunk of another size has at most so many tokens, in every script', (t) 
     table: ['| id | text | twice |', '|---|---|---|', ...Array.from({ length: 200 }, (_, n) => row(n))].join('\n'),
   };
   for (const [name, text] of Object.entries(texts)) {
-    for (const most of [800, 384, 100, 40]) {
-      const contents = [...chunkText(text, [], most)].flatMap((chunk) => (chunk ? [chunk.content] : []));
+    for (const maxTokens of [800, 384, 100, 40]) {
+      const contents = [...chunkText(text, [], maxTokens)].flatMap((chunk) => (chunk ? [chunk.content] : []));
       t.true(contents.length > 1, name);
-      for (const content of contents) t.true(passageTokens(content) <= most, `${name}, ${most}`);
+      for (const content of contents) t.true(passageTokens(content) <= maxTokens, `${name}, ${maxTokens}`);
       for (const content of contents.slice(0, -2))
-        t.true(passageTokens(content) > most / 4, `${name}, ${most}: ${passageTokens(content)}`);
+        t.true(passageTokens(content) > maxTokens / 4, `${name}, ${maxTokens}: ${passageTokens(content)}`);
     }
   }
 });

@@ -26,17 +26,17 @@ const passageWork = 20;
 const workOfTurn = 20_000;
 
 /**
- * Chunks of about `most` tokens. Each repeats the last eighth of the one before, unless it begins with a heading or continues a table, whose
+ * Chunks of about `maxTokens` tokens. Each repeats the last eighth of the one before, unless it begins with a heading or continues a table, whose
  * header row it repeats instead. Takes linear time; yields undefined every few milliseconds, so that other work may run.
  * @param pageStarts where pages begin in the text, in UTF-16 code units, ascending
  */
 export function* chunkText(
   text: string,
   pageStarts: readonly number[] = [],
-  most = chunkTokens,
+  maxTokens = chunkTokens,
 ): Generator<Chunk | undefined> {
-  const overlapTokens = Math.floor(most * overlapShare);
-  const sectionTokens = Math.floor(most * sectionShare);
+  const overlapTokens = Math.floor(maxTokens * overlapShare);
+  const sectionTokens = Math.floor(maxTokens * sectionShare);
   const pageAt = pageCounter(pageStarts);
   let pending: Passage[] = [];
   let repeated = '';
@@ -49,7 +49,7 @@ export function* chunkText(
   function* cut(count: number, next: Passage | undefined): Generator<Chunk> {
     const cutOff: Cut = { passages: pending.slice(0, count), repeated };
     pending = pending.slice(count);
-    const [before, last] = held ? evened(held, cutOff, most) : [undefined, cutOff];
+    const [before, last] = held ? evened(held, cutOff, maxTokens) : [undefined, cutOff];
     if (before) yield* chunkOf(before);
     const following = pending[0] ?? next;
     const isPartOfTable = following?.table !== undefined && following.table === last.passages.at(-1)?.table;
@@ -69,16 +69,16 @@ export function* chunkText(
     yield { content, heading, page: pageAt(first.start) };
   }
 
-  for (const passage of passages(text, most - overlapTokens)) {
+  for (const passage of passages(text, maxTokens - overlapTokens)) {
     work += passage.tokens + passageWork;
     if (work > workOfTurn) {
       work = 0;
       yield undefined;
     }
     const beginsSection = passage.isHeading && tokens >= sectionTokens;
-    const tokensBefore = beginsSection ? 0 : most - passage.tokens;
+    const tokensBefore = beginsSection ? 0 : maxTokens - passage.tokens;
     while (pending.length > 0 && tokens > tokensBefore) {
-      yield* cut(beginsSection ? pending.length : bestCut(pending, passage, most / 2), passage);
+      yield* cut(beginsSection ? pending.length : bestCut(pending, passage, maxTokens / 2), passage);
     }
     pending.push(passage);
     tokens += passage.tokens;
@@ -103,13 +103,13 @@ function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number
 }
 
 /** Two chunks, of which the last one gets rows from the end of the one before where it has few of the same table. */
-function evened(before: Cut, last: Cut, most: number): [Cut, Cut] {
+function evened(before: Cut, last: Cut, maxTokens: number): [Cut, Cut] {
   const table = last.passages[0]?.table;
   const foreign = last.passages.findIndex((passage) => passage.table !== table);
   let rows = tokensOf(foreign < 0 ? last.passages : last.passages.slice(0, foreign));
-  if (rows >= most * lastRowsShare) return [before, last];
+  if (rows >= maxTokens * lastRowsShare) return [before, last];
   const half = (tokensOf(before.passages) + rows) / 2;
-  let room = most - passageTokens(last.repeated) - tokensOf(last.passages);
+  let room = maxTokens - passageTokens(last.repeated) - tokensOf(last.passages);
   let moved = before.passages.length;
   for (; moved > 1 && rows < half; moved -= 1) {
     const row = before.passages[moved - 1];

@@ -17,11 +17,11 @@ export function closesFence(line: string, fence: Fence): boolean {
   return marks !== undefined && marks.startsWith(fence);
 }
 
-/** Where the block whose first line is at `start` ends, behind its last line; undefined where that is further away than `most`. */
-export function endOfBlock(text: string, start: number, fence: Fence, most: number): number | undefined {
-  for (let from = nextLine(text, start); from - start <= most && from < text.length; from = nextLine(text, from)) {
+/** Where the block whose first line is at `start` ends, behind its last line; undefined where that is further away than `maxLength`. */
+export function endOfBlock(text: string, start: number, fence: Fence, maxLength: number): number | undefined {
+  for (let from = nextLine(text, start); from - start <= maxLength && from < text.length; from = nextLine(text, from)) {
     const end = lineEnd(text, from);
-    if (end - start <= most && closesFence(text.slice(from, end), fence)) return end;
+    if (end - start <= maxLength && closesFence(text.slice(from, end), fence)) return end;
   }
   return undefined;
 }

@@ -46,8 +46,10 @@ export function passageEmbedder(
 
   const textOf = ({ chunk: { heading, content }, isCut }: Passage) => {
     const own = isCut ? passageTokens(content) / 4 : Number.POSITIVE_INFINITY;
-    const most = Math.floor(Math.min(tokensOfPlace, own, (maxTokens ?? Number.POSITIVE_INFINITY) * shareOfPlace));
-    const place = [firstTokens(titleOf(name), most), lastTokens(heading, most)];
+    const maxPlaceTokens = Math.floor(
+      Math.min(tokensOfPlace, own, (maxTokens ?? Number.POSITIVE_INFINITY) * shareOfPlace),
+    );
+    const place = [firstTokens(titleOf(name), maxPlaceTokens), lastTokens(heading, maxPlaceTokens)];
     return [...place, content].filter((part) => part.trim() !== '').join('\n\n');
   };
   const sizeOf = (passage: Passage) => passageTokens(textOf(passage));

@@ -17,7 +17,7 @@ import { type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 export const indexKind = 'knowledge.index';
 
 /** With pauses that double up to a minute: about a day, and more where the endpoint is slow to fail. */
-const mostOutages = 1_500;
+const maxOutages = 1_500;
 const tooLongAway =
   'The text could not be indexed because a service that is needed for it was away for too long. Try again.';
 /** Minutes, in which an operator may correct it. */
@@ -91,7 +91,7 @@ async function waitOrGiveUp(ports: Ports, run: IndexRun, error: unknown): Promis
   const { data, tenantId, attempt } = run;
   const about = { err: error, tenantId, documentId: data.documentId };
   const fault = faultOf(error);
-  if (!fault && attempt < mostOutages) throw error;
+  if (!fault && attempt < maxOutages) throw error;
   const failures = fault && oneMore(data.failures, fault);
   if (fault && failures) {
     ports.log.warn({ ...about, failures }, 'document not indexed; will retry');

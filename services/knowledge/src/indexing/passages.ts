@@ -36,9 +36,9 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
   let blockEnd = 0;
   let strength: Strength = strengths.paragraph;
 
-  function* passagesOf(line: Line, of: Partial<Passage>, mostTokens = maxTokens): Generator<Passage> {
+  function* passagesOf(line: Line, of: Partial<Passage>, maxPassageTokens = maxTokens): Generator<Passage> {
     const isProse = !of.isHeading && !of.table;
-    for (const part of splitLine(line, 4 * mostTokens, isProse)) {
+    for (const part of splitLine(line, 4 * maxPassageTokens, isProse)) {
       const tokens = passageTokens(part.text);
       yield { ...part, tokens, heading, isHeading: false, table: undefined, ...of, strength };
       strength = isProse ? strengths.sentence : strengths.word;

@@ -42,7 +42,7 @@ const wideEnders = new Set('。！？');
 const closers = new Set('"\')]”’»」』）');
 
 /** Of at most `most` quarters of a token (`quarterTokens`): sentences, with the white space behind them; what is longer is cut at its last word, or anywhere without. */
-export function* splitLine({ text, start }: Line, most: number, atSentences: boolean): Generator<Line> {
+export function* splitLine({ text, start }: Line, maxQuarters: number, atSentences: boolean): Generator<Line> {
   let from = 0;
   let size = 0;
   let wordAt = 0;
@@ -61,7 +61,7 @@ export function* splitLine({ text, start }: Line, most: number, atSentences: boo
       [size, ended] = [0, 'no'];
     }
     const quarters = quartersAt(text, at);
-    if (size + quarters > most && at > from) {
+    if (size + quarters > maxQuarters && at > from) {
       yield part(wordAt - from > (at - from) / 2 ? wordAt : at);
       size = quarterTokens(text.slice(from, at));
     }

@@ -17,7 +17,7 @@ const maxDepth = 550;
 
 const maxColumns = 50;
 
-const left = [
+const omitted = [
   'script',
   'style',
   'noscript',
@@ -56,7 +56,7 @@ export function htmlText(html: string): HtmlText {
     limits: { maxDepth, ellipsis: '', maxInputLength: html.length + 2 * wholePage.length + 5 },
     formatters: { prunedPage, titleOnly, markdownHeading, pipeTable, fencedCode, definitions },
     selectors: [
-      ...left.map((selector) => ({ selector, format: 'skip' })),
+      ...omitted.map((selector) => ({ selector, format: 'skip' })),
       { selector: wholePage, format: 'prunedPage' },
       { selector: 'pre', format: 'fencedCode' },
       { selector: 'dl', format: 'definitions' },

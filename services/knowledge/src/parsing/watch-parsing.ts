@@ -6,8 +6,8 @@ import { failParse, isParsed, lockWaiting } from './parsing.ts';
 import { publishAndWatch, type WatchJob, watchKind } from './queue-parsing.ts';
 
 /** With waits that double: 16 hours by default, since a parser may be away, or have much to do. */
-const mostPublished = 6;
-const mostDelayMs = 2 ** 31 - 1;
+const maxPublished = 6;
+const maxDelayMs = 2 ** 31 - 1;
 const tooLate = 'The file could not be parsed in time. Try again.';
 
 /** A document whose event or parse got lost is offered again, and FAILED in the end, so that none waits for ever. */
@@ -29,8 +29,8 @@ async function checkParsing(
   await database.transact(tenantId, async (db) => {
     const document = await lockWaiting(db, data);
     const isLate = document && !isParsed(document);
-    if (isLate && published < mostPublished) {
-      const delayMs = backoff({ firstMs: parseWaitMs, maxMs: mostDelayMs })(published + 1);
+    if (isLate && published < maxPublished) {
+      const delayMs = backoff({ firstMs: parseWaitMs, maxMs: maxDelayMs })(published + 1);
       await publishAndWatch(db, { ...data, published: published + 1 }, delayMs);
       db.afterCommit(() => log.warn({ tenantId, documentId, published }, 'document not parsed yet; published again'));
     } else if (isLate) {

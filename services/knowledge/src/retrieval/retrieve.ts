@@ -20,7 +20,7 @@ export interface Question {
   sessionId?: number | undefined;
 }
 
-export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'turns'>;
+export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'queues'>;
 
 /** The base may get another model meanwhile, once. */
 const attempts = 3;
@@ -30,7 +30,7 @@ const abortMs = 200;
 const maxCallId = 190;
 
 export function retrieval(
-  { database, embedder, exactLimit, turns }: RetrievalPorts,
+  { database, embedder, exactLimit, queues }: RetrievalPorts,
   request: TenantRequest,
   question: Question,
 ) {
@@ -69,7 +69,7 @@ export function retrieval(
   }
 
   function find(ids: readonly number[]): Promise<SearchedBase[]> {
-    return turns.readBase(request, () => database.read(tenantId, (db) => findSearchedBases(db, ids, exactLimit + 1)));
+    return queues.readBase(request, () => database.read(tenantId, (db) => findSearchedBases(db, ids, exactLimit + 1)));
   }
 
   async function searchBase(id: number, bases: Promise<SearchedBase[]>): Promise<FoundChunk[] | undefined> {
@@ -80,7 +80,7 @@ export function retrieval(
       const vectorOfModel = vectors.get(model) ?? vectorBy(model);
       vectors.set(model, vectorOfModel);
       const vector = await vectorOfModel;
-      const found = await turns.readBase(request, () => search(base, vector));
+      const found = await queues.readBase(request, () => search(base, vector));
       if (found) return found;
     }
     throw unavailable('The embedding model of the knowledge base changes again and again');

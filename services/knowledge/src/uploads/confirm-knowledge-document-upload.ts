@@ -92,10 +92,10 @@ export async function confirmKnowledgeDocumentUpload(
 function checkStored({ sizeBytes, contentType }: ObjectFacts, offered: Upload): void {
   if (sizeBytes === 0) throw badRequest('The uploaded file is empty', 'UPLOAD_EMPTY');
   const { declaredBytes } = offered;
-  const most = maxStoredBytes(declaredBytes);
-  if (sizeBytes > most) {
-    const why = most < maxUploadBytes ? ` where ${declaredBytes} were declared` : '';
-    const message = `The uploaded file is too large: ${sizeBytes} bytes, and at most ${most} are allowed${why}`;
+  const maxBytes = maxStoredBytes(declaredBytes);
+  if (sizeBytes > maxBytes) {
+    const why = maxBytes < maxUploadBytes ? ` where ${declaredBytes} were declared` : '';
+    const message = `The uploaded file is too large: ${sizeBytes} bytes, and at most ${maxBytes} are allowed${why}`;
     throw badRequest(message, 'UPLOAD_TOO_LARGE');
   }
   if (contentType !== offered.mimeType) throw anotherType(offered);

@@ -53,12 +53,12 @@ export function safeName(fileName: string): string {
   return `${firstBytes(stem, maxNameBytes)}${extension}` || 'file';
 }
 
-function firstBytes(text: string, most: number): string {
+function firstBytes(text: string, maxBytes: number): string {
   let kept = '';
   let bytes = 0;
   for (const character of text) {
     bytes += Buffer.byteLength(character);
-    if (bytes > most) break;
+    if (bytes > maxBytes) break;
     kept += character;
   }
   return kept;
