@@ -2,7 +2,7 @@ import { declareService } from '@parley/service/declaration';
 import { agentSchema } from './agent-schema.ts';
 import { agentSettings, readAgentConfig } from './config.ts';
 
-/** Apart from the code, for tools and for the processes that start it. */
+/** Separate from the implementation, so that tools and launchers can read it without loading the service. */
 export const agentDeclaration = declareService({
   name: 'agent',
   serves: ['rpc', 'graph'],

@@ -7,7 +7,10 @@ import { agentStore } from './agent-store.ts';
 /** Reads one agent of a tenant, deleted ones included. @throws DomainError `notFound` */
 export type AgentReader = (tenantId: number, id: number) => Promise<Agent>;
 
-/** Requests during a query share the next one, so that fifty turns at once cost two reads. Each sees all earlier commits. */
+/**
+ * Batches reads: all requests made during a query share the next one, so fifty concurrent turns cost two reads. Each
+ * request sees every commit that precedes it.
+ */
 export function agentReader(database: Database): AgentReader {
   const find = inBatchesOfKey(
     { name: 'agents of several turns', atOnce: 1, size: 1_000 },

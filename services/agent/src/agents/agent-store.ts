@@ -57,23 +57,26 @@ export function agentStore(db: TenantDb) {
       const [agent] = await knex('agents').insert({ ...written(agents, fields), tenantId }, '*');
       return agent;
     },
-    /** The hidden agent that was made for a persona, unless it has been changed or deleted since. */
+    /** The hidden agent created for this persona; undefined if it has been changed or deleted since. */
     async findOfPersona(personaSha256: Buffer): Promise<Agent | undefined> {
       return ofPersona(personaSha256).first();
     },
-    /** Until this transaction ends, no other one counts the tenant's hidden agents and makes one. */
+    /**
+     * Serializes the creation of the tenant's hidden agents until this transaction ends, so that the limit on their
+     * number holds.
+     */
     async lockHidden(): Promise<void> {
       await knex.raw(
         `SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.agents hidden'), cast(? AS integer))`,
         [tenantId],
       );
     },
-    /** Live ones. */
+    /** The number of live hidden agents. */
     async countHidden(): Promise<number> {
       const row = await live().where({ hidden: true }).count<{ count: number }[]>({ count: '*' }).first();
       return Number(row?.count ?? 0);
     },
-    /** Makes the hidden agent of a persona, or returns the one that somebody else has just made. */
+    /** Creates the hidden agent of a persona, or returns the one that a concurrent request created. */
     async insertHidden(fields: AgentFields, personaSha256: Buffer): Promise<Agent> {
       const [agent] = await knex('agents')
         .insert({ ...written(agents, fields), hidden: true, personaSha256, tenantId }, '*')
@@ -83,7 +86,7 @@ export function agentStore(db: TenantDb) {
       if (!found) throw new DomainError('conflict', 'The agent of this persona is just being changed; try again');
       return found;
     },
-    /** A hidden agent that is changed is no longer that of its persona. */
+    /** Updates an agent. A hidden agent that changes no longer belongs to its persona. */
     async update(id: number, fields: Partial<AgentFields>): Promise<Agent> {
       const [agent] = await knex('agents')
         .where({ tenantId, id })

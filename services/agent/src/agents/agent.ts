@@ -13,7 +13,7 @@ import type { agentFields } from './agent-input.ts';
 
 export type AgentFields = z.output<typeof agentFields>;
 
-/** What its model may call: a tool of a connector, or a custom action. */
+/** What the agent's model may call: a tool of a connector, or a custom action. */
 export type AgentTool = { connectorId: number; tool: string } | { actionId: number };
 
 /** Lists read these columns only if they are selected. */
@@ -52,9 +52,9 @@ export const agents = table('agents', {
   avatarBackendConfig: column<AgentFields['avatarBackendConfig']>(longJson),
   knowledgeBaseIds: column<number[] | null>(long),
   tools: column<AgentTool[] | null>(longJson),
-  /** Created by an embed, not by its owner: neither listed nor counted. */
+  /** Created for an embed rather than by the owner: neither listed nor counted. */
   hidden: column<boolean>(),
-  /** Of a hidden agent: the persona that it was made for, until it is changed. */
+  /** For a hidden agent: the SHA-256 of the persona it was created for; null once it has been changed. */
   personaSha256: column<Buffer | null>({ long: 'NULL' }),
   /** A deleted agent starts no new sessions; existing ones can still read and use it. */
   deletedAt: column<Date | null>(),

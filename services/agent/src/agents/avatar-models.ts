@@ -7,20 +7,25 @@ import { z } from 'zod';
 import type { AvatarModelDto } from '../generated/schema.ts';
 
 export interface AvatarModels {
-  /** The models that voice has now; while it is away, those that it last had. Never rejects for voice's sake. */
+  /**
+   * The models that the voice service offers now; while it is unavailable, the last known ones. Never rejects because
+   * of the voice service.
+   */
   list(): Promise<AvatarModelDto[]>;
 }
 
 export interface AvatarModelsOptions {
   voice: UnitHttp;
   keyValue: Pick<KeyValue, 'get' | 'set'>;
-  /** How long an answer of voice is used, and how long voice is left alone after a failure. */
+  /** How long a response of the voice service is cached, and how long it is not asked again after a failure, in ms. */
   keptMs: number;
   log: Logger;
   now?: () => number;
 }
 
-/** The last list that any replica has read, which one that has just started answers while voice is away. */
+/**
+ * Holds the last list that any replica has read, so that a replica that starts while voice is unavailable can serve it.
+ */
 const lastKey = 'parley:agent:avatar-models';
 const lastTtlMs = 30 * 24 * 60 * 60_000;
 const maxModels = 1_000;
@@ -31,7 +36,7 @@ const models = z
       id: text(100),
       label: text(200),
       gender: text(50),
-      /** Its last part is the file's name. */
+      /** The last path segment is the file's name. */
       path: z
         .string()
         .max(500)
@@ -42,7 +47,7 @@ const models = z
 const answer = z.object({ models });
 const lastList = z.array(z.object({ id: z.string(), filename: z.string(), label: z.string(), gender: z.string() }));
 
-/** The catalogue of the voice service. Calls at the same time share one request. */
+/** The catalogue of the voice service. Concurrent calls share one request. */
 export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: AvatarModelsOptions): AvatarModels {
   let known: AvatarModelDto[] | undefined;
   let isAway = false;
@@ -51,7 +56,7 @@ export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: A
 
   async function read(): Promise<AvatarModelDto[]> {
     try {
-      // Not the signal of one who asks: others may wait for the same answer.
+      // One caller's signal would cancel the request for the others that wait for it.
       const { status, body } = await voice('/avatars/models', { signal: new AbortController().signal });
       if (status !== 200) throw new Error(`status ${status}`);
       known = answer.parse(parseJson(body.toString())).models.map(toDto);
@@ -77,7 +82,8 @@ export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: A
       reading ??= read().finally(() => {
         reading = undefined;
       });
-      // Nobody waits for a voice that was away; whoever asks next sees whether it is back.
+      // After a failure nobody waits for voice: the last known list is returned, and the next caller sees whether voice
+      // is back.
       return isAway && known ? known : reading;
     },
   };

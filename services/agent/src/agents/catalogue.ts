@@ -22,7 +22,7 @@ const recommendedTtsVoices: RecommendedTtsVoiceDto[] = [
   ...pair('cmn', 'zh-CN'),
 ];
 
-/** The same for every tenant: the models of the voice service, our voices, and links. */
+/** The options that are the same for every tenant: the models of the voice service, our voices, and links. */
 export async function configOptions(
   { avatarModels, documentation }: Ports,
   _request: TenantRequest,
@@ -30,7 +30,7 @@ export async function configOptions(
   return { avatarModels: await avatarModels.list(), recommendedTtsVoices, ...documentation };
 }
 
-/** The voice of a language and a gender; of a language without one, that of American English. */
+/** The voice for a language and gender; American English for a language that has none. */
 export function recommendedVoice(language: string, gender: AvatarGenderCode): string {
   const voices = recommendedTtsVoices.filter((voice) => voice.gender === (gender === 'M' ? 'MALE' : 'FEMALE'));
   const wanted = language.replaceAll('_', '-').toLowerCase();

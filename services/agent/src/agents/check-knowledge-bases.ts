@@ -1,7 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Ports } from '../ports.ts';
 
-/** @throws DomainError `notFound`: one is absent, deleted or another tenant's; `unavailable` */
+/** @throws DomainError `notFound`: a base is absent, deleted or another tenant's; `unavailable` */
 export async function checkKnowledgeBases(
   { knowledge }: Pick<Ports, 'knowledge'>,
   { caller }: TenantRequest,

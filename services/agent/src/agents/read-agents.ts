@@ -23,7 +23,10 @@ export function getAgent({ readAgent }: Ports, { caller }: TenantRequest, id: nu
   return readAgent(caller.tenantId, id);
 }
 
-/** With one statement; includes deleted agents. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`, as the lists below. */
+/**
+ * Reads agents with one statement, deleted ones included. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`, like
+ * the lists below
+ */
 export async function agentsByIds(
   { database }: Ports,
   { caller }: TenantRequest,
@@ -47,7 +50,7 @@ export function countAgents({ database }: Ports, { caller }: TenantRequest): Pro
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
-/** Newest first, also of a deleted agent. @throws DomainError `notFound` */
+/** Newest first; works for a deleted agent too. @throws DomainError `notFound` */
 export async function listAuditLogs(
   { database }: Ports,
   { caller }: TenantRequest,

@@ -24,8 +24,9 @@ export interface EmbedAgent {
 }
 
 /**
- * The agent of an embedded session: one that is there, deleted ones included, or the hidden one of a persona, which is made at its first
- * use. @throws DomainError `notFound`; `invalid`: a persona that no agent may have, or a new one of a tenant with as many as it may have
+ * The agent of an embedded session: an existing one (deleted ones included), or the hidden agent of a persona, which is
+ * created on first use. @throws DomainError `notFound`; `invalid`: the persona breaks the rules for agents, or the
+ * tenant has reached its limit of hidden agents
  */
 export async function resolveEmbedAgent(
   ports: Ports,
@@ -60,7 +61,7 @@ function agentOfPersona(
     const known = await store.findOfPersona(sha256);
     if (known) return known;
     await store.lockHidden();
-    // Another transaction may have made it before this one had the lock.
+    // Another transaction may have created it before this one acquired the lock.
     const made = await store.findOfPersona(sha256);
     if (made) return made;
     if ((await store.countHidden()) >= maxHiddenAgents) {
@@ -73,7 +74,7 @@ function agentOfPersona(
   });
 }
 
-/** A persona's identity: defaults count as if they had been given. */
+/** Identifies a persona: an omitted field and its default give the same hash. */
 function personaSha256({ name, personaPrompt, position, useCase, voiceTier }: AgentFields): Buffer {
   const parts = [name, personaPrompt, position, useCase, voiceTier];
   return createHash('sha256').update(JSON.stringify(parts)).digest();

@@ -36,7 +36,7 @@ export async function updateAgent(
   });
 }
 
-/** What the agent has already may be deleted or removed since. */
+/** Checks only references that the update adds: those that the agent already has may have been deleted since. */
 async function checkAdded(
   ports: Ports,
   request: TenantRequest,

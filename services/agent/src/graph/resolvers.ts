@@ -45,7 +45,7 @@ export const resolvers: Resolvers = {
     validateWorkflow: (_, { definition }, { ports, tenantRequest }, info) =>
       validateWorkflow(ports, tenantRequest(info), definition),
     workflowDefinitionSchema: (_, __, { tenantRequest }, info) => {
-      tenantRequest(info); // it is the same for all, and refused without a tenant
+      tenantRequest(info); // The options are the same for all tenants, but a caller without a tenant is refused.
       return definitionSchema;
     },
   },

@@ -23,7 +23,7 @@ export function callCosts(prices: Prices) {
     priceOf,
     costOf,
 
-    /** The most that a call along the chain costs, by the dearest of its models. */
+    /** The maximum cost of a call along the chain, by its most expensive model. */
     upperEstimate({ candidates }: ProviderChain, request: ModelRequest): Spent {
       const priced = candidates.filter(({ model }) => priceOf(model));
       const tokensIn = priced.length === 0 ? 0 : boundOf(request);

@@ -6,7 +6,7 @@ import { countRequestTokens, estimateUsage, hasTokenizer } from '../models/token
 import { estimateRequestTokens } from '../models/token-estimate.ts';
 import type { CallCosts } from './call-cost.ts';
 
-/** A request that a model has not answered yet. */
+/** A request that is sent to a model and not answered yet. */
 interface Asked {
   model: Model;
   contextTokens: number;
@@ -22,13 +22,13 @@ export interface CallSpent {
 
 export type CallUsage = ReturnType<typeof callUsage>;
 
-/** What one call of a chain of models takes: the attempts that failed, and the request that runs. */
+/** Tracks what one call of a model chain consumes: its failed attempts, and the request in flight. */
 export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelRequest, first: Model) {
   const attempts: { spent: Spent; usage: TokenUsage }[] = [];
   let last = first;
   let asked: Asked | undefined;
 
-  /** With what attempts took that failed, under the name of the model that was asked last. */
+  /** The given usage plus that of all failed attempts, under the name of the model that was asked last. */
   function inAll(usage: TokenUsage): CallSpent {
     const spent = costOf(last, usage);
     for (const { spent: earlier } of attempts) {
@@ -48,13 +48,16 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
   const tokensWritten = () => Math.ceil((asked?.characters ?? 0) / 4);
 
   return {
-    /** What the model that is asked has said. */
+    /** The text that the current model has written so far. */
     get text(): string {
       return asked?.text ?? '';
     },
     tokensWritten,
 
-    /** A model is asked. @param onCounted called where the tokens of the request differ from their estimate; left out, they are not counted */
+    /**
+     * Call when a model is asked. @param onCounted called if the tokenizer's count of the request differs from the
+     * estimate; without it, nothing is counted
+     */
     asked(model: Model, onCounted?: () => void): void {
       last = model;
       asked = { model, contextTokens: estimateRequestTokens(request), text: '', thought: '', characters: 0 };
@@ -65,30 +68,33 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
       asked[what] += piece;
       asked.characters += codePoints(piece);
     },
-    /** The model that was asked has failed; another may be asked. */
+    /** Call when the current model has failed and another may be asked. */
     fellBack(model: Model, usage: TokenUsage): void {
       last = model;
       asked = undefined;
       if (usage.tokensIn + usage.tokensOut > 0) attempts.push({ spent: costOf(model, usage), usage });
     },
 
-    /** So far, with an estimate of the request that runs. */
+    /** The usage so far, with an estimate for the request in flight. */
     soFar(): TurnUsage {
       const { contextTokens = 0 } = asked ?? {};
       const running = { tokensIn: contextTokens, tokensCached: 0, tokensOut: tokensWritten(), estimated: true };
       return toTurnUsage(inAll(running), contextTokens);
     },
-    /** Of a call that `model` has answered. */
+    /** The total of a call that `model` has answered. */
     served(model: Model, usage: TokenUsage): CallSpent {
       last = model;
       return inAll(usage);
     },
-    /** Of a call that failed with this usage, which may be that of the last attempt. */
+    /** The total of a call that failed. Its `usage` may be that of the last attempt, which is not counted twice. */
     failed(usage: TokenUsage): CallSpent {
-      const isCounted = attempts.some((attempt) => attempt.usage === usage); // none was asked since
+      const isCounted = attempts.some((attempt) => attempt.usage === usage); // true: no model was asked since that attempt
       return inAll(isCounted ? noUsage : usage);
     },
-    /** Of a call that was left before its end: a model that is asked has read the request, and written so much. */
+    /**
+     * The total of a call that its caller abandoned. A model that was asked is charged for reading the request and for
+     * what it wrote.
+     */
     async abandoned(): Promise<CallSpent & { served: boolean }> {
       if (!asked) return { ...inAll(noUsage), served: false };
       return { ...inAll(await estimateUsage(asked.model, request, asked.text + asked.thought)), served: true };

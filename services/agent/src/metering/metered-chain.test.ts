@@ -26,10 +26,10 @@ const modelOf = (modelId: string) =>
     vision: false,
     offline: false,
   }) as ChosenModel;
-/** Without a tokenizer, whose counts another test of the process may have loaded. */
+/** These models have no tokenizer, whose counts another test of the process may have loaded. */
 const [first, second] = [modelOf('gemini-2.5-pro'), modelOf('gemini-2.5-flash')];
 
-/** What the ledger gets of a call whose chain says this. */
+/** What the ledger receives for a call whose chain yields these events. */
 async function settledAfter(
   events: (ChainEvent | Error | { thought: string })[],
   ask: (...args: Parameters<typeof meteredStream>) => Promise<unknown> = meteredGenerate,
@@ -102,7 +102,7 @@ test('the context of an answer is the request that was answered, not those that 
   t.like(answer, { usage: { contextTokens: 100, tokensIn: 1_100, modelId: second.modelId } });
 });
 
-/** The usage that a stream reports until its first text, where it is left, or its end. */
+/** Collects the usage that a stream reports, until its first text (where the reader stops) or its end. */
 function usagesInto(usages: TurnUsage[], more: Partial<CallOptions> = {}): typeof meteredGenerate {
   return async (metering, chain, asked, options) => {
     for await (const event of meteredStream(metering, chain, asked, { ...options, ...more })) {
@@ -177,7 +177,7 @@ test('where all attempts failed, each is counted once', async (t) => {
   const failed = (of: typeof usage) => new ModelError('failed', { beforeFirstChunk: true, transient: true, usage: of });
   const two = await settledAfter([...abandoned, { type: 'asked', model: second }, failed(usage)]);
   t.like(two.settled, [{ tokensIn: 1_100, costUsdE8: two.costOf(first, thought) + two.costOf(second, usage) }]);
-  // The other model has been kept out since, and the failure is that of the one before.
+  // The breaker of the second model has opened meanwhile, so the failure is that of the first one.
   const one = await settledAfter([...abandoned, failed(thought)]);
   t.like(one.settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: one.costOf(first, thought) }]);
 });

@@ -21,27 +21,30 @@ export interface CallOptions {
   signal: AbortSignal;
   /** Default: waits until the signal aborts. */
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
-  /** Within which a slot is waited for, so that no clock runs meanwhile. Not for calls with an `acquireSlot`. */
+  /** Stops the caller's clock while the call waits for a slot. Ignored if there is an `acquireSlot`. */
   untimed?: Untimed | undefined;
-  /** A reservation that was made before. Default: one is made as soon as there is a slot. */
+  /** A reservation made earlier. Default: the call reserves as soon as it has a slot. */
   reserved?: MeteredCall | undefined;
-  /** Called when a model is asked, each time. */
+  /** Called each time a model is asked. */
   onAsked?: () => void;
-  /** Counts the prompt where a tokenizer can, and sends a `used` event where that or the thoughts of the model change the usage. */
+  /**
+   * Whether to send a `used` event when a tokenizer's count of the prompt, or the model's thoughts, change the usage.
+   */
   reportsUsage?: boolean;
-  /** Gets the whole answer before its call is settled. Never rejects. */
+  /** Called with the whole answer before its call is settled. Never rejects. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;
 }
 
 export interface ServedAnswer extends CallSpent {
   text: string;
-  /** Undefined for one that was kept before this was known. */
+  /** Undefined for an answer that was stored before reasons were recorded. */
   finishReason?: FinishReason | undefined;
 }
 
 /**
- * Each event has what the call has taken so far: of failed attempts, and an estimate of the request that runs. `used`: that has changed,
- * as when a model is asked, is left for another, or the call fails. `finish`: exactly once and last.
+ * Each event carries the call's total usage so far: failed attempts, and an estimate for the request in flight.
+ * `used`: that total has changed, e.g. a model is asked, is abandoned for the next one, or the call fails.
+ * `finish`: exactly once and last.
  */
 export type MeteredEvent = { usage: TurnUsage } & (
   | { type: 'used' }
@@ -50,10 +53,10 @@ export type MeteredEvent = { usage: TurnUsage } & (
   | ({ type: 'finish'; finishReason: FinishReason } & CallSpent)
 );
 
-/** A `used` event for this many tokens of thoughts, because each is a message of its own. */
+/** Thoughts are reported every so many tokens, because each `used` event is a message of its own. */
 const thoughtStep = 64;
 
-/** Asks the chain within the tenant's cap. However the call ends, what it took is settled once. */
+/** Calls the chain within the tenant's spending cap. However the call ends, its usage is settled exactly once. */
 export async function* meteredStream(
   metering: Metering,
   chain: ProviderChain,
@@ -79,7 +82,7 @@ export async function* meteredStream(
         const served = usage.served(model, figures);
         await call.served({ text: usage.text, finishReason, ...served });
         yield { type, finishReason, ...served, usage: toTurnUsage(served, figures.tokensIn) };
-        return; // a count that comes late is no event any more
+        return; // a late count is dropped
       }
       if (event.type === 'asked') {
         reportedTokens = 0;
@@ -101,7 +104,7 @@ export async function* meteredStream(
   }
 }
 
-/** One answer as a whole. Streamed from the provider all the same, so that a silent one is left after its first-token timeout. */
+/** Returns a whole answer. It is streamed from the provider, so that the first-token timeout detects a silent one. */
 export async function meteredGenerate(
   metering: Metering,
   chain: ProviderChain,
@@ -118,7 +121,7 @@ export async function meteredGenerate(
   throw new Error('a stream ended without its end');
 }
 
-/** Reserves what a call may take, and settles once what it took. */
+/** Reserves the maximum cost of a call, and settles the actual one once. */
 function openCall(
   { meter, costs, metrics }: Metering,
   chain: ProviderChain,
@@ -149,7 +152,7 @@ function openCall(
         isReserved = true;
       },
     },
-    /** What was settled; undefined before. */
+    /** What was settled; undefined before that. */
     get spent(): CallSpent | undefined {
       return settled;
     },
@@ -158,7 +161,7 @@ function openCall(
       await beforeSettled?.(answer);
       await settle(answer, true);
     },
-    /** Settles a call that whoever asked has left. Does nothing after the end of the call. */
+    /** Settles a call whose caller is gone. Does nothing if it is settled already. */
     async abandon(usage: CallUsage): Promise<void> {
       if (settled || !isReserved) return;
       const { served, ...spent } = await usage.abandoned();

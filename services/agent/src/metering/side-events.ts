@@ -1,4 +1,7 @@
-/** Events that happen while the next event of a stream is awaited, as a count that ends or a thought of the model. */
+/**
+ * Merges events into a stream while its next event is awaited, e.g. a token count that completes or a thought of the
+ * model.
+ */
 export function sideEvents<Side>() {
   let waiting: Side[] = [];
   let wake = (): void => undefined;
@@ -15,12 +18,12 @@ export function sideEvents<Side>() {
       wake();
     },
 
-    /** The events of the stream, and between them what was pushed since the one before. Reads no event before it is asked for the next. */
+    /** Yields the stream's events, and between them what was pushed since. Reads an event only when asked for one. */
     async *among<Main>(events: AsyncGenerator<Main>): AsyncGenerator<Main | Side> {
       let next = read(events);
       try {
         for (;;) {
-          // Not Promise.race, which would keep something of each event until the end of the stream.
+          // `Promise.race` would retain memory for each event until the stream ends.
           await new Promise<void>((resolve) => {
             wake = resolve;
             if (next.isSettled || waiting.length > 0) resolve();

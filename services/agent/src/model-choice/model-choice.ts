@@ -12,15 +12,16 @@ export type ModelChooser = (
 ) => Promise<ProviderChain>;
 
 /**
- * The agent's override with its model, else the tenant's with its model, else the default. Skips unconfigured providers.
- * @throws DomainError `unavailable`: the override names a model that has lost its price
+ * Chooses the provider and model of the agent's override; else of the tenant's; else the default. Skips unconfigured
+ * providers.
+ * @throws DomainError `unavailable`: the override names a model that is no longer in the price table
  */
 export function modelChooser(
   models: Pick<ModelChains, 'chain' | 'describe' | 'isUnpriced'>,
   overrides: TenantOverrides,
 ): ModelChooser {
   const configured = new Set(models.describe().map(({ providerId }) => providerId));
-  // With a single fixed model no lookup of the tenant delays the first token.
+  // With a single fixed model, overrides cannot matter; skipping the tenant lookup saves time to the first token.
   const overridesMatter = configured.size > 1 || configured.has(multiModelProvider);
 
   function choose(provider: string, model: string | null): ProviderChain {

@@ -4,10 +4,13 @@ import type { AgentFields } from '../agents/agent.ts';
 import type { ModelChoice } from '../models/model-chains.ts';
 import type { Ports } from '../ports.ts';
 
-/** The provider whose models tenants may name. */
+/** The only provider for which tenants may choose the model. */
 export const multiModelProvider = 'CLOUD_HOSTED_MODELS';
 
-/** @throws DomainError `invalid` for a model that has no price, since nobody could say what it costs, and for one of embeddings. */
+/**
+ * @throws DomainError `invalid` for a model without a price, whose spend could not be counted, and for an embedding
+ * model
+ */
 export function checkModelOverride(
   { models }: Pick<Ports, 'models'>,
   given: Pick<Partial<AgentFields>, 'llmModelOverride'>,
@@ -16,7 +19,7 @@ export function checkModelOverride(
   checkNamedModel({ models }, { provider: multiModelProvider, model }, 'input.llmModelOverride');
 }
 
-/** @throws DomainError `invalid` for a model that tenants may not name. @param path the field that names it */
+/** @throws DomainError `invalid` if tenants may not choose this model. @param path the input field that names it */
 export function checkNamedModel({ models }: Pick<Ports, 'models'>, choice: ModelChoice, path: string): void {
   if (!models.isUnpriced(choice)) return;
   const message = models.embeds(choice) ? namesEmbeddings : 'names a model that has no price here';

@@ -4,18 +4,18 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 import { tenantFact } from '@parley/service/tenant-facts';
 
-/** The tenant's default model for agents without an override; empty strings: none. */
+/** The tenant's default model for agents without an override. Empty strings mean none. */
 export interface TenantOverride {
   provider: string;
   model: string;
 }
 
-/** Looks up a tenant's override. Never rejects, because a turn must not fail for it. */
+/** Looks up a tenant's override. Never rejects, so that a turn does not fail because of it. */
 export type TenantOverrides = (caller: TenantCaller) => Promise<TenantOverride>;
 
 const none: TenantOverride = { provider: '', model: '' };
 
-/** Kept for five seconds. If identity fails or is slow, the last known override is used, or none. */
+/** Caches overrides for five seconds. If identity fails or is slow, the last known override is used, or none. */
 export function tenantOverrides(
   identity: Pick<RpcClient<typeof IdentityServiceDefinition>, 'getTenant'>,
   log: Logger,

@@ -16,7 +16,7 @@ const modelRequest = {
   messages: [{ role: 'user' as const, text: 'Answer with the word OK.' }],
   maxOutputTokens: 16,
 };
-/** Together below the gateway's patience. */
+/** The two waits together stay below the gateway's timeout. */
 const waitMs = 10_000;
 const answerMs = 18_000;
 

@@ -12,8 +12,9 @@ import type { ModelLog } from './sdk-model.ts';
 export type AdaptedConnections = ReturnType<typeof adaptedConnections>;
 
 /**
- * Connections whose streams have only what the SDK of the format knows: the SDKs refuse a whole answer for one event, delta or field that
- * their types lack. A stream of OpenAI's format ends at `[DONE]`, and an old server of it is asked without what it refuses.
+ * Connections whose response streams contain only what the SDK of the format knows, because SDKs reject a whole answer
+ * for one unknown event, delta or field. A stream in OpenAI's format ends at `[DONE]`; parameters that an old server of
+ * that format refuses are omitted from the request.
  */
 export function adaptedConnections(
   api: ProviderSettings['api'],
@@ -34,7 +35,7 @@ export function adaptedConnections(
       return new Response(adapted(body, adapt), { status, headers });
     },
     isTaken: connections.isTaken,
-    /** Gets the thoughts of the call with this signal that its SDK does not show. */
+    /** Calls `read` with the thoughts, in the call with this signal, that the format's SDK does not report. */
     onThought: (signal: AbortSignal, read: (thought: string) => void) => void watching.set(signal, read),
   };
 }
@@ -44,14 +45,14 @@ function adapterOf(api: ProviderSettings['api'], onThought?: (thought: string) =
     case 'openai-compatible':
       return openaiEvents();
     case 'openai':
-      // Its SDK knows of no thoughts, and gives nothing before the first word.
+      // OpenAI's SDK ignores thoughts, and reports nothing before the first word.
       return openaiEvents(onThought ?? (() => undefined));
     case 'anthropic':
       return anthropicEvents();
     case 'google':
       return googleEvents();
     case 'bedrock':
-      return undefined; // binary: `sdk-model.ts` passes over what its SDK does not know
+      return undefined; // a binary format; `sdk-model.ts` ignores what its SDK does not know
   }
 }
 
@@ -62,7 +63,7 @@ function adapted(body: ReadableStream<Uint8Array>, adapt: EventAdapter): Readabl
   const events = eventReader();
   const encoder = new TextEncoder();
 
-  /** Malformed events are left to the SDK, which fails. */
+  /** Malformed events are passed on to the SDK, which fails. */
   function adaptedData(data: string): string | undefined {
     if (data.trim() === '') return undefined;
     const event = parseJson(data);
@@ -96,7 +97,7 @@ function adapted(body: ReadableStream<Uint8Array>, adapt: EventAdapter): Readabl
 
 const drainTimeoutMs = 1_000;
 
-/** Reads the end of an answer that is complete, so that its connection can be used again. */
+/** Reads a complete answer to its end, so that its connection can be reused. */
 export function drain(parts: ReadableStreamDefaultReader<unknown>): void {
   const cancel = () => void parts.cancel().catch(() => undefined);
   const timer = setTimeout(cancel, drainTimeoutMs).unref();

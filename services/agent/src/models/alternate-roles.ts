@@ -3,8 +3,8 @@ import { withPassages } from './passage-prompt.ts';
 import { withToolExchange } from './tool-prompt.ts';
 
 /**
- * Most chat templates of open models refuse empty messages, and any order but alternating roles with the user first. Results of tools stand
- * between an assistant's calls and its next message.
+ * Makes the roles alternate, user first, and drops empty messages: most chat templates of open models accept nothing
+ * else. Tool results stay between the assistant's calls and its next message.
  */
 export function alternateRoles(given: ModelRequest): ModelRequest {
   const request = withToolExchange(withPassages(given));

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@parley/kernel/json';
 import { type EventAdapter, errorFields, type Fields, figuresIn, stringIn, textsAt } from './event-fields.ts';
 
-/** The fields of each block and delta that an answer is made of. */
+/** The known fields of each type of block and delta. */
 const knownBlocks: Record<string, readonly string[]> = {
   text: ['text'],
   thinking: ['thinking'],
@@ -15,9 +15,12 @@ const knownDeltas: Record<string, readonly string[]> = {
   input_json_delta: ['partial_json'],
 };
 
-/** Events of Anthropic's messages for one answer; unknown ones are to be ignored, as its documentation says. */
+/**
+ * Adapts the events of one answer of Anthropic's Messages API. Unknown events are dropped, as its documentation
+ * requires.
+ */
 export function anthropicEvents(): EventAdapter {
-  /** Blocks that the SDK does not know. */
+  /** Blocks whose type the SDK does not know. */
   const unknown = new Set<unknown>();
 
   return (event) => {

@@ -1,7 +1,10 @@
-/** What signs or authorises requests to Bedrock. */
+/** The credential that signs or authorises requests to Bedrock. */
 export type AwsKey = { apiKey: string } | { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/** `<access key id>:<secret access key>[:<session token>]`, else a Bedrock API key; undefined where a part is missing. */
+/**
+ * Parses `<access key id>:<secret access key>[:<session token>]`, else a Bedrock API key. Undefined if a part is
+ * missing.
+ */
 export function awsKeyOf(key: string): AwsKey | undefined {
   const [accessKeyId = '', secretAccessKey, sessionToken, ...more] = key.split(':');
   if (secretAccessKey === undefined) return { apiKey: key };

@@ -4,7 +4,7 @@ import { ModelError, type ModelErrorKind } from './model-error.ts';
 
 let now = 1_000;
 const createBreakers = (options: BreakerOptions = {}) => create({ ...options, now: () => now });
-/** The longest time of a breaker here. */
+/** The longest time that a breaker stays open in these tests. */
 const openMs = 10_000;
 /** Advances the clock until every breaker is closed or half-open. */
 function pass(): void {
@@ -145,7 +145,7 @@ test.serial('the failures of one tenant keep no other out', async (t) => {
   t.deepEqual(breakers.failing(), [], 'but the model answers');
 });
 
-/** Breakers of which one call of each of these tenants has failed. */
+/** Breakers after one failed call of each of these tenants. */
 async function outageFor(tenants: number[]) {
   const breakers = createBreakers({ failures: 3, openMs });
   const fail = (tenant: number) => failed(breakers.of(place, tenant).run(failing('timedOut', true)));

@@ -12,41 +12,46 @@ import { ModelError, type ModelErrorKind } from './model-error.ts';
 import { type ModelOutage, modelOutage } from './model-outage.ts';
 
 export interface BreakerOptions {
-  /** Failures in a row of one tenant that open it. Default 5. */
+  /** Consecutive failures of one tenant that open its breaker. Default 5. */
   failures?: number;
-  /** How long it stays open before one call tries again, in ms; longer in an outage of all. Default 10,000. */
+  /**
+   * How long a breaker stays open before a trial call, in ms; longer during an outage for all tenants. Default 10,000.
+   */
   openMs?: number;
-  /** A clock that only goes on, in ms. */
+  /** A monotonic clock, in ms. */
   now?: () => number;
 }
 
-/** Keeps a tenant's calls from one model of one provider while they fail. */
+/** Rejects a tenant's calls to one model of one provider while they fail. */
 export interface Breaker {
-  /** Whether no call is let through now: it is open, its one trial runs, the provider asked to wait, or another tenant tries a failing model. */
+  /**
+   * Whether calls are rejected now: the breaker is open, its trial is running, the provider asked to wait, or another
+   * tenant probes a failing model.
+   */
   readonly isOpen: boolean;
-  /** After how many ms the pause that the provider asked for ends; Infinity where it has asked for none. */
+  /** Ms until the pause that the provider asked for ends; Infinity if it asked for none. */
   readonly pausedForMs: number;
-  /** How a call of the model failed last, of whatever tenant. */
+  /** The kind of the model's latest failure, for any tenant. */
   readonly lastFailure: ModelErrorKind | undefined;
   /**
-   * Runs a call up to its first output. A failure that is not retryable, such as a refused request, does not count; nor does a caller
-   * who leaves, unless it was the trial, which has then shown nothing.
+   * Runs a call up to its first output. Failures that are not retryable (e.g. a refused request) do not count. Neither
+   * do calls that their caller abandons; if that was the trial, its outcome is unknown.
    */
   run<T>(begin: () => Promise<T>): Promise<T>;
 }
 
 type Place = Pick<Model, 'providerId' | 'modelId'>;
 
-/** What is known of one model of one provider by the calls of all tenants. */
+/** The state of one model of one provider, shared by all tenants. */
 interface ModelState {
   place: Place;
-  /** The end of the `Retry-After` of a rate limit, by the clock of the breakers. */
+  /** When the `Retry-After` of a rate limit ends, by the clock of the breakers. */
   pausedUntilMs: number;
   outage: ModelOutage;
   lastFailure?: ModelErrorKind;
 }
 
-/** The longest `Retry-After` that keeps a model out. */
+/** A longer `Retry-After` is cut to this. */
 const longestPauseMs = 60_000;
 const maxModels = 500;
 const maxBreakers = 5_000;
@@ -56,9 +61,9 @@ const monotonic = () => performance.now();
 export type Breakers = ReturnType<typeof createBreakers>;
 
 /**
- * One breaker for each tenant and model, since a request itself can make a provider fail, e.g. an image that it cannot decode: a tenant is
- * kept out by failures of its own, unless the model fails for several others too (`modelOutage`). The `Retry-After` of a rate limit holds
- * for all, that of any other failure for its tenant.
+ * One breaker per tenant and model, because a request itself can make a provider fail, e.g. an image that it cannot
+ * decode. A tenant is rejected because of its own failures, unless the model fails for several tenants (`modelOutage`).
+ * The `Retry-After` of a rate limit applies to all tenants, that of any other failure to one.
  */
 export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic }: BreakerOptions = {}) {
   const models = new LRUCache<string, ModelState>({ max: maxModels });
@@ -82,7 +87,9 @@ export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic 
       breakers.set(`${tenantId} ${key}`, { model, breaker });
       return breaker;
     },
-    /** The models that have kept somebody out and have answered nobody since; half an hour after the last time that is over. */
+    /**
+     * Models that have rejected calls and answered none since. A model drops out half an hour after its last rejection.
+     */
     failing(): Place[] {
       const isFailing = ({ pausedUntilMs, outage }: ModelState) => now() < pausedUntilMs || outage.isKnown();
       return [...models.values()].filter(isFailing).map(({ place }) => place);
@@ -90,7 +97,10 @@ export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic 
   };
 }
 
-/** The trial ended with no answer of the provider, e.g. its caller left. cockatiel takes an error that it does not handle for a success. */
+/**
+ * The trial ended without an answer of the provider, e.g. its caller left. It is an error that the policy handles,
+ * because cockatiel counts any other error as a success.
+ */
 class UnansweredTrial extends Error {}
 
 function breakerOf(
@@ -100,17 +110,17 @@ function breakerOf(
 ): Breaker {
   const { outage } = model;
   let openedAtMs = 0;
-  /** The outages that had ended when it opened. */
+  /** The number of outages that had ended when this breaker opened. */
   let ended = 0;
   let pausedUntilMs = 0;
-  /** Its trial showed nothing: it does not take the next one before all others could. */
+  /** The last trial had no outcome, so all other tenants may try before this one does again. */
   let isUndecided = false;
   const isOver = () => {
     if (ended < outage.ended) return true;
     if (outage.isEnding) return !outage.keepsOut(tenantId);
     return now() >= openedAtMs + (isUndecided ? outage.longestMs : outage.openMs);
   };
-  // Not by cockatiel's clock, which may be set back.
+  // Replaces cockatiel's clock, which may be set back.
   const opened = {
     get duration() {
       return isOver() ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
@@ -182,7 +192,7 @@ class ConsecutiveFailures implements IBreaker {
   state = 0;
   readonly #enough: () => number;
 
-  /** @param enough how many failures in a row open the circuit, asked at each of them. */
+  /** @param enough returns how many consecutive failures open the circuit; called at each failure */
   constructor(enough: () => number) {
     this.#enough = enough;
   }

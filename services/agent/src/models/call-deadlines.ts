@@ -23,7 +23,10 @@ export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, idleTi
   return {
     signal: controller.signal,
     timedOut: () => passed,
-    /** A token has arrived. The next one is awaited only when `awaitNext` is called, so that a slow reader is no pause. */
+    /**
+     * Call when a token has arrived. The limit for the next one starts at `awaitNext`, so that a slow reader does not
+     * count as a pause of the model.
+     */
     arrived: () => clearTimeout(next),
     awaitNext(): void {
       clearTimeout(next);

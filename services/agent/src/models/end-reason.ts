@@ -3,7 +3,7 @@ import type { FinishReason } from './model.ts';
 
 type EndReason = Exclude<FinishReason, 'toolCalls' | 'other'> | 'failed';
 
-/** What providers call the end of an answer, in lower case, where the SDKs do not know it or take it for another one. */
+/** Providers' names for the end of an answer, in lower case, that the SDKs do not know or map to another reason. */
 const names: Record<EndReason, readonly string[]> = {
   stop: ['stop', 'eos', 'end_turn', 'stop_sequence', 'pause_turn'],
   length: ['length', 'max_tokens', 'max_output_tokens', 'max_length', 'model_length', 'model_context_window_exceeded'],
@@ -39,7 +39,7 @@ const reasonsByName = new Map(
   Object.entries(names).flatMap(([reason, all]) => all.map((name) => [name, reason as EndReason] as const)),
 );
 
-/** Undefined where the answer has no end. */
+/** Undefined if the answer has no end. */
 export function endReason(
   { unified, raw }: LanguageModelV3FinishReason,
   hasCalls: boolean,
@@ -48,7 +48,7 @@ export function endReason(
   if (unified === 'length' || named === 'length') return 'length';
   if (unified === 'content-filter' || named === 'contentFilter') return 'contentFilter';
   if (unified !== 'stop' && raw === undefined) return undefined;
-  // Some servers end an answer with calls by `stop`.
+  // Some servers end an answer that has tool calls with `stop`.
   if (hasCalls) return 'toolCalls';
   if (unified === 'error' || named === 'failed') return 'failed';
   return unified === 'stop' || named === 'stop' ? 'stop' : 'other';

@@ -2,7 +2,7 @@ import { isJsonObject } from '@parley/kernel/json';
 
 export type Fields = Record<string, unknown>;
 
-/** Gives an SDK what it knows of an event, in the shape that it knows; undefined for an event that it does not know. */
+/** Converts an event to the shape that an SDK knows; undefined for an event that it does not know. */
 export type EventAdapter = (event: Fields) => Fields | undefined;
 
 export function stringIn(value: unknown): string | undefined {
@@ -13,12 +13,12 @@ export function objectsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Only those of these fields that are texts. */
+/** The given fields whose values are strings. */
 export function textsAt(given: Fields, ...names: string[]): Fields {
   return Object.fromEntries(names.flatMap((name) => (typeof given[name] === 'string' ? [[name, given[name]]] : [])));
 }
 
-/** The figures of a usage, nested ones too, without whatever else a provider says beside them. */
+/** The numbers of a usage object, nested ones included; other values that a provider adds are dropped. */
 export function figuresIn(usage: unknown): Fields | undefined {
   if (!isJsonObject(usage)) return undefined;
   const entries = Object.entries(usage).map(([name, value]) => [
@@ -28,7 +28,7 @@ export function figuresIn(usage: unknown): Fields | undefined {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** What went wrong, as all SDKs of OpenAI's format read it. */
+/** An error in the shape that all SDKs of OpenAI's format read. */
 export function errorFields(error: unknown): Fields {
   if (!isJsonObject(error)) return { message: stringIn(error) ?? '' };
   const { code } = error;

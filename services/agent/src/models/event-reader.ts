@@ -3,10 +3,10 @@ import { parseJson } from '@parley/kernel/json';
 /** Reads the data of server-sent events from bytes, however they are split. */
 export function eventReader() {
   const decoder = new TextDecoder();
-  /** The beginning of a line that has not ended. */
+  /** The incomplete last line. */
   let line = '';
   let data: string[] = [];
-  /** What was sent while there has been no event: perhaps a whole answer of another type. */
+  /** The bytes received before the first event. They may be a whole answer of another content type. */
   let unread: string | undefined = '';
 
   function read(text: string): string[] {
@@ -15,7 +15,8 @@ export function eventReader() {
       line += text;
       return [];
     }
-    // A `\r` at the end may be the first half of a line's end.
+    // A `\r` at the end may be the first half of a `\r
+    // `.
     const lines = (line + text).split(/\r\n|\n|\r(?!$)/u);
     line = lines.pop() ?? '';
     return lines.flatMap(readLine);
@@ -36,9 +37,9 @@ export function eventReader() {
   }
 
   return {
-    /** The events that end in these bytes. */
+    /** Returns the events that these bytes complete. */
     push: (bytes: Uint8Array): string[] => read(decoder.decode(bytes, { stream: true })),
-    /** The last event, where only its end is missing; or the body as a whole, where that is JSON and no stream. */
+    /** Returns the last event if only its end is missing, or the whole body if it is JSON rather than a stream. */
     end(): string[] {
       const events = [...read(decoder.decode()), ...(line === '' ? [] : readLine(line.replace(/\r$/u, '')))];
       line = '';

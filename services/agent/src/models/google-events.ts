@@ -9,7 +9,7 @@ import {
   textsAt,
 } from './event-fields.ts';
 
-/** Chunks of Google's `streamGenerateContent`, with the parts that an answer is made of. */
+/** Adapts the chunks of Google's `streamGenerateContent`, keeping the parts that form an answer. */
 export function googleEvents(): EventAdapter {
   return (event) => {
     const { error, promptFeedback } = event;

@@ -5,7 +5,10 @@ import type { ProviderConnections } from './provider-connections.ts';
 
 export type LanguageModels = (modelId: string) => LanguageModelV3;
 
-/** Gives every option that an SDK would else read from a variable of its own (`OPENAI_API_KEY`, `AWS_BEARER_TOKEN_BEDROCK`, …). */
+/**
+ * Sets every option that an SDK would otherwise read from its own environment variable (`OPENAI_API_KEY`,
+ * `AWS_BEARER_TOKEN_BEDROCK`, …).
+ */
 export async function languageModels(
   { api, url: baseURL, key = '', region = '' }: Pick<ProviderSettings, 'api' | 'url' | 'key' | 'region'>,
   { fetch }: Pick<ProviderConnections, 'fetch'>,
@@ -37,7 +40,7 @@ export async function languageModels(
 
 const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
-/** An endpoint without a key gets no header with an empty one. */
+/** Removes the key header for an endpoint without a key, instead of sending an empty one. */
 function withoutKey(fetch: ProviderConnections['fetch']): ProviderConnections['fetch'] {
   return (input, init) => {
     const headers = new Headers(init?.headers);

@@ -1,4 +1,4 @@
-/** What models that think aloud put around their thoughts, before the text of their answer. */
+/** The tags in which reasoning models wrap their thoughts before the text of their answer. */
 const tags = ['think', 'thinking'] as const;
 
 export interface Heard {
@@ -6,9 +6,9 @@ export interface Heard {
   thought: string;
 }
 
-/** Tells the thoughts at the beginning of an answer, in blocks of their own, from its text, piece by piece. */
+/** Separates thought blocks at the beginning of an answer from its text, piece by piece. */
 export function leadingThought() {
-  /** What may be the beginning of a tag, or the spaces before one. */
+  /** Text that may be the beginning of a tag, or the spaces before one. */
   let held = '';
   let hasThought = false;
   let state: 'beginning' | 'text' | { closing: string } = 'beginning';
@@ -52,7 +52,10 @@ export function leadingThought() {
 
   return {
     push,
-    /** The rest, at the end of the answer: an unfinished thought, or text that only looked like one. Spaces alone are none. */
+    /**
+     * Returns the rest at the end of the answer: an unfinished thought, or text that only looked like a tag. Spaces
+     * alone are dropped.
+     */
     flush(): Heard {
       if (typeof state === 'object') return { text: '', thought: held };
       return { text: held.trim() === '' ? '' : takeText(), thought: '' };
@@ -60,7 +63,7 @@ export function leadingThought() {
   };
 }
 
-/** Where the end of a text may be the beginning of a tag; its length where it is none. */
+/** The index at which the end of a text may be the beginning of a tag; the text's length if it is not. */
 function beginningAtEnd(text: string, tag: string): number {
   for (let from = Math.max(0, text.length - tag.length + 1); from < text.length; from += 1) {
     if (tag.startsWith(text.slice(from))) return from;

@@ -6,10 +6,10 @@ import { modelMetrics } from './model-metrics.ts';
 import type { Models } from './models.ts';
 import { type Candidate, type ProviderChain, providerChain } from './provider-chain.ts';
 
-/** A provider and a model of it; both from the same place, e.g. the override of an agent. */
+/** A provider and a model of it. Both come from the same source, e.g. an agent's override. */
 export interface ModelChoice {
   provider?: string | null | undefined;
-  /** Default: the provider's own. Ignored without a provider, and by one with a fixed model. */
+  /** Default: the provider's own model. Ignored without a provider, and by a provider with a fixed model. */
   model?: string | null | undefined;
 }
 
@@ -33,7 +33,7 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
       const others = models.fallbacks.filter(({ id }) => id !== first.id);
       return providerChain([candidate(first, asked && choice.model), ...others.map((each) => candidate(each))], deps);
     },
-    /** One model past fallbacks, retries and breaker; undefined where the provider is not configured. */
+    /** One model without fallbacks, retries and breaker; undefined if the provider is not configured. */
     alone(choice: ModelChoice): ProviderChain | undefined {
       const asked = find(choice);
       if (!asked) return undefined;
@@ -42,13 +42,16 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
         breakers: { of: () => none },
       });
     },
-    /** Whether a tenant may not name this model: it has no price above 0, or gives no text, and the operator has not configured it. */
+    /**
+     * Whether tenants may not choose this model: it has no price above 0, or generates no text, and the operator has
+     * not configured it.
+     */
     isUnpriced(choice: ModelChoice): boolean {
       const { provider, model } = choice;
       if (!model || provider === 'HOSTED_SMALL_MODEL' || model === find(choice)?.model().modelId) return false;
       return !mayBeNamed(models.prices.find(model));
     },
-    /** Whether the model gives embeddings and no text, by its price. */
+    /** Whether the price table lists it as an embedding model, which generates no text. */
     embeds: ({ model }: ModelChoice): boolean => models.prices.find(model ?? '')?.embeds === true,
     describe: () => models.describe(),
     close: () => models.close(),

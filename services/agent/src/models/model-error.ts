@@ -18,24 +18,24 @@ const MESSAGES = {
 
 export interface ModelErrorOptions {
   beforeFirstChunk: boolean;
-  /** A retry, here or with another provider, may succeed. */
+  /** Whether a retry, with this provider or another, may succeed. */
   transient: boolean;
   retryAfterMs?: number;
   usage?: TokenUsage;
   cause?: unknown;
 }
 
-/** A failed call. The message depends on the kind only; host, URL and the provider's answer are in `cause`. */
+/** A failed model call. The message depends on the kind only; host, URL and the provider's answer are in `cause`. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;
   readonly beforeFirstChunk: boolean;
   readonly retryable: boolean;
-  /** As the provider asked with `Retry-After`, at most 10 minutes. */
+  /** The provider's `Retry-After`, at most 10 minutes. */
   readonly retryAfterMs: number | undefined;
-  /** Before the failure: the provider's figures where it gave some, else an estimate. */
+  /** Usage before the failure: the provider's figures if it gave any, else an estimate. */
   readonly usage: TokenUsage;
-  /** Whether a model failed that stands in for the one that was chosen. Set by the chain. */
+  /** Whether the failed model was a fallback for the chosen one. Set by the chain. */
   isFallback = false;
 
   constructor(kind: ModelErrorKind, options: ModelErrorOptions) {

@@ -2,14 +2,17 @@ import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Breakers } from './breakers.ts';
 import type { Model, TokenUsage } from './model.ts';
 
-/** What calls of models are measured by: OpenTelemetry's GenAI conventions, as Prometheus names them, and what they lack. */
+/** Metrics of model calls: OpenTelemetry's GenAI conventions under their Prometheus names, and some that these lack. */
 export type ModelMetrics = ReturnType<typeof modelMetrics>;
 
 type Place = Pick<Model, 'providerId' | 'modelId'>;
 
 const place = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'];
 
-/** @param configured by the operator. The others, which tenants name, are one in the labels, so that their number is bounded. */
+/**
+ * @param configured models that the operator configured. All others, whose names come from tenants, share one label, so
+ * that cardinality is bounded.
+ */
 export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'failing'>, configured: readonly Place[]) {
   const known = new Set(configured.map(nameOf));
   const labelled = ({ providerId, modelId }: Place): Place =>

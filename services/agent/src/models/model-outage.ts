@@ -1,38 +1,46 @@
 import { LRUCache } from 'lru-cache';
 
-/** Of the tenants for whom it has not failed yet, one at a time is let through; the next one after so long, whether it was answered or not. */
+/** While tenants probe one at a time, the next one may start this long after the one before, answered or not. */
 const probeMs = 1_000;
-/** So many answers end an outage; after the first, all tenants take turns. */
+/** How many answers end an outage. After the first, tenants with open breakers may probe too. */
 const enoughAnswers = 3;
-/** An outage begins so long after the last answer: what answers others at the same time is well. */
+/** An outage starts only when the model has answered nobody for this long. */
 const silentMs = 1_000;
-/** Nobody has been kept out for so long: what is known of the outage is too old. */
+/** The state of an outage expires this long after the last rejected call. */
 const knownMs = 30 * 60_000;
-/** So long the calls of a tenant that failed while the model answered another one prove little, and an answer proves something. */
+/**
+ * How long a tenant whose calls failed while others were answered is remembered as failing by its own fault, and an
+ * answered tenant as answered.
+ */
 const rememberedMs = 10 * 60_000;
 const maxTenants = 10_000;
 
 export type ModelOutage = ReturnType<typeof modelOutage>;
 
 /**
- * What the calls of all tenants show of one model. It has an outage where so many calls in a row failed as open a breaker, no more than half
- * of them one tenant's, and nobody was answered since. Then about one call every `openMs` tries it, in place of one of each tenant: a tenant
- * that was kept out tries where nobody else has for `openMs`, and otherwise waits as many times longer as there are such tenants; the others
- * take turns of a second. Once one is answered all take turns, until a few are: a model that answers few would fail for all at once. So tenants whose own requests fail keep nobody else out for longer than a turn. Those that failed while another one was
- * answered count again only where they are more than were answered lately: a model that answers few is not well either.
+ * Detects from all tenants' calls that a model is down for everybody, and limits who probes it meanwhile.
+ * An outage starts when as many consecutive calls failed as open a breaker, at most half of them of one tenant, and
+ * nobody was answered since. Then about one call per `openMs` probes the model, rather than one per tenant:
+ * - A tenant whose breaker is open probes when nobody has probed for `openMs`; otherwise it waits as many times longer
+ *   as there are such tenants.
+ * - The other tenants probe one at a time, a second each, so a tenant whose own requests fail blocks the others for a
+ *   second at most.
+ * After the first answer all tenants probe one at a time until `enoughAnswers` were answered, because a model that is
+ * only starting would fail if all came at once. Tenants that failed while another one was answered count towards an
+ * outage only if they outnumber those answered lately.
  */
 export function modelOutage(failures: number, openMs: number, now: () => number) {
   const bounds = { max: maxTenants, perf: { now }, ttlResolution: 0 };
-  /** Failures since the model last answered anybody, by tenant. */
+  /** Failures by tenant since the model last answered anybody. */
   const failing = new LRUCache<number, number>(bounds);
   const ownFaults = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
   const answered = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
-  /** Those that have tried it and found out nothing. */
+  /** Tenants whose probe had no outcome. */
   const undecided = new LRUCache<number, true>({ ...bounds, ttl: 2 * openMs });
   let isOutage = false;
-  /** Answers that are still wanted while tenants take turns after an outage; 0 else. */
+  /** Answers still needed before tenants stop probing one at a time; 0 outside an outage. */
   let wanted = 0;
-  /** Infinity while nobody has been kept out since it last answered. */
+  /** When a call was last rejected; Infinity if none was since the model last answered. */
   let keptOutAtMs = Number.POSITIVE_INFINITY;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   let lastTrialMs = Number.NEGATIVE_INFINITY;
@@ -62,35 +70,35 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   }
 
   return {
-    /** Whether the model has kept anybody out and has answered nobody since. */
+    /** Whether calls have been rejected and none answered since. */
     isKnown,
     isOfAll,
-    /** How many outages have ended: breakers that opened before let calls through. */
+    /** How many outages have ended. A breaker that opened before the last one lets calls through. */
     get ended() {
       return ended;
     },
-    /** How long after it opened a breaker lets a call through. */
+    /** How long after it opened a breaker allows a trial. */
     get openMs() {
       return now() < lastTrialMs + openMs ? longestMs() : openMs;
     },
-    /** The same where others try it. */
+    /** The same while other tenants probe the model. */
     get longestMs() {
       return longestMs();
     },
-    /** Whether tenants whose breakers are open take turns too. */
+    /** Whether tenants with open breakers may probe too. */
     get isEnding() {
       return wanted > 0;
     },
-    /** Whether another tenant has its turn, or this one has had it. */
+    /** Whether another tenant is probing, or this tenant's probe had no outcome. */
     keepsOut: (tenantId: number) => isProbing() && (now() < probeEndsMs || undecided.has(tenantId)),
-    /** The model is asked now. Says whether it is the turn of this call. */
+    /** Records that the model is asked now. @returns whether this call is a probe */
     asked(): boolean {
       if (!isProbing()) return false;
       lastTrialMs = now();
       probeEndsMs = lastTrialMs + probeMs;
       return true;
     },
-    /** The call whose turn it was has shown nothing: its caller left, or its request was refused. */
+    /** The probe had no outcome: its caller left, or its request was refused. */
     undecided(tenantId: number): void {
       undecided.set(tenantId, true);
       probeEndsMs = Number.NEGATIVE_INFINITY;
@@ -105,7 +113,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       wanted = 0;
       keptOutAtMs = now();
     },
-    /** A breaker has opened. That of a tenant whose calls failed while others were answered says nothing of the model. */
+    /** A breaker has opened. It proves nothing about the model if its tenant failed while others were answered. */
     keptOut(tenantId: number): void {
       if (isOutage || !ownFaults.has(tenantId)) keptOutAtMs = now();
     },

@@ -24,11 +24,11 @@ import { hasTools } from './tool-prompt.ts';
 import { declaredTool } from './tool-schema.ts';
 
 export interface PromptedModel extends Pick<Model, 'providerId' | 'modelId' | 'vision' | 'maxOutputTokens'> {
-  /** The longest description of a tool that the format takes. */
+  /** The maximum length of a tool's description in this format. */
   maxToolDescription: number;
 }
 
-/** A request as the SDKs take it; each puts the system prompt in its format's own place. */
+/** The request in the SDKs' form; each SDK puts the system prompt where its format has it. */
 export function callOptions(
   request: ModelRequest,
   model: PromptedModel,
@@ -82,7 +82,7 @@ function promptOf(
 
 type AssistantPart = LanguageModelV3TextPart | LanguageModelV3ReasoningPart | LanguageModelV3ToolCallPart;
 
-/** In the order in which the model wrote them, where it is the same one. */
+/** Text and calls in the order in which the model wrote them, if the same model continues. */
 function partsOf({ text }: ConversationMessage, calls: readonly ToolCall[], model: PromptedModel): AssistantPart[] {
   const idOf = idsOf(calls, model);
   const replays = calls.map((call) => replayFor(call, model));
@@ -112,7 +112,7 @@ function replayFor({ replay }: ToolCall, { providerId, modelId }: PromptedModel)
   return replay?.providerId === providerId && replay.modelId === modelId ? replay : undefined;
 }
 
-/** A model gets the ids of its own calls back as it gave them. */
+/** The same model gets the ids of its calls back as it gave them. */
 function idsOf(calls: readonly ToolCall[], model: PromptedModel): (callId: string) => string {
   const own = new Set(calls.filter((call) => replayFor(call, model)).map(({ callId }) => callId));
   return (callId) => (own.has(callId) ? callId : foreignCallId(callId));
@@ -126,7 +126,7 @@ function textPart(text: string): LanguageModelV3TextPart {
   return { type: 'text', text: text.toWellFormed() };
 }
 
-/** Always as bytes: an SDK would fetch a URL. */
+/** Images are sent as bytes, because an SDK would fetch a URL. */
 function imagePart(url: string): LanguageModelV3FilePart[] {
   const { mediaType, data } = /^data:(?<mediaType>image\/[a-z]+);base64,(?<data>[\w+/=]+)$/u.exec(url)?.groups ?? {};
   return mediaType === undefined || data === undefined ? [] : [{ type: 'file', mediaType, data }];

@@ -54,7 +54,7 @@ export interface ProviderSettings
   region?: string | undefined;
   key?: string | undefined;
   modelId: string;
-  /** `never`: no model gets images. `priced`: those to which the price table gives vision. */
+  /** `never`: no model gets images. `priced`: those that the price table lists with vision. */
   visionModels: string[] | 'never' | 'priced';
 }
 
@@ -67,7 +67,7 @@ export interface ModelSettings extends Pick<Read, 'callsAtOnce'> {
   offlineWordPaceMs: number;
 }
 
-/** @throws SettingsError naming every setting that is missing or wrong, the entries of the price file included. */
+/** @throws SettingsError naming every setting that is missing or wrong, entries of the price file included */
 export function readModelSettings(env: Environment): ModelSettings {
   const { read } = readAll({
     read: () => readSettings(env, modelSettings),

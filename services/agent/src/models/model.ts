@@ -5,11 +5,11 @@ export type ModelMessage = ConversationMessage | ToolResultsMessage;
 export interface ConversationMessage {
   role: 'user' | 'assistant';
   text: string;
-  /** The tools that the assistant called beside or after its text. The next message has their results. */
+  /** Tools that the assistant called beside or after its text. The next message has their results. */
   toolCalls?: readonly ToolCall[];
 }
 
-/** The results of all calls of the message before it. */
+/** The results of all calls of the preceding message. */
 export interface ToolResultsMessage {
   role: 'tool';
   text?: undefined;
@@ -17,25 +17,25 @@ export interface ToolResultsMessage {
 }
 
 export interface ToolCall {
-  /** Unique within its answer. */
+  /** Unique within an answer. */
   callId: string;
   name: string;
-  /** Any JSON value: the model need not keep to the tool's schema. Undefined where it wrote no JSON. */
+  /** Any JSON value; it may violate the tool's schema. Undefined if the model wrote no valid JSON. */
   arguments: unknown;
-  /** Copied from the event of the call: what the model must get back with it. JSON. */
+  /** What the model must get back with this call, copied from its event. JSON. */
   replay?: ToolCallReplay | undefined;
 }
 
-/** What one model wants to see again beside its own call, such as its signed thoughts; kept from every other model. */
+/** What one model needs to see again beside its own call, such as signed thoughts. Never sent to another model. */
 export interface ToolCallReplay {
   providerId: string;
   modelId: string;
-  /** What the model wrote before the call and after the one before it, in its order. */
+  /** What the model wrote between the preceding call and this one, in order. */
   before: readonly { type: 'text' | 'reasoning'; text: string; metadata?: ReplayMetadata }[];
   metadata?: ReplayMetadata;
 }
 
-/** As its SDK gave it, by the SDK's own name. */
+/** As the SDK returned it, keyed by the SDK's name. */
 export type ReplayMetadata = Record<string, JSONObject>;
 
 export interface ToolResult {
@@ -47,43 +47,52 @@ export interface ToolResult {
 }
 
 export interface ModelTool {
-  /** Unique within a request. A name that not every format takes is sent in another spelling. */
+  /** Unique within a request. A name that a format does not allow is sent in another spelling. */
   name: string;
   description?: string | undefined;
-  /** JSON Schema of any draft. Sent as far as every format takes it: the caller checks the arguments. */
+  /** JSON Schema of any draft. A format gets the parts that it supports; the caller validates the arguments. */
   inputSchema: unknown;
 }
 
 /** Quoted data for the answer, never instructions. */
 export interface Passage {
   documentName: string;
-  /** The headings that it stands under; empty without any. */
+  /** The headings above the passage; empty if there are none. */
   heading: string;
   page?: number | undefined;
-  /** How near the search found it to the question: cosine similarity, at most 1. */
+  /** Cosine similarity to the question as the search found it, at most 1. */
   score?: number;
   text: string;
 }
 
 export interface ModelRequest {
   system: string;
-  /** Of documents, the best first. */
+  /** Passages of documents, best first. */
   passages?: readonly Passage[];
   /** The conversation, oldest first; the model replies to the last message. */
   messages: ModelMessage[];
-  /** `data:image/(png|jpeg|webp|gif);base64,…`, checked by the caller. Sent with the last user message to a model with `vision`, else ignored. */
+  /**
+   * `data:image/(png|jpeg|webp|gif);base64,…`, validated by the caller. Sent with the last user message to a model with
+   * `vision`, ignored by others.
+   */
   images?: string[];
-  /** Maximum tokens of the answer; default and upper bound: the model's own maximum. */
+  /** Maximum tokens of the answer. Default and upper bound: the model's own maximum. */
   maxOutputTokens?: number;
-  /** Strict JSON Schema: all properties required, no others. `name`: letters, digits, `_`, `-`. The caller checks the answer. */
+  /**
+   * Strict JSON Schema: all properties required, no others. `name`: letters, digits, `_`, `-`. The caller validates the
+   * answer.
+   */
   json?: { schema: Record<string, unknown>; name: string };
-  /** What the model may call. Not sent with `json`, nor to a model that takes no tools: it then answers without. */
+  /**
+   * The tools that the model may call. Not sent with `json`, nor to a model without tool support, which answers without
+   * them.
+   */
   tools?: readonly ModelTool[];
-  /** Set where the reply opens a conversation, as the last message asks for: for a model that does not follow instructions. */
+  /** Set if the reply opens a conversation; needed by a model that does not follow instructions in the last message. */
   opening?: Opening;
 }
 
-/** How a conversation is opened: with this text, or with a greeting of the persona's. */
+/** How a conversation opens: with this text, or with a greeting by the persona. */
 export interface Opening {
   text?: string;
 }
@@ -91,7 +100,7 @@ export interface Opening {
 export interface TokenUsage {
   /** All tokens of the request, cached ones included. */
   tokensIn: number;
-  /** Those of `tokensIn` that the provider read from its cache. */
+  /** The part of `tokensIn` that the provider read from its cache. */
   tokensCached: number;
   tokensOut: number;
   estimated: boolean;
@@ -100,15 +109,21 @@ export interface TokenUsage {
 export const noUsage: Readonly<TokenUsage> = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
 
 /**
- * `length`: the maximum of tokens was reached, perhaps within a tool call. `contentFilter`: cut by the provider's filter. `toolCalls`: the
- * model waits for the results of its calls.
+ * `length`: the token maximum was reached, perhaps within a tool call. `contentFilter`: cut by the provider's filter.
+ * `toolCalls`: the model waits for the results of its calls.
  */
 export type FinishReason = 'stop' | 'length' | 'contentFilter' | 'toolCalls' | 'other';
 
-/** A call whose arguments are complete. `argumentsText` is what the model wrote, e.g. to tell it why that is no JSON. */
+/**
+ * A call whose arguments are complete. `argumentsText` is what the model wrote, e.g. to report to it why that is
+ * invalid JSON.
+ */
 export type ToolCallEvent = { type: 'toolCall'; argumentsText: string } & ToolCall;
 
-/** A non-empty, well-formed piece of the answer; a tool call, only where the request has tools; or `finish`, exactly once and last. */
+/**
+ * A non-empty, well-formed piece of the answer; a tool call, if the request has tools; or `finish`, exactly once and
+ * last.
+ */
 export type ModelEvent =
   | { type: 'text'; text: string }
   | ToolCallEvent
@@ -117,16 +132,22 @@ export type ModelEvent =
 export interface ModelCall {
   /** Cancels the call and its HTTP request; the call then throws the signal's reason. */
   signal: AbortSignal;
-  /** Gets what the model writes beside its text, piece by piece: thoughts and tool calls, part of its output tokens, never shown. */
+  /**
+   * Called with what the model writes beside its text, piece by piece: thoughts and tool calls. They count as output
+   * tokens and are never shown.
+   */
   onThought?: ((text: string) => void) | undefined;
 }
 
-/** A language model of any provider. Calls throw `ModelError`, or the signal's reason. Leaving a stream early cancels it. */
+/**
+ * A language model of any provider. Calls throw `ModelError`, or the signal's reason. Ending the iteration early
+ * cancels the call.
+ */
 export interface Model {
   /** A value of `LlmProviderType`, or `OFFLINE`. */
   readonly providerId: string;
   readonly modelId: string;
-  /** True for the built-in model, which is no LLM and refuses `json` requests. */
+  /** True for the built-in model, which is not an LLM and refuses `json` requests. */
   readonly offline: boolean;
   readonly vision: boolean;
   /** Maximum tokens of a request and its answer together; Infinity: unlimited, as in `maxOutputTokens`. */

@@ -4,10 +4,10 @@ import type { ModelLog } from './sdk-model.ts';
 
 export type { ChosenModel, Provider } from './provider.ts';
 
-/** The override of an agent or of its tenant; provider and model always come from the same one. */
+/** The override of an agent or its tenant. Provider and model always come from the same one. */
 export interface ModelChoice {
   providerOverride?: string | null;
-  /** Model of a provider that has more than one. */
+  /** A model id, for a provider that has more than one. */
   modelOverride?: string | null;
 }
 

@@ -11,7 +11,10 @@ export interface OfflineModelOptions {
   wordPaceMs?: number;
 }
 
-/** No language model: extracts sentences, adds fixed English phrases and questions. Deterministic. Cannot judge: refuses JSON. Calls no tools. */
+/**
+ * Not a language model: it extracts sentences and adds fixed English phrases and questions. Deterministic. Refuses JSON
+ * requests, so it cannot judge, and never calls tools.
+ */
 export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
   return {
     providerId: 'OFFLINE',

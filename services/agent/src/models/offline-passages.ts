@@ -4,9 +4,12 @@ import { keywordsOf, sentencesOf, truncated } from './offline-text.ts';
 
 const maxSentenceLength = 400;
 const contextWeight = 0.6;
-/** The share of the question's keywords that a sentence and what it stands under must have. */
+/** The share of the question's keywords that a sentence, with its headings, must contain to be quoted. */
 const closeCoverage = 0.5;
-/** The same in a passage that is near to the question, by the search or as a whole: it says the rest elsewhere, or in other words. */
+/**
+ * The same for a passage that is close to the question, by its search score or as a whole: its other sentences, or
+ * synonyms, cover the rest.
+ */
 const nearCoverage = 0.3;
 const nearScore = 0.2;
 const nearWhole = 0.6;
@@ -20,12 +23,12 @@ interface Statement {
   documentName: string;
   text: string;
   terms: string[];
-  /** Of the headings and the question that it stands under. */
+  /** Terms of the headings and of the question above the sentence. */
   context: string[];
   isNear: boolean;
 }
 
-/** The largest share of the asked terms that one of these has. */
+/** The largest share of the asked terms that one candidate has. */
 export function coverageOf(asked: readonly string[], candidates: readonly { terms: string[] }[]): number {
   const matched = candidates.map(({ terms }) => asked.filter((term) => terms.includes(term)).length);
   return Math.max(0, ...matched) / Math.max(1, asked.length);
@@ -42,7 +45,10 @@ export interface Quote {
   text: string;
 }
 
-/** At most two sentences of passages that have most of the asked terms; none where no sentence has enough of them. @param least of them */
+/**
+ * At most two sentences that contain most of the asked terms; none if no sentence contains enough. @param least minimum
+ * number of asked terms
+ */
 export function quotesFor({ question, terms: asked }: Asked, passages: readonly Passage[], least = 0): Quote[] {
   const statements = passages.flatMap((passage) => statementsOf(passage, asked));
   const wanted = asksAmount.test(question) ? amount : undefined;
@@ -65,7 +71,7 @@ export function quotesFor({ question, terms: asked }: Asked, passages: readonly 
   return (both ? [best, second] : [best]).map(({ documentName, text }) => ({ documentName, text }));
 }
 
-/** A question in a passage, as in a list of them, is context of the sentence after it. */
+/** Splits a passage into statements. A question in it, as in an FAQ, is context of the sentence that follows. */
 function statementsOf({ documentName, heading, text, score = 0 }: Passage, asked: readonly string[]): Statement[] {
   const statements: Omit<Statement, 'isNear'>[] = [];
   let headings = termsOf(heading);

@@ -11,7 +11,7 @@ export interface Persona {
   identity?: string;
   facts: Fact[];
   topics: string[];
-  /** Whether it asks, like an interviewer, rather than explains. */
+  /** Whether the persona asks questions, like an interviewer, rather than explains. */
   asks: boolean;
 }
 
@@ -70,7 +70,7 @@ export function inFirstPerson(sentence: string): string {
   return withFullStop(said.charAt(0).toUpperCase() + said.slice(1));
 }
 
-/** Whether a sentence describes the persona. Topics are taken from these only, because other statements yield too many poor ones. */
+/** Whether a sentence describes the persona. Only such sentences supply topics; others yield too many poor ones. */
 function addressesPersona(sentence: string): boolean {
   return !STYLE.test(sentence) && (TASK.test(sentence) || /^(?:you|your|act as)\b/iu.test(sentence));
 }

@@ -3,7 +3,7 @@ import type { Word } from './offline-text.ts';
 export const ASKED =
   /[?？؟]\s*$|^\W*(?:who|what|when|where|why|which|how|can|could|do|does|did|is|are|should|would|will)\b/iu;
 
-/** How much a term says: more, the fewer of the candidates have it. */
+/** Weight of a term: the fewer candidates contain it, the higher. */
 export function inverseDocumentFrequency(candidates: readonly { terms: string[] }[]): (term: string) => number {
   const holders = new Map<string, number>();
   for (const { terms } of candidates) {

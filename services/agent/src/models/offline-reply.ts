@@ -4,7 +4,7 @@ import { type Fact, type Persona, readPersona } from './offline-persona.ts';
 import { ASKED, inverseDocumentFrequency, uniqueTerms } from './offline-ranking.ts';
 import { keywordsOf, sentencesOf, truncated, type Word, wordsOf } from './offline-text.ts';
 
-/** Characters that are read, from the start of the system prompt and from the end of the conversation. */
+/** How many characters are read: from the start of the system prompt, and from the end of the conversation. */
 const MAX_SYSTEM_LENGTH = 30_000;
 const MAX_CONVERSATION_LENGTH = 20_000;
 const MAX_PASSAGES = 20;
@@ -25,8 +25,8 @@ interface Found {
 }
 
 /**
- * Ranks sentences by the words shared with the question, rare ones first: those of passages, and where none fits those of the system
- * prompt and earlier user messages. Passages are only ever quoted.
+ * Ranks sentences by the words that they share with the question, rare words weighing more: first those of passages; if
+ * none fits, those of the system prompt and of earlier user messages. Passages are only quoted.
  */
 export function composeReply(
   system: string,
@@ -69,7 +69,7 @@ export function composeReply(
   return [noMatchPhrase(question), nextFact(persona, said, turn), followUp].filter(Boolean).join(' ');
 }
 
-/** What it is about: how it asks, as in `how long do I need`, stands in no answer. */
+/** The question's topic without its interrogative phrase: `how long do I need` appears in no answer. */
 function askedOf(question: string): Word[] {
   const subject = question.replaceAll(HOW_IT_ASKS, ' ');
   const words = uniqueTerms(keywordsOf(subject));

@@ -75,10 +75,10 @@ function termOf(word: string): string {
     .replace(/([^aeiou])\1$/u, '$1');
 }
 
-/** The longer ones first. */
+/** Longest first. */
 const ENDINGS = 'ations ation ating ated ate ments ment able ions ion ing ous ou ed ly'.split(' ');
 
-/** `return` of `returned`, `pay` of `payment`, `cancell` of `cancellation`. */
+/** The stem of a word: `return` for `returned`, `pay` for `payment`, `cancell` for `cancellation`. */
 function withoutEnding(word: string): string {
   const ending = ENDINGS.find((each) => word.endsWith(each) && isStem(word.slice(0, -each.length)));
   return ending === undefined ? word : word.slice(0, -ending.length);

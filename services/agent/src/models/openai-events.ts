@@ -10,9 +10,10 @@ import {
 } from './event-fields.ts';
 
 /**
- * Chunks of OpenAI's chat completions, as its many servers have them, for one answer. An error in or beside a choice is an event of its
- * own: it is never the end of an answer. A refusal is text, and its end that of a filter.
- * @param onThought gets thoughts; left out, they stay in the chunk, for an SDK that knows them
+ * Adapts the chunks of one answer in OpenAI's chat completions format, including the variants of compatible servers. An
+ * error in or beside a choice is an event of its own, never the end of an answer. A refusal counts as text that a
+ * content filter ended.
+ * @param onThought called with thoughts; without it, they stay in the chunk, for an SDK that knows them
  */
 export function openaiEvents(onThought?: (thought: string) => void): EventAdapter {
   let hasRefused = false;
@@ -50,7 +51,7 @@ export function openaiEvents(onThought?: (thought: string) => void): EventAdapte
   };
 }
 
-/** A text, or a list of parts, some of which are thoughts. */
+/** Content is a string, or a list of parts, some of which are thoughts. */
 function contentOf(content: unknown): { text: string; thought: string } {
   if (!Array.isArray(content)) return { text: stringIn(content) ?? '', thought: '' };
   const said = (isThought: boolean) =>
@@ -76,7 +77,7 @@ function detailsOf(details: unknown): string {
     .join('');
 }
 
-/** Some servers leave out the index, or give arguments as an object. */
+/** Some servers omit the index, or send arguments as an object. */
 function callOf(call: Fields, at: number): Fields[] {
   const { index, function: called, extra_content } = call;
   if (!isJsonObject(called)) return [];

@@ -11,7 +11,7 @@ const request: ModelRequest = { system: '', messages: [{ role: 'user', text: 'Hi
 const failure = (kind: ModelErrorKind, transient: boolean, retryAfterMs?: number) =>
   new ModelError(kind, { beforeFirstChunk: true, transient, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 
-/** Answers with its own name, after the given failures in turn. */
+/** A model that answers with its own name, after failing in the given ways. */
 function model(modelId: string, failures: Error[] = [], afterFirst?: Error) {
   const calls: string[] = [];
   let held = 0;
@@ -246,7 +246,7 @@ test('a cancelled call asks nobody else and gives its slot back, as does a reade
   }
 });
 
-/** When each call of a model began, in ms. */
+/** Records when each call of a model began, in ms. */
 function timed(retries: number, failures: Error[]) {
   const made = { ...model('one', failures), retries };
   const { stream } = made.model;

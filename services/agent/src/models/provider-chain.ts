@@ -16,26 +16,27 @@ import { ModelError } from './model-error.ts';
 import type { ModelMetrics } from './model-metrics.ts';
 import type { ChosenModel } from './models.ts';
 
-/** A model that may answer a call, and how often it is asked again before the next one is. */
+/** A model that may answer a call, and how often it is retried before the next model is asked. */
 export interface Candidate {
   model: ChosenModel;
   retries: number;
 }
 
 export interface ChainCall {
-  /** Whose breakers are asked. */
+  /** The tenant whose breakers apply. */
   tenantId: number;
   signal: AbortSignal;
-  /** Gets the thoughts of the model that is asked, as `ModelCall` has them. */
+  /** Called with the thoughts of the current model, as in `ModelCall`. */
   onThought?: (text: string) => void;
   acquireSlot(model: ChosenModel): Promise<Disposable>;
-  /** Called once, with a slot held, before the first model is asked; what it throws ends the call. */
+  /** Called once, with a slot held, before the first model is asked. An error that it throws ends the call. */
   beforeFirst?: (() => Promise<void>) | undefined;
 }
 
 /**
- * `asked`: a model is asked now; text and tool calls follow, then one `finish` of the model that served. `left`: it failed before that, or was kept out
- * after all, and its provider charges for what it took; the call goes on.
+ * `asked`: a model is asked now. Text and tool calls follow, then one `finish` of the model that served.
+ * `abandoned`: it failed before that, or its breaker opened meanwhile. Its provider may charge for `usage`; the call
+ * goes on.
  */
 export type ChainEvent =
   | { type: 'asked'; model: Model }
@@ -65,13 +66,13 @@ interface Begun {
 }
 
 const longestRetryMs = 2_000;
-/** As long as a provider asks for, where nobody else can be asked; below the time limits of whoever waits. */
+/** The longest pause that is waited for when every provider asks for one; below the time limits of the callers. */
 const longestLastWaitMs = 15_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: longestRetryMs });
 
 /**
- * Asks the candidates in order. One is left for the next where it fails in a way that may pass (`ModelError.retryable`), which is
- * never after the first output.
+ * Asks the candidates in order. Falls back to the next one after a failure that may be temporary
+ * (`ModelError.retryable`), which is never after the first output.
  */
 export function providerChain(
   candidates: readonly [Candidate, ...Candidate[]],
@@ -85,7 +86,10 @@ export function providerChain(
     return new ModelError(lastFailure, { beforeFirstChunk: true, transient: true });
   }
 
-  /** Where all have asked to be left alone, and one of them soon can be asked again, that is waited for. */
+  /**
+   * The candidates that may be asked now. If all providers have asked for a pause and one of those ends soon, waits for
+   * it.
+   */
   async function readyFor({ tenantId, signal }: ChainCall): Promise<readonly Candidate[]> {
     const ready = () => candidates.filter(({ model }) => !deps.breakers.of(model, tenantId).isOpen);
     const now = ready();
@@ -124,7 +128,7 @@ export function providerChain(
           return { model, slot: held.move(), events, first, seconds };
         } catch (error) {
           if (isBrokenCircuitError(error)) {
-            failure ??= keptOut(model, call.tenantId); // opened since
+            failure ??= keptOut(model, call.tenantId); // the breaker opened meanwhile
             yield { type: 'abandoned', model, usage: noUsage };
             break;
           }
@@ -178,7 +182,7 @@ export function providerChain(
   };
 }
 
-/** What has taken the whole time of a first token is not tried again at the same place. */
+/** A model that used up its first-token timeout is not retried. */
 function isWorthRetry({ kind, retryAfterMs = 0 }: ModelError, longestMs: number): boolean {
   return kind !== 'timedOut' && retryAfterMs <= longestMs;
 }

@@ -3,7 +3,10 @@ import { createBrotliDecompress, createInflate, createUnzip } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
 
 export interface ConnectionLimits {
-  /** Maximum concurrent calls. Callers must not exceed it: further calls would wait for a connection within their deadline. */
+  /**
+   * Maximum concurrent calls. Callers must not exceed it: a further call would spend its deadline waiting for a
+   * connection.
+   */
   connections: number;
   connectTimeoutMs: number;
   /** Maximum bytes of an answer. Default 16 MiB, far above 4,096 tokens with their event framing. */
@@ -12,7 +15,7 @@ export interface ConnectionLimits {
 
 export type ProviderConnections = ReturnType<typeof providerConnections>;
 
-/** A header of each answer: its real status. The SDKs invent one for an error within a 200. */
+/** Header with the real status of each answer. The SDKs make one up for an error within a 200. */
 export const receivedStatus = 'x-received-status';
 
 /** The connection failed, or closed before the response headers. */
@@ -21,20 +24,20 @@ export class NoResponseError extends Error {
 }
 
 /**
- * `fetch` only POSTs strings to the origin of `url`; no redirects. It asks for no compression, and unpacks the answer of a server that
- * compresses all the same: `maxAnswerBytes` bounds what that unpacks to, too.
+ * `fetch` only POSTs strings to the origin of `url` and follows no redirects. It requests no compression, but
+ * decompresses the answer of a server that compresses anyway; `maxAnswerBytes` bounds the decompressed size.
  */
 export function providerConnections(url: string, limits: ConnectionLimits) {
   const { maxAnswerBytes = 16 * 1024 * 1024 } = limits;
   const pool = new Pool(new URL(url).origin, {
     connections: limits.connections,
-    // One call per connection, so that cancelling a call closes no other.
+    // One call per connection, so that cancelling a call closes no other one.
     pipelining: 1,
     allowH2: false,
     connect: { timeout: limits.connectTimeoutMs },
-    // Shorter than the 5 s of common model servers, so that no connection is used while the server closes it.
+    // Shorter than the 5 s of common model servers, so that no connection is used while its server closes it.
     keepAliveTimeout: 4_000,
-    // Unlimited: the call's deadlines bound them.
+    // Unlimited here; the call's deadlines bound both.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxResponseSize: maxAnswerBytes,
@@ -75,13 +78,16 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
         throw new NoResponseError('No answer from the provider', { cause });
       }
     },
-    /** Whether the request of this signal has reached a connection and was not refused: its provider may be working on it. */
+    /**
+     * Whether the request with this signal has reached a connection and was not refused, so that its provider may be
+     * working on it.
+     */
     isTaken: (signal: AbortSignal) => sent.has(signal),
     close: () => pool.destroy(),
   };
 }
 
-/** Tells when the request is written to a connection. */
+/** Calls `started` when the request is written to a connection. */
 function startTold(handler: Dispatcher.DispatchHandler, started: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(...given) {
@@ -103,7 +109,7 @@ const unpackers: Record<string, () => Duplex> = {
   br: createBrotliDecompress,
 };
 
-/** Each piece as soon as it can be unpacked. */
+/** Yields each piece as soon as it can be decompressed. */
 function unpackedBody(body: Readable, encoding: string | null): Readable {
   const unpacker = unpackers[encoding?.trim().toLowerCase() ?? '']?.();
   if (!unpacker) return body;

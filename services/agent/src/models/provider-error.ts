@@ -7,7 +7,7 @@ export interface FailedCall extends Pick<ModelErrorOptions, 'beforeFirstChunk' |
   timedOut: boolean;
   origin: string;
   secrets: string[];
-  /** Of the conversation: words of the provider that quote them are not logged. */
+  /** Texts of the conversation. Messages of the provider that quote them are not logged. */
   texts: string[];
 }
 
@@ -42,7 +42,10 @@ function kindOf(thrown: unknown, fault: ProviderFault): { kind: ModelErrorKind; 
   return { kind, transient: kind === 'rateLimited' || kind === 'timedOut' || (kind === 'failed' && isServers) };
 }
 
-/** Providers share no error code for this, so messages are matched too. A rate limit on tokens (429) does not count. */
+/**
+ * Providers share no error code for a context overflow, so messages are matched too. A rate limit on tokens (429) is
+ * not one.
+ */
 function isTooLong({ status, names, message }: ProviderFault): boolean {
   if (status === 413) return true;
   if (status !== undefined && status !== 400 && status !== 422 && status !== 500) return false;
@@ -58,7 +61,7 @@ const tooLongNames = new Set([
 const tooLongWords =
   /context (?:length|size|window)|maximum context|(?:prompt|input|request|messages?) (?:is|are|was|were) too (?:long|large)|input token count|too many (?:input )?tokens|reduce the length|exceeds? .{0,60}(?:tokens|context)/i;
 
-/** What an error in a 200 means, where no status says it. */
+/** The kinds of errors that arrive within a 200, where no status tells them apart. */
 const kindsOfNames: Record<string, ModelErrorKind> = {
   rate_limit_error: 'rateLimited',
   rate_limit_exceeded: 'rateLimited',
@@ -105,7 +108,10 @@ function kindOfStatus(status: number): ModelErrorKind {
 
 type Hidden = Pick<FailedCall, 'secrets' | 'texts'>;
 
-/** One line for operators, without request or answer. Only statuses that are not about the request have the provider's words. */
+/**
+ * One line for operators, without request or answer. It includes the provider's words only for statuses that are not
+ * about the request.
+ */
 function logLine(
   thrown: unknown,
   { status, names, message, parameter }: ProviderFault,
@@ -125,7 +131,7 @@ function logLine(
   }
   const network = causesOf(thrown).find((error) => codeOf(error) !== undefined);
   if (network) return redacted(`${codeOf(network)} ${network.message}`, secrets);
-  // Parser messages quote their input, so only the names are logged.
+  // Parser messages quote their input, so only the names of the errors are logged.
   return (
     causesOf(thrown)
       .map(({ name }) => name)
@@ -133,7 +139,7 @@ function logLine(
   );
 }
 
-/** Ignores case, since providers change it. */
+/** Replaces secrets. Ignores case, because providers change it. */
 function redacted(text: string, secrets: string[]): string {
   return secrets.reduce((left, secret) => left.replaceAll(new RegExp(escaped(secret), 'giu'), '[key]'), text);
 }
@@ -142,11 +148,11 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&');
 }
 
-/** Comparing costs its length times that of the conversation. */
+/** Bounds the comparison, whose cost is the product of the message's and the conversation's length. */
 const comparedLength = 2_000;
 const quotedLength = 12;
 
-/** Whether a message has a whole text, or 22 of its characters or more, which have one of these windows. */
+/** Whether a message quotes a whole text, or at least 22 consecutive characters of one. */
 function quotes(message: string, texts: string[]): boolean {
   const windows = Array.from({ length: Math.ceil(message.length / 10) }, (_, n) =>
     message.slice(n * 10, n * 10 + quotedLength),

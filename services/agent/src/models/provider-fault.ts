@@ -13,10 +13,10 @@ export class ErrorEvent extends Error {
   }
 }
 
-/** Why an answer has no words. `failed`: the model did, and the same request may get another answer. */
+/** Why an answer has no words. `failed`: the model failed, and a retry may succeed. */
 export type NoWordsReason = 'empty' | 'failed' | 'declined' | 'limitReached';
 
-/** An answer that ended without text or tool call, or failed at its end, for which its provider charges. */
+/** An answer that ended without text or tool call, or with an error. The provider charges for it. */
 export class EndedAnswer extends ErrorEvent {
   readonly reason: NoWordsReason;
   readonly usage: TokenUsage;
@@ -28,14 +28,14 @@ export class EndedAnswer extends ErrorEvent {
   }
 }
 
-/** What a provider said about a failure, wherever its SDK keeps it. */
+/** What a provider reported about a failure, collected from wherever its SDK keeps it. */
 export interface ProviderFault {
-  /** The HTTP status of a refusal; undefined where the answer began with a 2xx and says no other. */
+  /** The HTTP status of a refusal; undefined if the answer began with a 2xx and contains no other status. */
   status: number | undefined;
-  /** Codes, types and reasons, in lower case, the most exact ones first. */
+  /** Codes, types and reasons in lower case, most specific first. */
   names: string[];
   message: string;
-  /** The parameter of the request that it refuses; undefined where it names none. */
+  /** The request parameter that the provider refuses; undefined if it names none. */
   parameter: string | undefined;
   headers: Record<string, string | undefined>;
 }
@@ -54,14 +54,14 @@ export function providerFault(thrown: unknown): ProviderFault {
   return faultOf([data, unparsed], status, headers);
 }
 
-/** Of a refusal's body alone. */
+/** Reads a fault from a refusal's body alone. */
 export function bodyFault(body: string): ProviderFault {
   return faultOf(body.length > maxUnparsedLength ? [] : [parseJson(body)], undefined, {});
 }
 
 function faultOf(bodies: unknown[], received: number | undefined, headers: ProviderFault['headers']): ProviderFault {
   const errors = bodies.filter(isJsonObject).map((body) => (isJsonObject(body['error']) ? body['error'] : body));
-  const errorType = headers['x-amzn-errortype']?.split(':')[0]; // AWS
+  const errorType = headers['x-amzn-errortype']?.split(':')[0]; // AWS puts the type into a header
   const fields = errors.flatMap((error) => [
     ...reasonsOf(error),
     error['code'],
@@ -83,7 +83,7 @@ function faultOf(bodies: unknown[], received: number | undefined, headers: Provi
   };
 }
 
-/** Where FastAPI refuses a field, it gives a list of problems with their places. */
+/** FastAPI reports refused fields as a list of problems with their locations. */
 function messagesIn({ error, message, detail }: Record<string, unknown>): unknown[] {
   const [problem] = Array.isArray(detail) ? detail.filter(isJsonObject) : [];
   const place = problem && Array.isArray(problem['loc']) ? problem['loc'].join('.') : '';
@@ -91,7 +91,7 @@ function messagesIn({ error, message, detail }: Record<string, unknown>): unknow
   return [isJsonObject(error) ? error['message'] : message, error, detail, refused];
 }
 
-/** FastAPI says where a field stands: in the body. */
+/** FastAPI's location of a field begins with `body`. */
 function parametersIn({ param, detail }: Record<string, unknown>): string[] {
   const [problem] = Array.isArray(detail) ? detail.filter(isJsonObject) : [];
   const place = problem && Array.isArray(problem['loc']) ? problem['loc'].slice(1).join('.') : '';
@@ -106,7 +106,7 @@ function isErrorStatus(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 400 && value < 600;
 }
 
-/** Anything else, such as a single word, may be a quotation. */
+/** Other text, even a single word, may quote the conversation. */
 function isName(value: unknown): value is string {
   if (typeof value !== 'string' || !/^[\w.-]{1,64}$/u.test(value)) return false;
   return namePattern.test(value) || plainNames.has(value.toLowerCase());

@@ -8,12 +8,12 @@ import { ModelError, type ModelErrorKind } from './model-error.ts';
 import { type ApiName, apis } from './testing/apis.ts';
 import { ask, type ModelOptions, modelOn, textOf, uncancelled } from './testing/model-on-server.ts';
 
-/** What a caller sees: the error, or the end of an answer. */
+/** What a caller sees: the error, or the end of the answer. */
 interface Seen {
   kind?: ModelErrorKind;
   retryable?: boolean;
   retryAfterMs?: number;
-  /** Default none. */
+  /** The text before that. Default: none. */
   text?: string | RegExp;
   usage?: { tokensIn: number; tokensOut: number; estimated: boolean };
 }
@@ -22,22 +22,22 @@ interface Fault {
   answer: ModelAnswer | ((api: ApiName) => ModelAnswer);
   options?: ModelOptions;
   seen: Seen;
-  /** The client has to close its request. */
+  /** Whether the client has to cancel its request. */
   cancels?: boolean;
 }
 
-/** Of the request `Count` with the answer `One two`. */
+/** The estimate for the request `Count` and the answer `One two`. */
 const estimated = { tokensIn: 5, tokensOut: 2, estimated: true };
 const nothing = { tokensIn: 0, tokensOut: 0, estimated: false };
 const passing = (kind: ModelErrorKind): Seen => ({ kind, retryable: true, usage: nothing });
-/** Its provider has the request, and may charge for it. */
+/** The provider has received the request, and may charge for it. */
 const late: Seen = { kind: 'timedOut', retryable: true, usage: { ...estimated, tokensOut: 0 } };
 const lasting = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, usage: nothing });
-/** A stream that failed after its first words, which a caller has shown. */
+/** A stream that failed after its first words, which were shown. */
 const afterText = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, text: 'One two', usage: estimated });
 const text = 'One two';
 
-/** The names of an error within a 200, each in its vendor's words. */
+/** The names of an error within a 200, by vendor. */
 const named = (openai: string, anthropic: string, google: string, bedrock: string) => (api: ApiName) => {
   const error = { openai, 'openai-compatible': openai, anthropic, google, bedrock }[api];
   return { text: '', ending: 'error-event' as const, error };
@@ -178,7 +178,7 @@ for (const api of apis) {
   for (const [name, { answer, options, seen, cancels }] of Object.entries(all)) {
     const script = typeof answer === 'function' ? () => answer(api) : answer;
 
-    // One at a time where a timeout is part of it, so that no other call delays it.
+    // Cases with timeouts run serially, so that no other call delays them.
     const run = options ? test.serial : test;
     run(`${api}: ${name}`, async (t) => {
       const { model, server } = await modelOn(t, script, { api, key: 'canary:key', ...options });

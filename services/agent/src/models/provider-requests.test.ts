@@ -124,7 +124,7 @@ for (const api of apis) {
   test(`${api}: calls one after another use the same connections`, async (t) => {
     const { model, server } = await modelOn(t, {}, { api, key: 'id:secret' });
     for (let call = 0; call < 8; call += 1) await answerOf(model, ask('Tell'));
-    // A second one where a call begins before the first one's socket is free again.
+    // A second connection is allowed: a call may begin before the first one's socket is free again.
     t.true(server.connections <= 2);
     t.is(server.counts.finished, 8);
   });
@@ -236,7 +236,7 @@ interface Signed {
   date: string;
 }
 
-/** By AWS's description of Signature Version 4. */
+/** Computes an AWS Signature Version 4, following AWS's description. */
 function signatureOf({ headers, path, text, signed, secret, date }: Signed): string {
   const sha256 = (data: string) => createHash('sha256').update(data).digest('hex');
   const hmac = (by: string | Buffer, data: string) => createHmac('sha256', by).update(data).digest();

@@ -7,7 +7,7 @@ export type ProviderApi = 'openai' | 'anthropic' | 'google' | 'bedrock';
 
 export type ProviderId = 'HOSTED_SMALL_MODEL' | 'CLOUD_HOSTED_MODELS' | 'DIRECT_MODEL_API';
 
-/** In the order in which the first configured one is the default. */
+/** In order of precedence: the first configured provider is the default. */
 export const providerIds: readonly ProviderId[] = ['HOSTED_SMALL_MODEL', 'CLOUD_HOSTED_MODELS', 'DIRECT_MODEL_API'];
 
 const count = z.coerce

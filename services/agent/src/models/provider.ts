@@ -11,7 +11,7 @@ import { type ModelLog, sdkModel } from './sdk-model.ts';
 import { tracedModel } from './traced-model.ts';
 
 export interface SlotOptions {
-  /** A call without a session: all of them have half of the slots, those of one tenant a quarter. Default false. */
+  /** A call outside a session. Such calls share half of the slots, and those of one tenant a quarter. Default false. */
   isDirect?: boolean | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface ChosenModel extends Model {
 export interface Provider {
   readonly id: string;
   readonly retries: number;
-  /** The model of that id; without one, or where the provider has only one, its own. */
+  /** The model with that id; the provider's own model if none is given or the provider has only one. */
   model(modelId?: string): ChosenModel;
   readonly waiting: number;
   text: string;
@@ -31,7 +31,7 @@ export interface Provider {
 }
 
 const defaultContextTokens = 16_384;
-/** Ids come from tenants, so what is kept is bounded. */
+/** Model ids come from tenants, so the cache is bounded. */
 const maxModels = 64;
 
 export function provider(
@@ -57,7 +57,7 @@ export function provider(
   const isOneModel = id === 'HOSTED_SMALL_MODEL';
 
   function newModel(modelId: string): ChosenModel {
-    // Once for all calls, because a model of the SDK compiles its schemas when it is first used.
+    // Created once per model, because an SDK's model compiles its schemas on first use.
     const languageModel = sdk.then((create) => create(checked(modelId)));
     languageModel.catch(() => undefined); // each call reports it
     const limits = limitsOf(settings, modelId, prices);

@@ -6,7 +6,7 @@ import type { ApiName } from './testing/apis.ts';
 import { answerOf, ask, failureOf, modelOn, uncancelled } from './testing/model-on-server.ts';
 import { type RecordedName, recordedAnswer } from './testing/recorded-answers.ts';
 
-/** How an answer ends: with a reason, or as an error, before its first word or after these. */
+/** How an answer ends: with a finish reason, or as an error, before its first word or after these. */
 interface End {
   text?: string;
   finishReason?: FinishReason;
@@ -138,7 +138,7 @@ const stop = chunk({ delta: {}, finish_reason: 'stop' });
 const done = 'data: [DONE]\n\n';
 const sent = (...packetsSent: string[]): ModelAnswer => ({ packetsSent });
 
-/** Chunks that servers of OpenAI's format send, and no type of an SDK has. */
+/** Chunks that servers of OpenAI's format send, but that the types of no SDK contain. */
 const chunks: Record<string, [ModelAnswer, End]> = {
   'an error in a choice': [
     sent(chunk({ delta: {}, finish_reason: 'error', error: { code: 429, message: 'Slow down' } })),

@@ -6,20 +6,21 @@ import type { ModelLog } from './sdk-model.ts';
 type Body = Record<string, unknown>;
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** The parameters that a server may refuse, and by what name it may know them instead. */
+/** The parameters that a server may refuse, with the older name that it may accept instead. */
 const otherNames: Record<string, string | undefined> = {
   stream_options: undefined,
   max_tokens: 'max_completion_tokens',
   max_completion_tokens: 'max_tokens',
 };
 
-/** How long a refusal is remembered: the server may be a newer one by then. */
+/** How long a refusal is remembered: the server may be upgraded meanwhile. */
 const rememberedMs = 10 * 60_000;
 const refusingStatuses = new Set([400, 422, 501]);
 
 /**
- * Asks a server again without a parameter that it refuses and that the answer does not need: the figures of a stream, which are estimated
- * then, and the name of the maximum of tokens. Once that is answered, the model is asked so at once for ten minutes.
+ * Repeats a request without an optional parameter that the server refuses: the usage figures of a stream, which are
+ * then estimated, or the name of the token maximum. If the repeated request succeeds, the model's requests omit the
+ * parameter from the start for ten minutes.
  */
 export function withoutRefusedParameters(
   fetch: Fetch,
@@ -67,7 +68,7 @@ function without(parameter: string, body: Body): Body {
   return Object.fromEntries(entries);
 }
 
-/** The parameter that a server refuses by its name; where others are refused, their values may be what is wrong. */
+/** The parameter that a server refuses by name. Other parameters are not dropped: their values may be at fault. */
 function refusedIn(text: string): string | undefined {
   const { parameter, names, message } = bodyFault(text);
   if (parameter === 'stream_options' || /\bstream_options\b/u.test(message)) return 'stream_options';

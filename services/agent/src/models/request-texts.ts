@@ -3,7 +3,7 @@ import type { ModelMessage, ModelRequest } from './model.ts';
 import { argumentsText, hasTools } from './tool-prompt.ts';
 import { declaredTool } from './tool-schema.ts';
 
-/** All texts that are sent with a request, as the model reads them: what its tokens are counted by. */
+/** All texts that are sent with a request, in the model's reading order. Token counts are based on them. */
 export function textsOf(request: ModelRequest): string[] {
   const { system, messages, tools = [] } = alternateRoles(request);
   const declarations = hasTools(request)

@@ -15,7 +15,7 @@ const finish: LanguageModelV3StreamPart = {
 const thought = (delta: string): LanguageModelV3StreamPart => ({ type: 'reasoning-delta', id: 't', delta });
 const said = (delta: string): LanguageModelV3StreamPart => ({ type: 'text-delta', id: 's', delta });
 
-/** A model whose SDK sends these parts, each when it is read; and whether the call was cancelled there. */
+/** A model whose SDK yields each of these parts when it is read; also reports whether the call was cancelled there. */
 function modelOf(parts: AsyncIterable<LanguageModelV3StreamPart>, settings: Partial<SdkModelSettings> = {}) {
   let cancelled = false;
   const languageModel: Pick<LanguageModelV3, 'doStream'> = {
@@ -64,7 +64,7 @@ function modelOf(parts: AsyncIterable<LanguageModelV3StreamPart>, settings: Part
   return { model, cancelled: () => cancelled };
 }
 
-/** By the clock of the test, each part comes so long after the one before. */
+/** Yields each part this long after the one before, by the test's clock. */
 async function* every(ms: number, parts: LanguageModelV3StreamPart[]) {
   for (const part of parts) {
     mock.timers.tick(ms);

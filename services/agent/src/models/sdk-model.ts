@@ -30,9 +30,9 @@ export interface SdkModelSettings
   origin: string;
   secrets: string[];
   rawEvents: boolean;
-  /** Whether the provider has the request of a call with this signal, and has not refused it. */
+  /** Whether the provider has received the request of the call with this signal, and has not refused it. */
   isTaken: (signal: AbortSignal) => boolean;
-  /** Gets the thoughts of a call with this signal that the SDK does not show. */
+  /** Calls `read` with thoughts of the call with this signal that the SDK does not report. */
   onThought?: (signal: AbortSignal, read: (thought: string) => void) => void;
 }
 
@@ -40,10 +40,13 @@ export interface ModelLog {
   warn(fields: Record<string, unknown>, message: string): void;
 }
 
-/** OpenAI refuses longer descriptions of tools; others take more than a model should read of one. */
+/** OpenAI refuses longer tool descriptions; other models get at most what they should reasonably read. */
 const maxToolDescription = { openai: 1_024, other: 6_000 };
 
-/** A model of any wire format that an SDK speaks. Retries are up to the caller, except that refused tools are left out at once. */
+/**
+ * A model in any wire format that an SDK supports. It does not retry, except once without tools that the provider
+ * refuses.
+ */
 export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<LanguageModelV3>, log: ModelLog): Model {
   const { api, providerId, modelId, vision, contextTokens, maxOutputTokens, origin, secrets } = settings;
   const { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs } = settings;
@@ -67,7 +70,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     return error;
   };
 
-  /** One HTTP request. @throws ToolsRefused where the provider refuses its tools. */
+  /** Sends one HTTP request. @throws ToolsRefused if the provider refuses the request's tools */
   async function* ask(request: ModelRequest, { signal, onThought }: ModelCall): AsyncGenerator<ModelEvent> {
     signal.throwIfAborted();
     const call = callDeadlines(signal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs });
@@ -75,7 +78,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     const aloud = leadingThought();
     const tools = hasTools(request) ? toolCallReader(request, model) : undefined;
     let given = '';
-    /** Thoughts and tool calls. */
+    /** Thoughts and tool calls, which are not shown. */
     let unseen = '';
     let complete = false;
     const think = (thought: string) => {
@@ -131,7 +134,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
         drain(parts);
         const usage = await usageOf(model, request, given + unseen, part.usage);
         if (rest !== '') yield { type: 'text', text: rest };
-        // A failure of the provider's own, for which it gives no figures, is not charged.
+        // A failure of the provider itself is not charged if it reports no figures.
         if (finishReason === 'failed' && given + unseen === '' && usage.estimated) {
           throw new ErrorEvent({ type: 'failed_answer' });
         }
