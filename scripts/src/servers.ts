@@ -1,6 +1,6 @@
 import { engines } from '@parley/servers/engines';
 import { down, type FleetOptions, isServed, type Server, settingsOf, status, up } from '@parley/servers/fleet';
-import { foldersOf } from '@parley/servers/folders';
+import { foldersOf, serversHost } from '@parley/servers/folders';
 import { readOptions } from './read-options.ts';
 
 const names = engines.map(({ name }) => name);
@@ -41,7 +41,7 @@ async function main(wanted: string[]): Promise<number> {
   }
   const chosen = names.filter((name) => wanted.includes(name));
   const given = { folders: foldersOf(process.env), env: process.env, signal: stop.signal };
-  const options: FleetOptions = { ...given, only: chosen, say };
+  const options: FleetOptions = { ...given, host: serversHost(process.env), only: chosen, say };
   switch (positionals[0]) {
     case 'up':
       return reportUp(await up(options));

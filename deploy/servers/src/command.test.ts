@@ -6,6 +6,7 @@ import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { down, type FleetOptions, settingsOf, status, up } from './fleet.ts';
 import { foldersOf } from './folders.ts';
+import { isFree } from './ports.ts';
 import { root } from './root.ts';
 import { findProcess } from './server.ts';
 import { emptyFolder, never } from './testing/folder.ts';
@@ -108,6 +109,43 @@ serverTest(['redis'], 'up, down and reset keep the address, and only reset delet
   t.like(await status(options()), [{ state: 'down' }]);
   t.deepEqual(settingsOf(await status(options()), {}), {});
 });
+
+serverTest(
+  ['postgres', 'redis', 'kafka', 's3'],
+  'servers listen on the address that they are given, and only there',
+  async (t) => {
+    t.timeout(120_000);
+    const options = (host: string): FleetOptions => ({
+      folders: { ...foldersOf(process.env), data: folder },
+      env: {},
+      only: ['postgres', 'redis', 'kafka', 's3'],
+      signal: never,
+      say: () => undefined,
+      host,
+    });
+    const folder = emptyFolder(t);
+    t.teardown(() => down(options('127.0.0.2')));
+    // Up: each was asked as a client of that address.
+    const servers = await up(options('127.0.0.2'));
+    for (const server of servers) {
+      if (server.state !== 'up') {
+        t.fail(server.note);
+        continue;
+      }
+      const { main } = server.place.ports;
+      t.true(server.engine.settings(server.place)[server.engine.setting]?.includes(`127.0.0.2:${main}`));
+      t.true(await isFree(main, '127.0.0.1'), `${server.engine.title} listens there alone`);
+    }
+    const [moved] = await up(options('127.0.0.1'));
+    t.like(moved, { state: 'failed' }, 'a server that runs does not move');
+    t.regex(moved?.note ?? '', /it listens on 127\.0\.0\.2, not on 127\.0\.0\.1: stop it first/u);
+    t.like(
+      await status(options('127.0.0.1')),
+      servers.map(() => ({ state: 'up' })),
+      'and is found where it is',
+    );
+  },
+);
 
 test("a folder that holds another program's file is refused by the file's path, and nothing in it is touched", async (t) => {
   const { run, folder } = command(t);

@@ -6,6 +6,8 @@ export interface Place {
   home: string;
   /** The folder of its installed program. */
   installed: string;
+  /** The address that it listens on. */
+  host: string;
   /** Its reserved ports; clients use `main`. */
   ports: { main: number; second: number };
   /** Of the application's login, and of the administrator; hexadecimal, generated once. */

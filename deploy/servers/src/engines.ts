@@ -6,16 +6,16 @@ import { exec } from './exec.ts';
 import { scriptFolder } from './install.ts';
 
 const timeoutMs = 2_000;
-const addressOf = ({ ports }: Place) => `127.0.0.1:${ports.main}`;
+const addressOf = ({ host, ports }: Place) => `${host}:${ports.main}`;
 
-/** The content of `engine.json`. Its settings contain `{port}` and `{password}`; the first one is the address of the server. */
+/** The content of `engine.json`. Its settings contain `{host}`, `{port}` and `{password}`; the first one is the address of the server. */
 type Declared = Pick<Engine, 'title' | 'version' | 'folder' | 'stopSignal'> & { settings: Record<string, string> };
 
 function engine(name: EngineName, ask: Engine['ask']): Engine {
   const file = join(scriptFolder, name, 'engine.json');
   const { settings, ...declared }: Declared = JSON.parse(readFileSync(file, 'utf8'));
-  const fill = (text: string, { ports, password }: Place) =>
-    text.replace('{port}', String(ports.main)).replace('{password}', password);
+  const fill = (text: string, { host, ports, password }: Place) =>
+    text.replace('{host}', host).replace('{port}', String(ports.main)).replace('{password}', password);
   return {
     ...declared,
     name,
@@ -44,8 +44,8 @@ export function superuserUrl(place: Place, databaseName = 'parley'): string {
 }
 
 /** Its only login can access only the keys and channels of the application. */
-const redis = engine('redis', async ({ installed, ports, password }) => {
-  const args = ['redis-cli', '-h', '127.0.0.1', '-p', String(ports.main), '--user', 'parley', 'ping'];
+const redis = engine('redis', async ({ installed, host, ports, password }) => {
+  const args = ['redis-cli', '-h', host, '-p', String(ports.main), '--user', 'parley', 'ping'];
   const env = { PATH: process.env.PATH, REDISCLI_AUTH: password };
   const answer = await exec(`${installed}/run`, args, { env, signal: AbortSignal.timeout(timeoutMs) });
   if (answer.trim() !== 'PONG') throw new Error(`it answers ${answer}`);

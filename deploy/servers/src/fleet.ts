@@ -34,6 +34,8 @@ export interface FleetOptions {
   endWithParent?: boolean;
   /** Whether their data may be lost with the machine, so that a COMMIT need not wait for the disk. Default: they may not. */
   disposable?: boolean;
+  /** The address that started servers listen on. Default 127.0.0.1. */
+  host?: string;
   /** Default: that of this system. */
   platform?: NodeJS.Platform;
 }
@@ -59,7 +61,7 @@ async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
   }
   try {
     if ((options.platform ?? process.platform) !== 'linux') throw new UnavailableError('this system is not Linux');
-    const place = await ensurePlace(engine, folders);
+    const place = await ensurePlace(engine, folders, options.host);
     const server = await look(engine, options, answerTimeoutMs);
     if (server.state === 'up') return server;
     if (await stopServer(place.home, engine.stopSignal)) say('did not answer, and was stopped');
@@ -67,7 +69,7 @@ async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
     const start = performance.now();
     const pid = await startServer(engine, place, { signal, endWithParent, disposable });
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
-    say(`version ${engine.version} answers on 127.0.0.1:${place.ports.main}, started in ${seconds} s`);
+    say(`version ${engine.version} answers on ${place.host}:${place.ports.main}, started in ${seconds} s`);
     return running(engine, place, pid);
   } catch (error) {
     const note = error instanceof Error ? error.message : String(error);
@@ -115,7 +117,7 @@ async function look(engine: Engine, { folders }: FleetOptions, answerWithinMs = 
 }
 
 function running(engine: Engine, place: Place, pid: number): Server {
-  const note = `up, version ${engine.version} on 127.0.0.1:${place.ports.main}, process ${pid}, in ${place.home}`;
+  const note = `up, version ${engine.version} on ${place.host}:${place.ports.main}, process ${pid}, in ${place.home}`;
   return { engine, state: 'up', place, pid, note };
 }
 

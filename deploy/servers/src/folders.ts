@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Environment, readSettings } from '@parley/kernel/settings/config';
-import { serversFolderSetting } from '@parley/kernel/settings/shared-settings';
+import { serversFolderSetting, serversHostSetting } from '@parley/kernel/settings/shared-settings';
 import { root } from './root.ts';
 
 export interface Folders {
@@ -14,6 +14,11 @@ export interface Folders {
 export function foldersOf(env: Environment): Folders {
   const { data } = readSettings(env, { data: serversFolderSetting });
   return { tools: join(root, '.tools/servers'), data: resolve(root, data) };
+}
+
+/** The address that servers of `scripts/servers` listen on. */
+export function serversHost(env: Environment): string {
+  return readSettings(env, { host: serversHostSetting }).host;
 }
 
 /** Creates a folder that only its owner can access. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Engine, Place } from './engine.ts';
 import { type Folders, makeDataFolder } from './folders.ts';
-import { freePorts, isFree } from './ports.ts';
+import { freePorts, isFree, loopback } from './ports.ts';
 import { findProcess } from './server.ts';
 
 const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json`);
@@ -12,7 +12,12 @@ const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json
 const port = z.int().min(1).max(65_535);
 const password = z.string().regex(/^[0-9a-f]{48}$/u);
 /** The stored part of a place. */
-const stored = z.object({ ports: z.object({ main: port, second: port }), password, superuserPassword: password });
+const stored = z.object({
+  host: z.string().default(loopback),
+  ports: z.object({ main: port, second: port }),
+  password,
+  superuserPassword: password,
+});
 
 /**
  * The place of a server in this data folder, or undefined if there was none yet.
@@ -37,18 +42,24 @@ function keptIn(text: string): z.infer<typeof stored> | undefined {
 /**
  * The place for a server of this data folder. Ports and passwords are those of the last run, unless another program has taken
  * the ports. They are stored in a file that only its owner can read. Of two concurrent calls, the first one's are stored.
+ * @param host the address that it listens on.
+ * @throws Error if it runs and listens on another one.
  */
-export async function ensurePlace(engine: Engine, folders: Folders): Promise<Place> {
+export async function ensurePlace(engine: Engine, folders: Folders, host = loopback): Promise<Place> {
   const before = findPlace(engine, folders);
   // In this order, because a server of ours that listens there was recorded before.
-  const free = await Promise.all(Object.values(before?.ports ?? {}).map(isFree));
-  if (before && (free.every(Boolean) || findProcess(before.home) !== undefined)) return before;
-  const [main = 0, second = 0] = await freePorts(2);
+  const free = await Promise.all(Object.values(before?.ports ?? {}).map((each) => isFree(each, host)));
+  const runs = before !== undefined && findProcess(before.home) !== undefined;
+  if (runs && before.host !== host) {
+    throw new Error(`it listens on ${before.host}, not on ${host}: stop it first (scripts/servers down)`);
+  }
+  if (before && before.host === host && (runs || free.every(Boolean))) return before;
+  const [main = 0, second = 0] = await freePorts(2, host);
   const { password = newPassword(), superuserPassword = newPassword() } = before ?? {};
   const file = fileOf(engine, folders);
   const draft = `${file}.${process.pid}`;
   makeDataFolder(folders.data);
-  writeFileSync(draft, JSON.stringify({ ports: { main, second }, password, superuserPassword }), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify({ host, ports: { main, second }, password, superuserPassword }), { mode: 0o600 });
   try {
     if (before) renameSync(draft, file);
     else linkSync(draft, file);
@@ -57,7 +68,7 @@ export async function ensurePlace(engine: Engine, folders: Folders): Promise<Pla
   } finally {
     rmSync(draft, { force: true });
   }
-  return findPlace(engine, folders) ?? ensurePlace(engine, folders);
+  return findPlace(engine, folders) ?? ensurePlace(engine, folders, host);
 }
 
 function newPassword(): string {

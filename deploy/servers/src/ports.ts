@@ -4,22 +4,24 @@ import { connect } from 'node:net';
 
 // Below the ports that Linux, macOS and Windows use for outgoing connections, because one of those could take the port of a
 // server that restarts.
+export const loopback = '127.0.0.1';
+
 const lowest = 15_000;
 const highest = 32_000;
 
-/** Returns `count` distinct free ports of the loopback address. */
-export async function freePorts(count: number): Promise<number[]> {
+/** Returns `count` distinct free ports of an address of this machine. */
+export async function freePorts(count: number, host = loopback): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const port = randomInt(lowest, highest);
-    if (await isFree(port)) ports.add(port);
+    if (await isFree(port, host)) ports.add(port);
   }
   return [...ports];
 }
 
 /** Whether no program listens on the port. Safe to call concurrently. */
-export async function isFree(port: number): Promise<boolean> {
-  const socket = connect({ port, host: '127.0.0.1' });
+export async function isFree(port: number, host = loopback): Promise<boolean> {
+  const socket = connect({ port, host });
   const isTaken = once(socket, 'connect').then(
     () => true,
     () => false,

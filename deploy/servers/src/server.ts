@@ -26,7 +26,7 @@ type StartOptions = Required<Pick<FleetOptions, 'signal' | 'endWithParent' | 'di
  */
 export async function startServer(engine: Engine, place: Place, options: StartOptions): Promise<number> {
   const { signal, endWithParent, disposable } = options;
-  const { home, ports, installed, password, superuserPassword } = place;
+  const { home, host, ports, installed, password, superuserPassword } = place;
   makeDataFolder(home);
   const log = openSync(join(home, 'log'), 'a', 0o600);
   const tie = endWithParent ? `--pdeathsig ${engine.stopSignal.slice('SIG'.length)}` : '';
@@ -42,6 +42,7 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
       HOME: home,
       SCRIPTS: scriptsOf(engine),
       INSTALLED: installed,
+      HOST: host,
       PORT: String(ports.main),
       SECOND_PORT: String(ports.second),
       PASSWORD: password,

@@ -1,6 +1,6 @@
 import { port, text } from '@parley/kernel/settings/setting-types';
 import { setting } from '@parley/kernel/settings/settings';
-import { serversFolderSetting } from '@parley/kernel/settings/shared-settings';
+import { serversFolderSetting, serversHostSetting } from '@parley/kernel/settings/shared-settings';
 
 /** The settings of `scripts/talk`. */
 export const talkSettings = {
@@ -29,6 +29,7 @@ export const commandSettings = {
   talk: talkSettings,
   demo: demoSettings,
   serversFolder: serversFolderSetting,
+  serversHost: serversHostSetting,
   contractFolder: setting(
     'PARLEY_CONTRACT_DIR',
     text.default('../shared/contract'),

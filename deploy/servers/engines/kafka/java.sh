@@ -10,8 +10,9 @@ class_path() (
   printf '%s:' "$1"/*.jar
 )
 
+# addresses PORT SECOND_PORT [HOST]: nobody but itself calls the controller.
 addresses() {
-  echo "listeners=PLAINTEXT://127.0.0.1:$1,CONTROLLER://127.0.0.1:$2"
-  echo "advertised.listeners=PLAINTEXT://127.0.0.1:$1"
+  echo "listeners=PLAINTEXT://${3:-127.0.0.1}:$1,CONTROLLER://127.0.0.1:$2"
+  echo "advertised.listeners=PLAINTEXT://${3:-127.0.0.1}:$1"
   echo "controller.quorum.voters=1@127.0.0.1:$2"
 }

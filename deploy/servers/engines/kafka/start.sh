@@ -7,7 +7,7 @@ fi
 {
   cat "$SCRIPTS/server.properties"
   echo 'log.dirs=data'
-  addresses "$PORT" "$SECOND_PORT"
+  addresses "$PORT" "$SECOND_PORT" "$HOST"
   # What a test of listeners wants beside it.
   [ ! -e own.properties ] || cat own.properties
 } >server.properties

@@ -13,6 +13,12 @@ if [ ! -e cluster ]; then
 fi
 unsynced=
 [ -z "$DISPOSABLE" ] || unsynced='-c fsync=off -c full_page_writes=off'
+# Clients of another address than loopback may come from anywhere that reaches it, with a password as all.
+hba=
+if [ "$HOST" != 127.0.0.1 ]; then
+  echo 'host all all all scram-sha-256' >hba.conf
+  hba="-c hba_file=$PWD/hba.conf"
+fi
 # No socket in a folder: its path may be too long, and nobody needs one.
-exec $as_nobody "$bin/postgres" -D cluster -c listen_addresses=127.0.0.1 -c port="$PORT" -c unix_socket_directories= \
-  -c max_connections=400 -c log_checkpoints=off $unsynced
+exec $as_nobody "$bin/postgres" -D cluster -c listen_addresses="$HOST" -c port="$PORT" -c unix_socket_directories= \
+  -c max_connections=400 -c log_checkpoints=off $hba $unsynced

@@ -2,7 +2,9 @@
 mkdir -p -m 700 data
 # Nobody can log in as `default`, but Redis reads its own file as it: without its rights it leaves out all that scripts did.
 exec "$INSTALLED/run" redis-server - <<CONF
-bind 127.0.0.1
+bind $HOST
+# Nobody gets in without the password, from wherever.
+protected-mode no
 port $PORT
 dir data
 daemonize no

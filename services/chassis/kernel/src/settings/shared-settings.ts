@@ -72,6 +72,14 @@ export const serversFolderSetting = setting(
   z.string().default('.parley/servers'),
   'Where `servers` keeps the data of the servers; with `up --mesh` the default is `servers` in the data folder.',
 );
+export const serversHostSetting = setting(
+  'PARLEY_SERVERS_HOST',
+  z
+    .string()
+    .regex(/^\d+(\.\d+){3}$/u, 'is no IPv4 address of this machine')
+    .default('127.0.0.1'),
+  'The address that `servers` listen on. Whoever reaches it reaches Kafka without a password: only an address of a network of this machine belongs here, e.g. that of the bridge of kind.',
+);
 export const meshKeySetting = setting(
   'MESH_KEY',
   secretKeys,
