@@ -29,13 +29,13 @@ export interface Ports {
   readAgent: AgentReader;
   chooseModel: ModelChooser;
   metering: Metering;
-  /** By request id. */
+  /** Generations that this process has admitted, by request id. */
   admittedGenerations: Map<string, AdmittedGeneration>;
-  /** Bytes of images that calls hold. */
+  /** Bytes of images held by running calls. */
   images: TenantBudget;
   generationLeaseMs: number;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getAvatarConfig' | 'hasTenantSecret'>;
-  /** Text generations under way. */
+  /** Running text generations. */
   generations: TenantBudget;
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'listKnowledgeBases' | 'retrieve'>;
   passages: PassageSettings;
@@ -52,7 +52,7 @@ export interface Ports {
   /** The catalogue of the voice service. */
   avatarModels: AvatarModels;
   documentation: DocumentationUrls;
-  /** Which URLs of tenants may be called. */
+  /** Decides which URLs of tenants may be called. */
   outbound: Pick<OutboundPolicy, 'problemOf'>;
   log: Logger;
 }

@@ -51,7 +51,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
       try {
         for await (const event of coalesceText(runTurn(ports, { ...request, signal }, turn))) yield toResponse(event);
       } catch (error) {
-        // What a stopped turn has taken was sent before.
+        // The usage of a stopped turn was sent already.
         if (!stopped.aborted) throw error;
       }
     },
@@ -62,7 +62,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
   };
 }
 
-/** The first request of a call, and a signal that aborts with a later one that asks to stop. */
+/** Returns the first request of a call, and a signal that aborts when a later request asks to stop. */
 async function stoppable(requests: AsyncIterable<RunTurnRequest>) {
   const reader = requests[Symbol.asyncIterator]();
   const { value: first, done } = await reader.next();
@@ -73,7 +73,7 @@ async function stoppable(requests: AsyncIterable<RunTurnRequest>) {
       if (next.value.stop) return controller.abort();
     }
   };
-  readOn().catch(() => undefined); // the call was cancelled, which its own signal tells
+  readOn().catch(() => undefined); // a cancelled call aborts its own signal
   return { first, stopped: controller.signal };
 }
 
@@ -88,7 +88,7 @@ function toResponse({ text, usage, passages, toolCall, structuredContent, finish
   };
 }
 
-/** Copies the fields that the message has by the same name; null becomes the empty value. */
+/** Copies the fields that the message has under the same name. Null becomes the proto default. */
 function toMessage({ evaluationRecommendationLabels: labels, ...agent }: Agent): AgentMessage {
   return AgentMessage.fromPartial({
     ...withoutNulls(agent),

@@ -1,7 +1,7 @@
 import type { SealedColumn } from '@parley/postgres/reseal';
 import { answerPlace } from './text-generations/generate-once.ts';
 
-/** All that agent keeps sealed. */
+/** All columns that agent encrypts. */
 export const sealedColumns: SealedColumn[] = [
   {
     table: 'kept_generations',

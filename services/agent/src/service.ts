@@ -91,7 +91,7 @@ export const agent = service(agentDeclaration, {
   rpc: {
     definition: AgentServiceDefinition,
     implementation: (ports) => agentRpc(ports),
-    // An interrupted reply is lost, so replies in progress get most of the 25 s that a stop may take.
+    // Replies in progress get most of the 25 s that a shutdown may take, because an interrupted reply is lost.
     drainTimeoutMs: 12_000,
   },
   graph: subgraphOf({

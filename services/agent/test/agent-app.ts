@@ -56,7 +56,7 @@ export interface AgentApp {
   database: Database;
 }
 
-/** The use cases of agent on a schema of the test's own, with the offline model and without servers. */
+/** The use cases of agent on the test's own schema, with the offline model and without servers. */
 export async function agentApp(
   t: ExecutionContext,
   limits: Partial<Pick<Ports, 'maxHiddenAgents'>> = {},
@@ -67,10 +67,10 @@ export async function agentApp(
 
 const secretsKey = randomBytes(32);
 
-/** The names of the secrets that every tenant has. */
+/** The secrets that every tenant has. */
 export const provisioned = new Set(['WEBHOOK_KEY']);
 
-/** With the offline model alone, which answers without pauses, and no ledger. */
+/** Ports with only the offline model, which answers without pauses, and without a ledger. */
 export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
   const settings = { ...readModelSettings({}), offlineWordPaceMs: 0 };

@@ -39,7 +39,7 @@ test('left out and null are distinguished in literals and variables', async (t) 
   const { id } = await createAgent(unit, owner, { subject: 'Fractions', ttsLang: 'en', ttsVoice: 'a' });
   await unit.graph(owner, updateAgent, { id, input: { subject: null } });
   await unit.graph(owner, `mutation { updateAgent(id: ${id}, input: { ttsLang: null }) { id } }`);
-  // A field whose variable is missing counts as left out.
+  // An argument whose variable is missing counts as omitted.
   const query =
     'mutation ($id: ID!, $voice: String) { updateAgent(id: $id, input: { ttsVoice: $voice }) { ttsVoice } }';
   t.deepEqual(await unit.graph(owner, query, { id }), { data: { updateAgent: { ttsVoice: 'a' } } });

@@ -42,7 +42,9 @@ export async function agentReplicas(
     ...(typeof more === 'function' ? more(server) : more),
   };
 
-  /** @param soleOwner it takes over at once what dead processes left @param settings in place of those of all */
+  /**
+   * @param soleOwner whether it takes over jobs of dead processes at once @param settings replace those of all replicas
+   */
   async function replica({ soleOwner = false, settings = {} } = {}) {
     const own = await replicaOf(t, database, agentSchema, { clockOffsetMs: () => offsetMs });
     const addresses = createAddresses({
@@ -62,7 +64,7 @@ export async function agentReplicas(
     t.teardown(() => client.stop());
     return {
       graph: running.graph,
-      /** As a gateway asks, whose connection closes with the signal. */
+      /** Sends a request as a gateway does; the connection closes when the signal aborts. */
       async ask(
         caller: Caller,
         query: string,
@@ -79,14 +81,14 @@ export async function agentReplicas(
         const { requestId = '' } = (data?.['startTextGeneration'] as { requestId: string } | null) ?? {};
         return { requestId, error: errors?.[0] };
       },
-      /** Follows a generation; resolves when it is live, rejects where it is refused. */
+      /** Follows a generation. Resolves when the subscription is live, rejects if it is refused. */
       async listen(caller: Caller, requestId: string, afterEventId = '', after?: string) {
         const events: TextGenerationEventDto[] = [];
         const ids: string[] = [];
         const leave = new AbortController();
         t.teardown(() => leave.abort());
         const live = Promise.withResolvers<void>();
-        // names textGenerationEvents: the request that a gateway makes of this field
+        // names textGenerationEvents: a gateway's request for this field
         const request = {
           field: 'textGenerationEvents',
           argumentsJson: JSON.stringify({ requestId, after }),
@@ -110,7 +112,7 @@ export async function agentReplicas(
       },
       jobs: () => own.transactShared(async ({ knex }) => Number((await knex('jobs').count()).at(0)?.['count'])),
       stop: () => running.unit.stop(),
-      /** As if its process had died: its database is gone. */
+      /** Simulates the death of the process by closing its database. */
       kill: () => own.close(),
     };
   }

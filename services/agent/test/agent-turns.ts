@@ -43,23 +43,23 @@ export async function unitOn(
 
 export interface Reply {
   texts: string[];
-  /** What the turn had taken, each time that it was sent. */
+  /** Each usage that the turn sent. */
   usages: TurnUsage[];
-  /** The context of the last request that a model was asked before any text. */
+  /** The context of the last model request before any text. */
   requested?: { contextTokens: number };
   /** The last usage of a turn that did not fail. */
   finished?: TurnUsage | undefined;
-  /** The last ones, and how many texts preceded them. */
+  /** The last citations, and how many texts preceded them. */
   cited?: { citations: Citation[]; textsBefore: number };
-  /** When calls of tools began and ended. */
+  /** Begin and end events of tool calls. */
   toolCalls: ToolCall[];
   structuredContent?: unknown;
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   finishReason?: string;
   error?: unknown;
 }
 
-/** Runs one turn to its end; a failure is in `error`. */
+/** Runs one turn to its end. A failure is returned in `error`. */
 export async function runTurn(
   unit: AgentUnit,
   agentId: number,

@@ -14,12 +14,12 @@ import { type ScriptedAction, scriptedAction } from './scripted-action.ts';
 import { type ScriptedKnowledge, scriptedKnowledge } from './scripted-knowledge.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
-  /** Of the units that it calls. */
+  /** Addresses of the units that it calls. */
   addresses: Addresses;
   ledger: StubLedger;
   knowledge: ScriptedKnowledge;
   action: ScriptedAction;
-  /** Asks its subgraph as a gateway does, whose connection closes with the signal. */
+  /** Queries the subgraph as a gateway does; the connection closes when the signal aborts. */
   ask(caller: Caller, query: string, variables: object, signal: AbortSignal): Promise<Response>;
   /** Transactions started so far. */
   transactions(): number;

@@ -10,9 +10,9 @@ interface Seen {
   api: ApiName;
   text?: string;
   finishReason?: 'STOP' | 'LENGTH' | 'CONTENT_FILTER';
-  /** Of the failure; undefined where there is none. */
+  /** The failure's reason; undefined if the call succeeds. */
   reason?: string;
-  /** What the provider bills; `estimated` where its answer says nothing of that. */
+  /** The provider's bill; `estimated` if its answer contains no usage. */
   billed: { tokensIn: number; tokensOut: number } | 'estimated';
 }
 

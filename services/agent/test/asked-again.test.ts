@@ -8,9 +8,9 @@ import { createAgent, inTenant } from './agent-unit.ts';
 
 interface Refusal {
   text: string;
-  /** How long the provider refuses, from its first request on. */
+  /** How long the provider refuses, from its first request on, in ms. */
   forMs?: number;
-  /** What it refuses for good. */
+  /** A parameter that it always refuses. */
   refuses?: string;
 }
 

@@ -21,7 +21,7 @@ const { signal } = new AbortController();
 const keyOf = (tenantId: number) =>
   ({ kind: 'apiKey', tenantId, apiKeyId: 9, requestId: 'r' }) as const satisfies TenantCaller;
 
-/** The use cases of calls without a session, on one provider whose model sees. */
+/** The use cases of calls without a session, with one provider whose model accepts images. */
 async function directUnit(t: ExecutionContext, env: Record<string, string> = {}) {
   const server = await startModelServer();
   t.teardown(() => server.stop());

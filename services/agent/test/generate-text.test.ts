@@ -16,7 +16,7 @@ async function refusal(unit: AgentUnit, input: Record<string, unknown>) {
   return errors?.[0];
 }
 
-/** Two providers on servers of their own, the first of which is the default. */
+/** Two providers on their own servers, of which the first is the default. */
 async function twoProviders(t: ExecutionContext, env: Record<string, string> = {}) {
   const [cloud, direct] = [await startModelServer(), await startModelServer()];
   t.teardown(() => Promise.all([cloud.stop(), direct.stop()]));
@@ -49,7 +49,7 @@ test('a completion is answered with who served it and what it cost, and settled 
   const { settled, open, reserved } = unit.ledger;
   t.is(settled.length, 1);
   t.like(settled[0], { estimated: false, served: true });
-  // names generateText: what the ledger calls it
+  // names generateText: the operation's name in the ledger
   t.like(settled[0]?.call, {
     operation: 'generateText',
     apiKeyId: 9,

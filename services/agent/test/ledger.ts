@@ -11,22 +11,22 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** Identity, as far as agent asks it: tenants without overrides, and a ledger in memory for all of them together. */
+/** A stub of identity with what agent uses: tenants without overrides, and one in-memory ledger for all of them. */
 export interface StubLedger {
   /** In 1e-8 USD. Default: 10 USD. */
   cap: bigint;
-  /** What the tenants are beside that. */
+  /** The tenants' other fields. */
   tenant: { suspended: boolean; deleted: boolean; apiKeyId: number };
   readonly revokedSignIns: Set<string>;
   /** While true every call is `unavailable`. */
   isDown: boolean;
-  /** Reservations that were made, in order. */
+  /** Reservations, in order. */
   readonly reserved: ReserveSpendRequest[];
-  /** Call ids that have begun, or are to begin at once. */
+  /** Ids of calls that have begun or are about to. */
   readonly begun: Set<string>;
-  /** Those without a settlement. */
+  /** Ids of calls without a settlement. */
   readonly open: Set<string>;
-  /** In order. */
+  /** Settlements, in order. */
   readonly settled: SpendSettlement[];
   /** In 1e-8 USD. */
   readonly spent: bigint;

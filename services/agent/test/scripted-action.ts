@@ -18,7 +18,7 @@ import {
 import { type ServedStub, serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A call that was begun. */
+/** A call that has begun. */
 export interface MadeCall {
   /** The tool as `nameOf` has it. */
   tool: string;
@@ -30,27 +30,30 @@ export interface MadeCall {
 
 export type ScriptedResult = Parameters<typeof CallResult.fromPartial>[0];
 
-/** Action, as far as agent asks it: tenant 1 has the connectors and the actions 1 to 9. */
+/** A stub of the action service with what agent uses: tenant 1 has the connectors and actions 1 to 9. */
 export interface ScriptedAction {
-  /** As `nameOf` has them: those that are deleted. */
+  /** Names (see `nameOf`) of deleted tools. */
   readonly deleted: Set<string>;
-  /** What is told of a tool, in place of its name and a schema without rules; undefined: it is missing. */
+  /**
+   * Overrides a tool's description, which is by default its name and a schema without rules. Undefined: the tool is
+   * missing.
+   */
   describe: (tool: string) => Partial<ToolDescription> | undefined | Promise<Partial<ToolDescription> | undefined>;
   /** The tools of each connector, or why they cannot be listed. Default: connector 3 has `search`. */
   listedTools: Record<number, string[] | { errorKind: string }>;
-  /** What a call comes to. */
+  /** The result of a call. */
   answer: (call: MadeCall, signal: AbortSignal) => ScriptedResult | Promise<ScriptedResult>;
-  /** Whether a call goes on when whoever asked for it is gone. Default false: its signal aborts. */
+  /** Whether a call continues after its caller disconnects. Default false: its signal aborts. */
   outlivesItsCaller: boolean;
   /** Whether the calls of a turn cannot be read. Default false. */
   listFails: boolean;
   readonly checked: string[][];
   readonly described: string[][];
-  /** In ms, of those that ask for descriptions. */
+  /** Time limits of requests for descriptions, in ms. */
   readonly timeLimits: number[];
-  /** Each once. */
+  /** Each call once. */
   readonly made: MadeCall[];
-  /** Requests of calls, those that were begun before included. */
+  /** All requests of calls, repeated ones included. */
   readonly asked: MadeCall[];
   readonly listed: string[];
   readonly toolsListed: ListToolsRequest[];
@@ -195,7 +198,7 @@ export async function scriptedAction(
         self.listed.push(turn);
         if (self.listFails) throw unavailable('no database');
         const calls = [...begun.values()].map((each) => each.call).filter(({ key }) => key?.turn === turn);
-        return { calls: calls.toReversed() }; // those of one step are begun in any order
+        return { calls: calls.toReversed() }; // calls of one step begin in any order
       },
     },
     { callers, addresses },

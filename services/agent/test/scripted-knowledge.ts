@@ -12,15 +12,15 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** Knowledge, as far as agent asks it: tenant 1 has the bases 1 to 9. */
+/** A stub of knowledge with what agent uses: tenant 1 has the bases 1 to 9. */
 export interface ScriptedKnowledge {
   /** Bases that are deleted. */
   readonly deleted: Set<number>;
-  /** What a search finds, or how it fails. */
+  /** The result of a search, or its failure. */
   find: (request: RetrieveRequest, signal: AbortSignal) => Promise<Passage[]>;
-  /** What its embeddings take. */
+  /** Usage of a search's embeddings. */
   usage: EmbeddingUsage | undefined;
-  /** Whether its searches fail after that. */
+  /** Whether searches fail after embedding. */
   searchFails: boolean;
   readonly asked: RetrieveRequest[];
   readonly checked: number[][];

@@ -15,7 +15,7 @@ async function untilAborted({ signal }: { signal: AbortSignal }): Promise<void> 
   signal.throwIfAborted();
 }
 
-/** A provider that has a slot and an answer when the test says so. */
+/** A provider whose slot and answer the test releases. */
 function probeOf(t: ExecutionContext) {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
@@ -51,7 +51,7 @@ function probeOf(t: ExecutionContext) {
   return {
     slot,
     answer,
-    /** What it has answered when so long has passed; undefined while it waits. */
+    /** Its answer after this much time; undefined while it waits. */
     async after(ms: number) {
       await setImmediate();
       mock.timers.tick(ms);

@@ -32,7 +32,7 @@ test('states: a listener gets the text in pieces and one final event, after whic
     );
   }
   await eventually('it is settled', () => ledger.settled.length === 1);
-  // names startTextGeneration: what the ledger calls it
+  // names startTextGeneration: the operation's name in the ledger
   t.like(ledger.settled[0]?.call, { operation: 'startTextGeneration', apiKeyId: 9, costUsdE8: 350_000n });
   t.is(ledger.open.size, 0);
 });
@@ -98,7 +98,7 @@ test('states, errors, limits: a requestId is FORBIDDEN after ten minutes and to 
   const listener = await unit.listen(keyOf(1), requestId);
   later(10 * 60_000 + 1_000);
   t.like(await t.throwsAsync(unit.listen(keyOf(1), requestId)), { kind: 'forbidden' });
-  // By that clock the lease of the job has ended, too: its end reaches the open stream.
+  // At that time the job's lease has expired too; its end reaches the open stream.
   await listener.end();
 });
 

@@ -20,7 +20,10 @@ const shown = ({ toolCalls }: { toolCalls: ToolCall[] }) => toolCalls.map(({ cal
 
 type Unit = AgentUnit & { server: ModelServer };
 
-/** Runs a turn up to the `n`th call's begin, or the `n`th request of the model, and leaves it there as a process that dies does. */
+/**
+ * Runs a turn until the `n`th call begins, or until the model's `n`th request, and abandons it there, as if the process
+ * had died.
+ */
 async function lostTurn(unit: Unit, id: number, at: { made: number } | { requests: number }): Promise<Reply> {
   const lost = new AbortController();
   const turn = runTurn(unit, id, { signal: lost.signal, callId: 'lost' });

@@ -28,7 +28,7 @@ const text = (value: string): ScriptedResult => ({ body: { $case: 'text', value 
 const shown = ({ toolCalls }: { toolCalls: ToolCall[] }) =>
   toolCalls.map(({ callId, name, status, errorKind }) => [callId, name, status, ...(errorKind ? [errorKind] : [])]);
 
-/** Every request of a turn is in the ledger, and its message costs what they cost together. */
+/** Asserts that the ledger has every request of a turn, and that its message costs their sum. */
 function assertMetered(t: { is: (a: unknown, b: unknown) => unknown }, unit: AgentUnit, { usages }: Reply): void {
   t.is(usages.at(-1)?.costUsdE8, unit.ledger.spent);
   t.is(
@@ -366,7 +366,7 @@ test('the results of all rounds together are half of the context of the model, o
     t.is(lengths?.length, 80);
     t.is(Math.min(...(lengths?.slice(60) ?? [])), most / 20, 'the last round has all of it');
     t.is(Math.max(...(lengths?.slice(0, 60) ?? [])), 500);
-    // With what stands around each result, and what is left of the earlier ones.
+    // Includes the text around each result, and the remains of earlier ones.
     for (const request of unit.server.requests) t.true(request.text.length < most + 80 * 1_000);
 
     const resumed = await runTurn(unit, id, { resumes: true });
@@ -378,7 +378,7 @@ test('the results of all rounds together are half of the context of the model, o
 test('while a connector does not answer, action has time to tell of the others', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' });
   const other = { connectorId: 4, tool: 'look_up' };
-  // As action does it: what is not there in time is missing.
+  // Like the action service: a tool that is not described in time is missing.
   unit.action.describe = async (tool) => {
     if (tool === '4/look_up') return {};
     await sleep(unit.action.timeLimits.at(-1) ?? 0);

@@ -11,7 +11,7 @@ import { ada, agentApp, everyFieldInput, inTenant, offlinePorts, provisioned, us
 
 const owner = inTenant(1);
 
-/** A workflow that is a row and nothing else. */
+/** Inserts a workflow that is only a row. */
 function workflowOf(database: Database, tenantId: number): Promise<number> {
   return database.transact(tenantId, async ({ knex }) => {
     const [row] = await knex('workflows').insert({ tenant_id: tenantId, name: 'Screening' }, 'id');
@@ -131,7 +131,7 @@ test('an update without changes writes nothing', async (t) => {
     status: 'ACTIVE',
     workflowId: null,
   };
-  // The same mapping with another key order and no prototype, as GraphQL literals are parsed.
+  // The same mapping with another key order and no prototype, as GraphQL parses literals.
   same.externalSyncSchemaConfig = Object.assign(Object.create(null), {
     'full name': '$.person.name',
     score: '$.score',

@@ -11,7 +11,7 @@ export interface AttachedWorkflow {
   workflowId: number;
 }
 
-/** An agent with a workflow that is published as version 1, unless it is a draft only. */
+/** An agent with a workflow, published as version 1 or as a draft only. */
 export async function agentWith(
   unit: AgentUnit,
   definition: WorkflowDefinition,
@@ -57,7 +57,7 @@ export async function saveDraft(unit: AgentUnit, workflowId: number, draft: obje
 
 let turns = 0;
 
-/** One turn, which no earlier one of any test is. */
+/** Runs one turn, with a key that no other turn has. */
 export function ask(unit: AgentUnit, agentId: number, message: string, more: TurnOptions = {}): Promise<Reply> {
   turns += 1;
   const history = [{ role: Role.ROLE_USER, text: message }];

@@ -35,7 +35,7 @@ const chain = workflow({
   end: say('{{ variables.two }}'),
 });
 
-/** Holds what begins with a prompt. */
+/** A unit whose model answers are held until released, by the prompt's beginning. */
 async function unitOn(t: ExecutionContext, held: Record<string, ModelAnswer> = {}) {
   const answers = { ...held };
   const unit = await unitWithModel(
@@ -54,7 +54,7 @@ async function unitOn(t: ExecutionContext, held: Record<string, ModelAnswer> = {
   return unit;
 }
 
-/** Leaves the turn as a process that dies does, once it is there. */
+/** Abandons the turn when `isThere` holds, as if its process had died. */
 async function lost(unit: AgentUnit, agentId: number, isThere: () => boolean, more: TurnOptions = {}): Promise<Reply> {
   const dead = new AbortController();
   const turn = ask(unit, agentId, 'hello', { turnKey: 'turn', callId: 'lost', signal: dead.signal, ...more });

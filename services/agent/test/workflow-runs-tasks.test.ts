@@ -96,7 +96,7 @@ test('a task fails by the node that failed, by its limits, and at the cap before
     { text: 'x', usage },
     {
       HOSTED_SMALL_MODEL_MODEL: 'gpt-4o',
-      // The calls before the last end long before that on a busy machine, too.
+      // Long enough that the calls before the last one end in time on a busy machine.
       AGENT_WORKFLOW_TURN_MS: '1000',
       AGENT_WORKFLOW_NODES: '1',
     },
@@ -120,7 +120,7 @@ test('a task fails by the node that failed, by its limits, and at the cap before
   t.is(unit.server.requests.length, 0);
 });
 
-/** What `extensions.details` has of a task that failed. */
+/** The `extensions.details` of a failed task. */
 const detailsOf = ({ error }: TaskAnswer) =>
   error?.extensions?.['details'] as { trace: Record<string, unknown>[]; costUsd: number } | undefined;
 

@@ -83,7 +83,7 @@ export function workflowsOf(unit: Pick<AgentUnit, 'graph'>, caller: Caller = own
   };
 }
 
-/** A definition of one node that names everything that one can. */
+/** A definition of one node that names every kind of resource. */
 export function naming({
   base = 1,
   tool = 'search',

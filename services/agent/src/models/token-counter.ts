@@ -9,11 +9,14 @@ const olderOpenAIModel = /^(?:openai[/.])?gpt-(?:4(?![.o])|3\.5)/u;
 const tokensAroundMessage = 4;
 /** An upper estimate for common sizes; vendors count between 85 and 1,600. */
 const tokensOfImage = 1_600;
-/** A thread that is late has been given too much; an estimate is better than a wait. */
+/** After this the tokenizer's thread counts as overloaded, and the estimate is used instead of waiting. */
 const patienceMs = 2_000;
 const loadTimeoutMs = 60_000;
 
-/** By the tokenizer of OpenAI's models, in a thread; else, and until that is loaded (0.4 s or more), characters / 4. */
+/**
+ * Counts with the tokenizer of OpenAI's models, in a thread. For other models, and until that is loaded (0.4 s or
+ * more), estimates characters / 4.
+ */
 export async function countTokens(modelId: string, ...texts: string[]): Promise<number> {
   const encoding = encodingOf(modelId);
   return encoding === undefined ? estimateTokens(...texts) : await counter().count(encoding, texts);
@@ -24,12 +27,12 @@ export async function loadTokenizer(modelId: string): Promise<void> {
   if (encoding !== undefined) await counter().load(encoding);
 }
 
-/** Whether OpenAI's tokenizer counts for this model; else `countTokens` gives characters / 4 at once. */
+/** Whether OpenAI's tokenizer applies to this model; otherwise `countTokens` returns characters / 4 at once. */
 export function hasTokenizer(modelId: string): boolean {
   return encodingOf(modelId) !== undefined;
 }
 
-/** The tokens of a request, counted where `countTokens` can. Images are estimated where the model takes them. */
+/** The tokens of a request, counted as in `countTokens`. Images are estimated, if the model takes them. */
 export async function countRequestTokens(
   { modelId, vision }: Pick<Model, 'modelId' | 'vision'>,
   request: ModelRequest,
@@ -40,7 +43,10 @@ export async function countRequestTokens(
   return (await countTokens(modelId, ...texts)) + around + images;
 }
 
-/** The usage of a call whose provider gave no figures: its request, and what the model wrote, thoughts and tool calls included. */
+/**
+ * The usage of a call whose provider reported no figures: its request, and what the model wrote, thoughts and tool
+ * calls included.
+ */
 export async function estimateUsage(
   model: Pick<Model, 'modelId' | 'vision'>,
   request: ModelRequest,
@@ -60,7 +66,7 @@ function encodingOf(modelId: string): Encoding | undefined {
 
 let running: ReturnType<typeof startCounter> | undefined;
 
-/** One for the process, since a tokenizer takes 100 MB; started by the first count. */
+/** One tokenizer thread per process, because it takes 100 MB. The first count starts it. */
 function counter() {
   running ??= startCounter();
   return running;
@@ -79,7 +85,7 @@ function startCounter() {
   };
   worker.on('message', ({ id, tokens }: CountAnswer) => waiting.get(id)?.(tokens));
   worker.on('error', end).on('exit', end);
-  worker.unref(); // after its listeners, which would hold the process
+  worker.unref(); // after the listeners are added, which would keep the process alive
 
   async function ask(encoding: Encoding, texts: string[], timeoutMs: number): Promise<number | undefined> {
     const id = (last += 1);

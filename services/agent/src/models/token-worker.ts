@@ -16,9 +16,9 @@ export interface CountAnswer {
 
 type Count = (text: string) => number;
 
-/** Long runs of letters cost the square of their length, so texts are counted in pieces. */
+/** Tokenizing a long run of letters takes quadratic time, so texts are counted in pieces. */
 const pieceLength = 256;
-/** Beyond it the rest of a text is estimated, so that no text holds up the others. */
+/** The part of a text beyond this time is estimated, so that one text does not delay the others. */
 const budgetMs = 100;
 
 const encodings = new Map<Encoding, Promise<Count>>();
@@ -48,7 +48,7 @@ function countAll(texts: string[], count: Count): number {
   return tokens;
 }
 
-/** Before a space where there is one, since tokens begin with theirs. */
+/** Splits before a space if there is one, because a token includes the space in front of it. */
 function pieceEnd(text: string, from: number): number {
   const end = from + pieceLength;
   if (end >= text.length) return text.length;

@@ -9,7 +9,7 @@ import type { Model, ModelRequest, ToolCallEvent } from './model.ts';
 import { wireName } from './tool-names.ts';
 import { toolReplays } from './tool-replay.ts';
 
-/** Deeper arguments count as malformed: nothing that handles them should run out of stack. */
+/** Deeper arguments count as malformed, so that no code that handles them overflows the stack. */
 const maxArgumentsDepth = 100;
 
 export type ToolCallReader = ReturnType<typeof toolCallReader>;
@@ -46,17 +46,17 @@ export function toolCallReader({ tools = [] }: ModelRequest, model: Pick<Model, 
       return ids.size > 0;
     },
     eventOf,
-    /** Stands for a call without a name, which the SDKs of OpenAI's format do not give. */
+    /** Represents a call without a name, which the SDKs of OpenAI's format do not pass on. */
     nameless: () => eventOf({ type: 'tool-call', toolCallId: `call_${randomUUID()}`, toolName: '', input: '' }),
   };
 }
 
-/** Whether an SDK gives up an answer because a call in it has no name. */
+/** Whether an SDK rejected an answer because a call in it has no name. */
 export function isNamelessCall(thrown: unknown): boolean {
   return InvalidResponseDataError.isInstance(thrown) && thrown.message.includes('function.name');
 }
 
-/** Many models write an empty text for a tool without parameters. */
+/** Many models write an empty string for a tool without parameters. */
 function argumentsIn(text: string): unknown {
   if (text.trim() === '') return {};
   const value = parseJson(text);

@@ -4,20 +4,23 @@ import { createHash } from 'node:crypto';
 const commonName = /^[a-z][\w-]{0,63}$/iu;
 /** Anthropic's and Bedrock's SDKs answer requests for JSON through a tool of this name. */
 const reservedName = 'json';
-/** Of a name that stands for another one: a tool that has it itself gets another spelling too, so that none takes another's place. */
+/**
+ * Prefix of a substitute name. A tool whose own name starts with it is renamed too, so that two tools never share a
+ * name.
+ */
 const spelled = 't_';
-/** Long enough that nobody finds a name with the hash of another one. */
+/** Long enough to make a collision of two names' hashes infeasible. */
 const hashLength = 16;
-/** Mistral accepts only ids of nine letters and digits; every other format accepts those too. */
+/** Mistral accepts only ids of nine letters and digits, which all other formats accept too. */
 const foreignIdLength = 9;
 
-/** The name under which a tool is declared: its own, or a readable one with a hash where some format refuses its own. */
+/** The name under which a tool is declared: its own, or a readable one with a hash if some format refuses that. */
 export function wireName(name: string): string {
   if (commonName.test(name) && name !== reservedName && !name.startsWith(spelled)) return name;
   return `${spelled}${name.replaceAll(/[^a-z\d_-]/giu, '_').slice(0, 42)}_${hashOf(name).slice(0, hashLength)}`;
 }
 
-/** The id that a model is given for a call which another model made, since formats accept different ids. */
+/** The id under which a model sees a call that another model made; formats accept different ids. */
 export function foreignCallId(callId: string): string {
   return hashOf(callId).slice(0, foreignIdLength);
 }

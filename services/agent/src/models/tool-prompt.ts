@@ -12,8 +12,8 @@ export function hasTools({ tools = [], json }: ModelRequest): boolean {
 }
 
 /**
- * The request as a model reads it: results between two lines that they cannot contain, and one for each call. No format takes an exchange
- * of tools in a request without tools, so it is told in words there.
+ * The request as a model reads it: each tool result stands between two marker lines that it cannot contain, and each
+ * call has a result. Formats refuse tool messages in a request without tools, so there the exchange is written as text.
  */
 export function withToolExchange(request: ModelRequest): ModelRequest {
   const isSent = hasTools(request);
@@ -63,7 +63,7 @@ export function argumentsText({ arguments: given }: ToolCall): string {
   return JSON.stringify(given) ?? 'arguments that are no JSON';
 }
 
-/** The mark is a hash of the text: to contain it, a result would have to contain its own hash. */
+/** The marker is a hash of the text: a result that contained it would have to contain its own hash. */
 function quotedResult({ name, text, isError }: ToolResult): string {
   const mark = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const what = `${isError ? 'error' : 'result'} of the tool ${JSON.stringify(name)}`;

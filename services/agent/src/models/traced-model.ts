@@ -8,7 +8,7 @@ export function tracedModel(model: Model): Model {
     ...model,
 
     stream(request, call) {
-      // The parent is the context of the call, not the one that reads the stream.
+      // The span's parent is the context of the call, not that of the stream's reader.
       const parent = context.active();
       return (async function* () {
         const options = { kind: SpanKind.CLIENT, attributes: requestAttributes(model, request) };
@@ -55,7 +55,7 @@ function finish(span: Span, { tokensIn, tokensOut, finishReason }: TokenUsage & 
 
 function fail(span: Span, error: unknown, signal: AbortSignal): void {
   if (signal.aborted) return void span.setAttribute('parley.cancelled', true);
-  // Only the kind, because other messages may quote the conversation.
+  // Only the kind is recorded, because messages may quote the conversation.
   span.setAttribute('error.type', error instanceof ModelError ? error.kind : 'unknown');
   span.setStatus({ code: SpanStatusCode.ERROR });
 }

@@ -26,17 +26,17 @@ const directInput = z.object({
 export interface DirectCall {
   chain: ProviderChain;
   request: ModelRequest;
-  /** Whether the input names the model. Otherwise the operator has chosen it. */
+  /** Whether the input names the model; otherwise the operator's default applies. */
   namesModel: boolean;
 }
 
-/** What the input asks, and whom. @throws DomainError `invalid` */
+/** Parses the input and selects the models. @throws DomainError `invalid` */
 export function directCall({ models }: Ports, input: GenerateTextInput): DirectCall {
   const { prompt, provider, modelId, images } = parseInput(directInput, withoutNulls(input));
   const choice = { provider, model: provider && modelId };
   checkNamedModel({ models }, choice, 'input.modelId');
   const chain = models.chain(choice);
-  // An image that no model would get is not kept.
+  // Images are dropped if no model of the chain accepts any.
   const isSeen = images && chain.candidates.some(({ model }) => model.vision);
   const request = { system: '', messages: [{ role: 'user' as const, text: prompt }], ...(isSeen && { images }) };
   return { chain, request, namesModel: modelId !== undefined && chain.first.modelId === modelId };
@@ -51,12 +51,12 @@ export function accountOf(caller: TenantCaller, operation: string, id: string): 
   return { tenantId, requestId, apiKeyId, operation, isDirect: true, callId: `${operation}.${id}` };
 }
 
-/** The error of a direct call for its client. Only a `ModelError` is mapped; it was logged already. */
+/** The client-facing error of a direct call. Only a `ModelError` is mapped; it was logged already. */
 export function directError(error: unknown, { namesModel }: Pick<DirectCall, 'namesModel'>): unknown {
   if (!(error instanceof ModelError)) return error;
   const { kind, message } = error;
   const reason = lastingReason(error);
-  // Keys are the operator's, and so are models that the input does not name.
+  // API keys are the operator's responsibility, and so are models that the input does not name.
   const isOperators = kind === 'refused' || (kind === 'unknownModel' && !namesModel);
   if (reason && !isOperators) return badRequest(message, reason);
   return new DomainError('unavailable', message, {

@@ -7,7 +7,7 @@ const shown: Partial<Record<FinishReason, GraphFinishReason>> = {
   contentFilter: 'CONTENT_FILTER',
 };
 
-/** How a text ended, as the contract names it; null where that is not known. */
+/** The finish reason under its name in the schema; null if unknown. */
 export function shownReason(finishReason: FinishReason | undefined): GraphFinishReason | null {
   return (finishReason && shown[finishReason]) ?? null;
 }

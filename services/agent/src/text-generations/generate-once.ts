@@ -13,13 +13,14 @@ interface KeyedRequest extends TenantRequest {
 }
 
 interface NamedCall extends DirectCall {
-  /** What the ledger calls it. */
+  /** The operation's name in the ledger. */
   operation: string;
 }
 
 /**
- * One metered call for all that have the effect key: its answer is stored, encrypted, before it is settled, and answers the others.
- * Once a model is asked, a call goes on when its client leaves. @throws DomainError `conflict` while another process makes it
+ * Makes one metered call per effect key. The answer is stored encrypted before the call is settled, and serves all
+ * later calls with the key. Once a model is asked, the call continues even if its client disconnects.
+ * @throws DomainError `conflict` while another process makes the call
  */
 export async function generateOnce(
   ports: Ports,
@@ -35,7 +36,7 @@ export async function generateOnce(
   const account = accountOf(caller, operation, taken.callId);
   if (taken.answerSealed) {
     const answer = openAnswer(ports, caller, key, taken.answerSealed);
-    // Its process may have died between the two.
+    // The process that stored the answer may have died before it settled the call.
     void metering.meter.open(account).settle({ ...answer.spent, estimated: answer.estimated, served: true });
     return answer;
   }

@@ -8,9 +8,9 @@ import { accountOf, type DirectCall, directCall, directError, imageBytes } from 
 import { shownReason } from './finish-reason.ts';
 import { generateOnce } from './generate-once.ts';
 
-const operation = 'generateText'; // names generateText: what the ledger calls it
+const operation = 'generateText'; // names generateText: the operation's name in the ledger
 
-/** All calls with one effect key get the answer of one. */
+/** Calls with the same effect key share one generation. */
 export async function generateText(
   ports: Ports,
   request: TenantRequest,

@@ -1,7 +1,10 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 
-/** A generation that is this process's to make, under a call id, or its answer; neither while another process makes it. */
+/**
+ * The result of claiming a generation: a call id, if this process is to make it; the stored answer; or neither, while
+ * another process makes it.
+ */
 export interface TakenGeneration {
   callId?: string;
   answerSealed?: Buffer;
@@ -9,7 +12,7 @@ export interface TakenGeneration {
 
 interface Held {
   key: string;
-  /** Of one attempt: who lost its lease to another changes nothing any more. */
+  /** Identifies one attempt. An attempt whose lease was taken over can no longer write. */
   claimId: string;
 }
 
@@ -19,8 +22,8 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
     /**
-     * One whose lease has ended is made again under the call id that is given: its provider may bill what a dead process had begun, which
-     * the ledger settles at its estimate.
+     * Claims a generation. If the lease of an earlier attempt has expired, it is made again under a new call id: the
+     * provider may bill what the dead process had begun, and the ledger settles that at its estimate.
      */
     async take({ key, callId, claimId }: Held & { callId: string }, leaseMs: number): Promise<TakenGeneration> {
       const [taken] = await rows<{ callId: string }>(
@@ -57,7 +60,7 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** Of one that failed: the next is another call. */
+    /** Deletes a failed attempt; a retry is a new call. */
     async drop({ key, claimId }: Held): Promise<void> {
       await rows(
         `DELETE FROM kept_generations

@@ -11,8 +11,8 @@ import { type TextGenerationJob, textGenerationKind } from './text-generation-jo
 import { textGenerationStore } from './text-generation-store.ts';
 
 /**
- * Admits the call at the cap before it answers; the job then asks the model. Answers the generation that was started under the effect
- * key, if any.
+ * Reserves the call's cost against the spending cap before it returns; a job then asks the model. If a generation was
+ * already started under the effect key, returns that one.
  */
 export async function startTextGeneration(
   ports: Ports,
@@ -22,11 +22,11 @@ export async function startTextGeneration(
   const { database, metering, admittedGenerations } = ports;
   const { caller } = request;
   const { chain, request: modelRequest } = directCall(ports, input);
-  // Before the cap, which may have been reached by the time of a retry.
+  // Checked before the cap, which may have been reached by the time of a retry.
   const started = await committedUnder(database, request);
   if (started !== undefined) return { requestId: started };
   const requestId = randomUUID();
-  const account = accountOf(caller, 'startTextGeneration', requestId); // names startTextGeneration: what the ledger calls it
+  const account = accountOf(caller, 'startTextGeneration', requestId); // names startTextGeneration: the operation's name in the ledger
   using held = new DisposableStack();
   held.use(ports.generations.hold(caller.tenantId, 1));
   held.use(ports.images.hold(caller.tenantId, imageBytes(modelRequest)));

@@ -6,7 +6,10 @@ import type { Ports } from '../ports.ts';
 
 const sweptAtOnce = 100;
 
-/** Deletes answers of all tenants, deleted ones too, once no `Idempotency-Key` asks for them: those are valid for a day. */
+/**
+ * Deletes stored answers of all tenants, deleted ones included, once they are older than an `Idempotency-Key` is valid
+ * (a day).
+ */
 export async function sweepKeptGenerations(
   { database }: Pick<Ports, 'database'>,
   isStopping = () => false,

@@ -1,7 +1,7 @@
 import { DomainError } from '@parley/kernel/errors';
 
 export interface TenantBudgetOptions {
-  /** Of all tenants together. */
+  /** Limit for all tenants together. */
   max: number;
   maxPerTenant: number;
   refusal: string;
@@ -9,7 +9,7 @@ export interface TenantBudgetOptions {
 
 export type TenantBudget = ReturnType<typeof tenantBudget>;
 
-/** Bounds what calls of this process hold until they end. */
+/** Limits how much (bytes or calls) running calls of this process hold, in total and per tenant. */
 export function tenantBudget({ max, maxPerTenant, refusal }: TenantBudgetOptions) {
   const ofTenants = new Map<number, number>();
   let inAll = 0;

@@ -16,7 +16,7 @@ export interface TextGenerationJob {
   requestId: string;
 }
 
-/** A generation that this process has admitted and not begun. What it asks is nowhere else. */
+/** A generation that this process has admitted and not started. Its request exists only in this process's memory. */
 export interface AdmittedGeneration extends Omit<DirectCall, 'namesModel'> {
   account: CallAccount;
   reserved: MeteredCall;
@@ -27,12 +27,15 @@ export const textGenerationKind = 'agent.text-generation';
 
 const lost = 'The generation was lost; start it again';
 
-/** A job only so that a generation whose process dies gets its last event from another. */
+/**
+ * Runs an admitted generation. It is a job so that, if this process dies, another one publishes the generation's last
+ * event.
+ */
 export function textGenerationJob(ports: Ports): JobDeclaration {
   return job<TextGenerationJob>({
     kind: textGenerationKind,
     gauge: { name: 'parley_agent_text_generations_running', help: 'Text generations that this process runs' },
-    // They wait here for a slot of their model, so there are many more than slots.
+    // Far more than there are model slots, because jobs wait here for a slot.
     concurrency: 2_000,
     perTenantLimit: { unlimitedBecause: 'what a tenant has under way is bounded before it is appended' },
     retry: { maxAttempts: 10 },
@@ -66,7 +69,7 @@ async function runTextGeneration(
       }
     } catch (error) {
       await chunks.flush();
-      if (signal.aborted) return; // whoever takes the job over says that it is lost
+      if (signal.aborted) return; // the process that takes the job over reports it as lost
       await log.end({ providerId: '', modelId: '', error: messageOf(ports, error), finishReason: '' });
     }
   });

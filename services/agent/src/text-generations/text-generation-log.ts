@@ -9,7 +9,10 @@ export interface TextGeneration {
   requestId: string;
 }
 
-/** The events of one generation, for subscribers of all replicas. In an outage of the event log text is lost, the end is not. */
+/**
+ * The events of one generation, for subscribers on all replicas. While the event log is unavailable, text is lost, but
+ * the final event is retried.
+ */
 export function textGenerationLog(eventLog: EventLog, generation: TextGeneration, log: Pick<Logger, 'warn'>) {
   const { requestId } = generation;
   let isAvailable = true;

@@ -1,11 +1,11 @@
 import type { TenantDb } from '@parley/postgres/database/types';
 
-/** How long a `requestId` may be subscribed to. */
+/** How long a `requestId` can be subscribed to. */
 const validFor = `interval '10 minutes'`;
 
 export function textGenerationStore({ knex, tenantId }: TenantDb) {
   return {
-    /** Removes those of all tenants that are no longer valid, too. */
+    /** Stores a request id, and deletes expired ones of all tenants. */
     async insert(requestId: string): Promise<void> {
       await Promise.all([
         knex.raw(`DELETE FROM text_generations WHERE created_at < parley_now() - ${validFor}`),

@@ -16,13 +16,15 @@ export interface TextGenerationEvent {
 
 export interface WatchTextGeneration extends Pick<SubscriptionCall, 'follows' | 'afterEventId'> {
   requestId: string;
-  /** The last event id that a new reader has; absent for new events only. */
+  /** The last event id when the reader was admitted; absent if it gets new events only. */
   after?: string | undefined;
 }
 
 /**
- * From now on, or after an event: that which the reader names, or the last one of a reader that was admitted before; until it leaves.
- * @throws DomainError `forbidden` for a request of nobody, of others, or too old; `invalid` for a malformed id
+ * Streams events until the reader leaves, starting after an event: the one that the reader names, else the last one at
+ * its admission; otherwise from now on.
+ * @throws DomainError `forbidden`: the request id is unknown, another tenant's or expired; `invalid`: malformed event
+ * id
  */
 export async function* watchTextGeneration(
   { database, eventLog }: Ports,
@@ -39,7 +41,7 @@ export async function* watchTextGeneration(
   let hasEnded = false;
   for await (const batch of batches) {
     for (const { id, data } of batch) {
-      if (hasEnded) continue; // an end that was stored twice
+      if (hasEnded) continue; // the final event was stored twice
       const { text, end } = TextGenerationLogEntry.decode(data);
       hasEnded = end !== undefined;
       const { providerId, modelId, error, finishReason } = end ?? {};

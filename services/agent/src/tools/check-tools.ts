@@ -3,7 +3,7 @@ import type { ToolRef } from '@parley/protos/parley/action/v1/action';
 import type { AgentTool } from '../agents/agent.ts';
 import type { Ports } from '../ports.ts';
 
-/** @throws DomainError `notFound`: the connector or action of one is absent, deleted or another tenant's; `unavailable` */
+/** @throws DomainError `notFound`: a connector or action is absent, deleted or another tenant's; `unavailable` */
 export async function checkTools(
   { action }: Pick<Ports, 'action'>,
   { caller }: TenantRequest,

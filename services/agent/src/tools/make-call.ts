@@ -7,25 +7,27 @@ import type { Ports } from '../ports.ts';
 import type { TurnScope } from '../turns/turn.ts';
 import { failedResult } from './tool-result.ts';
 
-/** For whom a call is made. */
+/** The caller, agent and session of a tool call. */
 interface CallScope extends Pick<TurnScope, 'linkedIdentities'> {
   account: Pick<TurnScope['account'], 'agentId' | 'sessionId'>;
 }
 
-/** A call that action makes once, however often it is asked. */
+/** A call with an idempotency key: the action service makes it once, however often it is requested. */
 export interface KeyedCall {
   ref: ToolRef | undefined;
   argumentsJson: string;
   key: CallKey | undefined;
 }
 
-/** How much later than action this process gives a call up. */
+/** How long this process waits beyond the action service's own deadline. */
 const graceMs = 5_000;
-/** With their pauses they last longer than a restart of action's only process. */
+/** With the pauses between them, the attempts outlast a restart of a single action process. */
 const attempts = 8;
 const pauseAfter = backoff({ firstMs: 100, maxMs: 2_000 });
 
-/** What a call comes to. Rejects only when the request is aborted, which cancels it. */
+/**
+ * Returns the result of a call, failures included. Rejects only when the request is aborted, which cancels the call.
+ */
 export async function makeCall(
   { action, log }: Pick<Ports, 'action' | 'log'>,
   request: TenantRequest,
@@ -42,7 +44,7 @@ export async function makeCall(
       return await ask(action, request, scope, call, Math.max(1, timeLimitMs - elapsedMs()));
     } catch (error) {
       signal.throwIfAborted();
-      // Asked again by the same key, because nobody else can tell whether it was begun.
+      // Retried with the same key, because only the action service knows whether the call was begun.
       const isLast = attempt === attempts || elapsedMs() + pauseAfter(attempt) >= timeLimitMs;
       if (isLast || !isDomainError(error, 'unavailable')) {
         const { agentId, sessionId } = scope.account;

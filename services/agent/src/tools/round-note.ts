@@ -1,6 +1,9 @@
 import type { ToolCall } from '../models/model.ts';
 
-/** What is kept with a call, for a process that takes its turn over: what the model said before the round's calls, and how it called. */
+/**
+ * Stored with a call, for a process that takes the turn over: the model's text before the round's calls, and the call
+ * as the model wrote it.
+ */
 export interface RoundNote {
   text: string;
   call: Omit<ToolCall, 'arguments'>;
@@ -8,7 +11,7 @@ export interface RoundNote {
 
 const maxNoteBytes = 100_000;
 
-/** Without what makes it too long: what the model wants to see again beside its call, then its text. */
+/** Serializes a note. If it is too long, the model's replay data is dropped first, then the text. */
 export function writeNote(text: string, { callId, name, replay }: ToolCall): Buffer {
   const notes: RoundNote[] = [
     { text, call: { callId, name, replay } },

@@ -1,4 +1,7 @@
-/** Begins all at once; each is given with its result, in the order in which they end. The signal aborts those that run when this is left. */
+/**
+ * Starts all pieces of work at once and yields each with its result, in order of completion. When the iteration ends
+ * early, the signal aborts those still running.
+ */
 export async function* sideBySide<Work, Result>(
   works: readonly Work[],
   begin: (work: Work, signal: AbortSignal) => Promise<Result>,
@@ -10,7 +13,7 @@ export async function* sideBySide<Work, Result>(
   try {
     for (const [at, work] of works.entries()) {
       const ending = begin(work, both).then((result): [number, Result] => [at, result]);
-      ending.catch(() => undefined); // of those that an abort ends together only one is awaited
+      ending.catch(() => undefined); // an abort ends several at once, and only one is awaited
       running.set(at, ending);
     }
     while (running.size > 0) {

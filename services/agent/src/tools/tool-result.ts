@@ -3,7 +3,7 @@ import type { ModelMessage } from '../models/model.ts';
 
 const cutMark = '[The result was longer and is cut here.]';
 const doubtMark = 'Whether it took effect is not known. Do not call it again where a second time would do harm.';
-/** Ends of a call after which nobody can say what became of it. */
+/** Failures after which it is unknown whether the call took effect. */
 const doubtful = new Set([
   'CALL_INTERRUPTED',
   'CALL_CANCELLED',
@@ -14,17 +14,20 @@ const doubtful = new Set([
   'REMOTE_TOO_SLOW',
   'UNAVAILABLE',
 ]);
-/** Results are cut to this size for a model that takes no longer request. */
+/** The size to which results are cut for a model with a short context. */
 const shortestBytes = 2_000;
-/** What went wrong with a call stays, however much others have answered. */
+/** Each result keeps at least this much, so that its error stays readable however long the others are. */
 const leastBytes = 500;
 
-/** The result of a call that no tool has answered. */
+/** The result of a call that did not reach its tool. */
 export function failedResult(errorKind: string, errorMessage: string): CallResult {
   return { errorKind, errorMessage, status: 0, headers: {}, truncated: false, durationMs: 0 };
 }
 
-/** What a model is given of a call: what went wrong, the HTTP status of an action's answer, and its body, cut and said to be. */
+/**
+ * A result as text for a model: the error, the HTTP status of an action's response, and the body; the text says so if
+ * it was cut.
+ */
 export function resultText({ errorKind, errorMessage, status, body, truncated }: CallResult, maxBytes: number): string {
   const lines = [
     ...(errorKind === '' ? [] : [`Error ${errorKind}: ${errorMessage}`]),
@@ -38,7 +41,7 @@ export function resultText({ errorKind, errorMessage, status, body, truncated }:
   return lines.length === 0 ? 'Done, without a result.' : lines.join('\n');
 }
 
-/** The exchange with its longer results cut in half; undefined where all are short. */
+/** The exchange with its longer results halved; undefined if all are short. */
 export function withShorterResults(messages: readonly ModelMessage[]): ModelMessage[] | undefined {
   let isShorter = false;
   const shortened = messages.map((message): ModelMessage => {
@@ -54,7 +57,10 @@ export function withShorterResults(messages: readonly ModelMessage[]): ModelMess
   return isShorter ? shortened : undefined;
 }
 
-/** The exchange with at most about so many bytes of results: older rounds are cut first, and in a round the longest results. */
+/**
+ * The exchange with results of at most about `maxBytes` in total. Older rounds are cut first, and within a round the
+ * longest results.
+ */
 export function withinBytes(messages: readonly ModelMessage[], maxBytes: number): ModelMessage[] {
   let remaining = maxBytes;
   return messages
@@ -69,7 +75,10 @@ export function withinBytes(messages: readonly ModelMessage[], maxBytes: number)
     .toReversed();
 }
 
-/** How long each result may be where together they may have `bytes`: short ones leave their rest to the others. */
+/**
+ * The maximum length of each result such that together they take `bytes`: what short ones do not use goes to the
+ * others.
+ */
 function shareOf(bytes: number, results: readonly { text: string }[]): number {
   const lengths = results.map(({ text }) => Buffer.byteLength(text)).sort((one, other) => one - other);
   let remaining = bytes;
@@ -81,7 +90,7 @@ function shareOf(bytes: number, results: readonly { text: string }[]): number {
   return bytes;
 }
 
-/** A character that the limit cuts in two is left out. */
+/** Cuts a text to at most `maxBytes`, without a partial character at the end. */
 function cutTo(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;

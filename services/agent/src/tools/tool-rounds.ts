@@ -18,10 +18,10 @@ export interface ToolRound {
   calls: readonly ModelToolCall[];
 }
 
-/** A call of a round, and how to come to its result. */
+/** A call of a round, with a function that yields its result. */
 interface RoundCall {
   call: ModelToolCall;
-  /** Names it in its turn, the same in every attempt: its round, and its place there. */
+  /** Identifies the call within its turn, equal in every attempt: the number of its round, and its index there. */
   key: string;
   /** The tool's own name. */
   name: string;
@@ -31,10 +31,10 @@ interface RoundCall {
 export type ToolRounds = Awaited<ReturnType<typeof openToolRounds>>;
 
 const maxSideBySide = 20;
-/** Of a tool that a model has invented. */
+/** A model may invent names; longer ones are cut. */
 const maxNameLength = 200;
 
-/** The rounds of tool calls of one turn, numbered across the processes that run it. */
+/** Runs the rounds of tool calls of one turn. Their numbers continue across the processes that run it. */
 export async function openToolRounds(
   ports: Ports,
   request: TenantRequest,
@@ -47,10 +47,10 @@ export async function openToolRounds(
     openToolbox(ports, request, tools, scope),
     scope.resumes ? begunRounds(ports, request, scope) : [],
   ]);
-  // Bytes, as a quarter of the context has them at four to a token.
+  // A limit in bytes: a quarter of the context, at four bytes per token.
   const resultBytes = Math.min(limits.resultBytes, contextTokens);
   const turnBytes = Math.min(limits.turnResultBytes, 2 * contextTokens);
-  // Without knowing what an earlier attempt has called, nothing is called.
+  // If the calls of an earlier attempt cannot be read, no tools are offered.
   const offered = begun ? modelTools(toolbox) : [];
   let rounds = 0;
   let remainingMs = limits.turnTimeMs;
@@ -83,7 +83,10 @@ export async function openToolRounds(
     return isJsonObject(given) ? undefined : noArguments;
   }
 
-  /** A call that was begun is not made again: only one that still runs somewhere is awaited. */
+  /**
+   * A call that an earlier attempt began. It is not made again; if it is still running somewhere, its result is
+   * awaited.
+   */
   function resumed({ key, ref, argumentsJson, result }: TurnCall): RoundCall {
     const { call } = readNote(key?.note ?? Buffer.of());
     const name = ref?.target?.$case === 'tool' ? ref.target.value.name : call.name;
@@ -96,9 +99,9 @@ export async function openToolRounds(
     };
   }
 
-  /** Returns what the model is sent of the round. */
+  /** Yields the round's events and returns its messages for the model. */
   async function* exchange(text: string, calls: readonly RoundCall[]): AsyncGenerator<TurnEvent, ModelMessage[]> {
-    // What the model says next is a paragraph of its own.
+    // The model's next text starts a paragraph of its own.
     if (/\S$/u.test(text)) yield { text: '\n\n' };
     for (const { key, name } of calls) yield { text: '', toolCall: startedCall(key, name) };
     const beganMs = performance.now();
@@ -107,7 +110,7 @@ export async function openToolRounds(
       results.set(call, result);
       yield { text: '', toolCall: endedCall(call.key, call.name, result) };
     }
-    // Of the calls of an earlier attempt only the durations are known.
+    // Only the durations of an earlier attempt's calls are known.
     const durations = [...results.values()].map(({ durationMs }) => durationMs);
     remainingMs -= Math.max(performance.now() - beganMs, ...durations);
     return [
@@ -124,11 +127,14 @@ export async function openToolRounds(
   }
 
   return {
-    /** None once the model went on calling after the last round: it has to answer then. */
+    /** No tools once the maximum of rounds is reached, so that the model has to answer. */
     get tools() {
       return rounds > limits.rounds ? [] : offered;
     },
-    /** Makes the calls of a round, side by side. Each shows when it begins and when it ends. Returns what the model is sent of all rounds. */
+    /**
+     * Makes the calls of a round concurrently, with an event when each begins and ends. Returns the messages of all
+     * rounds for the model.
+     */
     async *run(
       { text, calls }: ToolRound,
       earlier: readonly ModelMessage[],
@@ -140,7 +146,7 @@ export async function openToolRounds(
       );
       return withinBytes([...earlier, ...made], turnBytes);
     },
-    /** The rounds that an earlier attempt began: the reply goes on after them. */
+    /** Completes the rounds that an earlier attempt began; the reply continues after them. */
     async *resume(): AsyncGenerator<TurnEvent, ModelMessage[]> {
       let messages: ModelMessage[] = [];
       for (const { round, calls } of begun ?? []) {
@@ -154,7 +160,7 @@ export async function openToolRounds(
   };
 }
 
-/** In order; undefined where they cannot be asked for. */
+/** The rounds in order; undefined if they cannot be read. */
 async function begunRounds(
   { action, log }: Ports,
   { caller, signal }: TenantRequest,
@@ -175,7 +181,7 @@ async function begunRounds(
   }
 }
 
-/** Nothing for a call that is not of this loop of the turn. */
+/** Empty for a call that belongs to another loop of the turn. */
 function placeOf(call: TurnCall, prefix: string): { call: TurnCall; round: number; at: number }[] {
   const name = call.key?.call ?? '';
   if (!name.startsWith(prefix)) return [];

@@ -7,13 +7,16 @@ import type { Ports } from '../ports.ts';
 import type { TurnScope } from '../turns/turn.ts';
 import { toolRef } from './check-tools.ts';
 
-/** The tools that a model may call in one turn, by the names that it is given for them. */
+/** The tools that a model may call in one turn, keyed by the names under which the model sees them. */
 export type Toolbox = ReadonlyMap<string, ToolDescription>;
 
-/** How much later than action this process gives up. */
+/** How long this process waits beyond the action service's own deadline. */
 const graceMs = 1_000;
 
-/** Empty where none can be called, or they cannot be asked for in time: the turn goes on without. */
+/**
+ * Describes the tools of a turn. Empty if there are none, or if they cannot be described in time: the turn continues
+ * without them.
+ */
 export async function openToolbox(
   { action, tools: limits, log }: Ports,
   { caller, signal }: TenantRequest,
@@ -22,7 +25,7 @@ export async function openToolbox(
 ): Promise<Toolbox> {
   try {
     const timeLimitMs = limits.describeTimeoutMs;
-    // Action answers within the limit with what it has found by then.
+    // At its deadline, the action service returns the descriptions that it has so far.
     const options = { caller, signal, timeoutMs: timeLimitMs + graceMs };
     const { tools: found, missing } = await action.describeTools({ tools: tools.map(toolRef), timeLimitMs }, options);
     if (missing.length > 0) {
@@ -45,7 +48,7 @@ function shownTool({ target }: ToolRef): string {
     : `action ${target?.value}`;
 }
 
-/** As a model is told of them. */
+/** The tools as they are described to a model. */
 export function modelTools(toolbox: Toolbox): ModelTool[] {
   return [...toolbox].map(([name, { description, inputSchemaJson }]) => ({
     name,
@@ -54,7 +57,7 @@ export function modelTools(toolbox: Toolbox): ModelTool[] {
   }));
 }
 
-/** By a name of its own, because tools of two connectors may have the same. */
+/** Gives each tool a unique name, because tools of two connectors may share one. */
 function named(described: readonly ToolDescription[]): Toolbox {
   const byName = new Map<string, ToolDescription>();
   for (const tool of described) {

@@ -1,7 +1,10 @@
 import { setImmediate as endOfTick } from 'node:timers/promises';
 import type { TurnEvent } from './turn.ts';
 
-/** Joins text that arrives in one tick of the event loop, as from one packet: each gRPC message costs more than its text. */
+/**
+ * Joins text that arrives within one tick of the event loop, e.g. from one packet: a gRPC message costs more than its
+ * text.
+ */
 export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGenerator<TurnEvent> {
   let next = events.next();
   try {
@@ -26,7 +29,7 @@ export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGen
       yield joined;
     }
   } finally {
-    // Not awaited, because `return` waits for the pending `next`, which may take until the model sends more or is cancelled.
+    // Not awaited: `return` waits for the pending `next`, which may last until the model sends more or is cancelled.
     next.catch(() => undefined);
     events.return(undefined).catch(() => undefined);
   }

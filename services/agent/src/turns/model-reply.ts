@@ -23,17 +23,17 @@ import { turnError } from './turn-error.ts';
 export interface ReplyPlan {
   chain: ProviderChain;
   system: string;
-  /** Ends with the message to answer. */
+  /** Ends with the message to be answered. */
   conversation: ConversationMessage[];
-  /** Undefined: no passages. */
+  /** Undefined: the reply gets no passages. */
   search: Search | undefined;
-  /** What the model may call. */
+  /** The tools that the model may call. */
   tools: readonly AgentTool[];
   /** Set where the reply opens the conversation. */
   opening?: Opening;
 }
 
-/** One reply of a model, with passages and in rounds of tool calls. Errors are those of `turnError`. */
+/** Generates one reply of a model, with passages and rounds of tool calls. Errors are those of `turnError`. */
 export async function* modelReply(
   ports: Ports,
   request: TenantRequest,
@@ -44,7 +44,7 @@ export async function* modelReply(
   const tools = chain.first.offline ? [] : wanted;
   const { contextTokens } = chain.first;
   const opening = tools.length > 0 ? openToolRounds(ports, request, scope, { tools, contextTokens }) : undefined;
-  opening?.catch(() => undefined); // awaited below, once the passages are there
+  opening?.catch(() => undefined); // awaited below, after the passages
   const { passages, usage: retrieval } = yield* retrievePassages(ports, request, { search, chain, scope });
   if (passages) yield { text: '', passages };
   const rounds = await opening;
@@ -101,7 +101,7 @@ export async function* modelReply(
   }
 }
 
-/** How a reply ends whose model has said something in an earlier round, and nothing in its last one. */
+/** The finish reason if the model wrote text in an earlier round and failed without text in the last one. */
 const endsAfterWords: Partial<Record<ModelErrorKind, FinishReason>> = {
   declined: 'contentFilter',
   limitReached: 'length',

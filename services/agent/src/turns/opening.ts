@@ -1,14 +1,17 @@
 import type { Agent } from '../agents/agent.ts';
 import type { Opening } from '../models/model.ts';
 
-/** What a model is asked for where its agent speaks first. */
+/** What a model gets when its agent speaks first. */
 export interface OpeningRequest {
   opening: Opening;
-  /** Stands for the message of a person, which a conversation has to begin with. */
+  /** Takes the place of the user message with which a conversation has to begin. */
   instruction: string;
 }
 
-/** An opening greeting is spoken in persona. A workflow says nothing before its person does, so its agent greets from the persona alone. */
+/**
+ * Asks the model to speak the agent's opening greeting in persona. A workflow says nothing before the user does, so its
+ * agent greets from the persona alone.
+ */
 export function openingOf({
   openingGreeting,
   workflowId,

@@ -1,16 +1,16 @@
 import { keywordsOf, wordsOf } from '../models/offline-text.ts';
 
 const word = (words: string) => String.raw`(?<![\p{L}\p{M}])(?:${words})(?![\p{L}\p{M}])`;
-/** Behind it nothing but signs. */
+/** Only punctuation up to the end. */
 const end = String.raw`[^\p{L}\p{N}]*$`;
 
-/** What refers to something that was said before. */
+/** Patterns for references to something said before. */
 const references = [
   // English
   word(
     'its|this|these|those|they|them|theirs?|he|him|his|she|hers?|former|latter|the same|else|another|both|neither|mine',
   ),
-  // "What does it cost to renew a passport?" stands alone, "Is it allowed in winter?" does not.
+  // "What does it cost to renew a passport?" is complete, "Is it allowed in winter?" is not.
   String.raw`${word('it')}(?! (?:\p{L}+ ){1,3}(?:to|that|for \p{L}+ to) \p{L}+)`,
   String.raw`${word('the others?')}(?! \p{L})`,
   word(
@@ -22,7 +22,7 @@ const references = [
   word(
     'your (?:previous|last|first|earlier|other) \\p{L}+|(?:you|we) (?:just )?(?:said|mentioned|named|listed|told)|(?:previous|last) (?:answer|question|message|reply)',
   ),
-  // Not "the lamp that costs", "do you know that".
+  // Does not match "the lamp that costs", "do you know that".
   word(
     String.raw`(?:^(?:is|was|does|did|do|can|could|will|would|has|should)|for|of|in|on|at|with|about|from|by|to|during|after|before) that \p{L}{3,}`,
   ),
@@ -47,7 +47,7 @@ const references = [
     String.raw`(?:le|la|les) (?:premi(?:er|ère)|deuxième|second|seconde|troisième|derni(?:er|ère))s?(?= (?:de|du|en|par|pour|et|ou)(?![\p{L}])|[^\p{L} ]|$)`,
   ),
 ];
-/** Of German, where nouns and the polite form have capital letters. */
+/** German patterns, separate because case matters: nouns and the polite form are capitalized. */
 const referencesOfGerman = [
   word(
     'er|ihn|ihm|ihnen|diese[rsmn]?|dies|jene[rsmn]?|dort|da|dann|dessen|beide[rsn]?|letztere[rsn]?|erstere[rsn]?|d(?:er|ie|as)selbe',
@@ -67,7 +67,7 @@ const referencesOfGerman = [
   word(
     String.raw`d(?:er|ie|as|en|em) (?:erste|zweite|dritte|vierte|letzte|andere|nächste)[rn]?(?= \p{Ll}|[^\p{L} ]|$)`,
   ),
-  // An article stands before its noun.
+  // An article in front of its noun.
   word(
     'd(?:er|ie|as|en|em)(?= (?:auch|denn|dann|noch|genau|wirklich|eigentlich|für|mit|bei|in|im|ohne|einen?|kostenlos|geöffnet|offen|möglich|teuer|nur|überhaupt|man|ich)(?![\\p{L}]))',
   ),
@@ -80,7 +80,7 @@ const continues = new RegExp(
   String.raw`^[^\p{L}]*(?:and|but|or|so|also|why|what about|how about|how so|what if|what else|which one|tell me more|go on|yes|no|ok|okay|und|oder|aber|also|warum|wieso|ja|nein|was ist mit|wie ist es mit|wie sieht es mit|y|e|o|pero|entonces|por qué|sí|qué hay de|qué pasa con|et|ou|mais|alors|pourquoi|oui|non|qu['’]en est-il|quid)(?![\p{L}\p{M}])`,
   'iu',
 );
-/** A measure word of Chinese, with which "the second" and "which" stand for a noun. */
+/** Chinese measure words. With one, "the second" and "which" stand for a noun. */
 const measure = '[个位款门项种节条间家台本次堂件份张部辆只套期班名页章类些样]';
 /** Chinese, Japanese and Korean: pronouns, "and …?", "the second". */
 const refersUnspaced = new RegExp(
@@ -95,20 +95,21 @@ const refersUnspaced = new RegExp(
   ].join('|'),
   'u',
 );
-/** Greetings, thanks and farewells, which ask for nothing. */
+/** Greetings, thanks and farewells, which do not ask anything. */
 const asksNothing = new RegExp(
   String.raw`^(?:[^\p{L}\p{N}]*(?:hello|hi|hey|hiya|there|good (?:morning|afternoon|evening|day|night)|thanks?|thank you|thx|cheers|a lot|(?:so|very) much|for (?:your|the) (?:help|answer|information)|many|bye|goodbye|see you|great|perfect|nice|hallo|guten (?:morgen|tag|abend)|servus|moin|grüß gott|grüezi|danke(?:schön)?|vielen dank|schönen dank|besten dank|sehr|tschüss|auf wiedersehen|super|prima|hola|buen(?:os|as) (?:días|tardes|noches)|(?:muchas )?gracias|adiós|bonjour|bonsoir|salut|merci(?: beaucoup)?|au revoir|ciao|grazie(?: mille)?|olá|obrigad[oa]|你好|您好|早上好|晚上好|谢谢[你您]?|多谢|感谢|再见|非常感谢|こんにちは|おはようございます|ありがとう(?:ございます|ございました)?|안녕하세요|감사합니다|고맙습니다)(?![\p{L}\p{M}]))+[^\p{L}\p{N}]*$`,
   'iu',
 );
 const longMessage = 400;
 const fewWords = 4;
-/** Of scripts without spaces. */
+/** Short messages in scripts without spaces. */
 const fewCharacters = /^[^\p{L}\p{N}]*(?:[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}][^\p{L}\p{N}]*){1,6}$/u;
 const fewKeywords = 2;
 
 /**
- * Whether a message may lean on the ones before it: it is short, begins as a continuation, or refers to something, by words of English,
- * German, Spanish and French, and of scripts without spaces. A long one says enough by itself, a greeting asks for nothing. In other languages short messages count.
+ * Whether a message may depend on the ones before it: it is short, begins as a continuation, or refers to something, by
+ * words of English, German, Spanish and French, and of scripts without spaces. A long message is complete in itself,
+ * and a greeting asks for nothing. In other languages only short messages count.
  */
 export function dependsOnConversation(message: string): boolean {
   const text = message.trim();

@@ -9,25 +9,29 @@ import { fittingPassages } from './passages.ts';
 import { standaloneQuestion } from './standalone-question.ts';
 import type { TurnEvent, TurnScope } from './turn.ts';
 
-/** What of a turn's time knowledge waits for a base, so that the passages of the others come in time. */
+/**
+ * The share of a turn's time limit that knowledge may spend on one base, so that the passages of other bases arrive in
+ * time.
+ */
 const shareOfTime = 0.8;
 
 export interface Search {
   knowledgeBaseIds: number[];
-  /** At most so many passages. */
+  /** Maximum number of passages. */
   topK: number;
 }
 
 export interface Retrieved {
-  /** The best first. */
+  /** Best first. */
   passages: Passage[] | undefined;
-  /** What it took to find out what to search for, and to embed that. No model of the reply was asked. */
+  /** Usage of rewriting the question and of embedding it. It does not include the reply's model. */
   usage: TurnUsage;
 }
 
 /**
- * The passages that a turn is given; undefined where there is nothing to search, or the bases cannot be searched in time: the turn
- * continues without. Yields its usage as it grows. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
+ * Retrieves the passages of a turn; undefined if there is nothing to search, or the bases cannot be searched in time:
+ * the turn continues without. Yields its usage as that grows.
+ * @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function* retrievePassages(
   ports: Ports,

@@ -25,7 +25,10 @@ const end: ChainEvent = {
   estimated: false,
 };
 
-/** The events of a turn whose model calls say this, one after the other, and what the ledger got. `counted` resolves after the second. */
+/**
+ * Runs a turn whose model calls yield these events, one call after the other. Returns its events, and what the ledger
+ * received. `counted` resolves after the second call.
+ */
 async function turnOf(
   counted: PromiseWithResolvers<void>,
   ...calls: (ChainEvent | Error | { thought: string } | { until: Promise<unknown> })[][]

@@ -2,9 +2,9 @@ import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import type { ConversationMessage, ModelMessage } from '../models/model.ts';
 import { withShorterResults } from '../tools/tool-result.ts';
 
-/** What a model is sent in a turn. */
+/** The content of a model request in a turn. */
 export interface TurnContent {
-  /** Ends with the user's message to answer. */
+  /** Ends with the user's message to be answered. */
   conversation: ConversationMessage[];
   passages: Passage[] | undefined;
   /** The tool calls of the turn so far, and their results. */
@@ -12,8 +12,9 @@ export interface TurnContent {
 }
 
 /**
- * What to send in place of what was too long: results of tools cut, then the newer half of the conversation, because that only grows and no
- * later message would be answered either, then no passages. Undefined where nothing is left to leave out.
+ * What to send instead of a request that was too long for the model. Drops in this order: halves of long tool results;
+ * the older half of the conversation, since every later message would be too long as well; the passages. Undefined if
+ * nothing remains to drop.
  */
 export function shorterRequest(content: TurnContent): TurnContent | undefined {
   const { conversation, passages, exchange } = content;
@@ -23,7 +24,7 @@ export function shorterRequest(content: TurnContent): TurnContent | undefined {
   return passages?.length ? { ...content, passages: [] } : undefined;
 }
 
-/** Starts with a user message and ends with the one to answer. */
+/** The newer half. It starts with a user message and ends with the one to be answered. */
 function newerHalf(messages: ConversationMessage[]): ConversationMessage[] {
   const middle = Math.ceil(messages.length / 2);
   return messages.slice(messages.findIndex(({ role }, at) => at >= middle && role === 'user'));

@@ -10,7 +10,7 @@ import type { TurnScope } from './turn.ts';
 
 export interface Question {
   text: string;
-  /** What the model took to make it stand alone; undefined where it was not asked. */
+  /** Usage of rewriting the question; undefined if no model was asked. */
   usage?: TurnUsage | undefined;
 }
 
@@ -24,8 +24,9 @@ const maxTokens = 150;
 const maxCharacters = 1_000;
 
 /**
- * What is searched for: the last message, where it leans on the ones before made to stand alone by the agent's model, in bounded time.
- * The offline model joins it to the message before. @throws DomainError `invalid`: `SPEND_CAP_REACHED`
+ * The query to search for: the last message. If it depends on earlier ones, the agent's model rewrites it as a
+ * standalone question, within a time limit; the offline model joins it to the message before.
+ * @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function standaloneQuestion(
   ports: Pick<Ports, 'metering' | 'passages' | 'log'>,
@@ -60,18 +61,18 @@ export async function standaloneQuestion(
   }
 }
 
-/** What a model is asked for the query. */
+/** The request that asks a model for the query. */
 export function rewritingRequest(before: readonly ConversationMessage[], message: string) {
   return { system, messages: [{ role: 'user' as const, text: transcriptOf(before, message) }] };
 }
 
-/** What is searched for without a model. */
+/** The query if no model rewrites it. */
 export function withMessageBefore(before: readonly ConversationMessage[], message: string): string {
   const said = before.findLast(({ role }) => role === 'user')?.text ?? '';
   return `${said.slice(0, maxCharacters).toWellFormed()}\n${message}`.trim();
 }
 
-/** The end of a conversation as data, a JSON object a line. */
+/** The end of a conversation as data, one JSON object per line. */
 export function transcriptOf(before: readonly ConversationMessage[], message: string): string {
   const lines = before.slice(-messagesRead).map(({ role, text }) => {
     return JSON.stringify({

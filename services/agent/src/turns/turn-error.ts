@@ -5,7 +5,7 @@ type Reasons = Partial<Record<ModelErrorKind, string>>;
 
 const saidNothing: Reasons = { declined: 'MODEL_DECLINED', limitReached: 'MODEL_LIMIT_REACHED' };
 
-/** Failures that asking again would only repeat. */
+/** Failures that a retry would only repeat. */
 const lasting: Reasons = {
   ...saidNothing,
   tooLong: 'MODEL_REQUEST_REFUSED',
@@ -15,14 +15,17 @@ const lasting: Reasons = {
 };
 
 /**
- * The reason of a failure that is not the provider's passing trouble. Undefined for others, and for a fallback whose key or model is
- * wrong: the model that was chosen may answer again.
+ * The reason of a failure that a retry would repeat. Undefined for temporary failures, and for a fallback with a wrong
+ * key or model, since the chosen model may work again.
  */
 export function lastingReason({ kind, isFallback }: ModelError): string | undefined {
   return isFallback && (kind === 'refused' || kind === 'unknownModel') ? undefined : lasting[kind];
 }
 
-/** `unavailable` before the first text of the turn, so that the call may be retried. Only a `ModelError` is mapped; it was logged already. */
+/**
+ * Maps a `ModelError`, which was logged already; other errors are returned as they are. `unavailable` before the first
+ * text of the turn, so that the call may be retried.
+ */
 export function turnError(error: unknown, isAnswering: boolean): unknown {
   if (!(error instanceof ModelError)) return error;
   const reason = error.beforeFirstChunk && !isAnswering ? lastingReason(error) : saidNothing[error.kind];

@@ -9,50 +9,50 @@ import type { StructuredContent } from '../workflow/structured-content.ts';
 export interface Turn {
   agentId: number;
   sessionId: number;
-  /** Unique to this attempt at the turn. */
+  /** Unique to this attempt. */
   callId: string;
-  /** The conversation, oldest first; ends with the user's message to answer. Empty where the agent opens. */
+  /** The conversation, oldest first, ending with the user's message to be answered. Empty if the agent opens. */
   history: ConversationMessage[];
-  /** Names the turn, the same in every attempt at it. */
+  /** Identifies the turn, equal in every attempt. */
   turnKey: string;
-  /** Whether an earlier attempt may have begun it. */
+  /** Whether an earlier attempt may have begun the turn. */
   resumes: boolean;
-  /** For workflows, as `RunTurnRequest` has it. */
+  /** Passed to workflows; see `RunTurnRequest`. */
   clientExternalId: string;
   metadataJson: string;
   sessionStartedAt?: Date | undefined;
   testDraft: boolean;
   identityJson: string;
   includesEarlierUsage: boolean;
-  /** Of the person, for actions that are called with their identity. */
+  /** The user's identities, for actions that are called on their behalf. */
   linkedIdentities: LinkedIdentity[];
   /** Whether the agent speaks first. */
   opens: boolean;
 }
 
-/** Waits without that being counted. */
+/** Runs a wait that does not count towards a time limit. */
 export type Untimed = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
-/** What calls of models, tools and searches are for. */
+/** The context of calls of models, tools and searches. */
 export interface TurnScope
   extends Pick<Turn, 'callId' | 'history' | 'turnKey' | 'resumes'>,
     Partial<Pick<Turn, 'linkedIdentities'>> {
   account: Omit<CallAccount, 'callId'>;
-  /** What keys of tool calls begin with, where a turn has several loops of them. Default: nothing. */
+  /** Prefix of tool call keys, for a turn with several tool loops. Default: none. */
   toolKeyPrefix?: string;
-  /** Waits for a slot of a model outside of the time limits of whoever asks. Default: there are none. */
+  /** Runs a wait for a model's slot outside the caller's time limits. Default: there are no limits. */
   untimed?: Untimed;
-  /** Called with what the turn goes on without: tools that are not there, or all, where they cannot be described. */
+  /** Called with the tools that the turn omits: missing ones, or all if they cannot be described. */
   onToolsLeftOut?: (tools: readonly string[]) => void;
 }
 
-/** What changed in a turn; each field as `RunTurnResponse` has it. */
+/** A change within a turn. The fields are those of `RunTurnResponse`. */
 export interface TurnEvent {
   text: string;
   usage?: TurnUsage;
   passages?: Passage[];
   toolCall?: ToolCall;
   structuredContent?: StructuredContent;
-  /** With the last text. */
+  /** Set with the last text. */
   finishReason?: FinishReason;
 }

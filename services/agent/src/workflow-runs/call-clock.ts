@@ -1,9 +1,9 @@
 export type CallClock = ReturnType<typeof callClock>;
 
-/** The longest that a timer can be set to. */
+/** The longest delay that a timer accepts. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** A time limit for calls, which stands still between them and while they wait for a slot. It stands at first. */
+/** A time limit for calls. The clock is paused between calls and while they wait for a slot; it starts paused. */
 export function callClock(limitMs: number) {
   const over = new AbortController();
   let holds = 1;
@@ -27,7 +27,7 @@ export function callClock(limitMs: number) {
   }
 
   return {
-    /** Aborts once calls have run for so long. */
+    /** Aborts once the running time reaches the limit. */
     signal: over.signal,
     start,
     stop,
@@ -40,7 +40,7 @@ export function callClock(limitMs: number) {
   };
 }
 
-/** Waits without that being counted. */
+/** Runs a wait with these clocks paused. */
 export async function untimed<Result>(clocks: readonly CallClock[], wait: () => Promise<Result>): Promise<Result> {
   for (const clock of clocks) clock.stop();
   try {

@@ -4,7 +4,10 @@ import type { WorkflowDefinition } from '../workflow/definition.ts';
 import { shareChecks } from '../workflow/share-processor.ts';
 import { isValid } from '../workflow/validate.ts';
 
-/** A draft that can be run. Outside of any transaction, since the check waits for its share of the processor. @throws DomainError `invalid` */
+/**
+ * Reads a draft that passes validation. Must not run in a transaction, since the check queues for the processor.
+ * @throws DomainError `invalid`
+ */
 export async function checkedDraft(
   request: Pick<TenantRequest, 'caller' | 'signal'>,
   draft: unknown,

@@ -12,19 +12,19 @@ import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import { turnError } from '../turns/turn-error.ts';
 import type { EffectOutcome, RouterEffect } from '../workflow/state.ts';
 
-/** What the model answers where no route fits; longer where that is a route's label. */
+/** The model's answer if no route fits, made longer if a route has that label. */
 function noRouteOf(labels: readonly string[]): string {
   let answer = 'none of these';
   while (labels.includes(answer)) answer += ' routes';
   return answer;
 }
 
-/** Also for the thoughts of a model that thinks first. */
+/** Leaves room for the thoughts of a reasoning model. */
 const maxTokens = 2_000;
 
 /**
- * Lets the model choose a label, by its provider's JSON mode where it has one. The offline model takes the route that shares the most words
- * with the message. Null: no route fits.
+ * Lets the model choose a label, with its provider's JSON mode if there is one. The offline model takes the route that
+ * shares the most words with the message. Null if no route fits.
  */
 export async function* chooseRoute(
   ports: Ports,
@@ -53,7 +53,7 @@ export async function* chooseRoute(
       }
       return { output: labelIn(text, effect) };
     } catch (error) {
-      // A provider without JSON mode may refuse the request for it.
+      // A provider without JSON mode may refuse the request because of it.
       const isRefused = error instanceof ModelError && error.kind === 'badRequest' && error.beforeFirstChunk;
       if (!isRefused || part > 0) throw turnError(error, false);
       earlier = { ...sumOf(earlier, usage), contextTokens: 0 };
@@ -87,7 +87,7 @@ function requestOf(
   };
 }
 
-/** As the model wrote it, whether it is a label or not. */
+/** The label as the model wrote it, which may be none of the routes. */
 function labelIn(text: string, { routes }: RouterEffect): string | null {
   const answer = parseJson(/\{[^]*\}/u.exec(text)?.[0] ?? '');
   const given = isJsonObject(answer) ? answer['label'] : text;
@@ -95,7 +95,7 @@ function labelIn(text: string, { routes }: RouterEffect): string | null {
   return label === noRouteOf(routes.map((route) => route.label)) ? null : label;
 }
 
-/** The first of those that share the most words; null where none shares any. */
+/** The first route among those that share the most words with the message; null if none shares any. */
 export function routeByWords({ message, routes }: Pick<RouterEffect, 'message' | 'routes'>): string | null {
   const said = termsOf(message);
   const shared = routes.map(

@@ -15,21 +15,24 @@ import { cutBy, type RunProgress, withCall, withSpent } from './workflow-run.ts'
 
 export interface WorkflowDrive extends EffectContext {
   definition: WorkflowDefinition;
-  /** Makes the first state where the run is new. */
+  /** Creates the first state of a new run. */
   begin: (engine: WorkflowEngine) => RunProgress;
-  /** Usage that events begin with. */
+  /** Usage from before, which every event's usage includes. */
   reported: TurnUsage;
-  /** Called at the end, and before each effect. @throws where another attempt has the run */
+  /**
+   * Stores the progress; called at the end and before each effect. @throws if another attempt has taken the run over
+   */
   keep: (progress: RunProgress) => Promise<void>;
-  /** Called before each effect. @throws DomainError where whoever the run is for may not go on */
+  /** Called before each effect. @throws DomainError if the caller may no longer continue */
   checkAccess: () => Promise<void>;
-  /** Called where the run ends between two states: how far it was, and what that has taken. */
+  /** Called if the run is cut off between two states, with its progress and usage so far. */
   onCut?: (progress: RunProgress) => void;
 }
 
 /**
- * Runs a workflow to the end of a turn, and answers its last state, `failed` ones included. Its text is streamed, as far as the person may
- * see it before the response. @throws DomainError `unavailable`: `TURN_TIMEOUT`; `invalid`: `SPEND_CAP_REACHED`
+ * Runs a workflow to the end of a turn and returns its last state, `failed` ones included. Streams the text that the
+ * user may see before the response.
+ * @throws DomainError `unavailable`: `TURN_TIMEOUT`; `invalid`: `SPEND_CAP_REACHED`
  */
 export async function* driveWorkflow(
   ports: Ports,
@@ -107,7 +110,7 @@ export async function* driveWorkflow(
       reported = { ...sumOf(reported, used), contextTokens: 0 };
       if (used !== noUsage) yield { text: '', usage: reported };
       if ('error' in outcome && streamed !== '') {
-        // What is said next is a paragraph of its own.
+        // The next text starts a paragraph of its own.
         gap = '\n\n';
         streamed = '';
       }
@@ -127,9 +130,9 @@ export async function* driveWorkflow(
   return progress;
 }
 
-/** What of a response is still to be said after what its model was seen to write. */
+/** The part of a response that was not streamed yet. */
 function unsaid(streamed: string, text: string): string {
-  // Else it was longer than an output may be, and all of it is said.
+  // Otherwise it exceeded the output limit, and is sent as a whole.
   return text.startsWith(streamed) ? text.slice(streamed.length) : '';
 }
 
@@ -137,13 +140,13 @@ function turnTimeout(): DomainError {
   return new DomainError('unavailable', 'The workflow took too long', { reason: 'TURN_TIMEOUT' });
 }
 
-/** What a trace shows of a node in which the turn has ended. */
+/** The trace's error for the node in which the turn was cut off. */
 function cutError(error: unknown): NodeError {
   if (!isDomainError(error)) return { code: 'INTERNAL', message: 'The turn has ended' };
   return { code: error.reason ?? 'TURN_ENDED', message: error.message };
 }
 
-/** The limits of an effect, which the caller, the turn's clock and the node's own may end. */
+/** The time limits of an effect: the caller's signal, the turn's clock and the node's own timeout. */
 function boundsOf({ timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect, caller: AbortSignal, turn: CallClock) {
   const node = callClock(timeoutMs);
   const clocks = [turn, node];
@@ -154,7 +157,7 @@ function boundsOf({ timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect, call
     end(): void {
       for (const clock of clocks) clock.stop();
     },
-    /** @throws what ends the turn and not only the node */
+    /** @throws errors that end the turn rather than the node */
     outcomeOf(error: unknown): EffectOutcome {
       caller.throwIfAborted();
       if (turn.signal.aborted) throw turnTimeout();
@@ -168,7 +171,7 @@ function boundsOf({ timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect, call
   };
 }
 
-/** The errors of `turnError`. */
+/** Node error codes for the errors of `turnError`. */
 const modelFailures: Record<string, string> = {
   MODEL_UNAVAILABLE: 'MODEL_UNAVAILABLE',
   MODEL_FAILED: 'MODEL_FAILED',
@@ -192,7 +195,7 @@ function withWarning(outcome: EffectOutcome, leftOut: readonly string[]): Effect
   return { warning: { code: 'TOOLS_LEFT_OUT', message: `It went on without ${leftOut.join(', ')}` }, ...outcome };
 }
 
-/** Without what PostgreSQL does not store, in messages and in what is searched. */
+/** Removes characters that PostgreSQL cannot store from messages and search queries. */
 function cleaned(outcome: EffectOutcome): EffectOutcome {
   return 'error' in outcome ? outcome : { ...outcome, output: cleanedJson(outcome.output) };
 }

@@ -7,18 +7,18 @@ import { chooseRoute } from './choose-route.ts';
 import { makeNodeCall } from './make-node-call.ts';
 import { writeText } from './write-text.ts';
 
-/** What effects need beside their own inputs. */
+/** The context of effects, beyond their own inputs. */
 export interface EffectContext {
   scope: TurnScope;
-  /** The system prompt of llm nodes without one. */
+  /** The system prompt of llm nodes that have none. */
   persona: string;
-  /** Chosen when the first node needs a model. */
+  /** Resolved when the first node needs a model. */
   chain: () => Promise<ProviderChain>;
 }
 
 /**
- * Carries out what a node asks for. Events have what the effect has taken, and text only where the person sees it while it is written.
- * Rejects when the signal aborts, and for what is no matter of the node, as the tenant's cap.
+ * Carries out the effect that a node asks for. Events carry the effect's usage, and text only if the user sees it while
+ * it is written. Rejects when the signal aborts, and for errors beyond the node, e.g. the tenant's spending cap.
  */
 export function carryOut(
   ports: Ports,

@@ -6,7 +6,10 @@ import type { Ports } from '../ports.ts';
 import type { WorkflowRun } from './workflow-run.ts';
 import { workflowRunStore } from './workflow-run-store.ts';
 
-/** Newest first; none of a session that is absent or another tenant's. @throws DomainError `invalid`, as with `ANSWER_TOO_LARGE` */
+/**
+ * Newest first. Empty for a session that is absent or another tenant's. @throws DomainError `invalid`, including
+ * `ANSWER_TOO_LARGE`
+ */
 export async function listWorkflowRuns(
   { database }: Ports,
   { caller }: TenantRequest,

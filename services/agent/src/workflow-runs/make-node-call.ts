@@ -11,7 +11,7 @@ import { outputLimits } from '../workflow/bounded-output.ts';
 import type { Json } from '../workflow/definition.ts';
 import type { ActionEffect, EffectOutcome, ToolEffect } from '../workflow/state.ts';
 
-/** Makes the call of a tool or action node once, whoever asks for it how often. */
+/** Makes the call of a tool or action node once, even if several attempts request it. */
 export async function* makeNodeCall(
   ports: Ports,
   request: TenantRequest,

@@ -6,7 +6,7 @@ type BegunStep = Pick<WorkflowTraceStep, 'nodeId' | 'kind' | 'visit' | 'startedA
 
 const tracer = () => trace.getTracer('parley.workflows');
 
-/** The span of a node with calls, which are its children. Ids and codes, never data. */
+/** Opens the span of a node that makes calls; their spans are its children. It has ids and codes, never data. */
 export function openNodeSpan(step: BegunStep): Span {
   return tracer().startSpan(`workflow.node ${step.kind}`, {
     startTime: step.startedAt,
@@ -15,15 +15,15 @@ export function openNodeSpan(step: BegunStep): Span {
 }
 
 export interface NodeEnd {
-  /** Undefined where the node did not fail; null where the turn was left. */
+  /** Undefined if the node succeeded; null if the turn was abandoned. */
   errorCode: string | null | undefined;
-  /** What its calls have taken. */
+  /** Usage of the node's calls. */
   used?: Pick<TurnUsage, 'tokensIn' | 'tokensOut' | 'costUsdE8'>;
   /** Default: now. */
   endTime?: number;
 }
 
-/** Sets also the tokens and cost of a node whose models were asked, as in its trace. */
+/** Ends a span. If the node asked models, their tokens and cost are recorded, as in its trace. */
 export function closeNodeSpan(span: Span, { errorCode, used, endTime }: NodeEnd): void {
   if (used && (used.tokensIn > 0 || used.tokensOut > 0)) {
     span.setAttributes({
@@ -40,7 +40,7 @@ export function closeNodeSpan(span: Span, { errorCode, used, endTime }: NodeEnd)
   span.end(endTime);
 }
 
-/** The spans of nodes that ran to their end at once. */
+/** Records the spans of nodes that ran to their end at once. */
 export function recordNodeSpans(steps: readonly WorkflowTraceStep[]): void {
   for (const step of steps) {
     if (step.durationMs !== null) {
@@ -49,7 +49,7 @@ export function recordNodeSpans(steps: readonly WorkflowTraceStep[]): void {
   }
 }
 
-/** Reads a stream within a span, so that what it calls has that for its parent. */
+/** Reads a stream within a span, which becomes the parent of the spans that the stream opens. */
 export async function* within<Event, Result>(
   span: Span,
   events: AsyncGenerator<Event, Result>,

@@ -9,9 +9,11 @@ import { LRUCache } from 'lru-cache';
 type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'resolveSignIn'>;
 
 export interface RunAccess {
-  /** Turns of a suspended tenant finish. @throws DomainError `forbidden` once the tenant is deleted */
+  /** Refuses turns of a deleted tenant; those of a suspended one finish. @throws DomainError `forbidden` */
   ofTurn(caller: TenantCaller): Promise<void>;
-  /** @throws DomainError as the gateway refuses another request of the caller by now: `unauthenticated`, `forbidden` */
+  /**
+   * @throws DomainError the error with which the gateway would refuse the caller now: `unauthenticated`, `forbidden`
+   */
   ofTask(caller: TenantCaller): Promise<void>;
 }
 
@@ -23,7 +25,7 @@ export interface RunAccessOptions {
 interface TenantAccess {
   isDeleted: boolean;
   isSuspended: boolean;
-  /** 0 where it has none; undefined where that is not known. */
+  /** 0 if the caller has no API key; undefined if unknown. */
   apiKeyId: number | undefined;
 }
 
@@ -31,8 +33,8 @@ const timeoutMs = 1_000;
 const maxSignIns = 10_000;
 
 /**
- * Whether whoever a run is for may still go on, asked of identity at most once per `keepMs` for a tenant or sign-in. While identity does
- * not answer runs go on as they were last known.
+ * Checks whether the caller of a run may still continue. Asks identity at most once per `keepMs` and tenant or sign-in.
+ * While identity is unavailable, the last known status applies.
  */
 export function runAccess(identity: Identity, { keepMs, log }: RunAccessOptions): RunAccess {
   const tenantOf = tenantFact<TenantAccess>(identity, {

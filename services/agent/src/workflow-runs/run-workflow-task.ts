@@ -20,7 +20,7 @@ import { newProgress, type RunProgress, stepsOf } from './workflow-run.ts';
 
 // names workflow: the ledger's name of such calls.
 
-const operation = 'workflow'; // what the ledger calls it
+const operation = 'workflow'; // the operation's name in the ledger
 
 const boundedJson = rule((given: unknown) => measureJson(given, outputLimits).problem);
 const anyObject = z.custom<JsonObject>(isJsonObject, 'must be an object').check(boundedJson);
@@ -41,9 +41,10 @@ const runInput = z.object({
 });
 
 /**
- * Runs a workflow once, without a session, up to its first response. Calls of tools and actions are named by the `Idempotency-Key`, so a
- * retry makes none twice. @throws DomainError `invalid`, as `runWorkflowTurn`; `notFound`; `unavailable`; `unauthenticated` and `forbidden` where
- * the caller is refused by now. Where nodes have run, its `details` have their trace and cost
+ * Runs a workflow once, without a session, up to its first response. Keys of tool and action calls derive from the
+ * `Idempotency-Key`, so a retry makes no call twice.
+ * @throws DomainError `invalid`, as in `runWorkflowTurn`; `notFound`; `unavailable`; `unauthenticated` and `forbidden`
+ * if the caller is refused meanwhile. If nodes have run, its `details` contain their trace and cost
  */
 export async function runWorkflowTask(
   ports: Ports,
@@ -128,7 +129,7 @@ function spentOf(progress: RunProgress): Pick<RunWorkflowTaskResultDto, 'trace' 
   return { trace: stepsOf(progress).map(toTraceStep), costUsd: Number(progress.usage.costUsdE8) / 1e8 };
 }
 
-/** The same error with how far the task has come, as its answer has it. */
+/** Adds the task's progress to the error, in the form of its response. */
 function withDetails(error: unknown, progress: RunProgress): unknown {
   if (!isDomainError(error)) return error;
   const { kind, message, reason, fields } = error;

@@ -27,7 +27,7 @@ interface AgentTurn {
   agent: Agent;
 }
 
-/** A run that goes on where an earlier attempt left it. */
+/** A run that continues where an earlier attempt stopped. */
 export interface TakenTurn {
   definition: WorkflowDefinition;
   taken: RunProgress;
@@ -40,10 +40,13 @@ interface NewTurn {
   before: SessionRuns['state'];
 }
 
-/** Another attempt has begun the turn in the meantime. */
+/** Thrown if another attempt has begun the turn meanwhile. */
 class AlreadyBegun extends Error {}
 
-/** Takes the run of a turn from the attempt that has it, whatever workflow the agent has now; undefined where none was begun. */
+/**
+ * Takes a turn's run over from the attempt that holds it, whatever the agent's workflow is now; undefined if no attempt
+ * began one.
+ */
 export async function takeOverRun(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,
@@ -60,10 +63,10 @@ export async function takeOverRun(
 }
 
 /**
- * Runs the workflow of an agent for one turn, and keeps how far it is before each call and at the end. A session runs the version that
- * was published when it started, from its first turn on. @throws DomainError `invalid`: `WORKFLOW_NOT_PUBLISHED`, `WORKFLOW_FAILED`,
- * `WORKFLOW_LIMIT`, `SPEND_CAP_REACHED`; `unavailable`: `TURN_TIMEOUT`; `conflict`: another process has the turn; `forbidden`: the tenant
- * was deleted
+ * Runs the agent's workflow for one turn and stores the progress before each call and at the end. From its first turn
+ * on, a session runs the version that was published when it started.
+ * @throws DomainError `invalid`: `WORKFLOW_NOT_PUBLISHED`, `WORKFLOW_FAILED`, `WORKFLOW_LIMIT`, `SPEND_CAP_REACHED`;
+ * `unavailable`: `TURN_TIMEOUT`; `conflict`: another process has the turn; `forbidden`: the tenant was deleted
  */
 export async function* runWorkflowTurn(
   ports: Ports,
@@ -81,7 +84,7 @@ export async function* runWorkflowTurn(
   }
 }
 
-/** Goes on with a run of a turn that was taken over. Errors are those of `runWorkflowTurn`. */
+/** Continues a run that was taken over. Errors are those of `runWorkflowTurn`. */
 export async function* resumeWorkflowTurn(
   ports: Ports,
   request: TenantRequest,
@@ -143,7 +146,7 @@ async function* runOpened(
     if (state.failure) throw workflowFailure(state.failure);
   } catch (error) {
     const failureCode = request.signal.aborted ? null : failureCodeOf(error);
-    // Of a run that another attempt goes on with, what was not finished is not kept.
+    // If another attempt may continue the run, its unfinished part is not stored.
     end = { failureCode, progress: failureCode === null ? undefined : cut };
     throw error;
   } finally {
@@ -181,7 +184,7 @@ async function openRun(ports: Ports, request: TenantRequest, turn: Turn, workflo
   const { version, definition } = found.published;
   return { definition, run: { sessionId, workflowId, version, draft: null }, before };
 }
-/** What a template sees of the turn. */
+/** The turn's data as templates see it. */
 function inputOf(turn: Turn): WorkflowTurn {
   const { history, sessionId, clientExternalId, metadataJson, sessionStartedAt, identityJson } = turn;
   const identity = parseJson(identityJson);
@@ -197,7 +200,7 @@ function inputOf(turn: Turn): WorkflowTurn {
   };
 }
 
-/** An end that another attempt would only repeat. */
+/** @throws the run's failure, if another attempt would only repeat it */
 function throwEnd(failureCode: string | null): void {
   if (failureCode === 'TURN_TIMEOUT')
     throw new DomainError('unavailable', 'The workflow took too long', { reason: failureCode });
@@ -208,6 +211,6 @@ function failureCodeOf(error: unknown): RunFailureCode | null {
   if (!isDomainError(error)) return 'INTERNAL';
   const { kind, reason } = error;
   if (reason === 'TURN_TIMEOUT' || reason === 'SPEND_CAP_REACHED') return reason;
-  // Of what may be asked again.
+  // null: the turn may be retried
   return kind === 'unavailable' ? null : 'INTERNAL';
 }

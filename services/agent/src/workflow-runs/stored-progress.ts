@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../workflow/definition.ts';
 import type { NodeError, NodeResult, WorkflowState } from '../workflow/state.ts';
 import type { RunProgress, RunStep } from './workflow-run.ts';
 
-/** A run's progress as its row has it. The trace has a column of its own. */
+/** A run's progress as stored in its row. The trace has its own column. */
 export interface StoredProgress {
   state: Omit<WorkflowState, 'trace' | 'nodes'> & { nodes: Record<string, StoredResult> };
   usage: Omit<TurnUsage, 'costUsdE8'> & { costUsdE8: string };
@@ -12,12 +12,12 @@ export interface StoredProgress {
   ranMs?: number;
 }
 
-/** An output that is the value of a variable too is stored as the name of that. */
+/** An output equal to a variable's value is stored as that variable's name. */
 type StoredResult = NodeResult | { outputOf: string; error?: NodeError };
 
 const shortest = 100;
 
-/** Of a run that has failed nothing but its failure. */
+/** Converts progress for its row. For a failed run only the failure is stored. */
 export function storedProgress({ state, usage, passages, calls, ranMs }: RunProgress): StoredProgress {
   const { trace: _, ...kept } = state;
   const { variables, nodes, ...rest } = kept;
@@ -64,7 +64,7 @@ function storedResults(nodes: WorkflowState['nodes'], variables: JsonObject): Re
   });
 }
 
-/** Objects are compared by identity: the engine gives both the same one. */
+/** Objects are compared by identity, because the engine uses the same object for both. */
 function isLong(output: Json | undefined): output is Json {
   return typeof output === 'string' ? output.length > shortest : typeof output === 'object' && output !== null;
 }

@@ -11,7 +11,9 @@ type SweepPorts = Pick<Ports, 'database'> & { workflowRuns: Pick<Ports['workflow
 const daysAtOnce = 100;
 const rowsAtOnce = 200;
 
-/** Deletes old runs of all tenants. The last one of a session that goes on stays: its next turn begins with it. */
+/**
+ * Deletes old runs of all tenants. The last run of an active session is kept, because its next turn continues from it.
+ */
 export async function sweepWorkflowRuns(
   { database, workflowRuns: { days } }: SweepPorts,
   isStopping = () => false,
@@ -36,7 +38,7 @@ export async function sweepWorkflowRuns(
   }
 }
 
-/** True once nothing is left to delete of that day and before. */
+/** @returns true when no run of that day or an earlier one remains */
 async function sweepSome(db: TenantDb, day: string, days: number): Promise<boolean> {
   if (await workflowRunStore(db).deleteUntil(day, days, rowsAtOnce)) return false;
   const { knex, tenantId } = db;

@@ -7,11 +7,11 @@ export interface PublishedWorkflow {
   definition: WorkflowDefinition;
 }
 
-/** The definitions of one workflow that runs need, those of a deleted one included. */
+/** The definitions of one workflow that runs need. Works for a deleted workflow too. */
 export function workflowDefinitions({ knex, tenantId }: TenantDb, workflowId: number) {
   const rows = rowsBy(knex);
   return {
-    /** The version that was published at a time, which has milliseconds; where there was none, that of now. */
+    /** The version that was published at a time (millisecond precision); if there was none, the current one. */
     async published(at: Date | undefined): Promise<PublishedWorkflow | undefined> {
       const [found] = await rows<PublishedWorkflow>(
         `SELECT version, definition FROM workflow_versions
@@ -29,7 +29,7 @@ export function workflowDefinitions({ knex, tenantId }: TenantDb, workflowId: nu
       );
       return found;
     },
-    /** Any JSON object, which need not be valid; undefined where there is no such workflow. */
+    /** Any JSON object, valid or not; undefined if there is no such workflow. */
     async draft(): Promise<object | undefined> {
       const [found] = await rows<{ draft: object }>(
         'SELECT draft FROM workflows WHERE tenant_id = :tenantId AND id = :workflowId AND deleted_at IS NULL',

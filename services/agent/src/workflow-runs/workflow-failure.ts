@@ -1,7 +1,10 @@
 import { badRequest, type DomainError } from '@parley/kernel/errors';
 import type { WorkflowFailure } from '../workflow/state.ts';
 
-/** Names the node and the kind of its error, because messages of templates may quote data; those of limits are the engine's own. */
+/**
+ * The error of a failed workflow. It names the node and the kind of its error, but not its message, which may quote
+ * data. Messages about limits come from the engine and are included.
+ */
 export function workflowFailure({ code, nodeId, error }: WorkflowFailure): DomainError {
   const what = code === 'WORKFLOW_LIMIT' ? `${error.code}: ${error.message}` : error.code;
   return badRequest(`The node ${nodeId} of the workflow failed: ${what}`, code);

@@ -17,11 +17,11 @@ export interface NewRun extends RunPlace {
   draft: WorkflowDefinition | null;
 }
 
-/** What a session's earlier runs of a workflow have left. */
+/** What a session's earlier runs of a workflow determine. */
 export interface SessionRuns {
-  /** Of the published definition that the last one ran. */
+  /** The published version that the last run used; null for a draft. */
   version: number | null;
-  /** What the last one that did not fail ended with. */
+  /** The state in which the last successful run ended. */
   state: WorkflowState | undefined;
 }
 
@@ -33,29 +33,29 @@ export interface TakenRun {
   progress: RunProgress;
 }
 
-/** Ends of runs that their state does not know. */
+/** Failures that a run's state does not contain. */
 export type RunFailureCode = 'TURN_TIMEOUT' | 'SPEND_CAP_REACHED' | 'INTERNAL';
 
-/** A run that ends between two states. */
+/** How a run ended between two states. */
 export interface RunEnd {
-  /** Null: it was cut, and another attempt may go on. */
+  /** Null: the run was interrupted, and another attempt may continue it. */
   failureCode: RunFailureCode | null;
-  /** Undefined: as it was kept last. */
+  /** Undefined: the progress stored last remains. */
   progress: RunProgress | undefined;
 }
 
-/** Runs that a turn may delete beyond the tenant's bytes. */
+/** The maximum number of runs that one turn deletes to get below the tenant's byte limit. */
 const evictedAtOnce = 100;
 
 const progressColumns = 'status, failure_code, progress, trace, tokens_in, tokens_out, cost_usd';
 const progressValues = `:status, :failureCode, cast(:progress AS json), cast(:trace AS json), cast(:tokensIn AS integer),
                         cast(:tokensOut AS integer), cast(:costUsdE8 AS numeric) / 100000000`;
-/** A run that its session does not go on from is only its trace. */
+/** SQL that reduces a run from which its session will not continue to its trace. */
 const withoutState = `progress = '{}', draft = CASE WHEN run.draft IS NOT NULL THEN cast('{}' AS json) END, has_state = false`;
 const traceBytes = 'octet_length(cast(run.trace AS text))';
 const allBytes = `octet_length(cast(run.progress AS text)) + ${traceBytes} + coalesce(octet_length(cast(run.draft AS text)), 0)`;
 
-/** Runs by turn. Only the attempt that began or took one last may write it. */
+/** Runs by turn. Only the attempt that began a run, or took it over last, may write it. */
 export function workflowRunStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -68,9 +68,13 @@ export function workflowRunStore(db: TenantDb) {
     );
   }
 
-  /** Drops the states of a session's other runs that did not end well, and closes those that were left open. @returns by how much they have grown */
+  /**
+   * Drops the states of a session's other runs that did not succeed, and closes those still open. @returns the change
+   * of their size in bytes
+   */
   async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
-    // First read, because mostly there are none. As one statement its cached plan may read them anew for each run of the tenant.
+    // Reads first, because usually there are none. In a single statement, its cached plan may read them again for each
+    // run of the tenant.
     const open = await rows<{ id: number; bytes: number }>(
       `SELECT id, bytes FROM workflow_runs
         WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND turn_key <> :turnKey
@@ -88,7 +92,10 @@ export function workflowRunStore(db: TenantDb) {
     return bytesOf(dropped) - bytesOf(open);
   }
 
-  /** Deletes the tenant's oldest runs that hold so many bytes; not those that run, and nothing that the session goes on from. */
+  /**
+   * Deletes the tenant's oldest runs until `bytes` are freed. Spares running ones, and the run from which the session
+   * continues.
+   */
   async function evict(sessionId: number, bytes: number): Promise<number> {
     const evicted = await rows<{ bytes: number }>(
       `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
@@ -105,9 +112,9 @@ export function workflowRunStore(db: TenantDb) {
   }
 
   return {
-    /** @param isDraft whether runs of the draft are continued, or those of published versions */
+    /** @param isDraft whether to continue runs of the draft, or of published versions */
     async ofSession({ sessionId, workflowId }: RunPlace, isDraft: boolean): Promise<SessionRuns> {
-      // Each reads the session's runs backwards up to the first.
+      // Each subquery reads the session's runs backwards up to its first match.
       const [found] = await rows<{ version: number | null; progress: StoredProgress | null }>(
         `SELECT (SELECT version FROM workflow_runs
                   WHERE tenant_id = :tenantId AND session_id = :sessionId AND workflow_id = :workflowId AND version IS NOT NULL
@@ -122,8 +129,8 @@ export function workflowRunStore(db: TenantDb) {
     },
 
     /**
-     * Begins a run. Earlier turns of the session are over: those that were left open are closed, and those that did not end well are
-     * only their traces. False if the turn has a run.
+     * Begins a run. Earlier turns of the session are over: their open runs are closed, and unsuccessful ones reduced to
+     * their traces. @returns false if the turn already has a run
      */
     async begin(run: NewRun, turnKey: string, attempt: string, progress: RunProgress): Promise<boolean> {
       const { sessionId, workflowId, version, draft } = run;
@@ -153,7 +160,10 @@ export function workflowRunStore(db: TenantDb) {
       return true;
     },
 
-    /** Takes the turn's run from the attempt that has it; undefined where none was begun, or the session has gone on. */
+    /**
+     * Takes the turn's run over from the attempt that holds it; undefined if none was begun, or the session has moved
+     * on to a later turn.
+     */
     async takeOver(turnKey: string, attempt: string): Promise<TakenRun | undefined> {
       const [taken] = await rows<
         Omit<TakenRun, 'progress'> & { progress: StoredProgress; trace: WorkflowRun['trace'] }
@@ -168,7 +178,7 @@ export function workflowRunStore(db: TenantDb) {
       return taken && { ...taken, progress: progressOf(taken.progress, taken.trace) };
     },
 
-    /** False if the run is another attempt's. */
+    /** Stores progress. @returns false if another attempt holds the run */
     async keep(turnKey: string, attempt: string, progress: RunProgress): Promise<boolean> {
       const kept = await rows(
         `UPDATE workflow_runs
@@ -179,7 +189,7 @@ export function workflowRunStore(db: TenantDb) {
       return kept.length > 0;
     },
 
-    /** Closes a run that ends between two states. */
+    /** Closes a run that ended between two states. */
     async close(turnKey: string, attempt: string, { failureCode, progress }: RunEnd): Promise<void> {
       if (progress) await this.keep(turnKey, attempt, progress);
       await rows(
@@ -190,11 +200,11 @@ export function workflowRunStore(db: TenantDb) {
     },
 
     /**
-     * Counts what a run that has stopped holds. If it ended well its session goes on from it, and of the earlier ones only the traces are
-     * kept. Where the tenant's runs hold more than `maxBytes`, the oldest are deleted.
+     * Counts the bytes of a run that has stopped. If it succeeded, its session continues from it, and earlier runs are
+     * reduced to their traces. If the tenant's runs exceed `maxBytes`, the oldest are deleted.
      */
     async settle(turnKey: string, attempt: string, maxBytes: number): Promise<void> {
-      // One statement, because every turn ends with it.
+      // A single statement, because every turn ends with it.
       const [settled] = await rows<{ sessionId: number; held: string }>(
         `WITH before AS (
            SELECT id, bytes FROM workflow_runs
@@ -237,7 +247,7 @@ export function workflowRunStore(db: TenantDb) {
       return listWithin<WorkflowRun>(db, query);
     },
 
-    /** Deletes some of the runs of a day and before. @returns whether as many as were asked for */
+    /** Deletes up to `limit` runs of a day and before. @returns whether it deleted `limit` of them */
     async deleteUntil(day: string, days: number, limit: number): Promise<boolean> {
       const deleted = await rows<{ bytes: number }>(
         `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (

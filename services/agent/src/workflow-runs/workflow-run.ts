@@ -5,18 +5,18 @@ import type { Passage } from '@parley/protos/parley/knowledge/v1/knowledge';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import type { NodeError, WorkflowState, WorkflowTraceStep } from '../workflow/state.ts';
 
-/** Where a run is: what another process needs to go on from there. */
+/** A run's progress: what another process needs to continue it. */
 export interface RunProgress {
   state: WorkflowState;
-  /** What the steps of the state's trace have taken, by their places; those without calls have none. */
+  /** Usage of each step of the state's trace, by index; steps without calls have none. */
   spent: StepSpent[];
-  /** What all of them have taken, in all attempts. */
+  /** Usage of all steps, in all attempts. */
   usage: TurnUsage;
-  /** What the models of the turn were given; undefined where nothing was searched. */
+  /** The passages that the turn's models were given; undefined if nothing was searched. */
   passages: Passage[] | undefined;
-  /** The calls of tools and actions of the turn, as its client was told of them, in the order in which they began. */
+  /** The turn's tool and action calls as reported to its client, in the order in which they began. */
   calls: ToolCall[];
-  /** How long calls have run, without waiting for slots of models. */
+  /** How long calls have run, without waits for model slots. */
   ranMs: number;
 }
 
@@ -26,7 +26,7 @@ export interface StepSpent {
   costUsdE8: number;
 }
 
-/** A node that a run has begun, with what its calls have taken. */
+/** A node that a run has begun, with the usage of its calls. */
 export type RunStep = WorkflowTraceStep & StepSpent;
 
 export type WorkflowRunStatus = 'RUNNING' | 'WAITING' | 'ENDED' | 'FAILED' | 'INTERRUPTED';
@@ -55,7 +55,7 @@ export function stepsOf({ state, spent }: Pick<RunProgress, 'state' | 'spent'>):
   return state.trace.map((step, place) => ({ ...step, ...(spent[place] ?? noneSpent) }));
 }
 
-/** The run after calls of its last step that took so much. */
+/** The run after calls of its last step with this usage. */
 export function withSpent(progress: RunProgress, usage: TurnUsage): RunProgress {
   const spent = [...progress.spent];
   const place = progress.state.trace.length - 1;
@@ -68,13 +68,13 @@ export function withSpent(progress: RunProgress, usage: TurnUsage): RunProgress 
   return { ...progress, spent, usage: { ...sumOf(progress.usage, usage), contextTokens: 0 } };
 }
 
-/** The run after a call of its last step has begun or ended. */
+/** The run after a call of its last step began or ended. */
 export function withCall(progress: RunProgress, call: ToolCall): RunProgress {
   const calls = new Map(progress.calls.map((each) => [each.callId, each]));
   return { ...progress, calls: [...calls.set(call.callId, call).values()] };
 }
 
-/** The run after it has ended within its last step. */
+/** The run after it ended within its last step. */
 export function cutBy(progress: RunProgress, error: NodeError, now: number): RunProgress {
   const { state } = progress;
   const last = state.trace.at(-1);

@@ -14,8 +14,8 @@ const cutWarnings: Partial<Record<FinishReason, string>> = {
 };
 
 /**
- * Lets the model write a text as a reply is written: with passages, and in rounds of tool calls. The offline model, which follows no
- * instructions, answers the message itself where the prompt has it.
+ * Lets the model write a text like a reply, with passages and rounds of tool calls. The offline model follows no
+ * instructions: it answers the message itself if the prompt contains that.
  */
 export async function* writeText(
   ports: Ports,
@@ -40,7 +40,7 @@ export async function* writeText(
   for await (const { finishReason, ...event } of reply) {
     output += event.text;
     end = finishReason ?? end;
-    // Of a text that is only part of the response nobody knows whether it is cut there.
+    // The text is only part of the response, so whether it was cut says nothing about the response.
     yield isRepeated ? { ...event, ...(finishReason && { finishReason }) } : { ...event, text: '' };
   }
   const warning = end && cutWarnings[end];

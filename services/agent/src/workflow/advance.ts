@@ -10,7 +10,7 @@ export interface Advance {
   budget: EvaluationBudget;
 }
 
-/** Runs nodes up to the next effect, or the end of the turn, each in its tenant's share of the processor. */
+/** Runs nodes up to the next effect or the end of the turn, each node within its tenant's share of the processor. */
 export async function advance(
   request: Pick<TenantRequest, 'caller' | 'signal'>,
   { engine, definition, budget }: Advance,

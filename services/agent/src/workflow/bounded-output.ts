@@ -7,8 +7,8 @@ export const storedLimits = { maxBytes: 1_000_000, maxDepth: 40, maxValues: 200_
 const maxTracedCharacters = 4_000;
 
 /**
- * A node's output within its limit: a text is cut, and the cut is marked.
- * @throws Error for anything else that is too large, because half of it would mean something else
+ * Limits a node's output. A text is cut, and marked as cut. @throws Error for any other output that is too large,
+ * because half of it would mean something else
  */
 export function boundedOutput(output: Json): Json {
   const { problem } = measureJson(output, outputLimits);
@@ -20,7 +20,7 @@ export function boundedOutput(output: Json): Json {
     .replace(/\uFFFD$/u, '')}…`;
 }
 
-/** What a trace shows of an output: itself, or the beginning of its JSON. */
+/** An output as a trace shows it: whole, or the beginning of its JSON. */
 export function tracedOutput(output: Json): Json {
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   return text.length > maxTracedCharacters ? `${text.slice(0, maxTracedCharacters).toWellFormed()}…` : output;

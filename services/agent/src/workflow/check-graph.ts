@@ -2,8 +2,9 @@ import { nodeOf, type WorkflowDefinition, type WorkflowIssue } from './definitio
 import { edgesOf } from './edges.ts';
 
 /**
- * Rules that a schema cannot say: targets are there, every node is reached, labels of a router differ, and no loop is without a
- * `response`. As all other nodes lead on, every path then reaches a `response`, and a turn is at most as long as there are nodes.
+ * Rules that a schema cannot express: edges lead to existing nodes, every node is reachable, labels of a router differ,
+ * and every loop contains a `response`. All other nodes lead on, so every path reaches a `response`, and a turn runs
+ * each node at most once.
  */
 export function checkGraph(definition: WorkflowDefinition): WorkflowIssue[] {
   return [
@@ -50,7 +51,7 @@ function repeatedLabels(definition: WorkflowDefinition): WorkflowIssue[] {
   });
 }
 
-/** One issue for each edge that closes a loop within one turn. */
+/** One issue for each edge that closes a loop within a turn. */
 function loopsWithoutResponse(definition: WorkflowDefinition): WorkflowIssue[] {
   const issues: WorkflowIssue[] = [];
   const done = new Set<string>();
@@ -78,7 +79,7 @@ function loopsWithoutResponse(definition: WorkflowDefinition): WorkflowIssue[] {
 
 const shownNodes = 3;
 
-/** There may be hundreds of loops of hundreds of nodes. */
+/** Shortens a loop for display: there may be hundreds of loops of hundreds of nodes. */
 function shownLoop(ids: string[]): string {
   const hidden = ids.length - 2 * shownNodes;
   const shown = hidden > 0 ? [...ids.slice(0, shownNodes), `… ${hidden} more …`, ...ids.slice(-shownNodes)] : ids;

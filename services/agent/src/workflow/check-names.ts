@@ -8,7 +8,7 @@ interface Source {
   source: string;
 }
 
-/** Compiles all templates and expressions, and tells which names they read that are not there. */
+/** Compiles all templates and expressions, and reports the names in them that do not exist. */
 export function checkNames(definition: WorkflowDefinition): WorkflowIssue[] {
   const templates = sources(definition, templatesIn);
   const expressions = sources(definition, expressionsIn);

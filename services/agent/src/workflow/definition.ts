@@ -15,7 +15,7 @@ export interface JsonObject {
 export type WorkflowNode = LlmNode | RouterNode | ConditionNode | ToolNode | ActionNode | ResponseNode;
 export type NodeKind = WorkflowNode['kind'];
 
-/** Nodes that the engine leaves to its caller. */
+/** Nodes that the engine's caller carries out. */
 export type EffectNode = LlmNode | RouterNode | ToolNode | ActionNode;
 
 interface Fallible {
@@ -86,18 +86,18 @@ export const definitionLimits = {
   maxDepth: 32,
   maxValues: 20_000,
   maxNodes: 200,
-  /** Tags and outputs of all templates together. */
+  /** Tags and outputs in all templates together. */
   maxTemplateTags: 1_000,
-  /** Characters within them. */
+  /** Characters within tags and outputs. */
   maxTemplateCode: 30_000,
-  /** Characters of all expressions together. */
+  /** Characters in all expressions together. */
   maxExpressionCharacters: 10_000,
   maxIssues: 100,
-  /** Characters of the path of a problem, and of its message. */
+  /** Characters of a problem's path, and of its message. */
   maxIssueText: 500,
 };
 
-/** The node of an id; undefined where there is none, also for names that every object has. */
+/** The node with an id; undefined if there is none, also for names that every object inherits. */
 export function nodeOf(definition: WorkflowDefinition, id: string): WorkflowNode | undefined {
   return Object.hasOwn(definition.nodes, id) ? definition.nodes[id] : undefined;
 }

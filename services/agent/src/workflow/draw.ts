@@ -1,7 +1,7 @@
 import type { NodeKind, WorkflowDefinition } from './definition.ts';
 import { edgesOf } from './edges.ts';
 
-/** What `draw` reads of a run: a trace, as in a state or in the answer of `runWorkflowTask`. */
+/** The part of a run that `draw` reads: a trace, as in a state or in the response of `runWorkflowTask`. */
 export interface DrawnRun {
   trace: readonly { nodeId: string; error?: unknown }[];
 }
@@ -18,12 +18,12 @@ const shapes: Record<NodeKind, [string, string]> = {
 const maxLabelLength = 60;
 
 /**
- * A definition as a flowchart in Mermaid's language. Dotted lines are for errors, and for what waits for the person's next message.
- * With a run, the nodes that it took are filled, its lines thick and numbered in their order, and a node that failed is red.
+ * Draws a definition as a Mermaid flowchart. Dotted lines are error edges, and edges that wait for the user's next
+ * message. If a run is given, its nodes are filled and its lines thick and numbered in order; a failed node is red.
  */
 export function draw(definition: WorkflowDefinition, run: DrawnRun = { trace: [] }): string {
   const ids = Object.keys(definition.nodes);
-  // Names of our own, because some words, e.g. `end`, mean something to Mermaid.
+  // Generated names, because some words, e.g. `end`, are keywords of Mermaid.
   const nameOf = (id: string) => `n${ids.indexOf(id)}`;
   const way = wayOf(run);
   const lines = ['flowchart TD', `  start(( )) --> ${nameOf(definition.start)}`];
@@ -37,7 +37,7 @@ export function draw(definition: WorkflowDefinition, run: DrawnRun = { trace: []
   for (const [id, node] of Object.entries(definition.nodes)) {
     const drawn = new Set<string>();
     for (const { path, label, to, isWait } of edgesOf(node)) {
-      // Of several edges to one node the run does not say which it took: the first stands for it.
+      // If several edges lead to the same node, the trace does not say which was taken; the first one is numbered.
       const steps = drawn.has(to) ? [] : (way.get(`${id} ${to}`) ?? []);
       drawn.add(to);
       const text = [steps.join(', '), label].filter((part) => part !== '').join(': ');
@@ -50,7 +50,7 @@ export function draw(definition: WorkflowDefinition, run: DrawnRun = { trace: []
   return [...lines, ...styles(definition, run, nameOf, taken), ''].join('\n');
 }
 
-/** The numbers of the steps that went from one node to another. */
+/** The numbers of the steps between each pair of nodes. */
 function wayOf({ trace }: DrawnRun): Map<string, number[]> {
   const way = new Map<string, number[]>();
   trace.slice(1).forEach(({ nodeId }, index) => {
@@ -79,7 +79,7 @@ function styles(
   ];
 }
 
-/** Within quotes, where Mermaid reads entities as in HTML, and `#` begins one. */
+/** Escapes a label. Within quotes Mermaid reads HTML entities, and `#` begins one. */
 function escaped(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ');
   const short = line.length > maxLabelLength ? `${line.slice(0, maxLabelLength)}…` : line;

@@ -1,16 +1,16 @@
 import type { WorkflowNode } from './definition.ts';
 
 export interface Edge {
-  /** Below the node: `routes.0.next`. */
+  /** Path below the node, e.g. `routes.0.next`. */
   path: string;
-  /** What decides for it; empty where nothing does. */
+  /** The condition of the edge; empty if it has none. */
   label: string;
   to: string;
-  /** The person's next message goes this way, not the same turn. */
+  /** Whether the edge is taken with the user's next message rather than in the same turn. */
   isWait?: boolean;
 }
 
-/** Where a node leads to, in the order of its fields. */
+/** The edges that leave a node, in the order of its fields. */
 export function edgesOf(node: WorkflowNode): Edge[] {
   return [...ownEdges(node), ...('onError' in node ? [edge('onError', 'on error', node.onError)] : [])];
 }

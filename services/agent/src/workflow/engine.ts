@@ -34,12 +34,12 @@ export interface WorkflowTurn {
   session: WorkflowSession;
   /** Null until it is verified. */
   identity: JsonObject | null;
-  /** Set before the first node, over those of the definition and of the session. */
+  /** Override the variables of the definition and of the session, before the first node. */
   variables?: JsonObject;
 }
 
 export interface WorkflowEngineOptions {
-  /** Milliseconds since 1970, for traces. */
+  /** Milliseconds since 1970, for traces. Default `Date.now`. */
   now?: () => number;
   maxNodes?: number;
 }
@@ -48,14 +48,20 @@ export type WorkflowEngine = ReturnType<typeof workflowEngine>;
 
 export const maxNodesOfTurn = 50;
 
-/** Processor time for all that one node evaluates. */
+/** Limit of processor time for all evaluations of one node. */
 const maxNodeMs = 50;
 const maxTurnMs = 200;
-/** Without any, nodes that evaluate within a millisecond fail on a busy machine; with much, all other work waits for one node. */
+/**
+ * Multiplies that limit. With less, nodes that evaluate within a millisecond fail on a busy machine; with more, other
+ * work waits too long for one node.
+ */
 const nodePatience = 4;
 const maxMessageLength = 300;
 
-/** What is left of the processor time for all that the nodes of a turn evaluate. It is none of the state, which does not depend on the machine. */
+/**
+ * The remaining processor time for evaluations in a turn. It is not part of the state, which must not depend on the
+ * machine.
+ */
 export interface EvaluationBudget {
   leftMs: number;
 }
@@ -65,15 +71,15 @@ export function evaluationBudget(): EvaluationBudget {
 }
 
 /**
- * Runs turns of a workflow that `validate` has nothing against, as steps from one state to the next. It calls nothing: what a node needs
- * from outside is an effect, which the caller carries out and answers with `resume`. Given the same states and outcomes it does the same
- * again, so a process that takes a turn over goes on from the last state that was kept.
+ * Runs turns of a valid workflow as steps from one state to the next. It performs no I/O: whatever a node needs from
+ * outside is an effect, which the caller carries out and answers with `resume`. The same states and outcomes always
+ * give the same result, so a process that takes a turn over continues from the last stored state.
  */
 export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: WorkflowEngineOptions = {}) {
   /**
-   * Begins a turn. After a turn that waits it goes on where that one ended; else, also where the node is gone, anew at `start`, with the
-   * variables that the session has.
-   * @param previous The state that the last turn of the session ended with, if it did not fail
+   * Begins a turn. It continues where the last turn ended if that waits; otherwise, or if that node no longer exists,
+   * it starts at `start` with the session's variables. @param previous the state at the end of the session's last turn
+   * that did not fail
    */
   function begin(definition: WorkflowDefinition, turn: WorkflowTurn, previous?: WorkflowState): WorkflowState {
     const goesOn = previous?.status === 'waiting' && nodeOf(definition, previous.node) !== undefined;
@@ -96,8 +102,8 @@ export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: Wo
   }
 
   /**
-   * Runs one node, or as far as the effect that it asks for. A state that is not `running` stays as it is.
-   * @param budget Of the turn; it is spent
+   * Runs one node, or up to the effect that it asks for. Returns a state that is not `running` unchanged. @param budget
+   * the turn's; it is consumed
    */
   function step(definition: WorkflowDefinition, state: WorkflowState, budget = evaluationBudget()): WorkflowState {
     if (state.status !== 'running') return state;
@@ -136,8 +142,8 @@ export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: Wo
   }
 
   /**
-   * Takes what came of the effect that a state waits for.
-   * @throws Error for the key of another effect: its outcome was taken before
+   * Accepts the outcome of the effect that a state waits for. @throws Error if the key is another effect's, whose
+   * outcome was accepted before
    */
   function resume(
     definition: WorkflowDefinition,
@@ -235,7 +241,7 @@ function chooseCase(node: ConditionNode, scope: Scope): { next: string; output: 
   return { next: node.otherwise, output: null };
 }
 
-/** A label that is not there is asked for once more, then the fallback is next. */
+/** After an unknown label the router asks once more, then takes the fallback. */
 function routed(
   state: WorkflowState,
   node: RouterNode,
@@ -275,7 +281,7 @@ function stored(
   return failed(state, 'WORKFLOW_LIMIT', stateTooLarge(problem), endedAt);
 }
 
-/** The state with a warning in the last step, unless that has failed. */
+/** Adds a warning to the last step, unless that has failed. */
 function warned(state: WorkflowState, warning: NodeError | undefined): WorkflowState {
   const last = state.trace.at(-1);
   if (!warning || !last || last.error) return state;
@@ -295,7 +301,10 @@ function responded(state: WorkflowState, node: ResponseNode, scope: Scope, ended
   };
 }
 
-/** What later nodes read of a response. It is said all the same where no room is left for it, so that the session can go on. */
+/**
+ * The part of a response that later nodes can read. A response is sent even if no room remains to store it, so that the
+ * session can continue.
+ */
 function keptReply({ node, nodes, variables }: WorkflowState, { text }: WorkflowReply): NodeResult {
   const kept = { output: { text: boundedOutput(text) } };
   const { problem } = measureJson([variables, { ...nodes, [node]: kept }], storedLimits);
@@ -306,7 +315,7 @@ function stateTooLarge(problem: string): NodeError {
   return { code: 'STATE_TOO_LARGE', message: `What the nodes have put out ${problem}` };
 }
 
-/** Content that fails is left out, and the text is said without it. */
+/** Content that cannot be rendered is omitted, and the text is sent without it. */
 function contentOf(
   node: ResponseNode,
   scope: Scope,
@@ -322,7 +331,7 @@ function contentOf(
   }
 }
 
-/** A node has ended, and another is next. */
+/** Ends a node and moves to the next. */
 function moved(state: WorkflowState, next: string | null, result: NodeResult, endedAt: number): WorkflowState {
   const { output = null, error = null } = result;
   return {
@@ -340,7 +349,7 @@ function nodeFailed(state: WorkflowState, node: WorkflowNode, error: NodeError, 
   return failed(state, 'WORKFLOW_FAILED', error, endedAt);
 }
 
-/** @param endedAt Left out where no node has begun that could have ended */
+/** @param endedAt omitted if no node had begun */
 function failed(
   state: WorkflowState,
   code: WorkflowFailure['code'],
@@ -370,7 +379,7 @@ const turnTooLong: NodeError = {
   message: `The nodes of a turn evaluate for at most ${maxTurnMs} ms`,
 };
 
-/** @returns undefined where the work takes longer than `ms` */
+/** @returns undefined if the work takes longer than `ms` */
 function spend<Result extends object>(budget: EvaluationBudget, ms: number, work: () => Result): Result | undefined {
   const startedAt = processorMs();
   try {
@@ -397,7 +406,7 @@ function shortText(text: string): string {
   return (text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text).toWellFormed();
 }
 
-/** A field that is only there where it has a value. */
+/** An object with the field if it has a value, else an empty one. */
 function given<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
   return (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value };
 }

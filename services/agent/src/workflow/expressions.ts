@@ -6,29 +6,29 @@ import type { Json } from './definition.ts';
 import type { NameRead, Scope } from './scope.ts';
 
 export interface Expression {
-  /** @throws Error that says why there is no answer */
+  /** @throws Error whose message says why the expression has no result */
   isTrue(scope: Scope): boolean;
   reads: NameRead[];
 }
 
 type Expr = NonNullable<ReturnType<typeof parse>['expr']>;
 
-/** An expression that cannot be compiled. Its message completes "<path> …". */
+/** An expression that does not compile. The message completes "<path> …". */
 export class ExpressionError extends Error {}
 
 const maxTextLength = 100_000;
 const maxListLength = 10_000;
 const maxReasonLength = 200;
-/** Brackets within brackets: the parser goes back at each one that is not closed. */
+/** Maximum nesting of brackets: the parser backtracks at each one that is not closed. */
 const maxDepth = 200;
 
 const { BOOL, BYTES, DOUBLE, INT, STRING } = CelScalar;
 const LIST = listType(CelScalar.DYN);
 
-/** Names of types, which CEL has as values. */
+/** Type names, which are values in CEL. */
 const typeNames = new Set(['bool', 'bytes', 'double', 'int', 'list', 'map', 'null_type', 'string', 'type', 'uint']);
 
-/** Functions for texts whose result is not longer than the text. */
+/** Text functions whose result is no longer than their input. */
 const textFunctions = new Set(['charAt', 'indexOf', 'lastIndexOf', 'lowerAscii', 'substring', 'trim', 'upperAscii']);
 
 const env = celEnv({
@@ -40,7 +40,7 @@ const env = celEnv({
       within(maxTextLength, left, right);
       return new Uint8Array([...left, ...right]);
     }),
-    // Copied: a concatenation of views would be slower to read with each `+`.
+    // Copied, because reading nested views would be slower with each `+`.
     celFunc('_+_', [LIST, LIST], LIST, (left, right) => {
       within(maxListLength, { length: left.size }, { length: right.size });
       return [...left, ...right];
@@ -54,9 +54,8 @@ const env = celEnv({
 const kept = new LRUCache<string, Expression>({ max: 2_000 });
 
 /**
- * Compiles a CEL expression. Numbers of JSON are doubles, as in all CEL; arithmetic of a double and an int gives a double.
- * Evaluation itself has no time limit: call it as the engine does, within one.
- * @throws ExpressionError
+ * Compiles a CEL expression. JSON numbers are doubles, as in CEL; arithmetic of a double and an int gives a double.
+ * Evaluation has no time limit of its own: call it within one, as the engine does. @throws ExpressionError
  */
 export function compileExpression(text: string): Expression {
   const known = kept.get(text);
@@ -83,7 +82,7 @@ function compile(text: string): Expression {
   }
 }
 
-/** At least how deeply its brackets are nested; those in texts count too. */
+/** A lower bound for the nesting of brackets; those in string literals count too. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -101,7 +100,7 @@ function truthOf(value: unknown): boolean {
   return value;
 }
 
-/** CEL takes objects by their class name, which data may have as a key (`constructor`); of a Map it takes keys only. */
+/** CEL determines an object's type by `constructor`, which data may have as a key; a Map is only read by its keys. */
 function celScope(scope: Scope): Record<string, CelData> {
   const known = celScopes.get(scope);
   if (known) return known;
@@ -110,7 +109,7 @@ function celScope(scope: Scope): Record<string, CelData> {
   return made;
 }
 
-/** The cases of a node share one. */
+/** The cases of a node share one converted scope. */
 const celScopes = new WeakMap<Scope, Record<string, CelData>>();
 
 type CelData = string | number | boolean | null | CelData[] | Map<string, CelData>;
@@ -139,7 +138,7 @@ function within(max: number, left: { length: number }, right: { length: number }
   return true;
 }
 
-/** Collects the names that are read, and refuses functions that there are not. */
+/** Collects the names that an expression reads, and refuses unknown functions. */
 function walk(expr: Expr | undefined, local: ReadonlySet<string>, reads: NameRead[]): void {
   const read = nameRead(expr);
   const kind = expr?.exprKind;
@@ -181,10 +180,10 @@ function walk(expr: Expr | undefined, local: ReadonlySet<string>, reads: NameRea
   }
 }
 
-/** Operators that are no functions of the environment. */
+/** Operators that the environment does not list as functions. */
 const operatorNames = new Set(['_&&_', '_||_', '_?_:_', '_[_]', '@not_strictly_false']);
 
-/** `a.b["c"]` as its segments, as far as they are written out; undefined where it does not begin with a name. */
+/** `a.b["c"]` as its literal segments; undefined if it does not begin with a name. */
 function nameRead(expr: Expr | undefined): NameRead | undefined {
   const kind = expr?.exprKind;
   if (kind?.case === 'identExpr') return [kind.value.name];

@@ -6,7 +6,7 @@ export interface WorkflowReferences {
   actionIds: { id: number; path: string }[];
 }
 
-/** What a definition names outside of itself, with the places, so that the caller can check that it exists. */
+/** The agents' resources that a definition names, with their paths, so that the caller can check that they exist. */
 export function references(definition: WorkflowDefinition): WorkflowReferences {
   const found: WorkflowReferences = { knowledgeBaseIds: [], connectorTools: [], actionIds: [] };
 

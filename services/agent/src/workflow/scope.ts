@@ -1,7 +1,7 @@
 import type { Json, JsonObject, WorkflowDefinition } from './definition.ts';
 import type { WorkflowState } from './state.ts';
 
-/** The names that templates and expressions see; nothing else is reachable from them. */
+/** The names that templates and expressions can access; nothing else is reachable. */
 export interface Scope {
   message: string;
   variables: JsonObject;
@@ -10,14 +10,14 @@ export interface Scope {
   nodes: Record<string, { output: Json; error: Json }>;
 }
 
-/** A path that a template or expression reads, as far as it is written out; undefined stands for what is only known when it runs. */
+/** A path that a template or expression reads. Undefined stands for a segment that is known only at run time. */
 export type NameRead = (string | undefined)[];
 
 const names = ['message', 'variables', 'session', 'identity', 'nodes'];
 const sessionFields = ['id', 'clientExternalId', 'metadata', 'startedAt'];
 const nodeFields = ['output', 'error'];
 
-/** What a node sees. Variables and nodes of the definition are always there, null where nothing has been set. */
+/** The scope of a node. All variables and nodes of the definition exist in it; those without a value are null. */
 export function scopeOf(definition: WorkflowDefinition, state: WorkflowState): Scope {
   const nodes = Object.keys(definition.nodes).map((id) => {
     const { output = null, error = null } = (Object.hasOwn(state.nodes, id) && state.nodes[id]) || {};
@@ -33,7 +33,7 @@ export function scopeOf(definition: WorkflowDefinition, state: WorkflowState): S
   };
 }
 
-/** Tells which names of a definition are not there. */
+/** Returns a function that reports names which do not exist in a definition. */
 export function nameChecker(definition: WorkflowDefinition): (read: NameRead) => string | undefined {
   const variables = new Set([...Object.keys(definition.variables ?? {}), ...outputsOf(definition)]);
   const nodes = new Set(Object.keys(definition.nodes));

@@ -8,7 +8,7 @@ const of = (tenantId: number) => ({
   signal: new AbortController().signal,
 });
 
-/** Uses the processor for so long. */
+/** Blocks the processor for this long. */
 function busy(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);

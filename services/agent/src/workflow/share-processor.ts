@@ -4,14 +4,17 @@ import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
 type Request = Pick<TenantRequest, 'caller' | 'signal'>;
 
-/** All evaluations and checks of this process, which has one thread for them. */
+/** Queues all evaluations and checks of this process, which share its one thread. */
 const queue = fairQueue({ inFlight: 4, shares: { tenant: { inFlight: 2 } } });
-/** Checks, which anybody may ask for at will: one of a tenant at a time. */
+/** Checks, which clients may request at will: one per tenant at a time. */
 const checks = fairQueue({
   shares: { tenant: { inFlight: 1, waiting: 20, label: 'to check workflows of this tenant' } },
 });
 
-/** Runs synchronous work of a tenant after other work of the process that waits. At most two pieces of a tenant run before others have their turn. */
+/**
+ * Runs synchronous work of a tenant after pending I/O of the process. At most two pieces of a tenant run before another
+ * tenant is served.
+ */
 export async function shareProcessor<Result>({ caller, signal }: Request, work: () => Result): Promise<Result> {
   const release = await queue.enter({ tenant: caller.tenantId }, () => signal);
   try {
@@ -26,9 +29,9 @@ export async function shareProcessor<Result>({ caller, signal }: Request, work: 
 const minPauseMs = 2;
 
 /**
- * The same for work that no turn waits for, as checks of definitions and comparisons. After it the tenant's next one waits for as long as
- * it took, so that one tenant has at most half of the thread.
- * @param continues Whether it belongs to work that has begun, which is not refused
+ * The same for work that no turn waits for, e.g. checks and comparisons of definitions. Afterwards the tenant's next
+ * piece waits as long as this one took, so that one tenant uses at most half of the thread.
+ * @param continues whether this belongs to work already begun, which is not refused
  * @throws DomainError `tooManyRequests`
  */
 export async function shareChecks<Result>(request: Request, work: () => Result, continues = false): Promise<Result> {

@@ -1,7 +1,10 @@
 import type { Json, JsonObject, NodeKind, ToolReference } from './definition.ts';
 import type { StructuredContent } from './structured-content.ts';
 
-/** Where a session is in its workflow: plain JSON, never changed in place, so that another process can go on from it. */
+/**
+ * A session's position in its workflow: plain JSON, never changed in place, so that another process can continue from
+ * it.
+ */
 export interface WorkflowState {
   version: 1;
   /**
@@ -18,14 +21,14 @@ export interface WorkflowState {
   identity: JsonObject | null;
   variables: JsonObject;
   nodes: Record<string, NodeResult>;
-  /** How often each node was begun in the session: numbers of effect keys, which therefore never come back. */
+  /** How often each node was begun in the session. Effect keys contain these numbers, so a key never recurs. */
   visits: Record<string, number>;
   /** Nodes begun in this turn. */
   visited: number;
   effect: WorkflowEffect | null;
   reply: WorkflowReply | null;
   failure: WorkflowFailure | null;
-  /** Of this turn. */
+  /** The trace of this turn. */
   trace: WorkflowTraceStep[];
 }
 
@@ -55,7 +58,7 @@ export interface WorkflowReply {
 export interface WorkflowFailure {
   code: 'WORKFLOW_FAILED' | 'WORKFLOW_LIMIT';
   nodeId: string;
-  /** Of the node that failed. */
+  /** The error of the failed node. */
   error: NodeError;
 }
 
@@ -75,7 +78,7 @@ export interface WorkflowTraceStep {
 
 interface EffectBase {
   nodeId: string;
-  /** Stable over take-overs: the same call has the same key, another one never has. */
+  /** The same call has the same key in every attempt; different calls never share one. */
   key: string;
   timeoutMs?: number;
 }
@@ -88,7 +91,7 @@ export interface LlmEffect extends EffectBase {
   knowledgeBaseId?: number;
   topK?: number;
   tools?: ToolReference[];
-  /** The response after the node only repeats its text, so the text can be streamed while it is written. */
+  /** Whether the response after the node only repeats its text, so that it can be streamed while it is written. */
   isRepeated: boolean;
 }
 
@@ -97,7 +100,7 @@ export interface RouterEffect extends EffectBase {
   instruction: string;
   message: string;
   routes: { label: string; description: string }[];
-  /** What the model answered the first time, which is no label; null the first time. */
+  /** The model's first answer, if that was not a label; null at the first request. */
   refused: string | null;
 }
 
@@ -114,11 +117,11 @@ export interface ActionEffect extends EffectBase {
   args: JsonObject;
 }
 
-/** A call that the engine asks its caller for, with all that it takes. */
+/** A call that the engine asks its caller to make, with all inputs. */
 export type WorkflowEffect = LlmEffect | RouterEffect | ToolEffect | ActionEffect;
 
 /**
- * What came of an effect, and what its trace names as a warning though it did not fail. The output of an llm node is its text, that of a router a label, or null where none fits, those of tools and
- * actions any JSON.
+ * The outcome of an effect, with a warning for the trace if it partly failed. Output: text for an llm node; for a
+ * router, a label or null if none fits; any JSON for tools and actions.
  */
 export type EffectOutcome = { output: Json; warning?: NodeError } | { error: NodeError };

@@ -35,15 +35,14 @@ const list = z.strictObject({
   items: z.array(z.strictObject({ title: line, description: text.optional(), url: link.optional() })).max(100),
 });
 
-/** Discriminated, so that the problem named is one of the kind that was meant. */
+/** Discriminated by kind, so that problems refer to the kind that was meant. */
 const structuredContent = z.discriminatedUnion('kind', [card, table, list]);
 
 export type StructuredContent = z.output<typeof structuredContent>;
 
 /**
- * Rendered content as clients get it. Fields of objects that are null or empty are left out, because a template writes nothing for what
- * is not there. Links are http or https.
- * @throws Error that says what is not in the vocabulary
+ * Parses rendered content into the form that clients get. Null and empty fields of objects are dropped, because a
+ * template writes nothing for a missing value. Links must be http or https. @throws Error that says what is wrong
  */
 export function parseStructuredContent(rendered: Json): StructuredContent {
   const parsed = structuredContent.safeParse(withoutEmpty(rendered));

@@ -6,16 +6,16 @@ import type { Json } from './definition.ts';
 import type { NameRead, Scope } from './scope.ts';
 
 export interface Template {
-  /** @throws Error that says why there is no text */
+  /** @throws Error that says why the text cannot be rendered */
   text(scope: Scope): string;
-  /** As `text`; but of exactly one output, `{{ … }}`, the value itself. */
+  /** Like `text`; but for a template that is exactly one output, `{{ … }}`, returns the value itself. */
   value(scope: Scope): Json;
   reads: NameRead[];
-  /** What the template writes as it is and without anything else; undefined where it writes more, or less. */
+  /** The name whose value the template writes unchanged and alone; undefined for any other template. */
   repeats?: NameRead | undefined;
 }
 
-/** A template that cannot be compiled. Its message completes "<path> …". */
+/** A template that does not compile. The message completes "<path> …". */
 export class TemplateError extends Error {}
 
 export const templateLimits = { maxCharacters: 100_000, maxBytes: 262_144, maxDepth: 32, maxValues: 20_000 };
@@ -23,23 +23,25 @@ export const templateLimits = { maxCharacters: 100_000, maxBytes: 262_144, maxDe
 const memoryUnits = 1_000_000;
 const maxReasonLength = 200;
 
-/** `capture` keeps a text that no limit counts, and counters belong to no name of the scope. */
+/** Disabled: `capture` stores text that no limit counts; counters are not part of the scope. */
 const leftOutTags = ['capture', 'increment', 'decrement', 'cycle'];
 
-/** They nest a list in itself, by which few steps make an endless text, or differ from one time to the next. */
+/**
+ * Disabled: the first ones nest a list in itself, so that few steps make an endless text; the others vary from one
+ * rendering to the next.
+ */
 const leftOutFilters = ['push', 'unshift', 'group_by', 'sample', 'sha256', 'hmac_sha256'];
 
 const texts = dialect(templateEngine());
 const values = dialect(templateEngine());
-// Values keep their type, where texts have `outputEscape` write them.
+// Values keep their type; in texts, `outputEscape` formats them.
 Object.assign(values.options, { outputEscape: undefined });
 
 const kept = new LRUCache<string, Template>({ max: 2_000, maxSize: 4_194_304 });
 
 /**
- * Compiles a Liquid template of the chassis' dialect, with less: see the README. Rendering itself has no time limit: call it as the
- * engine does, within one.
- * @throws TemplateError
+ * Compiles a Liquid template: the dialect of the chassis, with the restrictions in the README. Rendering has no time
+ * limit of its own: call it within one, as the engine does. @throws TemplateError
  */
 export function compileTemplate(source: string): Template {
   const known = kept.get(source);
@@ -49,12 +51,12 @@ export function compileTemplate(source: string): Template {
   return made;
 }
 
-/** Tags and outputs, by which parsing costs time. */
+/** The number of tags and outputs, which determines the time of parsing. */
 export function countTags(source: string): number {
   return (source.match(/\{[{%]/gu) ?? []).length;
 }
 
-/** Characters within tags and outputs, by which parsing costs time too. */
+/** The number of characters within tags and outputs, which determines it too. */
 export function countCode(source: string): number {
   const opening = /\{[{%]/gu;
   let characters = 0;
@@ -66,7 +68,7 @@ export function countCode(source: string): number {
   return characters;
 }
 
-/** Where a tag or output closes; what is quoted closes none, and what is never closed ends with the text. */
+/** The end of a tag or output. Quoted closings do not count; an unclosed one extends to the end of the text. */
 function endOfCode(source: string, from: number, closing: string): number {
   const sign = closing === '}}' ? /\}\}|["']/gu : /%\}|["']/gu;
   sign.lastIndex = from;
@@ -79,7 +81,7 @@ function endOfCode(source: string, from: number, closing: string): number {
   return source.length;
 }
 
-/** JSON with each string rendered as a template; keys are as they are. */
+/** Renders each string of a JSON value as a template. Keys stay as they are. */
 export function renderJson(json: Json, scope: Scope): Json {
   if (typeof json === 'string') return compileTemplate(json).value(scope);
   if (Array.isArray(json)) return json.map((each) => renderJson(each, scope));
@@ -111,7 +113,7 @@ function compile(source: string): Template {
   return { text, value, reads, repeats: isPlain(only) && reads.length === 1 ? reads[0] : undefined };
 }
 
-/** `{{ a.b }}`, without a filter or an operator. */
+/** Whether an output is only a path, `{{ a.b }}`, without filter or operator. */
 function isPlain({ value: { filters, initial } }: Output): boolean {
   const [first, ...more] = initial.postfix;
   return filters.length === 0 && more.length === 0 && TypeGuards.isPropertyAccessToken(first);
@@ -126,7 +128,7 @@ function renderText(parsed: ReturnType<Liquid['parse']>, scope: Scope): string {
       if (emitter.buffer.length > templateLimits.maxCharacters) throw new TemplateError('its text is too long');
     },
   };
-  // As `renderSync` does, with a text that is bounded while it is written.
+  // Like `renderSync`, but bounds the text while it is written.
   toValueSync(texts.renderer.renderTemplates(parsed, context, emitter) as Generator<unknown, unknown>);
   return emitter.buffer.toWellFormed();
 }
@@ -136,7 +138,7 @@ function valueOf(output: Output, scope: Scope): Json {
   const value: unknown = toValueSync(output.value.value(context, false) as Generator<unknown, unknown>);
   const { problem } = measureJson(value, templateLimits);
   if (problem !== undefined) throw new TemplateError(`its value ${problem}`);
-  // A copy, so that Liquid's own objects become data.
+  // A copy, so that Liquid's own objects become plain data.
   return (JSON.parse(JSON.stringify(value) ?? 'null') as Json) ?? null;
 }
 

@@ -8,14 +8,15 @@ import { definitionLimits, type WorkflowDefinition, type WorkflowIssue } from '.
 import { references, type WorkflowReferences } from './references.ts';
 
 /**
- * It is the limits of definitions that bound the cost: the largest takes about 15 ms, and three times as much where it is the first of the
- * process or others use the processor. This ends what the limits do not foresee, and leaves room for a busy machine.
+ * A safety limit; the limits of definitions already bound the cost. The largest definition takes about 15 ms, three
+ * times that if it is the first of its process or the machine is busy.
  */
 const maxMs = 100;
 
 /**
- * Every problem of a definition, at most 100: first those of its form, by the JSON Schema, and where there are none, those of its graph,
- * templates and expressions. Empty where it can be run, given that its `references` exist. It costs a bounded time, whatever it is given.
+ * The problems of a definition, at most 100: first those of its form, by the JSON Schema; if there are none, those of
+ * its graph, templates and expressions. Empty if it can be run, provided that its `references` exist. Takes bounded
+ * time for any input.
  */
 export function validate(definition: unknown): WorkflowIssue[] {
   return inspect(definition).issues;
@@ -23,7 +24,7 @@ export function validate(definition: unknown): WorkflowIssue[] {
 
 export interface Inspection {
   issues: WorkflowIssue[];
-  /** What it names outside of itself; undefined where its form is wrong. */
+  /** The resources that it names; undefined if its form is wrong. */
   references?: WorkflowReferences;
 }
 
@@ -39,7 +40,7 @@ export function inspect(definition: unknown): Inspection {
 
 let isWarm = false;
 
-/** What is compiled at the first check of a process is no cost of the definition that happens to be it. */
+/** Compiles once at start, so that the first definition checked is not charged for it. */
 function warmUp(): void {
   if (isWarm) return;
   isWarm = true;
@@ -62,7 +63,7 @@ const smallDefinition: WorkflowDefinition = {
   },
 };
 
-/** The first problems, with what is shown of names and paths from the definition. */
+/** The first problems, with names and paths from the definition shortened. */
 export function boundedIssues(issues: readonly WorkflowIssue[]): WorkflowIssue[] {
   return issues
     .slice(0, definitionLimits.maxIssues)

@@ -5,7 +5,10 @@ import { shareChecks } from '../workflow/share-processor.ts';
 import { boundedIssues, inspect } from '../workflow/validate.ts';
 import { missingReferences } from './missing-references.ts';
 
-/** What is wrong with a definition, and what it names that the tenant does not have. @param continues As `shareChecks` has it. @throws DomainError `unavailable`, `tooManyRequests` */
+/**
+ * The problems of a definition, including resources that the tenant does not have. @param continues as in `shareChecks`
+ * @throws DomainError `unavailable`, `tooManyRequests`
+ */
 export async function definitionIssues(
   ports: Pick<Ports, 'knowledge' | 'action'>,
   request: TenantRequest,

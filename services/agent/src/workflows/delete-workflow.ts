@@ -7,14 +7,17 @@ import { workflowStore } from './workflow-store.ts';
 
 const maxNamed = 10;
 
-/** Its versions stay for sessions of deleted agents that run them. @throws DomainError `notFound`; `conflict` while agents have it attached */
+/**
+ * Deletes a workflow. Its versions are kept for sessions of deleted agents that run them. @throws DomainError
+ * `notFound`; `conflict` while it is attached to agents
+ */
 export async function deleteWorkflow(
   ports: Pick<Ports, 'database'>,
   request: TenantRequest,
   workflowId: number,
 ): Promise<boolean> {
   return inWorkflow(ports, request, workflowId, async (db, { id }) => {
-    // An agent that is being given the workflow holds its shared lock until that is committed.
+    // A transaction that attaches the workflow to an agent holds its shared lock until the commit.
     const attached = await agentStore(db).listWithWorkflow(id, maxNamed + 1);
     if (attached.length > 0) throw conflict(`Workflow ${id} is attached to ${namesOf(attached)}`, 'WORKFLOW_ATTACHED');
     await workflowStore(db).markDeleted(id);

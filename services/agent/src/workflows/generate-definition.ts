@@ -14,20 +14,20 @@ import { correctionPrompt, definitionInstructions, issueTexts } from './definiti
 
 // names workflow: the ledger's name of such calls.
 
-/** The first answer, and two corrections. */
+/** The first attempt, and two corrections. */
 const maxTries = 3;
 const maxSummary = 2_000;
 const maxNamed = 5;
 
 export interface GeneratedDefinition {
   definition: object;
-  /** The model's own words; empty where it has none. */
+  /** The model's summary; empty if it gave none. */
   summary: string;
-  /** The cost of all tries. */
+  /** The cost of all attempts. */
   costUsd: number;
 }
 
-/** Fails where no model is there to be asked. @throws DomainError `invalid`, `WORKFLOW_NOT_GENERATED` */
+/** @throws DomainError `invalid`, `WORKFLOW_NOT_GENERATED` if no language model is configured */
 export async function generatingChain({ chooseModel }: Ports, { caller }: TenantRequest): Promise<ProviderChain> {
   const chain = await chooseModel({ llmProviderOverride: null, llmModelOverride: null }, caller);
   if (chain.first.offline)
@@ -36,8 +36,8 @@ export async function generatingChain({ chooseModel }: Ports, { caller }: Tenant
 }
 
 /**
- * A definition that could be published, by a model that is told the problems of its answer twice. Each try is a metered call.
- * @throws DomainError `invalid`, `WORKFLOW_NOT_GENERATED` or as a direct call
+ * Generates a definition that could be published. The model gets the problems of its answer up to twice. Each attempt
+ * is a metered call. @throws DomainError `invalid`, `WORKFLOW_NOT_GENERATED`, or the errors of a direct call
  */
 export async function generateDefinition(
   ports: Ports,
@@ -86,7 +86,7 @@ async function ask(
   }
 }
 
-/** Models put words and code fences around JSON, though they are asked not to. */
+/** Models put words and code fences around JSON, even when asked not to. */
 function answerIn(text: string): Pick<GeneratedDefinition, 'definition' | 'summary'> | undefined {
   const answer = parseJson(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
   if (!isJsonObject(answer)) return undefined;

@@ -12,7 +12,10 @@ import { workflowStore } from './workflow-store.ts';
 
 const change = z.object({ workflowId: z.int(), instruction: text(4_000) });
 
-/** The draft changed as instructed, and the RFC 6902 patch from the draft to it. Nothing is saved. @throws DomainError `notFound`; as `generateDefinition` */
+/**
+ * Generates a changed draft by instruction, and the RFC 6902 patch from the current draft to it. Nothing is saved.
+ * @throws DomainError `notFound`; those of `generateDefinition`
+ */
 export async function generateWorkflowDiff(
   ports: Ports,
   request: TenantRequest,

@@ -3,11 +3,14 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { createPatch, type Operation } from 'rfc6902';
 import { shareChecks } from '../workflow/share-processor.ts';
 
-/** The shortest patch of two long lists takes the product of their lengths. */
+/** Bounds the product of two lists' lengths, which the shortest patch costs. */
 const maxCells = 40_000;
 const maxMs = 250;
 
-/** `jsonPatch` in the tenant's share of the processor. @param continues As `shareChecks` has it. @throws DomainError `tooManyRequests` */
+/**
+ * `jsonPatch` within the tenant's share of the processor. @param continues as in `shareChecks` @throws DomainError
+ * `tooManyRequests`
+ */
 export async function sharedPatch(
   request: Pick<TenantRequest, 'caller' | 'signal'>,
   from: unknown,
@@ -17,7 +20,9 @@ export async function sharedPatch(
   return shareChecks(request, () => jsonPatch(from, to), continues);
 }
 
-/** An RFC 6902 patch that makes `to` of `from`: short where that takes a bounded time, else it replaces all. */
+/**
+ * An RFC 6902 patch from `from` to `to`. It is short if that takes bounded time; otherwise it replaces whole values.
+ */
 export function jsonPatch(from: unknown, to: unknown): Operation[] {
   const patch = withinProcessorTime(maxMs, () =>
     createPatch(from, to, (before: unknown, after: unknown, pointer) => {

@@ -3,12 +3,12 @@ import type { Ports } from '../ports.ts';
 import type { WorkflowIssue } from '../workflow/definition.ts';
 import type { WorkflowReferences } from '../workflow/references.ts';
 
-/** More than action waits for connectors. */
+/** Longer than the action service waits for connectors. */
 const listTimeoutMs = 10_000;
 
 /**
- * What a definition names that is absent, deleted or another tenant's. A tool whose connector cannot be asked now is taken to be there: an outage
- * of its server keeps nobody from publishing. @throws DomainError `unavailable`
+ * The resources in a definition that are absent, deleted or another tenant's. A tool whose connector cannot be asked
+ * counts as existing, so that an outage of its server does not prevent publishing. @throws DomainError `unavailable`
  */
 export async function missingReferences(
   ports: Pick<Ports, 'knowledge' | 'action'>,

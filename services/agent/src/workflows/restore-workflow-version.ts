@@ -6,7 +6,7 @@ import type { Workflow } from './workflow.ts';
 import { workflowStore } from './workflow-store.ts';
 import { workflowVersionStore } from './workflow-version-store.ts';
 
-/** Replaces the draft; what is published stays. @throws DomainError `notFound` */
+/** Replaces the draft by an older version; the published version stays. @throws DomainError `notFound` */
 export async function restoreWorkflowVersion(
   ports: Pick<Ports, 'database'>,
   request: TenantRequest,

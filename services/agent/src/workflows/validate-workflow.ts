@@ -5,7 +5,10 @@ import type { Ports } from '../ports.ts';
 import type { WorkflowIssue } from '../workflow/definition.ts';
 import { definitionIssues } from './definition-issues.ts';
 
-/** Empty where the definition could be published. @throws DomainError `invalid` for what no draft could hold; `unavailable` */
+/**
+ * Empty if the definition could be published. @throws DomainError `invalid` for input that no draft may contain;
+ * `unavailable`
+ */
 export async function validateWorkflow(
   ports: Pick<Ports, 'knowledge' | 'action'>,
   request: TenantRequest,

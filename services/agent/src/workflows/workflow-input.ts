@@ -5,7 +5,7 @@ import { isJsonObject } from '@parley/kernel/json';
 import { z } from 'zod';
 import { definitionLimits } from '../workflow/definition.ts';
 
-/** Need not be a valid definition, so that unfinished work can be kept. */
+/** Any JSON object, valid or not, so that unfinished work can be saved. */
 const draft = z
   .unknown()
   .check(rule(draftProblem))

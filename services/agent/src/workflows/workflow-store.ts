@@ -6,7 +6,7 @@ import { columnsOf, written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Workflow, type WorkflowFields, workflows } from './workflow.ts';
 
-/** Live workflows; a deleted one is not there. */
+/** Live workflows; deleted ones count as absent. */
 export function workflowStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -37,7 +37,7 @@ export function workflowStore(db: TenantDb) {
       if (!workflow) throw notFound('Workflow', id);
       return workflow;
     },
-    /** Until the commit it is not deleted. @throws DomainError `notFound` */
+    /** Prevents deletion until the commit. @throws DomainError `notFound` */
     async lockShared(id: number): Promise<void> {
       const workflow = parseId(id) === undefined ? undefined : await live().where({ id }).forShare().first('id');
       if (!workflow) throw notFound('Workflow', id);
@@ -46,7 +46,7 @@ export function workflowStore(db: TenantDb) {
       const query = live().select(knex.raw(columnsWithin(db, workflows)));
       return listWithin<Workflow>(db, query.orderBy('id'));
     },
-    /** Until the commit nobody else counts the tenant's workflows. */
+    /** Counts the tenant's workflows. Until the commit no other transaction does. */
     async lockedCount(): Promise<number> {
       await rows(
         `SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.workflows'), cast(:tenantId AS integer))`,

@@ -5,7 +5,7 @@ import { columnsOf, written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type WorkflowVersion, workflowVersions } from './workflow.ts';
 
-/** Versions never change; those of a deleted workflow are there too. */
+/** Versions never change. Those of a deleted workflow can still be read. */
 export function workflowVersionStore(db: TenantDb, workflowId: number) {
   const { knex, tenantId } = db;
   const mine = () => knex<WorkflowVersion>('workflow_versions').where({ tenantId, workflowId });

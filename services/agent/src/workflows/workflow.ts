@@ -1,6 +1,6 @@
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 
-/** What `workflow_versions` has of the published version. */
+/** Subquery for a field of the published version in `workflow_versions`. */
 const ofPublished = (field: string) => (of: string) =>
   `(SELECT published.${field} FROM workflow_versions published WHERE published.tenant_id = ${of}.tenant_id
       AND published.workflow_id = ${of}.id AND published.version = ${of}.published_version)`;
@@ -12,9 +12,9 @@ export const workflows = table('workflows', {
   tenantId: column<number>(),
   name: column<string>({ long: "''" }),
   description: column<string | null>({ long: 'NULL' }),
-  /** What is edited: a JSON object that need not be a valid definition. */
+  /** The draft: a JSON object, valid or not. */
   draft: column<object>({ long: emptyJson, json: true }),
-  /** Null until it is published for the first time. */
+  /** Null until the first publication. */
   publishedVersion: column<number | null>(),
   published: column<object | null>({ long: 'NULL', sql: ofPublished('definition') }),
   publishedAt: column<Date | null>({ sql: ofPublished('published_at') }),

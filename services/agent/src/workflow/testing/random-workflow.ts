@@ -3,7 +3,7 @@ import type { EffectOutcome, WorkflowEffect } from '../state.ts';
 
 export type Random = () => number;
 
-/** Numbers from 0 up to 1, always the same for a seed (mulberry32). */
+/** Deterministic numbers in [0, 1) for a seed (mulberry32). */
 export function randomOf(seed: number): Random {
   let state = seed;
   return () => {
@@ -14,10 +14,10 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** A valid definition of up to 80 nodes, all kinds among them, loops through responses included. */
+/** A valid definition of up to 80 nodes, with nodes of all kinds and loops through responses. */
 export function randomWorkflow(random: Random): WorkflowDefinition {
   const upTo = (max: number) => Math.floor(random() * max);
-  // Some are longer than a turn may be, and come that far.
+  // Some are longer than the limit of a turn, and reach it.
   const isLong = random() < 0.05;
   const count = isLong ? 80 : 2 + upTo(random() < 0.2 ? 79 : 15);
   const id = (index: number) => `${'abcdef'[index % 6]}_${index}`;
@@ -25,7 +25,8 @@ export function randomWorkflow(random: Random): WorkflowDefinition {
     ? (['llm', 'tool'] as const)
     : (['llm', 'router', 'condition', 'tool', 'action', 'response'] as const);
   const nodes: [string, WorkflowNode][] = [];
-  // Within a turn a node leads to later ones only, so that no loop is without a response; the next one is always among its targets.
+  // Within a turn a node leads only to later ones, so that every loop contains a response. The next node is always
+  // among its targets.
   const later = (index: number) => id(index + 1 + upTo(Math.min(4, count - 1 - index)));
 
   for (let index = 0; index < count; index += 1) {
@@ -101,7 +102,7 @@ const expressions = [
   'variables.v4.trim() == "x"', // fails for all but texts
 ];
 
-/** What a provider or server might come back with. */
+/** An outcome that a provider or server might return. */
 export function randomOutcome(random: Random, effect: WorkflowEffect): EffectOutcome {
   if (random() < 0.1) return { error: { code: 'UNAVAILABLE', message: 'It is away' } };
   if (effect.kind === 'llm') return { output: outputs[Math.floor(random() * 3)] ?? '' };

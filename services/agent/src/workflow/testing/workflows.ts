@@ -21,7 +21,7 @@ export function turnOf(message: string, rest: Partial<WorkflowTurn> = {}): Workf
   return { message, session, identity: null, ...rest };
 }
 
-/** Runs a turn to its end, each state through JSON, as a caller that keeps it would. */
+/** Runs a turn to its end. Each state passes through JSON, as for a caller that stores it. */
 export function runTurn(
   engine: WorkflowEngine,
   definition: WorkflowDefinition,
