@@ -35,18 +35,28 @@ const gatewayTable = `
 `;
 
 test('a table is written between its markers, and a page that has it already stays as it is', (t) => {
-  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/SETTINGS.md': markers('gateway', gatewayTable) });
+  const root = checkout(t, {
+    'SETTINGS.md': markers('shared'),
+    'gateway/SETTINGS.md': markers('gateway', gatewayTable),
+  });
   const readmes = settingsTables(root, settings).toSorted((one, other) => one.path.localeCompare(other.path));
 
   t.deepEqual(
     readmes.map(({ path }) => path),
-    ['gateway/SETTINGS.md', 'README.md'],
+    ['gateway/SETTINGS.md', 'SETTINGS.md'],
   );
   t.is(readmes[0]?.text, markers('gateway', gatewayTable));
   t.regex(
     readmes[1]?.text ?? '',
     /^# A\n\n<!-- settings: shared -->\n\n\| name [^]*\| `KEY` \| text, secret \| required \| Signs. {2}\|\n\n<!-- end[^]*More\.\n$/u,
   );
+});
+
+test('a page lists the tables of all units, each where it is', (t) => {
+  const page = (links: string) => `${markers('shared')}<!-- pages of units -->\n${links}<!-- end of pages -->\n`;
+  const root = checkout(t, { 'SETTINGS.md': page(''), 'gateway/README.md': markers('gateway') });
+  const text = settingsTables(root, settings).find(({ path }) => path === 'SETTINGS.md')?.text ?? '';
+  t.true(text.endsWith('<!-- pages of units -->\n\n[gateway](gateway/README.md)\n\n<!-- end of pages -->\n'), text);
 });
 
 test('the table of a unit may be in its README', (t) => {

@@ -5,14 +5,17 @@ import { allSettings } from '@parley/units/settings';
 import { defaultText, typeText } from '../settings/listing.ts';
 
 const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings -->)/gsu;
+const list = /(?<=<!-- pages of units -->\n).*?(?=<!-- end of pages -->)/su;
 
 /**
- * The pages below `root` with current tables of settings between markers: `<!-- settings: UNIT -->` and `<!-- end of settings -->`.
+ * The pages below `root` with current tables of settings between markers, `<!-- settings: UNIT -->` and `<!-- end of settings -->`, and
+ * with links to the tables of all units between `<!-- pages of units -->` and `<!-- end of pages -->`.
  * @throws Error if a unit has no table, or a table names no unit.
  */
 export function settingsTables(root: string, settings = allSettings()) {
   const missing = new Set(Object.keys(settings));
-  const pages = globSync(['README.md', 'scripts/README.md', '{gateway,services/*}/{README,SETTINGS}.md'], {
+  const found: [unit: string, path: string][] = [];
+  const pages = globSync(['{README,SETTINGS}.md', 'scripts/README.md', '{gateway,services/*}/{README,SETTINGS}.md'], {
     cwd: root,
   }).map((path) => {
     const present = readFileSync(join(root, path), 'utf8');
@@ -23,6 +26,7 @@ export function settingsTables(root: string, settings = allSettings()) {
           `${path} has a table of the settings of ${unit}, which is no unit: deploy/units/src/units.ts lists those`,
         );
       missing.delete(unit);
+      if (path.includes('/')) found.push([unit, path]);
       return `\n${table(listed)}\n`;
     });
     return { path, text };
@@ -31,7 +35,8 @@ export function settingsTables(root: string, settings = allSettings()) {
     throw new Error(
       `No README.md or SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of ${[...missing].join(', ')}`,
     );
-  return pages;
+  const links = found.toSorted().map(([unit, path]) => `[${unit}](${path})`);
+  return pages.map(({ path, text }) => ({ path, text: text.replace(list, `\n${links.join(' ·\n')}\n\n`) }));
 }
 
 function table(settings: ListedSetting[]): string {
