@@ -26,7 +26,7 @@ export const knowledgeDocuments = table('knowledge_documents', {
   fileSizeBytes: column<number>(),
   parseStatus: column<ParseStatus>(),
   parseError: column<string | null>(),
-  /** What the text does not hold of the file. Shown with the text. */
+  /** Describes what is missing in the text compared with the file. Shown with the text. */
   parseWarnings: column<string[]>({
     long: "cast('{}' AS text[])",
     sql: (of) => `CASE WHEN ${of}.parse_status = 'READY' THEN ${of}.parse_warnings ELSE '{}' END`,
@@ -35,7 +35,7 @@ export const knowledgeDocuments = table('knowledge_documents', {
   objectEtag: column<string | null>(),
   /** Grows each time the file is queued for parsing. */
   version: column<number>(),
-  /** The version whose text is stored; 0: none yet. */
+  /** The version whose text is stored; 0 before the first. */
   parsedVersion: column<number>(),
   /** The generation of chunks that is searched; 0: none yet. */
   generation: column<number>(),
@@ -53,7 +53,7 @@ export const knowledgeDocuments = table('knowledge_documents', {
 
 export type KnowledgeDocument = RowOf<typeof knowledgeDocuments>;
 
-/** With its text as clients see it: none while it is being read. */
+/** Documents with their text as clients see it: empty while the file is being parsed. */
 export const knowledgeDocumentTexts = table('knowledge_documents', {
   ...(knowledgeDocuments.columns as { [Field in keyof KnowledgeDocument]: Column<KnowledgeDocument[Field]> }),
   rawText: column<string>({

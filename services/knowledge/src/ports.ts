@@ -11,7 +11,7 @@ import type { WorkQueues } from './retrieval/work-queues.ts';
 
 export interface Ports {
   database: Database;
-  /** Of all tenants; use `tenantObjects`. */
+  /** The object store of all tenants; use `tenantObjects`. */
   objects: ObjectStore;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
   embedder: Embedder;

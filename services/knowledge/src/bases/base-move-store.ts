@@ -9,7 +9,10 @@ export interface MovedDocument {
   fileName: string;
 }
 
-/** A base whose documents are embedded with another model beside the one that is searched. */
+/**
+ * Stores the progress of a base's move to another embedding model, which is prepared beside the generation that is
+ * searched.
+ */
 export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: number) {
   const rows = rowsBy(knex);
   const ids = { tenantId, knowledgeBaseId };
@@ -36,7 +39,10 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
   };
 
   return {
-    /** Until the commit no document of the base gets another generation. Undefined where it is gone. */
+    /**
+     * Prevents other transactions from giving the base's documents a new generation until the commit. Undefined if the
+     * base is deleted.
+     */
     async lock(): Promise<{ embeddingModel: string; preparedModel: string | null } | undefined> {
       const [locked] = await rows<{ embeddingModel: string; preparedModel: string | null }>(
         `SELECT embedding_model, prepared_model FROM knowledge_bases WHERE ${base} FOR NO KEY UPDATE`,
@@ -45,7 +51,7 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       return locked;
     },
 
-    /** From now on documents are prepared for this model; null: for none. What was prepared for another one is dropped. */
+    /** Sets the model that documents are prepared for; null: none. Drops what was prepared for another model. */
     async prepareFor(model: string | null): Promise<void> {
       await release('prepared_generation');
       await rows(`UPDATE knowledge_documents SET prepared_generation = NULL WHERE ${searched} RETURNING id`, ids);
@@ -55,10 +61,10 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       });
     },
 
-    /** One that is not prepared. */
+    /** A document that is not prepared yet. */
     nextDocument: () => next('prepared_generation IS NULL'),
 
-    /** One whose passages are embedded without its name, or with an earlier one. */
+    /** A document whose passages were embedded without its current name. */
     nextOutdated: () => next('(named_generation <> generation OR embedded_name IS DISTINCT FROM file_name)'),
 
     /** The document waits with this generation for the others. */
@@ -105,5 +111,5 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
   };
 }
 
-/** A version of the service that knows no facts may have prepared it. */
+/** An older version of the service, which stores no facts, may have prepared the document. */
 const factsHold = `prepared_facts IS NOT NULL AND cast(prepared_facts ->> 'generation' AS integer) = prepared_generation`;

@@ -23,7 +23,10 @@ export function baseStore(db: TenantDb) {
       if (!base) throw notFound('Knowledge base', id);
       return base;
     },
-    /** Until the commit the base is not deleted, nor its embedding model changed. @throws DomainError `notFound` */
+    /**
+     * Prevents deletion of the base and a change of its embedding model until the commit. @throws DomainError
+     * `notFound`
+     */
     async lockShared(id: number): Promise<KnowledgeBase> {
       const base = parseId(id) === undefined ? undefined : await live().where({ id }).forShare().first();
       if (!base) throw notFound('Knowledge base', id);

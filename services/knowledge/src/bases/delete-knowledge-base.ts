@@ -5,7 +5,10 @@ import { removeObjectLater } from '../uploads/remove-object.ts';
 import { uploadStore } from '../uploads/upload-store.ts';
 import { baseStore } from './base-store.ts';
 
-/** Its documents stay stored, and count, until they are deleted themselves; its open uploads end and release their storage. */
+/**
+ * Deletes a base. Its documents stay stored and counted until they are deleted themselves; its open uploads end and
+ * release their storage.
+ */
 export async function deleteKnowledgeBase(
   { database }: Ports,
   { caller: { tenantId } }: TenantRequest,

@@ -24,9 +24,12 @@ interface MoveBase {
 }
 
 interface Move extends MoveBase {
-  /** What the base is embedded with in the end. */
+  /** The embedding model that the base moves to. */
   model: string;
-  /** Of a base that has this model already: a document to embed anew, alone. Otherwise all are prepared and switched together. */
+  /**
+   * Set if the base already has this model: the one document to be embedded anew. Otherwise all documents are prepared
+   * and switched together.
+   */
   outdated?: MovedDocument | undefined;
 }
 
@@ -37,7 +40,7 @@ type MovePorts = Pick<Ports, 'database' | 'embedder' | 'identity' | 'log'> & {
 const moveBaseKind = 'knowledge.move-base';
 const basesAtOnce = 100;
 const refusedText = { name: 'refused text', attempts: 3, pauseMs: 2_000 };
-/** Of a refused key, say: the operator may correct that within minutes. */
+/** Failures that the operator may correct within minutes, e.g. a refused API key. */
 const fault = { name: 'fault', attempts: 10, pauseMs: 30_000 };
 
 interface MoveJob extends MoveBase {
@@ -94,8 +97,9 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
 }
 
 /**
- * With another model document by document beside what is searched, and then all in one step; with the same one each document is switched
- * alone. What was prepared stays where the process dies. The platform bears the cost.
+ * Embeds a base's documents anew. For another model, all are prepared beside the searched generation and then switched
+ * in one step; for the same model, each document is switched on its own. Prepared documents survive the death of the
+ * process. The platform pays.
  */
 async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
@@ -202,7 +206,7 @@ async function embedAnew(
   const isKept = await database.transact(
     tenantId,
     async (db) => {
-      // Another process may have taken this job over, and prepares the base for another model.
+      // Another process may have taken this job over and be preparing another model.
       const base = await baseMoveStore(db, knowledgeBaseId).lock();
       const isWanted = move.outdated ? base?.embeddingModel === model : base?.preparedModel === model;
       if (!isWanted || !(await documentStore(db).find(id))) return false;

@@ -5,7 +5,7 @@ import { baseStore, type KnowledgeBaseSummary } from './base-store.ts';
 
 const maxIds = 200;
 
-/** Those of these ids that are there, or without ids the tenant's first ones. @throws DomainError `invalid` */
+/** The bases with these ids that exist; without ids, the tenant's first ones. @throws DomainError `invalid` */
 export async function summarizeKnowledgeBases(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

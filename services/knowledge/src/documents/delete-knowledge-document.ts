@@ -6,7 +6,10 @@ import { usageStore, usageTurn } from '../quotas/usage-store.ts';
 import { removeObjectLater } from '../uploads/remove-object.ts';
 import { documentStore } from './document-store.ts';
 
-/** Also in a deleted base. Releases what the document counted; a sweep deletes its chunks, a job its uploaded file. */
+/**
+ * Deletes a document, also one in a deleted base, and releases its quota. A sweep deletes its chunks later, a job its
+ * uploaded file.
+ */
 export async function deleteKnowledgeDocument(
   { database }: Ports,
   { caller: { tenantId } }: TenantRequest,

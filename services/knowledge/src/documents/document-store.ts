@@ -41,14 +41,14 @@ interface DocumentInBase {
   base: KnowledgeBase;
 }
 
-/** A text to store; without warnings nothing of its file is lost. */
+/** A text to store. No warnings: nothing of the file is missing in it. */
 export interface WrittenText extends StoredText {
   parseWarnings?: string[];
 }
 
 export interface StoredText {
   rawText: string;
-  /** Where pages begin, in UTF-16 code units; null without pages. */
+  /** The offsets at which pages begin, in UTF-16 code units; null if there are no pages. */
   pageStarts: number[] | null;
 }
 
@@ -71,7 +71,7 @@ export function documentStore(db: TenantDb) {
     return document;
   }
 
-  /** Also in a deleted base. @throws DomainError `notFound` */
+  /** Locks a document, also one in a deleted base. @throws DomainError `notFound` */
   async function lock(id: number): Promise<KnowledgeDocument> {
     const document = await find(id, 'FOR UPDATE');
     if (!document) throw notFound('Document', id);
@@ -91,14 +91,17 @@ export function documentStore(db: TenantDb) {
 
     getInBase,
 
-    /** The same, both locked in this order: the base against its end and a change of its model. @throws DomainError `notFound` */
+    /**
+     * Locks the base, then the document, so that neither the base's deletion nor a change of its model can intervene.
+     * @throws DomainError `notFound`
+     */
     async lockInBase(id: number): Promise<DocumentInBase> {
       const { base } = await getInBase(id);
       const locked = await baseStore(db).lockShared(base.id);
       return { base: locked, document: await lock(id) };
     },
 
-    /** With its text where that is selected. Only in a live base. */
+    /** A document of a live base, with its text if that is selected. */
     async getView(id: number): Promise<DocumentView> {
       const isInLiveBase = knex('knowledge_bases')
         .whereRaw('knowledge_bases.tenant_id = knowledge_documents.tenant_id')
@@ -147,7 +150,7 @@ export function documentStore(db: TenantDb) {
       return inserted;
     },
 
-    /** A document that nobody sees yet: until `publish` it looks deleted. */
+    /** Inserts a document that stays invisible (marked as deleted) until `publish`. */
     async insertDraft(document: NewDocument, rawText: string): Promise<KnowledgeDocument> {
       const [draft] = await knex('knowledge_documents').insert({ ...document, rawText, tenantId, deletedAt: now }, '*');
       return draft;
@@ -163,7 +166,7 @@ export function documentStore(db: TenantDb) {
       return document;
     },
 
-    /** Deletes a draft with its chunks; nothing else. */
+    /** Deletes a draft and its chunks. Does nothing to a published document. */
     async removeDraft(id: number): Promise<void> {
       const [draft] = await rows(`SELECT id FROM knowledge_documents WHERE ${draftById} FOR UPDATE`, { tenantId, id });
       if (!draft) return;
@@ -181,12 +184,15 @@ export function documentStore(db: TenantDb) {
         .update({ ...fields, updatedAt: now });
     },
 
-    /** Its row stays. A trigger takes its text, which would take space that nobody counts. */
+    /**
+     * Marks a document as deleted and keeps its row. A trigger clears its text, because that storage is no longer
+     * counted.
+     */
     async markDeleted(id: number): Promise<void> {
       await live().where({ id }).update({ deletedAt: now, updatedAt: now });
     },
   };
 }
 
-/** Uploads are never drafts, and what was published has a generation. */
+/** Matches drafts only: uploads are never drafts, and a published document has a generation. */
 const draftById = `tenant_id = :tenantId AND id = :id AND deleted_at IS NOT NULL AND generation = 0 AND origin <> 'UPLOAD'`;

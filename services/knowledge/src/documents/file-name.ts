@@ -3,7 +3,7 @@ import { singleLineProblem, toSingleLine } from '@parley/text/single-line';
 
 const maxLength = 255;
 
-/** Of a document. One line, because people and models see it beside what is said of the document. */
+/** Parses a document's name: a single line, because people and models see it beside text about the document. */
 export function fileName() {
   return text(maxLength).check(rule(singleLineProblem));
 }

@@ -6,7 +6,7 @@ import type { Ports } from '../ports.ts';
 import { fileName } from './file-name.ts';
 import { storeText } from './store-text.ts';
 
-/** Of a text that is given, in Unicode code points. */
+/** Maximum length of a text that a client sends, in Unicode code points. */
 export const maxTextLength = 500_000;
 
 const newText = z.object({ knowledgeBaseId: z.number(), fileName: fileName(), text: text(maxTextLength) });

@@ -12,7 +12,10 @@ import { maxTextLength } from './ingest-document.ts';
 
 const replacedText = z.object({ id: z.number(), text: text(maxTextLength) });
 
-/** Replaces text and chunks in one step, and makes a FAILED document READY. Of two at once the last one stays, wholly. */
+/**
+ * Replaces text and chunks in one step, and makes a FAILED document READY. Of two concurrent updates, the last one wins
+ * as a whole.
+ */
 export async function updateKnowledgeDocumentText(
   ports: Ports,
   request: TenantRequest,

@@ -19,7 +19,7 @@ const given = z.object({
 });
 
 export interface EmbedResult {
-  /** One per text, in their order. */
+  /** One vector per text, in order. */
   vectors: Embedding[];
   usage: EmbedUsageDto;
 }
@@ -39,7 +39,7 @@ export async function embed(
   };
 }
 
-/** A hundred vectors take milliseconds. */
+/** Vectors are serialized in small batches, because a hundred at once would block for milliseconds. */
 const vectorsAtOnce = 5;
 
 export async function vectorsAsJson(vectors: readonly Embedding[]): Promise<Buffer> {
@@ -51,7 +51,10 @@ export async function vectorsAsJson(vectors: readonly Embedding[]): Promise<Buff
   return Buffer.concat([...written, Buffer.from(']')]);
 }
 
-/** The same number in single precision with few decimals: all those of a double would make an answer of 1.6 MB of one of 1 MB. */
+/**
+ * The shortest decimal with the same single-precision value. The digits of a double would turn an answer of 1 MB into
+ * one of 1.6 MB.
+ */
 function shortest(number: number): number {
   for (let scale = 1e9; scale <= 1e15; scale *= 1e3) {
     const short = Math.round(number * scale) / scale;

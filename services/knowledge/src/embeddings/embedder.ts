@@ -8,7 +8,7 @@ export type Embedding = Float32Array;
 
 export interface EmbedCall {
   caller: TenantCaller;
-  /** Of an earlier `Embedder.model`, or the one in use. */
+  /** The current `Embedder.model` or an earlier one. */
   model: string;
   /** Unique to these texts: they are metered once for it. */
   callId: string;
@@ -27,15 +27,15 @@ export interface EmbeddingSpend {
 }
 
 export interface Embedded extends EmbeddingSpend {
-  /** One per text, in their order. */
+  /** One vector per text, in order. */
   vectors: Embedding[];
 }
 
 /** Turns texts into vectors, metered as `embed`. */
 export interface Embedder {
-  /** What new bases are embedded with, e.g. `text-embedding-3-small` or `offline-embedding-1`. */
+  /** The model for new bases, e.g. `text-embedding-3-small` or `offline-embedding-1`. */
   readonly model: string;
-  /** The most tokens of a text that this model takes; undefined where that is not known. */
+  /** Maximum tokens of a text for this model; undefined if unknown. */
   maxTokens?(model: string): number | undefined;
   /**
    * Any number of texts. @throws DomainError `invalid` (`SPEND_CAP_REACHED`; `EMBEDDING_TOO_LONG`: one of the texts is, `EMBEDDING_REFUSED`: the
@@ -44,7 +44,7 @@ export interface Embedder {
   embed(texts: readonly string[], call: EmbedCall): Promise<Embedded>;
 }
 
-/** What of an endpoint the operator has to correct: key, address and model, or an account without credit or quota. */
+/** What the operator has to correct: the settings (key, address or model), or an account without credit or quota. */
 export type Misconfiguration = 'settings' | 'account';
 
 /** The cause of an `unavailable` that the operator has to end. */

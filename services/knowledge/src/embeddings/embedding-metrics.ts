@@ -9,8 +9,9 @@ const provider = 'EMBEDDINGS';
 const place = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'];
 
 /**
- * What calls of the embeddings endpoint are measured by: spans and metrics by OpenTelemetry's GenAI conventions, with counts and kinds of
- * errors, and never a text. @param ownModel that of the settings; others, which bases may still have, are one in the labels
+ * Spans and metrics for calls of the embeddings endpoint, by OpenTelemetry's GenAI conventions, with counts and kinds
+ * of errors but no text.
+ * @param ownModel the configured model; all others, which older bases may still use, share one label
  */
 export function embeddingMetrics(
   metrics: Metrics,
@@ -77,7 +78,7 @@ export function embeddingMetrics(
   };
 }
 
-/** A caller who has left is no error. */
+/** Records a failure. A cancelled call is not one. */
 function fail(span: Span, errorType: string): void {
   if (errorType === 'cancelled') return void span.setAttribute('parley.cancelled', true);
   span.setAttribute('error.type', errorType);

@@ -25,19 +25,22 @@ const passing = new Set([408, 409, 425, tooMany]);
 const notImplemented = 501;
 const refusingKey = new Set([401, 403]);
 const paymentRequired = 402;
-/** What OpenAI and endpoints like it say with 429 where no waiting helps. */
+/** Error codes of a 429 that waiting does not solve, as OpenAI and compatible endpoints send them. */
 const withoutQuota = new Set<unknown>(['insufficient_quota', 'billing_not_active']);
 /** The endpoint does not take these texts, for whatever reason. */
 const refusing = new Set([400, 413, 422]);
 const attempts = 3;
 const longestPauseMs = 20_000;
 const pauseAfter = backoff({ firstMs: 400, maxMs: longestPauseMs });
-/** A number takes up to 25 bytes as JSON. */
+/** Enough for the vectors of one request: a number takes up to 25 bytes in JSON. */
 const maxAnswerBytes = 8 * 1_048_576;
 
 const away = 'The embeddings endpoint does not answer';
 
-/** An OpenAI-compatible `/embeddings`. Errors carry neither its address nor what it said; the log has its status. */
+/**
+ * Client of an OpenAI-compatible `/embeddings` endpoint. Errors contain neither its address nor its response; the log
+ * has the status.
+ */
 export function embeddingsEndpoint(
   { url, key, model: ownModel, timeoutMs, callsAtOnce }: EndpointSettings,
   log: Pick<Logger, 'warn' | 'error'>,
@@ -90,8 +93,8 @@ export function embeddingsEndpoint(
 
   return {
     /**
-     * At most 100 texts. @throws DomainError `unavailable`; `invalid`: the model does not take these texts, because one is too long
-     * (`EMBEDDING_TOO_LONG`) or for a reason that is not known (`EMBEDDING_REFUSED`)
+     * Embeds at most 100 texts. @throws DomainError `unavailable`; `invalid`: the model refuses a text because it is
+     * too long (`EMBEDDING_TOO_LONG`) or for an unknown reason (`EMBEDDING_REFUSED`)
      */
     async embed(texts: readonly string[], model: string, signal?: AbortSignal): Promise<EndpointAnswer> {
       const body = JSON.stringify({ model, input: texts, dimensions, encoding_format: 'float' });
@@ -123,7 +126,7 @@ export function embeddingsEndpoint(
   };
 }
 
-/** Also what a proxy before the endpoint says, such as 522. */
+/** Whether a retry may succeed. Includes statuses of proxies in front of the endpoint, such as 522. */
 function isPassing(status: number): boolean {
   return passing.has(status) || (status >= 500 && status !== notImplemented);
 }

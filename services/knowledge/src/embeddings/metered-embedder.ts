@@ -48,7 +48,9 @@ const maxBatchTokens = 200_000;
 /** UTF-16 units; the closer bound of a longer text would take too long. */
 const longText = 8_000;
 
-/** The endpoint of the settings, else the offline embedding, which also serves bases that were embedded with it before. */
+/**
+ * Embeds with the configured endpoint, or offline if there is none. Bases that were embedded offline before stay so.
+ */
 export function meteredEmbedder({
   settings,
   meter,
@@ -131,7 +133,7 @@ export function meteredEmbedder({
           count(batch, answer.tokensIn);
         }
       } finally {
-        // Whoever asked has left; the endpoint has read the texts.
+        // The caller has cancelled, but the endpoint has read the texts.
         if (asked && signal?.aborted) count(asked, undefined);
         const { costUsdE8, ...spent } = spentOf(tokensIn);
         onSpent?.({ tokensIn, costUsdE8 });

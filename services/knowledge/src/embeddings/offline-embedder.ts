@@ -5,9 +5,12 @@ import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 
-/** In UTF-16 units: a question, which takes a millisecond or two, is not worth starting a thread. A hundred words take as long each. */
+/**
+ * In UTF-16 code units. Texts up to this length, such as questions, take a millisecond or two and are embedded without
+ * the thread.
+ */
 const shortText = 2_000;
-/** Of one task: others wait for its end. */
+/** Maximum length of one task in the thread, because others wait for its end. */
 const taskLength = 10_000;
 
 export function startEmbeddingThread() {

@@ -5,7 +5,7 @@ import { featuresOf, plainForm, stemOf } from './text-features.ts';
 /** Another algorithm has another name, since vectors of the two must never be compared. */
 export const offlineEmbeddingModel = 'offline-embedding-1';
 
-/** Beside a word itself, its stem and all its n-grams together. */
+/** Weights of a word itself, its stem, and all its n-grams together. */
 const weights = { word: 0.6, stem: 1, grams: 0.5 };
 const shortestGram = 3;
 const longestGram = 5;

@@ -8,11 +8,11 @@ export interface WeightedWord {
 
 export interface Features {
   words: WeightedWord[];
-  /** Of scripts without spaces between words, and of Hangul: the hashes of all runs of one to three characters. */
+  /** For scripts without spaces and for Hangul: hashes of all runs of one to three characters. */
   pieces: { hash: number; weight: number }[];
 }
 
-/** What is longer is not read further. */
+/** Only this much of a text is read. */
 const maxUnits = 100_000;
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 /** Written with spaces, but not between all that belongs apart: its words count as such, and by their parts as well. */
@@ -34,7 +34,10 @@ export function plainForm(text: string): string {
     .normalize('NFC');
 }
 
-/** Normalizing a run of combining marks takes time by its square; no language has 30 (Unicode's stream-safe form, UAX #15). */
+/**
+ * Cuts runs of combining marks, whose normalization takes quadratic time. No language uses 30 in a row (Unicode's
+ * stream-safe text format, UAX #15).
+ */
 export function withoutMarkRuns(text: string): string {
   return text.replaceAll(/(\p{M}{30})\p{M}+/gu, '$1');
 }
@@ -114,7 +117,7 @@ const endings = [
 ];
 const leastStem = 3;
 
-/** The word without an English ending, for words that have one; other languages meet in the n-grams. */
+/** The word without its English ending. Inflected words of other languages match by their n-grams. */
 export function stemOf(word: string): string {
   if (!/^[a-z]{4,}$/u.test(word)) return word;
   const ending = endings.find((each) => word.endsWith(each) && word.length - each.length >= leastStem);

@@ -1,7 +1,7 @@
 /** Beyond it no endpoint gives the reason. */
 const readLength = 4_000;
 
-/** An input, tokens or a sequence, and that it is more than something takes; as endpoints say it. */
+/** Patterns of endpoints' messages that an input, its tokens or a sequence exceeds a limit. */
 const complaints = [
   /maximum context length|context[_ ]length[_ ]exceeded|context ?window ?exceeded|exceed_context_size/u,
   /(?:exceeds?|exceeding|longer than|larger than|greater than|over|above|beyond)\b.{0,80}\b(?:context|tokens?\b|token (?:limit|size)|sequence length|max(?:imum)?[ _](?:input|sequence|length))/u,

@@ -7,7 +7,7 @@ import { passageTokens } from './passage-tokens.ts';
 const chunksOf = (text: string, pageStarts?: number[]) =>
   [...chunkText(text, pageStarts)].filter((chunk) => chunk !== undefined);
 const contentsOf = (text: string) => chunksOf(text).map(({ content }) => content);
-/** So many sentences of 10 tokens, each with its number. */
+/** A text of this many numbered sentences of 10 tokens each. */
 const prose = (sentences: number, from = 0) =>
   Array.from(
     { length: sentences },

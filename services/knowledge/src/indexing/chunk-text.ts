@@ -3,13 +3,13 @@ import { type Passage, passages, strengths } from './passages.ts';
 
 export interface Chunk {
   content: string;
-  /** The headings that it stands under, outermost first, joined by ` > `; empty without any. */
+  /** The headings above the chunk, outermost first, joined by ` > `; empty if there are none. */
   heading: string;
   /** The page that it begins on, from 1; null where the document has no pages. */
   page: number | null;
 }
 
-/** A chunk before it is written: what is cut off the text, and what it repeats. */
+/** A chunk before it is yielded: its passages, and the text that it repeats from the chunk before. */
 interface Cut {
   passages: Passage[];
   repeated: string;
@@ -19,7 +19,7 @@ export const chunkTokens = 800;
 /** Shares of a chunk: what is repeated of the one before; what a heading begins a new one after, since shorter sections share one. */
 const overlapShare = 1 / 8;
 const sectionShare = 1 / 4;
-/** Of the rows that end a table: where they would be less, they share those of the chunk before. */
+/** If the last chunk of a table has fewer rows than this share of a chunk, it shares rows with the chunk before. */
 const lastRowsShare = 1 / 4;
 
 const passageWork = 20;
@@ -86,7 +86,7 @@ export function* chunkText(
   yield* cut(pending.length, undefined);
 }
 
-/** How many passages to cut off: up to the last of the strongest breaks behind `leastTokens`. */
+/** How many passages the next chunk gets: up to the last of the strongest breaks after `leastTokens`. */
 function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number): number {
   let best = pending.length;
   let strength = next.strength;
@@ -102,7 +102,7 @@ function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number
   return best;
 }
 
-/** Two chunks, of which the last one gets rows from the end of the one before where it has few of the same table. */
+/** Moves rows from the end of a chunk to the next one, if that has few rows of the same table. */
 function evened(before: Cut, last: Cut, maxTokens: number): [Cut, Cut] {
   const table = last.passages[0]?.table;
   const foreign = last.passages.findIndex((passage) => passage.table !== table);
@@ -135,7 +135,7 @@ function repeatedBefore(
   return last?.table ? '' : tailOf(body, overlapTokens);
 }
 
-/** The last tokens, or less: from the beginning of a sentence, else of a word, else as they are. */
+/** Up to `overlapTokens` from the end, starting at a sentence if possible, else at a word. */
 function tailOf(body: string, overlapTokens: number): string {
   const tail = lastTokens(body, overlapTokens);
   if (tail.length === body.length) return '';

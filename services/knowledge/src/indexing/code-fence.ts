@@ -17,7 +17,10 @@ export function closesFence(line: string, fence: Fence): boolean {
   return marks !== undefined && marks.startsWith(fence);
 }
 
-/** Where the block whose first line is at `start` ends, behind its last line; undefined where that is further away than `maxLength`. */
+/**
+ * The offset after the closing line of the block that begins at `start`; undefined if that is more than `maxLength`
+ * away.
+ */
 export function endOfBlock(text: string, start: number, fence: Fence, maxLength: number): number | undefined {
   for (let from = nextLine(text, start); from - start <= maxLength && from < text.length; from = nextLine(text, from)) {
     const end = lineEnd(text, from);

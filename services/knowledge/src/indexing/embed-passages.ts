@@ -15,23 +15,29 @@ interface Passage {
   isCut: boolean;
 }
 
-/** A refused text of fewer tokens is not cut any more: where the endpoint says that it is too long, and where it does not say why. */
+/**
+ * A refused text with fewer tokens than this is not cut further: the first applies if the endpoint reported it as too
+ * long, the second if it gave no reason.
+ */
 const leastTooLong = 16;
 const leastRefused = 128;
-/** Of what the model takes, what a passage may have, since tokens are estimated; and what its name and headings may have, each. */
+/**
+ * Shares of the model's maximum: for a passage, leaving a margin because tokens are estimated; and for its name and its
+ * headings, each.
+ */
 const shareOfPassage = 3 / 4;
 const shareOfPlace = 1 / 8;
 const tokensOfPlace = 100;
 
-/** How many tokens a chunk may have that this model embeds. */
+/** The size of chunks for this model, in estimated tokens. */
 export function chunkSizeFor(embedder: Embedder, model: string): number {
   const taken = embedder.maxTokens?.(model);
   return taken === undefined ? chunkTokens : Math.min(chunkTokens, Math.floor(taken * shareOfPassage));
 }
 
 /**
- * Embeds passages with their names and headings. What the model refuses as too long is cut, and from then on what is as long and was never
- * taken; so there are as many requests more as it takes to find that out, and no text is asked for twice.
+ * Embeds passages with their document's name and headings. A passage that the model refuses as too long is cut, and
+ * from then on so is any other that is at least as long, unless one of its length was accepted. No text is sent twice.
  */
 export function passageEmbedder(
   embedder: Embedder,
@@ -114,7 +120,9 @@ export function passageEmbedder(
   }
 
   return {
-    /** The chunks in their order, cut where the model takes less. @throws DomainError as `Embedder.embed` */
+    /**
+     * Embeds chunks in order, cutting those that the model refuses as too long. @throws DomainError as `Embedder.embed`
+     */
     embed: (chunks: readonly Chunk[]) => embedAll(chunks.map((chunk) => ({ chunk, isCut: false }))),
     /** The tokens, as estimated, of the shortest text that was refused and cut. */
     refusedTokens: () => (refused === Number.POSITIVE_INFINITY ? undefined : refused),
@@ -122,8 +130,8 @@ export function passageEmbedder(
 }
 
 /**
- * One vector of a text of any length: of its pieces, where the model does not take it as a whole, the mean by their lengths.
- * @throws DomainError as `Embedder.embed`
+ * One vector for a text of any length. If the model refuses the whole, it is the mean of its pieces' vectors, weighted
+ * by length. @throws DomainError as `Embedder.embed`
  */
 export async function embedWhole(embedder: Embedder, text: string, call: EmbedCall): Promise<Embedding> {
   const maxTokens = embedder.maxTokens?.(call.model) ?? Number.POSITIVE_INFINITY;
@@ -151,7 +159,7 @@ function meanOf(vectors: readonly VectorOfChunk[]): Embedding {
   return Float32Array.from(sum, (value) => value / length);
 }
 
-/** Smaller than the text, with at most so many tokens each; none where it cannot be cut. */
+/** Pieces of at most `tokens` tokens each; none if the text cannot be cut. */
 function piecesOf(text: string, tokens: number): Chunk[] {
   const pieces = [...chunkText(text, [], tokens)].filter((piece) => piece !== undefined);
   if (pieces.length > 1 && pieces.every(({ content }) => content.length < text.length)) return pieces;
@@ -160,7 +168,7 @@ function piecesOf(text: string, tokens: number): Chunk[] {
   return halves.length > 1 ? halves.map((content) => ({ content, heading: '', page: null })) : [];
 }
 
-/** Without the extension of a file, as in the words that are searched: see `knowledge_chunk_words` in the migrations. */
+/** The name without its file extension, as in the searched words: see `knowledge_chunk_words` in the migrations. */
 function titleOf(name: string): string {
   return name.replace(/\.(?:txt|md|markdown|pdf|docx|xlsx|csv|html?)$/iu, '').trim();
 }

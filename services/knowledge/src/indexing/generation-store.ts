@@ -2,7 +2,7 @@ import { notFound, unavailable } from '@parley/kernel/errors';
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 
-/** A generation of chunks whose builder has been silent for so long is swept. */
+/** A generation of chunks is swept if its builder has not renewed it for this long. */
 const silentMinutes = 15;
 
 /** Generations of chunks beside the ones that are searched: being built, or waiting to be swept. */
@@ -36,7 +36,10 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       if (extended.length === 0) throw swept();
     },
 
-    /** From the commit on a document names it. @throws DomainError `unavailable` when its builder was silent for too long */
+    /**
+     * Makes this the document's generation at the commit. @throws DomainError `unavailable` if its builder has not
+     * renewed it in time
+     */
     async adopt(documentId: number, generation: number): Promise<void> {
       const adopted = await rows(
         `DELETE FROM unsearched_generations WHERE ${which} AND sweep_at > parley_now() RETURNING generation`,
@@ -45,7 +48,7 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       if (adopted.length === 0) throw swept();
     },
 
-    /** From the commit on no document names it, and the sweep deletes its chunks. 0 and null name none. */
+    /** Releases a generation at the commit, so that the sweep deletes its chunks. 0 and null are ignored. */
     async release(documentId: number, generation: number | null): Promise<void> {
       if (!generation) return;
       await rows(
@@ -65,7 +68,7 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       });
     },
 
-    /** Whether it is to be swept, by this transaction alone. */
+    /** Locks a generation for sweeping. @returns false if it is in use or another transaction sweeps it */
     async lockDue(documentId: number, generation: number): Promise<boolean> {
       const due = await rows(
         `SELECT generation FROM unsearched_generations WHERE ${which} AND sweep_at <= parley_now()
@@ -75,7 +78,7 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       return due.length > 0;
     },
 
-    /** Deletes up to `limit` chunks of it, and forgets it with the last ones. @returns whether none is left */
+    /** Deletes up to `limit` chunks, and with the last ones the generation's row. @returns whether none remains */
     async sweep(documentId: number, generation: number, limit: number): Promise<boolean> {
       const ids = { tenantId, documentId, generation };
       const deleted = await rows(

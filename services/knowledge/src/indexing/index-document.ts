@@ -16,7 +16,7 @@ import { type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 
 export const indexKind = 'knowledge.index';
 
-/** With pauses that double up to a minute: about a day, and more where the endpoint is slow to fail. */
+/** With pauses that double up to a minute, about a day; longer if the endpoint is slow to fail. */
 const maxOutages = 1_500;
 const tooLongAway =
   'The text could not be indexed because a service that is needed for it was away for too long. Try again.';

@@ -36,7 +36,8 @@ export interface BuiltGeneration {
 type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
 
 /**
- * In small transactions, once `checkQuota` has let the number of chunks pass; a generation that `switchGeneration` does not make the searched one is removed by a sweep.
+ * Writes chunks in small transactions, after `checkQuota` has accepted their number. A sweep removes a generation that
+ * `switchGeneration` does not make the searched one.
  * @throws DomainError as `Embedder.embed`; `invalid`: quota; `notFound`: the document has been deleted
  */
 export async function buildGeneration(
@@ -74,7 +75,10 @@ export async function chunksOf(
   return chunks;
 }
 
-/** Embeds and stores the chunks of a generation that has begun, cut where the model takes less; leaves it to the sweep when that fails. */
+/**
+ * Embeds and stores the chunks of a begun generation, cutting those that are too long for the model. If it fails, the
+ * sweep removes them.
+ */
 export async function fillGeneration(
   ports: BuildPorts,
   { caller, signal }: TenantRequest,

@@ -1,17 +1,20 @@
-/** How often a job has failed of its own, by what failed. Its attempts count outages, stops and lost leases too. */
+/**
+ * How often a job itself has failed, by kind of failure. The job's attempts also count outages, shutdowns and lost
+ * leases.
+ */
 export type Failures = Readonly<Record<string, number>>;
 
 export interface Patience {
   name: string;
-  /** The last failure is that of so many of this name. */
+  /** The job fails for good at this many failures of this kind. */
   attempts: number;
   pauseMs: number;
 }
 
-/** While its tenant is suspended a job waits, and looks again after so long. */
+/** How often a job of a suspended tenant checks whether it may continue, in ms. */
 export const suspendedRetryMs = 10_000;
 
-/** With one more of these; undefined for the last one. */
+/** The counts with one more failure of this kind; undefined if that was the last one allowed. */
 export function oneMore(failures: Failures = {}, { name, attempts }: Patience): Failures | undefined {
   const count = (failures[name] ?? 0) + 1;
   return count < attempts ? { ...failures, [name]: count } : undefined;

@@ -10,12 +10,12 @@ export function quarterTokens(text: string): number {
   return quarters;
 }
 
-/** In whole tokens, rounded up. */
+/** The estimated tokens of a text, rounded up. */
 export function passageTokens(text: string): number {
   return Math.ceil(quarterTokens(text) / 4);
 }
 
-/** Of the character at this place. */
+/** Quarters of a token that the character at this offset counts as. */
 export function quartersAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code < 0x250) return 1;
@@ -28,7 +28,7 @@ export function unitsAt(text: string, at: number): number {
   return isHighSurrogate(text.charCodeAt(at)) ? 2 : 1;
 }
 
-/** The first characters that have so many tokens. */
+/** The longest beginning of a text with at most this many tokens. */
 export function firstTokens(text: string, tokens: number): string {
   let quarters = 4 * tokens;
   let at = 0;
@@ -40,7 +40,7 @@ export function firstTokens(text: string, tokens: number): string {
   return text.slice(0, at);
 }
 
-/** The last characters that have so many tokens. */
+/** The longest end of a text with at most this many tokens. */
 export function lastTokens(text: string, tokens: number): string {
   let quarters = 4 * tokens;
   let from = text.length;

@@ -3,7 +3,7 @@ import { closesFence, endOfBlock, type Fence, openingFence } from './code-fence.
 import { firstTokens, passageTokens } from './passage-tokens.ts';
 import { type Line, linesAhead, splitLine } from './text-lines.ts';
 
-/** What stands before a passage; a text is rather cut at a stronger one. */
+/** Strength of the break before a passage; chunks are cut at the strongest ones. */
 export const strengths = { word: 0, sentence: 1, line: 2, paragraph: 3, heading: 4 } as const;
 type Strength = (typeof strengths)[keyof typeof strengths];
 
@@ -22,12 +22,15 @@ interface Table {
   header: string;
 }
 
-/** Of a passage, what a header may take that is repeated: more would leave little room for rows. */
+/** The share of a chunk that a repeated table header may take, so that enough room remains for rows. */
 const shareOfHeader = 3 / 7;
 const maxTitleLength = 200;
 const lookLength = 2_000;
 
-/** Of Markdown and plain text: headings with `#` or underlined, paragraphs, pipe tables, rows of separated values. Fenced code has no headings and tables; a block that fits is one passage. */
+/**
+ * Splits Markdown or plain text into passages: headings with `#` or underlined, paragraphs, pipe tables, rows of
+ * separated values. Fenced code contains no headings or tables; a code block that fits is one passage.
+ */
 export function* passages(text: string, maxTokens: number): Generator<Passage> {
   const titles: string[] = [];
   let heading = '';
@@ -74,7 +77,7 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
       heading = titles.filter(Boolean).join(' > ');
       table = undefined;
       strength = strengths.heading;
-      // One passage, so that it is not cut between the two.
+      // A title and its underline form one passage, so that they are never separated.
       const whole = title === underlined ? { ...line, text: `${line.text}\n${next?.text}` } : line;
       yield* passagesOf(whole, { isHeading: true });
       if (whole !== line) lines.next();
@@ -94,7 +97,7 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
   }
 }
 
-/** A block of code that is not too long to be one passage. */
+/** A code block that is short enough for one passage. */
 function wholeBlock(text: string, start: number, fence: Fence, maxTokens: number) {
   const end = endOfBlock(text, start, fence, 4 * maxTokens);
   if (end === undefined) return undefined;
@@ -116,8 +119,8 @@ function titleOf(line: string): Title | undefined {
 }
 
 /**
- * Of a line that the one below underlines. Narrower than Markdown, since plain text has `--` above a signature and lines below paragraphs:
- * a short line, and two `=` or three `-` at least.
+ * The title of an underlined line. Stricter than Markdown, because plain text has `--` above signatures and rules below
+ * paragraphs: the line must be short, and the underline at least two `=` or three `-`.
  */
 function underlinedTitle(line: string, below: string): Title | undefined {
   if (line.length > maxTitleLength || below.length > lookLength) return undefined;
@@ -130,7 +133,7 @@ function underlinedTitle(line: string, below: string): Title | undefined {
 
 /** Code, quotes, points of lists and rows of tables. */
 const notUnderlined = /^(?: {4}| {0,3}(?:\t|[>|]|[-*+][ \t]))/u;
-/** Below a numbered point they part it from what follows. */
+/** Dashes below a numbered item separate it from what follows. */
 const notUnderlinedByDashes = new RegExp(`${notUnderlined.source}|^ {0,3}\\d+[.)][ \\t]`, 'u');
 
 /** The table that a line is the header of: a pipe table, or rows with the same number of separators. */

@@ -14,7 +14,10 @@ interface DueGeneration {
   generation: number;
 }
 
-/** Deletes chunks that no document names: replaced, of deleted documents, or left by a process that died; of all tenants. */
+/**
+ * Deletes chunks of all tenants that no document uses: replaced ones, those of deleted documents, and those of builders
+ * that died.
+ */
 export async function sweepGenerations({ database }: Pick<Ports, 'database'>, isStopping = () => false): Promise<void> {
   let due: DueGeneration[];
   do {

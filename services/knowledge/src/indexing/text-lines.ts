@@ -3,7 +3,7 @@ import { quartersAt, quarterTokens, unitsAt } from './passage-tokens.ts';
 /** A line or part of one, without the white space at the line's end. */
 export interface Line {
   text: string;
-  /** Its place in the whole text, in UTF-16 code units. */
+  /** Its offset in the whole text, in UTF-16 code units. */
   start: number;
 }
 
@@ -23,7 +23,7 @@ export function* linesAhead(text: string): Generator<LineAhead> {
   }
 }
 
-/** However many, they are one blank line. */
+/** Any number of blank lines counts as one. */
 const blankLines = /\n+/uy;
 
 function* linesOf(text: string): Generator<Line> {
@@ -41,7 +41,10 @@ const enders = new Set('.!?…');
 const wideEnders = new Set('。！？');
 const closers = new Set('"\')]”’»」』）');
 
-/** Of at most `most` quarters of a token (`quarterTokens`): sentences, with the white space behind them; what is longer is cut at its last word, or anywhere without. */
+/**
+ * Splits a line into parts of at most `maxQuarters` quarters of a token (`quarterTokens`): at sentences, which keep the
+ * white space after them; longer ones at their last word, or anywhere if there is none.
+ */
 export function* splitLine({ text, start }: Line, maxQuarters: number, atSentences: boolean): Generator<Line> {
   let from = 0;
   let size = 0;

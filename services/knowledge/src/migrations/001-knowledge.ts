@@ -3,7 +3,8 @@ import type { Migration } from '@parley/postgres/database/types';
 export const knowledge: Migration = {
   name: '001-knowledge',
   async up(knex) {
-    // Locked, because several schemas of a database may be migrated at once, and IF NOT EXISTS alone fails then.
+    // The lock is needed because several schemas of a database may be migrated at once, and IF NOT EXISTS alone fails
+    // then.
     await knex.raw(`SELECT pg_advisory_xact_lock(hashtext('parley extension vector'))`);
     await knex.raw('CREATE EXTENSION IF NOT EXISTS vector SCHEMA public');
     await knex.raw(`

@@ -1,9 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Of a page, how far in front its own declaration is looked for, as browsers do. */
+/** How many bytes at the start of a page are searched for its charset declaration, as in browsers. */
 const declarationBytes = 1_024;
 
-/** The text of a page: by its byte order mark, else the answer's charset, else its own declaration, else as UTF-8 or Windows-1252. */
+/**
+ * Decodes a page by its byte order mark, else the response's charset, else its own declaration, else as UTF-8 or
+ * Windows-1252.
+ */
 export function decodePage(bytes: Uint8Array, charset: string | undefined, isHtml: boolean): string {
   const label = byteOrderMark(bytes) ?? known(charset) ?? (isHtml ? declared(bytes) : undefined);
   return new TextDecoder(label ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes);

@@ -1,4 +1,4 @@
-/** More of a page's own style sheets is not looked at, in UTF-16 code units. */
+/** Only this much of a page's style sheets is read, in UTF-16 code units. */
 const maxLength = 500_000;
 
 export interface HiddenByCss {
@@ -6,7 +6,7 @@ export interface HiddenByCss {
   hides(attribs: { class?: string; id?: string }): boolean;
 }
 
-/** The rules with classes and ids alone; no page is laid out. */
+/** Considers only rules that consist of classes and ids. The page is not laid out. */
 export function hiddenByCss(styleSheets: string[]): HiddenByCss {
   const hidden: string[][] = [];
   const shown = new Set<string>();
@@ -47,7 +47,7 @@ function displayOf(body: string): 'hidden' | 'shown' | undefined {
   return values.includes('none') || values.includes('hidden') ? 'hidden' : 'shown';
 }
 
-/** The rules that hold on a screen of any size. Those of smaller ones, and of print, are left out. */
+/** Rules that apply to screens of every size; those for small screens and for print are skipped. */
 function* rulesOf(css: string): Generator<{ selectors: string; body: string }> {
   const text = css.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)/gu, ' ');
   for (let at = 0; at < text.length; ) {

@@ -4,15 +4,18 @@ import { type PageNode, textOf } from './page-node.ts';
 import { prunePage } from './prune-page.ts';
 
 export interface HtmlText {
-  /** Of the whole page; white space is single. */
+  /** The page's title, with white space collapsed. */
   title: string | undefined;
-  /** Headings as Markdown, tables with pipes, code between fences; no scripts, styles, navigation and what nobody sees. */
+  /**
+   * Headings as Markdown, tables with pipes, code between fences; without scripts, styles, navigation and hidden
+   * content.
+   */
   text: string;
-  /** What the text does not hold of the page beyond a trace, a sentence for each. */
+  /** Describes what is missing in the text compared with the page, one sentence each; traces are not listed. */
   warnings: string[];
 }
 
-/** Above the depth of a pruned page, and below what overflows the stack. */
+/** Greater than the depth of a pruned page, and small enough not to overflow the stack. */
 const maxDepth = 550;
 
 const maxColumns = 50;
@@ -36,7 +39,7 @@ const omitted = [
   'dialog',
 ];
 
-/** All of a page is put into it, so that the whole tree passes through one formatter. */
+/** A synthetic root element, so that the whole tree passes through one formatter. */
 const wholePage = 'parley-page';
 
 /** Blocks its thread for as long as the page is hostile: it runs in a process of its own. */
@@ -80,7 +83,7 @@ export function htmlText(html: string): HtmlText {
   return { title: title === '' ? undefined : title, text: tidied(text), warnings };
 }
 
-/** Without empty headings, and with one blank line where there are more: code stays as it is. */
+/** Removes empty headings and repeated blank lines. Code stays unchanged. */
 function tidied(text: string): string {
   const lines: string[] = [];
   let fence: string | undefined;
@@ -97,7 +100,7 @@ function tidied(text: string): string {
   return lines.join('\n').trim();
 }
 
-/** As it is, between fences that are longer than any in it. */
+/** Formats code unchanged, between fences that are longer than any inside it. */
 const fencedCode: FormatCallback = (element, _walk, builder) => {
   const code = textOf(element as PageNode).replaceAll(/^(?:[ \t]*\n)+|\s+$/gu, '');
   if (code === '') return;
@@ -110,7 +113,7 @@ const fencedCode: FormatCallback = (element, _walk, builder) => {
 
 const maxFence = 100;
 
-/** Each term and what it means as one line: `Warranty: five years`. Other lines of it follow. */
+/** Formats each term and its first line of definition as one line, `Warranty: five years`; further lines follow. */
 const definitions: FormatCallback = (list, walk, builder) => {
   builder.openBlock({ leadingLineBreaks: 2 });
   for (const { terms, meanings } of definedIn(list)) {
@@ -150,7 +153,7 @@ function definedIn(list: Element): Definition[] {
   return definitions;
 }
 
-/** What is in an element, or in the one paragraph that is all of it. */
+/** The children of an element, or of its only paragraph. */
 function contentOf({ children }: Element): Element[] {
   const [only, ...others] = children.filter(({ name, data = '' }) => name || data.trim() !== '');
   return only?.name === 'p' && others.length === 0 ? only.children : children;
@@ -165,7 +168,7 @@ const markdownHeading: FormatCallback = ({ children }, walk, builder, { prefix }
 
 type Element = Parameters<FormatCallback>[0];
 
-/** A table that arranges a page, rather than data, is its cells one after the other. */
+/** Formats a table with pipes. The cells of a table that is used for layout follow one another instead. */
 const pipeTable: FormatCallback = (table, walk, builder) => {
   const rows = rowsOf(table);
   const isData = rows.length > 1 && rows.some((cells) => cells.length > 1) && !holdsTable(table);
@@ -211,7 +214,7 @@ function lined(rows: Cell[][]): string {
   return [head, head.map(() => '---'), ...body].map((texts) => `| ${texts.join(' | ')} |`).join('\n');
 }
 
-/** A cell that reaches into the rows below is repeated in each of them. */
+/** Repeats a cell with a row span in each of its rows. */
 function withRepeated(rows: Cell[][]): string[][] {
   let above: { text: string; rows: number }[] = [];
   return rows.map((cells) => {

@@ -6,7 +6,7 @@ import type { PageProblem, PageTask, PageText } from './page-process.ts';
 
 // Runs in the process that `page-process.ts` starts.
 
-/** V8 ends the script at its timeout, also where the service that would end this process is gone. */
+/** V8 ends the script at its timeout, even if the service that would kill this process has died. */
 const sandbox = { work: (): PageText | PageProblem => 'too complex' };
 const context = createContext(sandbox);
 const script = new Script('work()');
@@ -33,7 +33,7 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
-// A terminal signals all processes of a command. This one must live until its service closes the channel.
+// A terminal sends signals to all processes of a command; this process must live until its service closes the channel.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit());
 process.on('message', (task: PageTask) => process.send?.(answerTo(task)));

@@ -7,7 +7,7 @@ export interface PageNode {
   children?: PageNode[];
 }
 
-/** Elements whose content is no text of a page. */
+/** Elements whose content is not part of a page's text. */
 export const unseen = new Set([
   'script',
   'style',
@@ -20,7 +20,7 @@ export const unseen = new Set([
   'select',
   'textarea',
   'rp',
-  'rt', // the reading of a word would stand within it
+  'rt', // ruby annotations would otherwise appear inside their words
 ]);
 
 /** The text below a node, of which lines end at `br`. */

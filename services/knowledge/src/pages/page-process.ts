@@ -11,7 +11,7 @@ export interface FetchedPage {
 export interface PageText {
   title: string | undefined;
   text: string;
-  /** What the text does not hold of the page, a sentence for each; they end the text too. */
+  /** Describes what is missing in the text compared with the page, one sentence each; the text ends with them too. */ are not listed. */
   warnings: string[];
 }
 
@@ -21,7 +21,7 @@ export type PageProblem = 'too complex' | 'too long';
 export interface PageTask extends FetchedPage, Pick<PageLimits, 'maxLength' | 'timeoutMs'> {}
 
 export interface PageLimits {
-  /** Of the text, in Unicode code points. */
+  /** Maximum length of the text, in Unicode code points. */
   maxLength: number;
   timeoutMs: number;
   heapMb: number;
@@ -31,10 +31,13 @@ export const usualPageLimits: PageLimits = { maxLength: 500_000, timeoutMs: 10_0
 
 const startTimeoutMs = 30_000;
 
-/** How far a process that does not end by itself may exceed its timeout. */
+/** Extra time after the timeout until the process is killed, in ms. */
 const killAfterMs = 2_000;
 
-/** Reads a page in a process of its own, without the service's environment, so that a hostile one ends nothing else. @throws DomainError `unavailable`: no process */
+/**
+ * Reads a page in a separate process without the service's environment, so that a hostile page cannot harm the service.
+ * @throws DomainError `unavailable`: no process
+ */
 export async function readPage(
   page: FetchedPage,
   signal: AbortSignal,

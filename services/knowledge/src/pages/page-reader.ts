@@ -11,7 +11,7 @@ export interface ReadPage extends PageText {
 
 export type PageReader = ReturnType<typeof pageReader>;
 
-/** In one process, so that slow hosts of one tenant keep nobody else waiting, and few hostile pages take memory at once. */
+/** Limits per process: slow hosts of one tenant do not block others, and few hostile pages take memory at once. */
 const fetches = { inFlight: 8, shares: { tenant: { inFlight: 2, waiting: 20 } } };
 const conversions = { inFlight: 2, shares: { tenant: { inFlight: 1 } } };
 

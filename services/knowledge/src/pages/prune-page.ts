@@ -2,7 +2,7 @@ import { holdsContact } from './contact-data.ts';
 import { type HiddenByCss, hiddenByCss } from './hidden-by-css.ts';
 import { type PageNode, textOf, unseen } from './page-node.ts';
 
-/** What is nested deeper is taken as plain text. */
+/** Deeper content is read as plain text. */
 const maxDepth = 500;
 
 const unseenWhenDeep = new Set([...unseen, 'nav', 'button', 'dialog', 'title']);
@@ -12,7 +12,7 @@ const content = new Set(['html', 'body', 'main', 'article', 'h1', 'h2', 'h3', 'h
 
 const consentNames =
   /(?:^|[\s_-])(?:cookies?|gdpr|ccpa|consent|privacy)[_-]?(?:banner|bar|notice|consent|popup|pop-up|modal|dialog|overlay|message|law|prompt|wall|alert|hint|info|settings|preferences|manager|container|layer|disclaimer|note|box|warning)|(?:^|\s)(?:cookie-?law|cc-window|cc-banner|eu-cookie|consent)(?:$|\s|-)/iu;
-/** Names that only products for consent have. */
+/** Class names and ids that only consent-management products use. */
 const consentVendors =
   /(?:^|[\s_-])(?:onetrust|cybotcookiebot|usercentrics|didomi|truste(?:$|[\s_-])|cmplz|iubenda|qc-cmp|cky-consent|osano-cm|borlabs)/iu;
 const consentAnswers =
@@ -21,7 +21,7 @@ const consentText =
   /\b(?:us(?:e|es|ing)|sets?|stores?|accept(?:ing)?)\b.{0,40}\bcookies\b|\b(?:verwende|benutz|nutz|setz)\p{L}*\b.{0,60}\bcookies\b|\b(?:utili[sz]|usa|usamos|emple)\p{L}*.{0,60}\bcookies\b|使用.{0,20}cookies?|クッキー.{0,20}使用|value your privacy|manage (?:your )?consent/iu;
 const menuNames =
   /(?:^|[\s_-])(?:nav|navbar|navigation|menu|mega-?menu|submenu|breadcrumbs?|topbar|site-?header|masthead|pagination|pager)(?:$|[\s_-])/iu;
-/** Its content is behind a click: everybody can see it. */
+/** Names of collapsed content, which every visitor can open. */
 const foldedNames = /faq|accordion|collaps|answer|toggle|expand|tab-?(?:pane|panel|content)|spoiler/iu;
 const skipNames = /(?:^|[\s_-])skip(?:$|[\s_-]|link|nav|to)/iu;
 const skipText =
@@ -30,10 +30,10 @@ const skipText =
 /** Names of menus that no list of dishes or products has. */
 const navigationNames =
   /(?:^|[\s_-])(?:nav|navbar|navigation|breadcrumbs?|topbar|site-?header|masthead|pagination|pager)(?:$|[\s_-])/iu;
-/** A footer within one of these belongs to it, and not to the page. */
+/** A footer inside one of these elements is theirs, not the page's. */
 const parts = new Set(['article', 'section', 'blockquote', 'figure', 'td', 'li']);
 
-/** With more of its text than this in links, a block that is called a menu is one. */
+/** A block that is named like a menu is one if more than this share of its text is in links. */
 const menuShare = 0.6;
 const longestConsent = 4_000;
 const longestConsentInContent = 1_000;
@@ -57,20 +57,21 @@ interface Sizes {
 
 interface Page {
   css: HiddenByCss;
-  /** What a button of the page shows and hides. */
+  /** Ids of elements that a button of the page shows and hides. */
   controlled: Set<string>;
   sizes: Map<PageNode, Sizes>;
-  /** Of its text. */
+  /** The length of its text. */
   length: number;
-  /** Text beside links that was taken out because of where it stands and how it is called, in UTF-16 code units. */
+  /** Length of text outside links that was removed because of its position and names, in UTF-16 code units. */
   guessed: number;
 }
 
 const nothing: Sizes = { text: 0, links: 0, holdsMain: false, holdsContent: false, asksConsent: false };
 
 /**
- * Takes out of a page what nobody reads in it: what is hidden, dialogs for cookies, links that skip, menus, and the page's footer but for how
- * to reach somebody. Buttons that are questions stay. @returns what is missing beyond a trace, a sentence for each
+ * Removes from a page what readers do not see or need: hidden content, cookie dialogs, skip links, menus, and the
+ * page's footer except contact data. Buttons that are questions stay.
+ * @returns descriptions of what is missing beyond traces, one sentence each
  */
 export function prunePage(root: PageNode): string[] {
   const sizes = new Map<PageNode, Sizes>();
@@ -84,9 +85,9 @@ export function prunePage(root: PageNode): string[] {
 }
 
 interface Within {
-  /** In the main part or an article. */
+  /** Whether it is inside the main part or an article. */
   isContent: boolean;
-  /** In a part that may have a footer of its own. */
+  /** Whether it is inside a part that may have its own footer. */
   isPart: boolean;
   isHeading: boolean;
 }
@@ -136,7 +137,7 @@ function isLeftOut(node: PageNode, page: Page, within: Within): boolean {
   return true;
 }
 
-/** Only a name is not enough: "cookies" are baked too, and there is consent to a surgery. */
+/** A name alone is not enough: "cookies" are also baked, and there is consent to surgery. */
 function isConsent(node: PageNode, names: string, page: Page, within: Within): boolean {
   const isVendor = consentVendors.test(names);
   if (!isVendor && !consentNames.test(names)) return false;
@@ -158,7 +159,7 @@ function isMenu({ name, attribs = {} }: PageNode, names: string, within: Within)
   return menuNames.test(names) || name === 'header' || attribs.role === 'banner';
 }
 
-/** A footer below the main part, or in it where links are most of its text. */
+/** Whether a footer is the page's: below the main part, or inside it with most of its text in links. */
 function isOfPage(footer: PageNode, page: Page, within: Within): boolean {
   const { text, links } = page.sizes.get(footer) ?? nothing;
   return !within.isPart && (!within.isContent || links > menuShare * text);
@@ -181,7 +182,7 @@ function keepContacts(node: PageNode, page: Page, depth: number): void {
 
 const blocks = new Set(['address', 'div', 'dl', 'li', 'ol', 'p', 'section', 'table', 'tbody', 'td', 'tr', 'ul']);
 
-/** A script shows such a page once it has been loaded. */
+/** Whether a hidden element is the whole page, which a script shows after loading. */
 function isWholePage(text: number, { length }: Page): boolean {
   return text > 1_000 && text > 0.6 * length;
 }
@@ -259,7 +260,7 @@ function controlledIds(root: PageNode): Set<string> {
   return ids;
 }
 
-/** The text of what is nested too deeply for a form, without what nobody reads. */
+/** The plain text of content that is nested too deeply to format, without what readers do not see. */
 function plainTextOf(root: PageNode): string {
   const texts: string[] = [];
   const rest = (root.children ?? []).toReversed();

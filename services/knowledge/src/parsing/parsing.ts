@@ -13,7 +13,7 @@ export function isParsed({ parsedVersion, version }: KnowledgeDocument): boolean
   return parsedVersion === version;
 }
 
-/** Undefined when nobody waits for this parse any more: deleted, ended, or queued again as another one. */
+/** Undefined if this parse is obsolete: its document was deleted, has ended, or was queued again as another parse. */
 export async function lockWaiting(db: TenantDb, parse: Parse): Promise<KnowledgeDocument | undefined> {
   const document = await documentStore(db).find(parse.documentId, 'FOR UPDATE');
   return document && waits(document, parse) ? document : undefined;

@@ -8,11 +8,11 @@ import type { Parse } from './parsing.ts';
 export const watchKind = 'knowledge.watch-parsing';
 
 export interface WatchJob extends DocumentUploaded {
-  /** How often its event was published. */
+  /** How often the document's event was published. */
   published: number;
 }
 
-/** For a document that has just become PENDING, or has a new version. @param waitMs `Ports.parseWaitMs` */
+/** Queues a document that has just become PENDING, or has a new version. @param waitMs `Ports.parseWaitMs` */
 export async function queueParsing(
   db: TenantDb,
   { id: documentId, knowledgeBaseId, version }: Pick<KnowledgeDocument, 'id' | 'knowledgeBaseId' | 'version'>,

@@ -5,12 +5,15 @@ import type { Ports } from '../ports.ts';
 import { failParse, isParsed, lockWaiting } from './parsing.ts';
 import { publishAndWatch, type WatchJob, watchKind } from './queue-parsing.ts';
 
-/** With waits that double: 16 hours by default, since a parser may be away, or have much to do. */
+/** With waits that double, 16 hours by default, because the parser may be down or have a backlog. */
 const maxPublished = 6;
 const maxDelayMs = 2 ** 31 - 1;
 const tooLate = 'The file could not be parsed in time. Try again.';
 
-/** A document whose event or parse got lost is offered again, and FAILED in the end, so that none waits for ever. */
+/**
+ * Publishes the event of a document again if it or its parse was lost, and fails the document in the end, so that none
+ * waits for ever.
+ */
 export function watchJob(ports: Ports): JobDeclaration {
   return job<WatchJob>({
     kind: watchKind,

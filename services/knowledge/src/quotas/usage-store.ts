@@ -6,7 +6,7 @@ import { bytesPerMb, type Quotas } from './quotas.ts';
 
 export interface Usage {
   knowledgeBases: number;
-  /** Of the generations that are searched, of documents that are not deleted. */
+  /** Chunks in the searched generations of live documents. */
   chunks: number;
   storedBytes: number;
 }
@@ -35,7 +35,10 @@ export function usageStore(db: TenantDb) {
     await rows('INSERT INTO knowledge_usage (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
   }
 
-  /** Also what open uploads have reserved counts as used storage. It is the sum of their rows, so it cannot drift from them. */
+  /**
+   * Refuses a change beyond the quotas. Storage reserved by open uploads counts as used; it is the sum of their rows,
+   * so it cannot drift.
+   */
   async function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): Promise<void> {
     const reservedBytes = (change.storedBytes ?? 0) > 0 ? await uploadStore(db).reservedBytes() : 0;
     checkRoom({ ...used, reservedBytes }, change, quotas);
@@ -44,7 +47,7 @@ export function usageStore(db: TenantDb) {
   return {
     read,
 
-    /** Until the commit no other transaction changes the usage or opens an upload. */
+    /** Prevents other transactions from changing the usage or opening uploads until the commit. */
     async lock(): Promise<void> {
       await ensureRow();
       await rows('SELECT FROM knowledge_usage WHERE tenant_id = :tenantId FOR UPDATE', { tenantId });
@@ -56,7 +59,8 @@ export function usageStore(db: TenantDb) {
     },
 
     /**
-     * In the transaction of the rows. @param quotas may be left out for what only releases; `unbounded` for what the operator causes
+     * Changes the counters in the transaction that changes the rows. @param quotas may be omitted for a change that
+     * only releases; `unbounded` for changes that the operator causes
      * @throws DomainError `invalid`: the plan has no room
      */
     async change(change: Partial<Usage>, quotas?: Quotas | 'unbounded'): Promise<void> {
@@ -77,7 +81,7 @@ export function usageStore(db: TenantDb) {
   };
 }
 
-/** A plan may have been lowered: what does not grow is allowed above it too. */
+/** Only growth is refused, because a plan may have been lowered below the current usage. */
 function checkRoom(used: Usage & { reservedBytes: number }, change: Partial<Usage>, quotas: Quotas): void {
   const { knowledgeBases = 0, chunks = 0, storedBytes = 0 } = change;
   if (knowledgeBases > 0 && used.knowledgeBases + knowledgeBases > quotas.knowledgeBases) {

@@ -6,7 +6,7 @@ import { halfvec } from '../embeddings/halfvec.ts';
 export interface SearchedBase {
   id: number;
   embeddingModel: string;
-  /** Not counted far beyond the limit that was asked for. */
+  /** Counted only up to about the requested limit. */
   chunks: number;
 }
 
@@ -20,33 +20,33 @@ export interface FoundChunk {
   page: number | null;
   /** Cosine similarity. */
   score: number;
-  /** What the ranking goes by; higher is better. */
+  /** The score for ranking; higher is better. */
   rank: number;
 }
 
 export interface ChunkSearch {
   base: SearchedBase;
   vector: Embedding;
-  /** As texts of `tsquery`; undefined: by cosine similarity alone. */
+  /** Terms in `tsquery` syntax; undefined: rank by cosine similarity alone. */
   terms: readonly string[] | undefined;
   topK: number;
 }
 
 /** How many by similarity are fused, and up to which place those by words, of which so many may share the mean of their places. */
 const ranked = 60;
-/** Of so many chunks, the nearest of a base, the words are looked at. */
+/** How many of a base's nearest chunks are also ranked by words. */
 const comparedByWords = 2_000;
 /** What the index is asked for: of a base with a twelfth of a partition of 130,000 chunks it then found 0.94 of the best 20, by half as many 0.91. */
 const candidates = 240;
 /** How many it looks at in one go: twice as many took a third more of a base that has the partition alone, and found no more of any. */
 const atOnce = 400;
 /**
- * So small that the first of either ranking is among the best five, even where it is in no other: at most four chunks that are in both
- * can have as much. By the usual 60 it may be behind sixty of them.
+ * Constant of the reciprocal rank fusion. It is so small that the first of either ranking is always among the best
+ * five: at most four chunks in both rankings can score as much. With the usual 60, sixty could.
  */
 const fusionConstant = 1;
 
-/** Without those that are absent, deleted or another tenant's. */
+/** The bases that exist; absent, deleted and other tenants' ones are skipped. */
 export function findSearchedBases(
   { knex, tenantId }: TenantDb,
   ids: readonly number[],
