@@ -11,7 +11,7 @@ export interface FetchedPage {
 export interface PageText {
   title: string | undefined;
   text: string;
-  /** Describes what is missing in the text compared with the page, one sentence each; the text ends with them too. */ are not listed. */
+  /** Describes what is missing in the text compared with the page, one sentence each; the text ends with them too. */
   warnings: string[];
 }
 
