@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import test from 'ava';
 import { largeWork, schemaBytes } from './large-work.ts';
 
@@ -21,7 +21,7 @@ test('large work is done one piece at a time, and others are served in between',
   const others = (async () => {
     while (!over.signal.aborted) {
       done.push('other');
-      await nextTurn();
+      await nextTick();
     }
   })();
   await Promise.all(pieces);

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { measureJson } from '@parley/json-schema/json-size';
 import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
@@ -32,7 +32,7 @@ export function largeWork(): LargeWork {
     const party = { tenant: tenantId };
     const endRest = await tenants.enter(party);
     const end = await all.enter(party);
-    await nextTurn();
+    await nextTick();
     const beganMs = performance.now();
     try {
       return work();

@@ -5,7 +5,7 @@ import type { Outbound } from '@parley/outbound/outbound';
 import type { Database } from '@parley/postgres/database/types';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
-import type { BeginTurns } from './calls/begin-turns.ts';
+import type { BeginQueue } from './calls/begin-queue.ts';
 import type { CallMetrics } from './calls/call-metrics.ts';
 import type { CallQueue } from './calls/call-queue.ts';
 import type { CallingProcess } from './calls/calling-process.ts';
@@ -33,7 +33,7 @@ export interface Ports {
   /** Work on large answers and schemas, of all tenants. */
   workOn: LargeWork;
   /** Turns of the transactions that begin calls. */
-  beginning: BeginTurns;
+  beginQueue: BeginQueue;
   process: CallingProcess;
   certifiedOperations: readonly CertifiedOperation[];
   metrics: CallMetrics;

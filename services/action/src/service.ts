@@ -10,7 +10,7 @@ import { separateRpc } from '@parley/service/service-definition';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { partnerTokens } from './actions/partner-tokens.ts';
 import { adminRpc } from './admin-rpc.ts';
-import { beginTurns } from './calls/begin-turns.ts';
+import { beginQueue } from './calls/begin-queue.ts';
 import { meteredOutbound } from './calls/call-meter.ts';
 import { callMetrics } from './calls/call-metrics.ts';
 import { callQueue } from './calls/call-queue.ts';
@@ -74,7 +74,7 @@ export const action = service(actionDeclaration, {
       queue,
       held,
       workOn,
-      beginning: beginTurns(),
+      beginQueue: beginQueue(),
       process: callingProcess({ database, leaseMs: limits.leaseMs, log }),
       certifiedOperations: config.certifiedOperations,
       metrics: callMetrics(metrics),

@@ -9,7 +9,7 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
 import type { CustomerCursors } from './embed/customer-cursors.ts';
-import type { LookUpTurns } from './embed/look-up-turns.ts';
+import type { LookUpQueue } from './embed/look-up-queue.ts';
 import type { SyncPorts } from './external-sync/sync-ports.ts';
 import type { Transcriber } from './speech/voice-transcriber.ts';
 
@@ -25,7 +25,7 @@ export interface Ports {
   cursors: CustomerCursors;
   /** By the voice service. */
   transcribe: Transcriber;
-  lookUpTurn: LookUpTurns;
+  lookUpQueue: LookUpQueue;
   /** What an embedding client is told of the platform. */
   embed: { graphqlEndpoint: string; avatarServiceUrl: string };
   settings: SessionSettings;

@@ -14,7 +14,7 @@ import { unitHttp } from '@parley/unit/unit-http';
 import { adminRpc } from './admin-rpc.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { createCustomerCursors } from './embed/customer-cursors.ts';
-import { lookUpTurns } from './embed/look-up-turns.ts';
+import { lookUpQueue } from './embed/look-up-queue.ts';
 import { tenantEnd } from './end-tenant.ts';
 import { expiryJob } from './expire-session.ts';
 import { syncJob } from './external-sync/deliver.ts';
@@ -46,7 +46,7 @@ export const session = service(sessionDeclaration, {
       ...calls,
       tokens: createSessionTokens(config.avatarTokenKeys),
       cursors: createCustomerCursors(config.avatarTokenKeys),
-      lookUpTurn: lookUpTurns(),
+      lookUpQueue: lookUpQueue(),
       transcribe: voiceTranscriber(unitHttp({ unit: 'voice', addresses, ...config.voice }), config.voice.clipsAtOnce),
       embed: {
         graphqlEndpoint: `${config.embed.publicUrl}/graphql`,

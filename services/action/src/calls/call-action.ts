@@ -29,7 +29,7 @@ async function send(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,
   call: CallRequest,
-  { subjects, signal, describe, keepTurn }: Sending,
+  { subjects, signal, describe, keepSlot }: Sending,
 ): Promise<MadeResult> {
   const deadline = callDeadline(call.timeLimitMs);
   const id = call.ref.target;
@@ -40,7 +40,7 @@ async function send(
   const end = await Promise.resolve(
     ports.queue.enter({ action: `${tenantId}/${id}`, tenant: tenantId }, () => waiting.signal),
   ).finally(waiting.end);
-  keepTurn(end);
+  keepSlot(end);
   const answer = await sendAction(ports.sending, row, {
     args: call.args,
     stored: row.credentialSealed ? openCredential(ports.box, row, row.credentialSealed) : undefined,

@@ -22,7 +22,7 @@ export interface Making {
   signal: AbortSignal;
   describe(name: string): void;
   /** Takes what ends the call's turn: it lasts until the result is stored, so that as many results as turns wait for that at most. */
-  keepTurn(end: () => void): void;
+  keepSlot(release: () => void): void;
 }
 
 /** Sends a call. @throws DomainError what it throws is a result, too */
@@ -54,7 +54,7 @@ export async function callOnce(
 const beginMs = 2_000;
 
 async function begin(
-  { database, box, process, beginning }: Ports,
+  { database, box, process, beginQueue }: Ports,
   { caller, signal }: TenantRequest,
   call: CallRequest,
 ) {
@@ -68,7 +68,7 @@ async function begin(
   const until = performance.now() + beginMs;
   return whileUnavailable(
     () =>
-      beginning(
+      beginQueue(
         tenantId,
         () => database.transact(tenantId, (db) => turnCallStore(db).begin(call, process.id, sealed)),
         signal,
@@ -84,13 +84,13 @@ async function makeCall(ports: Ports, { caller, signal }: TenantRequest, call: C
   const describe = (given: string) => {
     name = given;
   };
-  let endTurn = () => {};
-  const keepTurn = (given: () => void) => {
-    endTurn = given;
+  let releaseSlot = () => {};
+  const keepSlot = (release: () => void) => {
+    releaseSlot = release;
   };
   const { settled, outcome } = await measuredCall(
     { kind, target },
-    () => make({ signal, describe, keepTurn }),
+    () => make({ signal, describe, keepSlot }),
     ({ errorKind }) => errorKind,
   );
   const { durationMs } = outcome;
@@ -101,7 +101,7 @@ async function makeCall(ports: Ports, { caller, signal }: TenantRequest, call: C
   ports.metrics.over(kind, result.errorKind, durationMs);
   const { agentId, sessionId } = call;
   const entry = { ...outcome, kind, target, name, errorKind: result.errorKind, agentId, sessionId };
-  return end(ports, caller.tenantId, call, result, entry).finally(endTurn);
+  return end(ports, caller.tenantId, call, result, entry).finally(releaseSlot);
 }
 
 function failure(error: unknown, signal: AbortSignal, durationMs: number): CallResult {

@@ -27,7 +27,7 @@ export interface CallRequest extends BegunCall {
 const maxNoteBytes = 102_400;
 
 /** @throws DomainError `invalid` */
-export function callRequest(given: GivenCall, mostMs: number): CallRequest {
+export function callRequest(given: GivenCall, maxMs: number): CallRequest {
   const { ref, argumentsJson, key, timeLimitMs, agentId = null, sessionId = null } = given;
   if (!key) throw invalid({ path: 'key', message: 'must be given' });
   const refuse = (path: string, message: string | undefined) => (message === undefined ? [] : [{ path, message }]);
@@ -40,7 +40,7 @@ export function callRequest(given: GivenCall, mostMs: number): CallRequest {
   ];
   if (!isJsonObject(args)) problems.push({ path: 'arguments_json', message: argumentsProblem });
   if (problems.length > 0 || !isJsonObject(args)) throw invalid(...problems);
-  const limitMs = timeLimitMs === 0 ? mostMs : Math.min(timeLimitMs, mostMs);
+  const limitMs = timeLimitMs === 0 ? maxMs : Math.min(timeLimitMs, maxMs);
   return {
     turn: key.turn,
     call: key.call,

@@ -18,7 +18,7 @@ export async function callTool(ports: Ports, request: TenantRequest, given: Give
   return callOnce(ports, request, call, (making) => send(ports, request, call, making));
 }
 
-async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, { signal, keepTurn }: Making) {
+async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, { signal, keepSlot }: Making) {
   const { ref, args, timeLimitMs } = call;
   const { leftMs } = callDeadline(timeLimitMs);
   const { tenantId } = caller;
@@ -30,13 +30,13 @@ async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, 
   const refusal = tool && (await argumentsRefusal(ports, tenantId, tool, args));
   if (refusal) return refusal;
   const idempotencyKey = idempotencyKeyOf(tenantId, call);
-  const options = { signal, timeoutMs: leftMs(), keepTurn };
+  const options = { signal, timeoutMs: leftMs(), keepSlot };
   const result = await ports.mcp.callTool(connector, { name, args, idempotencyKey }, options);
   return ports.workOn(tenantId, result.bytes, () => madeOfTool(result, [connector.apiKey]));
 }
 
 /** How long a call waits for the list of tools at most, and which part of its time. */
-const listing = { mostMs: 2_000, share: 0.25 };
+const listing = { maxMs: 2_000, share: 0.25 };
 
 /** Undefined where the server does not list it, or does not answer in time: it may take the call all the same. */
 async function listedTool(
@@ -46,7 +46,7 @@ async function listedTool(
   timeLimitMs: number,
   signal: AbortSignal,
 ): Promise<McpTool | undefined> {
-  const timeout = AbortSignal.timeout(Math.min(listing.mostMs, timeLimitMs * listing.share));
+  const timeout = AbortSignal.timeout(Math.min(listing.maxMs, timeLimitMs * listing.share));
   try {
     const tools = await mcp.listTools(connector, AbortSignal.any([signal, timeout]));
     return tools.find((tool) => tool.name === name);

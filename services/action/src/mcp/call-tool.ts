@@ -20,7 +20,7 @@ export interface CallOptions {
   timeoutMs?: number | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Takes what ends the call's turn, instead of its end with the call. */
-  keepTurn?: ((end: () => void) => void) | undefined;
+  keepSlot?: ((release: () => void) => void) | undefined;
   /** Whether images, sound and binary resources come with their data. Default: only with type and size. */
   withMedia?: boolean | undefined;
 }
@@ -36,7 +36,7 @@ export async function callTool(
   options: CallOptions = {},
 ): Promise<ToolResult> {
   const { limits, inSession } = ports;
-  const { timeoutMs = limits.timeoutMs, onProgress, keepTurn, withMedia } = options;
+  const { timeoutMs = limits.timeoutMs, onProgress, keepSlot, withMedia } = options;
   const { signal, progressed, end } = callDeadline({ timeoutMs, idleMs: limits.idleMs, signal: options.signal });
   const watch = (progress: Progress) => {
     progressed();
@@ -45,7 +45,7 @@ export async function callTool(
   try {
     const answer = await inSession(
       connector,
-      { waitsWith: 'calls', signal, isRepeatable: false, keepTurn },
+      { waitsWith: 'calls', signal, isRepeatable: false, keepSlot },
       (session) => {
         progressed();
         return session.request(requestOf(call), { signal, timeoutMs, onProgress: watch });

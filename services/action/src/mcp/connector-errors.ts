@@ -37,7 +37,7 @@ export function tooSlow(timeoutMs: number): DomainError {
 }
 
 /** The time was over before the call's turn came. */
-export function noTurn(): DomainError {
+export function noSlotInTime(): DomainError {
   return new DomainError('tooManyRequests', 'The call did not get its turn in time; nothing was sent');
 }
 

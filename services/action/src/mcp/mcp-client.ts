@@ -4,7 +4,7 @@ import type { Outbound } from '@parley/outbound/outbound';
 import type { HeldAnswers } from '../calls/held-answers.ts';
 import { type LargeWork, largeWork } from '../large-work.ts';
 import { type CallOptions, callTool, type ToolCall } from './call-tool.ts';
-import { isTooSlow, noTurn } from './connector-errors.ts';
+import { isTooSlow, noSlotInTime } from './connector-errors.ts';
 import type { McpTool } from './list-tools.ts';
 import type { McpConnector } from './mcp-connector.ts';
 import type { McpClientLimits, McpPorts } from './mcp-ports.ts';
@@ -92,15 +92,15 @@ export function mcpClient(options: McpClientOptions): McpClient {
     workOn,
     async inSession(connector, use, work) {
       const { tenantId: tenant, id } = connector;
-      const turn = queues[use.waitsWith].enter({ connector: `${tenant}/${id}`, tenant }, () => use.signal);
-      const end = await Promise.resolve(turn).catch((error: unknown) => {
-        throw isTooSlow(error) ? noTurn() : error;
+      const slot = queues[use.waitsWith].enter({ connector: `${tenant}/${id}`, tenant }, () => use.signal);
+      const release = await Promise.resolve(slot).catch((error: unknown) => {
+        throw isTooSlow(error) ? noSlotInTime() : error;
       });
-      use.keepTurn?.(end);
+      use.keepSlot?.(release);
       try {
         return await sessions.use(connector, use, work);
       } finally {
-        if (!use.keepTurn) end();
+        if (!use.keepSlot) release();
       }
     },
     toolsOf: (connector) =>

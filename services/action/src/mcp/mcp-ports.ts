@@ -32,7 +32,7 @@ export interface SessionUse {
   /** Whether `work` may run again where the server may have begun with it. */
   isRepeatable: boolean;
   /** Takes what ends the turn, instead of its end with `work`. */
-  keepTurn?: ((end: () => void) => void) | undefined;
+  keepSlot?: ((release: () => void) => void) | undefined;
 }
 
 /** What listing and calling share. */

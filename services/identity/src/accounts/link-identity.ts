@@ -5,7 +5,7 @@ import { anyText, graphEnum, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { AuthProvider, MutationLinkIdentityArgs } from '../generated/schema.ts';
 import { exchangeTicket, ticketText } from '../idp-one/exchange-ticket.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import { newPassword, refuseEmail } from '../passwords/password-rules.ts';
 import { requesterOf } from '../passwords/passwords.ts';
 import type { Ports } from '../ports.ts';
@@ -48,7 +48,7 @@ async function linkIdpOne(ports: Ports, request: CallerRequest, providerToken: s
       if (idpOneSubject === subject) return;
       if (idpOneSubject !== null) throw conflict('Your account is linked to another identity of this provider');
       await userStore(db).update(userId, { idpOneSubject: subject });
-      await tellOwner(ports, db, userId, 'IDENTITY_LINKED');
+      await notifyOwner(ports, db, userId, 'IDENTITY_LINKED');
     });
   } catch (error) {
     if (isUniqueViolation(error, 'users_idp_one_subject_live'))
@@ -69,6 +69,6 @@ async function linkPassword(ports: Ports, request: CallerRequest, providerToken:
   await withLockedAccount(ports, request, async (db, account) => {
     if (account.hasPassword) return;
     await userStore(db).update(userId, { passwordHash });
-    await tellOwner(ports, db, userId, 'IDENTITY_LINKED');
+    await notifyOwner(ports, db, userId, 'IDENTITY_LINKED');
   });
 }

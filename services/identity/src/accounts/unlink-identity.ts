@@ -1,7 +1,7 @@
 import type { CallerRequest } from '@parley/kernel/caller-request';
 import { badRequest } from '@parley/kernel/errors';
 import type { MutationUnlinkIdentityArgs } from '../generated/schema.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { signedIn } from '../sign-ins/signed-in.ts';
 import { withLockedAccount } from './locked-account.ts';
@@ -27,7 +27,7 @@ export async function unlinkIdentity(
     const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact && !emailProofRequired;
     if (!remains) throw badRequest('This is the only way to sign in to your account', 'LAST_LOGIN_METHOD');
     await userStore(db).update(userId, method === 'PASSWORD' ? { passwordHash: null } : { idpOneSubject: null });
-    await tellOwner(ports, db, userId, 'IDENTITY_UNLINKED');
+    await notifyOwner(ports, db, userId, 'IDENTITY_UNLINKED');
   });
   return true;
 }

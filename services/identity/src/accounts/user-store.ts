@@ -89,16 +89,16 @@ export function userStore({ knex }: SharedDb) {
         .update({ ...changes, updatedAt: now });
     },
 
-    /** @returns the email to mail a notice to. Undefined where an email that nobody proved has had `mostToUnproved` in this UTC day. */
-    async countNotice(id: number, mostToUnproved: number): Promise<string | null | undefined> {
+    /** @returns the email to mail a notice to. Undefined where an email that nobody proved has had `maxToUnproved` in this UTC day. */
+    async countNotice(id: number, maxToUnproved: number): Promise<string | null | undefined> {
       const { rows } = await knex.raw(
         `UPDATE users
             SET notices_count = CASE WHEN notices_day = today THEN notices_count + 1 ELSE 1 END, notices_day = today
            FROM (SELECT (parley_now() AT TIME ZONE 'UTC')::date AS today) AS clock
           WHERE id = :id AND deleted_at IS NULL
-            AND (email_proved_at IS NOT NULL OR notices_day IS DISTINCT FROM today OR notices_count < :mostToUnproved)
+            AND (email_proved_at IS NOT NULL OR notices_day IS DISTINCT FROM today OR notices_count < :maxToUnproved)
          RETURNING email`,
-        { id, mostToUnproved },
+        { id, maxToUnproved },
       );
       return rows[0]?.email;
     },

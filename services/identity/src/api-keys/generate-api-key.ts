@@ -1,6 +1,6 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { GenerateApiKeyResult } from '../generated/schema.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { requireRecent } from '../sign-ins/locked-sign-in.ts';
 import { signedIn } from '../sign-ins/signed-in.ts';
@@ -23,7 +23,7 @@ export async function generateApiKey(ports: Ports, request: TenantRequest): Prom
     const keys = apiKeyStore(db);
     await keys.revokeAll(id);
     await keys.insert({ tenantId: id, keySha256: apiKeySha256(key), createdBy: userId });
-    await tellOwner(ports, db, userId, 'API_KEY_GENERATED');
+    await notifyOwner(ports, db, userId, 'API_KEY_GENERATED');
   });
   await ports.announce({ $case: 'tenantId', value: tenantId });
   return { key, warning };

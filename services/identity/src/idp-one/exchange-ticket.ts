@@ -23,7 +23,7 @@ export async function exchangeTicket(
 ): Promise<ProviderPerson | undefined> {
   if (!idpOne) throw badRequest('Nobody can sign in with this identity provider here', 'IDP_ONE_NOT_CONFIGURED');
   const deadline = idpOne.deadline(request.signal);
-  using _turn = await idpOne.turn(requesterOf(request), deadline);
+  using _slot = await idpOne.enterQueue(requesterOf(request), deadline);
   const sha256 = createHash('sha256').update(ticket).digest();
   if (!(await database.transactShared((db) => seenTicketStore(db).add(sha256)))) return undefined;
   try {

@@ -5,7 +5,7 @@ import type {
   SetUserSuspensionRequest,
 } from '@parley/protos/parley/identity/v1/admin';
 import { userStore } from '../accounts/user-store.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { signInStore } from '../sign-ins/sign-in-store.ts';
 import { removeTwoFactor as unbindTwoFactor } from '../two-factor/two-factor.ts';
@@ -29,5 +29,5 @@ export const removeTwoFactor: Change<RemoveTwoFactorRequest> = (ports, request, 
   changeUser(ports, request, { action: 'remove-two-factor', userId }, async (db, { twoFactor }) => {
     if (!twoFactor) return;
     await unbindTwoFactor(db, userId);
-    await tellOwner(ports, db, userId, 'TWO_FACTOR_UNBOUND');
+    await notifyOwner(ports, db, userId, 'TWO_FACTOR_UNBOUND');
   });

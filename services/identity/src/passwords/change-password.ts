@@ -4,7 +4,7 @@ import { parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import { userStore } from '../accounts/user-store.ts';
 import type { PasswordInput } from '../generated/schema.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { requireComplete, requireRecent, withLockedSignIn } from '../sign-ins/locked-sign-in.ts';
 import { signInStore } from '../sign-ins/sign-in-store.ts';
@@ -35,7 +35,7 @@ export async function changePassword(ports: Ports, request: CallerRequest, input
     requireRecent(signIn, ports.settings);
     await userStore(db).update(userId, { passwordHash });
     await signInStore(db).revokeOthers(userId, signInId);
-    await tellOwner(ports, db, userId, 'PASSWORD_CHANGED');
+    await notifyOwner(ports, db, userId, 'PASSWORD_CHANGED');
   });
   await ports.announce({ $case: 'userId', value: userId });
   return true;

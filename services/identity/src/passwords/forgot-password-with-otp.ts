@@ -4,7 +4,7 @@ import type { SharedDb } from '@parley/postgres/database/types';
 import { z } from 'zod';
 import { userStore } from '../accounts/user-store.ts';
 import type { PasswordWithOtpInput } from '../generated/schema.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { invalidToken, presentedToken } from '../secured-tokens/secured-token.ts';
 import { type AttemptedToken, securedTokenStore } from '../secured-tokens/secured-token-store.ts';
@@ -38,7 +38,7 @@ export async function forgotPasswordWithOtp(
     if (channel === 'EMAIL') await userStore(db).emailProved(user.id);
     await signInStore(db).revoke({ userId: user.id });
     await securedTokenStore(db).end({ userId: user.id, purpose: 'RESET_PASSWORD' });
-    await tellOwner(ports, db, user.id, 'PASSWORD_CHANGED');
+    await notifyOwner(ports, db, user.id, 'PASSWORD_CHANGED');
     return user.id;
   };
   const use = { purposes: ['RESET_PASSWORD' as const], spends: true, signal: request.signal };

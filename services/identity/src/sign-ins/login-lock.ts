@@ -47,13 +47,13 @@ export function loginLock(keyValue: KeyValue) {
       return (answer.windows[1]?.count ?? 0) > failuresOfSubject ? 'knownAddresses' : 'unlocked';
     },
 
-    /** `isToBeTold`: so many have failed that the owner is told of it; once in an hour. */
-    async failed(subject: string, ip: string): Promise<{ isToBeTold: boolean }> {
+    /** `shouldNotify`: so many have failed that the owner is told of it; once in an hour. */
+    async failed(subject: string, ip: string): Promise<{ shouldNotify: boolean }> {
       const answer = await keyValue.countAll([ofPair('failures', subject, ip), ofSubject('failures', subject)]);
       const [pair = 0, all = 0] = answer.counted ? answer.windows.map(({ count }) => count) : [];
       if (pair >= failuresOfPair) await keyValue.set(pairKeyOf('lock', subject, ip), '1', { ttlMs: pairLockMs });
-      if (all < failuresOfSubject) return { isToBeTold: false };
-      return { isToBeTold: await keyValue.setIfAbsent(keyOf('told', subject), '1', { ttlMs: hourMs }) };
+      if (all < failuresOfSubject) return { shouldNotify: false };
+      return { shouldNotify: await keyValue.setIfAbsent(keyOf('told', subject), '1', { ttlMs: hourMs }) };
     },
 
     async succeeded(subject: string, ip: string): Promise<void> {

@@ -10,7 +10,7 @@ import { readPhoneQuery } from '../accounts/phone-number.ts';
 import { type Account, userStore } from '../accounts/user-store.ts';
 import type { SignInInput } from '../generated/schema.ts';
 import { type AccessToken, issueTokens } from '../keys/access-token.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import { maxPasswordLength } from '../passwords/password-rules.ts';
 import { type Requester, requesterOf } from '../passwords/passwords.ts';
 import type { Ports } from '../ports.ts';
@@ -74,10 +74,12 @@ async function recordFailure(
   ports: Ports,
   { subject, ip, userId }: { subject: string; ip: string; userId: number | undefined },
 ): Promise<void> {
-  const { isToBeTold } = await ports.loginLock.failed(subject, ip);
-  if (!isToBeTold) return;
-  const told = ports.database.transactShared((db) => tellOwner(ports, db, userId ?? 0, 'FAILED_LOGINS'));
-  await told.catch((error: unknown) => ports.log.warn({ err: error, userId }, 'owner not told of failed logins'));
+  const { shouldNotify } = await ports.loginLock.failed(subject, ip);
+  if (!shouldNotify) return;
+  const notified = ports.database.transactShared((db) => notifyOwner(ports, db, userId ?? 0, 'FAILED_LOGINS'));
+  await notified.catch((error: unknown) =>
+    ports.log.warn({ err: error, userId }, 'owner not notified of failed logins'),
+  );
 }
 
 /** Undefined after the same time for an unknown account, a wrong password and a lock, which all get the same error. */

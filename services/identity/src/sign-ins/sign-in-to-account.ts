@@ -3,7 +3,7 @@ import type { SharedDb } from '@parley/postgres/database/types';
 import { accountStore, type SignInMethods } from '../accounts/account-store.ts';
 import { userStore } from '../accounts/user-store.ts';
 import { apiKeyStore } from '../api-keys/api-key-store.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { securedTokenStore } from '../secured-tokens/secured-token-store.ts';
 import { removeTwoFactor } from '../two-factor/two-factor.ts';
@@ -34,7 +34,7 @@ export async function signInToAccount(
     if (!isLinked && !hasEmail) throw new ResolutionChanged();
     if (account.status === 'SUSPENDED') throw userSuspended();
     if (!isLinked && account.idpOneSubject !== null) {
-      await tellOwner(ports, db, userId, 'IDENTITY_REFUSED');
+      await notifyOwner(ports, db, userId, 'IDENTITY_REFUSED');
       return undefined;
     }
     const keptTwoFactor = account.hasTwoFactor && (isLinked || account.emailProved);
@@ -65,7 +65,7 @@ async function link(
   { emailProved }: SignInMethods,
 ): Promise<Whose[]> {
   await userStore(db).update(userId, { idpOneSubject: subject });
-  await tellOwner(ports, db, userId, 'IDENTITY_LINKED');
+  await notifyOwner(ports, db, userId, 'IDENTITY_LINKED');
   if (emailProved) return [];
   await removeTwoFactor(db, userId);
   await accountStore(db).requireEmailProof(userId);

@@ -6,7 +6,7 @@ interface Waiting<Change> {
 
 /** So many run beside each other: one may work while another one's commit is written. */
 const groupsAtOnce = 2;
-const mostInGroup = 500;
+const maxInGroup = 500;
 
 /**
  * Gathers changes of all tenants while groups of them are under way, so that many share a transaction. A tenant is in one group at a
@@ -20,12 +20,12 @@ export function ledgerGroups<Change>(make: (changes: Map<number, Change[]>) => P
 
   function take(): Map<number, Waiting<Change>[]> {
     const taken = new Map<number, Waiting<Change>[]>();
-    let left = mostInGroup;
+    let free = maxInGroup;
     for (const [tenantId, queue] of waiting) {
-      if (left === 0) break;
+      if (free === 0) break;
       if (underWay.has(tenantId)) continue;
-      const own = queue.splice(0, left);
-      left -= own.length;
+      const own = queue.splice(0, free);
+      free -= own.length;
       taken.set(tenantId, own);
       if (queue.length === 0) waiting.delete(tenantId);
     }

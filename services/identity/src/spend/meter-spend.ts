@@ -7,7 +7,7 @@ import type { Ports } from '../ports.ts';
 import type { LedgerChange } from './ledger.ts';
 import { meteredCall, settlementsOf } from './spend-call.ts';
 
-const mostChanges = 500;
+const maxChanges = 500;
 /** Or `platformTenant`. */
 const tenant = z.object({ tenantId: z.int32().nonnegative() });
 
@@ -18,7 +18,7 @@ export async function meterSpend(
   { changes }: MeterSpendRequest,
 ): Promise<number[]> {
   if (caller.kind !== 'service' || caller.tenantId !== null) throw forbidden('Only units meter calls of many tenants');
-  if (changes.length > mostChanges) throw invalid({ path: 'changes', message: `must be at most ${mostChanges}` });
+  if (changes.length > maxChanges) throw invalid({ path: 'changes', message: `must be at most ${maxChanges}` });
   const made = await Promise.all(
     changes.map(async (change) => {
       try {

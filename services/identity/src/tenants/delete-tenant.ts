@@ -4,7 +4,7 @@ import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from '../api-keys/api-key-store.ts';
 import { idempotencyStore } from '../idempotency/idempotency-store.ts';
 import { idempotencyUsageStore } from '../idempotency/idempotency-usage-store.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import { tenantSecretStore } from '../operators/tenant-secret-store.ts';
 import type { Ports } from '../ports.ts';
 import { requireRecent } from '../sign-ins/locked-sign-in.ts';
@@ -27,7 +27,7 @@ export async function deleteTenant(ports: Ports, request: TenantRequest): Promis
     await signInStore(db).leaveTenant(id);
     await idempotencyStore(db).removeOfTenant(id);
     await idempotencyUsageStore(db).removeOfTenant(id);
-    await tellOwner(ports, db, userId, 'TENANT_DELETED');
+    await notifyOwner(ports, db, userId, 'TENANT_DELETED');
     await outbox(db).append({
       topic: 'tenant-deleted',
       type: 'tenant.deleted.v1',

@@ -3,7 +3,7 @@ import { badRequest, invalid } from '@parley/kernel/errors';
 import { anyText, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { BindTwoFactorInput } from '../generated/schema.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { requireRecent, withLockedSignIn } from '../sign-ins/locked-sign-in.ts';
 import { signInStore } from '../sign-ins/sign-in-store.ts';
@@ -32,7 +32,7 @@ export async function bindTwoFactor(ports: Ports, request: CallerRequest, input:
     if (!(await consumeCode(ports, db, { userId, secret, code }))) return false;
     await store.bind(userId, ports.box.seal(secret, secretPlace(userId)));
     await signInStore(db).limitOthers(userId, signInId, 'TWO_FACTOR_REQUIRED');
-    await tellOwner(ports, db, userId, 'TWO_FACTOR_BOUND');
+    await notifyOwner(ports, db, userId, 'TWO_FACTOR_BOUND');
     return true;
   });
   if (!isRight) throw wrongCode();

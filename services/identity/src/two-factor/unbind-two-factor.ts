@@ -2,7 +2,7 @@ import type { CallerRequest } from '@parley/kernel/caller-request';
 import { anyText, parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { UnbindTwoFactorInput } from '../generated/schema.ts';
-import { tellOwner } from '../messages/tell-owner.ts';
+import { notifyOwner } from '../messages/notify-owner.ts';
 import type { Ports } from '../ports.ts';
 import { requireRecent, withLockedSignIn } from '../sign-ins/locked-sign-in.ts';
 import { signedIn } from '../sign-ins/signed-in.ts';
@@ -24,7 +24,7 @@ export async function unbindTwoFactor(
     const secret = await getBoundSecret(ports.box, db, userId);
     if (!(await consumeCode(ports, db, { userId, secret, code }))) return false;
     await removeTwoFactor(db, userId);
-    await tellOwner(ports, db, userId, 'TWO_FACTOR_UNBOUND');
+    await notifyOwner(ports, db, userId, 'TWO_FACTOR_UNBOUND');
     return true;
   });
   if (!isRight) throw wrongCode();

@@ -48,12 +48,12 @@ export async function listCustomerSessions(
 }
 
 export function countCustomerSessions(
-  { database, lookUpTurn }: Ports,
+  { database, lookUpQueue }: Ports,
   { signal }: TenantRequest,
   { tenantId, externalCustomerId }: CustomerOfTenant,
 ): Promise<number> {
   const count = () => database.read(tenantId, (db) => sessionStore(db).countOfCustomer(externalCustomerId));
-  return lookUpTurn(tenantId, count, signal);
+  return lookUpQueue(tenantId, count, signal);
 }
 
 /** In this order; a session cannot be deleted. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
@@ -69,13 +69,13 @@ export async function listSessionsByIds(
 
 /** Sums over all messages of the customer's sessions, those that go on included. @throws DomainError `invalid` */
 export async function customerUsage(
-  { database, lookUpTurn }: Ports,
+  { database, lookUpQueue }: Ports,
   { caller: { tenantId }, signal }: TenantRequest,
   args: QueryCustomerUsageSummaryArgs,
 ): Promise<CustomerUsageSummaryDto> {
   const { externalCustomerId } = parseInput(customer, args, '');
   const sum = () => database.read(tenantId, (db) => sessionStore(db).usageOfCustomer(externalCustomerId));
-  const usage = await lookUpTurn(tenantId, sum, signal);
+  const usage = await lookUpQueue(tenantId, sum, signal);
   const { tokensIn, tokensOut } = usage;
   // The schema's integers have 32 bits.
   return {

@@ -31,21 +31,21 @@ export type OwnerNotice = keyof typeof notices;
 const validForS = 24 * 60 * 60;
 /** Of what happens again and again, so that it leaves a day's last mails to the rest. */
 const repeated: OwnerNotice[] = ['API_KEY_GENERATED', 'FAILED_LOGINS', 'IDENTITY_REFUSED'];
-const mostToUnproved = { repeated: 20, all: 40 };
+const maxToUnproved = { repeated: 20, all: 40 };
 
 /**
  * Mails the owner of an account, after the commit, that something about its security has happened; without an email takes as long.
  * It says nothing that a user has chosen, because the email may be a stranger's, and an unproved one gets few in a UTC day.
  */
-export async function tellOwner(
+export async function notifyOwner(
   ports: Pick<Ports, 'box' | 'clock'>,
   db: SharedDb,
   userId: number,
   notice: OwnerNotice,
 ): Promise<void> {
   const options = { queue: 'notice', key: `user ${userId}`, validForS } as const;
-  const most = repeated.includes(notice) ? mostToUnproved.repeated : mostToUnproved.all;
-  const email = await userStore(db).countNotice(userId, most);
+  const max = repeated.includes(notice) ? maxToUnproved.repeated : maxToUnproved.all;
+  const email = await userStore(db).countNotice(userId, max);
   if (email == null) return queueMessage(ports, db, null, options);
   const [subject, happened] = notices[notice];
   const at = `${ports.clock().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
