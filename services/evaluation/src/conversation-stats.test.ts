@@ -2,7 +2,7 @@ import test from 'ava';
 import { statsCounter } from './conversation-stats.ts';
 import type { TranscriptLine } from './transcript.ts';
 
-/** Lines of `U: …` and `M: …`. */
+/** Parses lines of the form `U: …` (user) and `M: …` (model). */
 function transcript(...lines: string[]): TranscriptLine[] {
   return lines.map((line, turnIndex) => ({
     role: line.startsWith('U') ? 'USER' : 'MODEL',

@@ -6,9 +6,9 @@ export interface ConversationStats {
   modelMessages: number;
   userWords: number;
   modelWords: number;
-  /** Questions of the agent after which the person spoke, so not those open at the end of the session. */
+  /** The agent's questions after which the user spoke; not those still open at the end. */
   asked: number;
-  /** Of these, the ones that the person answered with more than three words. */
+  /** How many of these the user answered with more than three words. */
   answered: number;
   terms: string[];
   termsUsed: string[];
@@ -16,12 +16,12 @@ export interface ConversationStats {
 
 const charactersPerTick = 20_000;
 
-/** Counts in parts, so that the length of a conversation takes no memory. */
+/** Counts piece by piece, so that memory does not grow with the conversation. */
 export function statsCounter(subject: string) {
   const terms = termsOf(subject);
   const used = new Set<string>();
   const sums = { userMessages: 0, modelMessages: 0, userWords: 0, modelWords: 0, asked: 0, answered: 0 };
-  let questionOpen = false; // the agent asked, and has not spoken since the person began to answer
+  let questionOpen = false; // the agent has asked, and has not spoken since the user began to answer
   let answerWords: number | undefined; // undefined until the answer begins
   let characters = 0;
 

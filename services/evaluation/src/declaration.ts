@@ -3,7 +3,7 @@ import { declareService } from '@parley/service/declaration';
 import { evaluationSettings } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
 
-/** Apart from the code, for tools and for the processes that start it. */
+/** Separate from the implementation, so that tools and launchers can read it without loading the service. */
 export const evaluationDeclaration = declareService({
   name: 'evaluation',
   serves: ['rpc'],

@@ -52,7 +52,7 @@ test('exchanges of a long conversation are shown from first to last, evenly spre
   for (const tenth of Array.from({ length: 10 }, (_, n) => n)) {
     t.true(at.filter((index) => Math.floor(index / 200) === tenth).length > at.length / 20, `${tenth}`);
   }
-  // A shown message of the person comes with its reply.
+  // A user's message is shown together with its reply.
   const shown = new Set(at);
   for (const index of at) if (index % 2 === 1 && index < 1_999) t.true(shown.has(index + 1));
   t.is(excerpt.truncated, 0);

@@ -3,7 +3,7 @@ import { type Exchange, type Sample, truncateMiddle } from './sample.ts';
 import type { TranscriptLine } from './transcript.ts';
 
 export interface Excerpt {
-  /** Of the whole conversation. */
+  /** Number of messages in the whole conversation. */
   messages: number;
   lines: TranscriptLine[];
   truncated: number;
@@ -15,7 +15,7 @@ export function isWhole({ messages, lines, truncated }: Excerpt): boolean {
 
 type SizeOf = (line: TranscriptLine) => number;
 
-/** Messages are truncated to so many tokens before any is left out. */
+/** Messages are truncated to this many tokens before any is omitted. */
 const minMessageTokens = 200;
 
 const tokensPerGap = 20;
@@ -56,7 +56,7 @@ export function promptLine({ role, text, turnIndex }: TranscriptLine): string {
   return JSON.stringify({ turnIndex, role, text });
 }
 
-/** The size to which larger messages must be truncated for all to fit; Infinity if all fit. */
+/** The size to which longer messages must be truncated so that all fit; Infinity if they do already. */
 function maxSizeFor(ascending: number[], maxTokens: number): number {
   let remaining = maxTokens;
   for (const [at, size] of ascending.entries()) {
@@ -83,7 +83,7 @@ function evenlySpaced<T>(from: T[], count: number): T[] {
   return places.flatMap((place) => from.slice(place, place + 1));
 }
 
-/** For an exchange that is too large by itself. */
+/** The newest lines of an exchange that alone is too large. */
 function newestLines(exchange: Exchange, maxTokens: number, sizeOf: SizeOf): TranscriptLine[] {
   const lines: TranscriptLine[] = [];
   let remaining = maxTokens;

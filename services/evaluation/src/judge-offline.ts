@@ -12,7 +12,7 @@ const reasons = {
   invalidAnswer: 'The answers of the language model did not have the form that was asked for.',
 };
 
-/** The same conversation always gets the same judgement. */
+/** Deterministic: the same conversation always gets the same judgement. */
 export function judgeOffline(stats: ConversationStats, labels: string[], reason: OfflineReason): Judgement {
   const score = scoreOf(stats);
   return {
@@ -24,7 +24,7 @@ export function judgeOffline(stats: ConversationStats, labels: string[], reason:
   };
 }
 
-/** Four equal parts: words of the person, balance of words, answered questions, terms of the subject. */
+/** Four parts of equal weight: the user's words, balance of words, answered questions, terms of the subject. */
 function scoreOf({
   userMessages,
   userWords,

@@ -18,7 +18,7 @@ export interface PromptInput {
   /** Other text of the request, such as the schema of its answer. */
   otherText: string;
   render(rendering: Rendering): Promise<Rendered>;
-  /** Called at most once; `problem` quotes nothing of the template. */
+  /** Called at most once. `problem` contains no text of the template. */
   onTemplateFailed(problem: string): void;
 }
 
@@ -30,12 +30,18 @@ export interface TokenBudget {
 /** Upper bound of what a chat template adds to the two messages of a request. */
 const frameTokens = 64;
 
-/** How often instructions are rendered, as that may be slow; after a prompt that is too long, the next shows this share of it. */
+/**
+ * Bounds the number of renderings, which may be slow: after a prompt that is too long, the next one shows this share of
+ * it.
+ */
 const shares = [0.95, 0.75, 0];
 
 const allRenderingsMs = 500;
 
-/** Every bound counts at least a token for so many characters, so much longer texts are not counted. */
+/**
+ * Each token bound counts at least one token per this many characters, so texts that are longer than that are not
+ * counted.
+ */
 const charactersPerToken = 4;
 
 /** The agent's template replaces the default instructions until it fails, takes more than half of a budget or leaves no room. */
@@ -72,7 +78,7 @@ export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Pr
       let linesTokens = maxTokens - emptyTokens;
       for (const share of shares) {
         const excerpt = fitExcerpt(linesTokens);
-        // No judgement without any of the conversation.
+        // A prompt without any of the conversation is useless.
         if (excerpt.lines.length === 0 && sample.exchanges.length > 0) return undefined;
         const { size, promptTokens, fitted } = await measure(instructionsFor, excerpt);
         if (size <= maxTokens) return fitted;

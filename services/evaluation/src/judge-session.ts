@@ -20,11 +20,14 @@ export interface JudgeSessionJob {
 
 export const judgeKind = 'evaluation.judge';
 
-/** Bounds of a sample; between them it has more characters than fit into the model's context. */
+/** Bounds of a sample's size; in between it has more characters than fit into the model's context. */
 const maxSampleCharacters = 4_000_000;
 const minSampleCharacters = 200_000;
 
-/** How often a waiting judgement checks the suspension, besides the announcements (`tenant-change-listener.ts`). */
+/**
+ * How often a waiting judgement checks whether its tenant is still suspended, besides reacting to announcements
+ * (`tenant-change-listener.ts`).
+ */
 const suspendedRetryMs = 10_000;
 
 export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: EvaluationConfig): JobDeclaration {
@@ -34,9 +37,9 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
     concurrency,
     perTenantLimit: perTenant,
     leaseMs,
-    // An outage of session or agent is no reason to give up.
+    // The job must not fail because session or agent is unavailable.
     retry: 'untilDone',
-    // Nobody waits for the result, and another process can start again.
+    // A short grace time: nobody waits for the result, and another process can restart the job.
     stopGraceMs: 1_000,
     handler: (run) => judgeSession(ports, run),
   });
@@ -50,7 +53,7 @@ async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise
   if (await ports.database.transact(tenantId, (db) => evaluationStore(db).exists(sessionId))) return;
 
   const tenant = await findTenant(ports.identity, request.caller, signal);
-  if (!tenant) return; // nobody could read it
+  if (!tenant) return; // a deleted tenant could not read the result
   if (tenant.suspended) return run.retryLater(data, suspendedRetryMs);
 
   const [{ agent }, model] = await Promise.all([

@@ -38,7 +38,7 @@ export async function judgeWithModel(
   if (model.offline) return { reason: 'noModel' };
   const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
   const maxOutputTokens = outputTokens(model);
-  // Half of the time is left for the model, so a timeout means that it was asked.
+  // Half of the time is reserved for the model, so a timeout means that it was asked.
   const maxWaitMs = Math.ceil(ports.judgeTimeoutMs / 2);
   let calls = 0;
   const generate = ({ system, prompt }: FittedPrompt): Promise<GenerateResponse> => {
@@ -83,7 +83,10 @@ export async function judgeWithModel(
   }
 }
 
-/** By the usual token bound, then by the strict one, then by fractions of that, until a prompt is not too long. */
+/**
+ * Yields prompts fitted by the usual token bound, then by the strict one, then by fractions of that, until one is not
+ * too long.
+ */
 async function* promptsFor(
   ports: Ports,
   { caller, signal }: TenantRequest,
@@ -102,7 +105,7 @@ async function* promptsFor(
   let before: FittedPrompt | undefined;
   for (const attempt of attempts) {
     const prompt = await fittedPrompt(attempt);
-    // The same prompt was refused already.
+    // An identical prompt was refused already.
     if (prompt.prompt !== before?.prompt || prompt.system !== before.system) yield prompt;
     before = prompt;
   }

@@ -23,7 +23,10 @@ export function judgementSchema(labels: string[]): Record<string, unknown> {
   return z.toJSONSchema(shapeFor(labels), { target: 'draft-7' });
 }
 
-/** Accepts a Markdown code fence. Undefined for text that does not match the schema or cannot be stored. */
+/**
+ * Parses a judgement, with or without a Markdown code fence. Undefined if the text does not match the schema or cannot
+ * be stored.
+ */
 export function readJudgement(text: string, labels: string[]): Judgement | undefined {
   const json = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text)?.[1] ?? text;
   const read = shapeFor(labels).safeParse(parseJson(json));

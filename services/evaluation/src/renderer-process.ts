@@ -4,7 +4,7 @@ export interface Rendering {
   template: string;
   scope: Record<string, unknown>;
   timeoutMs: number;
-  /** Of a longer text only the length is returned. */
+  /** For a longer text, only its length is returned. */
   maxCharacters: number;
 }
 
@@ -12,16 +12,16 @@ export type Rendered = { tookMs: number } & ({ text: string } | { characters: nu
 
 export type RendererResponse = Rendered | { problem: string };
 
-/** An error of the template. The message quotes nothing of it: `too slow`, `ParseError`. */
+/** An error of the template. The message contains no text of it: `too slow`, `ParseError`. */
 export class TemplateError extends Error {
   override name = 'TemplateError';
 }
 
 export interface RendererLimits {
   heapMb: number;
-  /** A process that exceeds a rendering's timeout by so much is killed. */
+  /** A process that exceeds a rendering's timeout by this long is killed, in ms. */
   killAfterMs: number;
-  /** The process is killed if it has not started by then. Default 60,000. */
+  /** The process is killed if it has not started within this time, in ms. Default 60,000. */
   startTimeoutMs?: number;
 }
 
@@ -39,7 +39,7 @@ export function startRendererProcess({ heapMb, killAfterMs, startTimeoutMs }: Re
     get ended() {
       return renderer.ended;
     },
-    /** One at a time. @throws TemplateError; Error if the process did not start or was ended. */
+    /** Renders one template at a time. @throws TemplateError; Error if the process did not start or was killed */
     async render(task: Rendering): Promise<Rendered> {
       const onTimeout = () => new TemplateError('too slow');
       const response = await renderer

@@ -1,6 +1,6 @@
 import type { TranscriptLine } from './transcript.ts';
 
-/** Messages up to the next one of the person that follows a reply, oldest first. */
+/** Messages up to the next user message that follows a reply, oldest first. */
 export type Exchange = TranscriptLine[];
 
 export interface Sample {
@@ -12,12 +12,12 @@ export interface Sample {
 
 export const omissionMark = ' [… left out …] ';
 
-/** Longer runs of messages without a change of sides are split. */
+/** Longer runs of messages from one side are split. */
 const maxLinesPerExchange = 10;
 const firstExchanges = 2;
 const lastExchanges = 4;
 
-/** Takes about `characters` of memory; above that, every other exchange between the first and last ones goes. */
+/** Keeps about `characters` in memory; beyond that, it drops every other exchange between the first and last ones. */
 export function sampler(characters: number): { add(lines: TranscriptLine[]): void; sample(): Sample } {
   const truncated = new Set<number>();
   let messages = 0;
@@ -69,7 +69,7 @@ export function sampler(characters: number): { add(lines: TranscriptLine[]): voi
 export function truncateMiddle(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const half = Math.floor(Math.max(0, characters - omissionMark.length) / 2);
-  const head = text.slice(0, half).replace(/[\ud800-\udbff]$/, ''); // no half of a surrogate pair
+  const head = text.slice(0, half).replace(/[\ud800-\udbff]$/, ''); // removes a trailing half of a surrogate pair
   const tail = half === 0 ? '' : text.slice(-half).replace(/^[\udc00-\udfff]/, '');
   return `${head}${omissionMark}${tail}`;
 }

@@ -39,7 +39,7 @@ const endless: [string, string][] = [
   ['loops', '{% for i in (1..100000) %}{% for j in (1..100000) %}{% endfor %}{% endfor %}'],
 ];
 
-// Serial, as work of other tests on this event loop would be measured too.
+// Serial, because other tests' work on this event loop would be measured too.
 test.serial('an endless template is stopped at its timeout without blocking the event loop', async (t) => {
   const renderer = rendererOf(t, { killAfterMs: 100_000 });
   await renderer.of(1, 'started');

@@ -9,7 +9,10 @@ export interface TemplateRendererOptions extends Partial<RendererLimits> {
   maxProcesses?: number;
 }
 
-/** Renders in other processes, to protect the service, and one template per tenant at a time, so that none uses all processes. */
+/**
+ * Renders templates in separate processes, to protect the service; one template per tenant at a time, so that no tenant
+ * uses all processes.
+ */
 export function templateRenderer(options: TemplateRendererOptions = {}) {
   const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;
   const queue = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });

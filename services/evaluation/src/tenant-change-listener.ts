@@ -7,7 +7,10 @@ import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/annou
 import { judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';
 
-/** Retries the waiting judgements of a tenant when a change of it is announced, as its suspension may have been lifted. */
+/**
+ * Retries a tenant's waiting judgements when a change of the tenant is announced, because its suspension may have been
+ * lifted.
+ */
 export function tenantChangeListener({ database, log }: Ports, keyValue: KeyValue): Part {
   let unsubscribe: Unsubscribe | undefined;
 

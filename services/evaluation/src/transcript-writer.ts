@@ -12,7 +12,10 @@ export interface WrittenTranscript {
 /** Approximate size of a part as JSON. Later versions must not change it: see `transcript_parts.part`. */
 const partCharacters = 1_000_000;
 
-/** Stores a transcript in parts as it arrives, so that its length takes no memory. A retry writes the same parts. */
+/**
+ * Stores a transcript in parts as it arrives, so that memory does not grow with its length. A retry writes the same
+ * parts.
+ */
 export function transcriptWriter(database: Database, { tenantId, sessionId }: { tenantId: number; sessionId: number }) {
   let lines: string[] = [];
   let characters = 0;

@@ -3,7 +3,7 @@ import type { TranscriptLine as SaidLine } from '@parley/protos/parley/session/v
 export interface TranscriptLine {
   role: 'USER' | 'MODEL';
   text: string;
-  /** Place in the session, from 0 without gap. */
+  /** Index in the session, from 0 without gaps. */
   turnIndex: number;
   /** ISO 8601 in UTC. */
   createdAt: string;

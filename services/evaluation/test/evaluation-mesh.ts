@@ -25,7 +25,7 @@ import { type StubServices, stubServices } from './stub-services.ts';
 
 type StubName = 'agent' | 'session' | 'identity';
 
-/** One process of evaluation, with an event bus of its own. */
+/** One process of evaluation, with its own event bus. */
 export interface Replica {
   /** Resolves when the events are handled. */
   deliver(...events: Envelope[]): Promise<void>;
@@ -51,7 +51,10 @@ export interface EvaluationMesh extends Replica, StubServices {
   counts(): Promise<{ evaluations: number; jobs: number }>;
 }
 
-/** Evaluation on a schema of its own, with stubs of other services over gRPC. Unless `migrated`, the unit runs the migrations. */
+/**
+ * Evaluation on its own schema, with stubs of other services over gRPC. Unless `migrated`, the unit runs the
+ * migrations.
+ */
 export async function evaluationMesh(
   t: ExecutionContext,
   env: Record<string, string> = {},
@@ -70,7 +73,7 @@ export async function evaluationMesh(
     identity: await serveStub(t, IdentityServiceDefinition, script.identityRpc, on),
   };
 
-  /** That of the newest replica. */
+  /** The client of the newest replica. */
   let rpc: RpcClient<EvaluationServiceDefinition>;
 
   async function replica(): Promise<Replica> {

@@ -28,7 +28,7 @@ export const modelJudgement = {
   recommendation: 'HIRE',
 };
 
-/** From lines `MODEL: …` and `USER: …`. */
+/** Messages from lines of the form `MODEL: …` and `USER: …`. */
 export function conversation(...lines: string[]): Message[] {
   return lines.map((line, turnIndex) =>
     Message.fromPartial({
@@ -80,17 +80,17 @@ export interface StubServices {
   agentRpc: Partial<AgentServiceImplementation<MeshContext>>;
   sessionRpc: Partial<SessionServiceImplementation<MeshContext>>;
   identityRpc: Partial<IdentityServiceImplementation<MeshContext>>;
-  /** By id; others are active. */
+  /** Tenants by id; all others are active. */
   tenants: Map<number, Partial<GetTenantResponse>>;
   tenantsAsked: number;
-  /** Those of tenant 1. */
+  /** Agents of tenant 1. */
   agents: Map<number, Agent>;
-  /** For all agents. */
+  /** The model of all agents. */
   model: DescribeModelResponse;
-  /** Those of tenant 1, by session. */
+  /** Transcripts of tenant 1, by session. */
   transcripts: Map<number, Message[]>;
   messagesPerPart: number;
-  /** One per request; the last one repeats. */
+  /** Model answers, one per request; the last one repeats. */
   answers: Answer[];
   /** Requests in order. */
   asked: GenerateRequest[];

@@ -62,7 +62,7 @@ test('the limit per tenant leaves capacity to other tenants', async (t) => {
   await mesh.deliver(...sessionIds.map((sessionId) => sessionEnded(sessionId)));
   await eventually('the limit of one tenant is reached', () => mesh.asked.length === 2);
 
-  mesh.tenants.set(2, { deleted: true }); // its job ends at once
+  mesh.tenants.set(2, { deleted: true }); // a deleted tenant's job ends at once
   await mesh.deliver(sessionEnded(7, { tenantId: 2 }));
   const remaining = () => mesh.database.transactShared(({ knex }) => knex('jobs').where({ tenant_id: 2 }));
   await eventually("the other tenant's job is done", async () => (await remaining()).length === 0);

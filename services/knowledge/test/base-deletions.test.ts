@@ -7,7 +7,7 @@ import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-a
 
 const me = inTenant(1);
 
-/** Deletes a base as another process does, in a transaction that stays open until it is told to commit. */
+/** Deletes a base like another process would, in a transaction that stays open until the test commits it. */
 async function openDeletion(app: KnowledgeApp, base: number) {
   const [deleted, commits] = [createGate(), createGate()];
   let isWaitedFor = async () => false;
@@ -33,7 +33,7 @@ async function openDeletion(app: KnowledgeApp, base: number) {
 }
 
 interface Change {
-  /** What is there before. */
+  /** The document's status before; undefined: there is none. */
   status?: Exclude<ParseStatus, 'PENDING' | 'PARSING'>;
   /** Calls `looked` between its first look at the base and its last transaction. */
   run(app: KnowledgeApp, of: { base: number; id: number }, looked: () => Promise<void>): Promise<unknown>;

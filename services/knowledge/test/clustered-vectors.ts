@@ -1,6 +1,6 @@
 import { dimensions, type Embedding } from '../src/embeddings/embedder.ts';
 
-/** The weights of a document's subject, of its themes, and of those of one of its chunks. */
+/** Weights of a document's subject, its themes, and the themes of one chunk. */
 const ofSubject = 0.8;
 const ofDocument = [0.6, 0.4];
 const ofChunk = [0.6, 0.4];

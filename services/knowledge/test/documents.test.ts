@@ -8,7 +8,7 @@ import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-a
 
 const me = inTenant(1);
 
-/** That nothing of a tenant is kept but its bases. */
+/** Asserts that nothing of a tenant is stored except its bases. */
 async function assertNothingStored(t: ExecutionContext, app: KnowledgeApp): Promise<void> {
   for (const table of ['knowledge_documents', 'knowledge_chunks', 'unsearched_generations']) {
     t.is(await app.count(table), 0, table);

@@ -14,15 +14,15 @@ export interface EmbeddingsServer {
   vectorOf(text: string, model?: string): Embedding;
   /** Requests from this one on, counted from now, get the status. */
   refuseFrom(request: number, status: number): void;
-  /** Texts that are longer than it takes. */
+  /** Whether a text is too long for the endpoint. */
   tooLong: (text: string) => boolean;
-  /** What a request with one of those gets. */
+  /** The response to a request with such a text. */
   refusal: { status: number; body: string };
   /** How many were refused. */
   refusals: number;
   /** Models that it does not serve. */
   absent: Set<string>;
-  /** Answers no request with such a text, for this model if one is given, until it is opened. */
+  /** Holds requests with such a text (for this model, if given) until `open` is called. */
   hold(text: string, model?: string): { reached: Promise<void>; open(): void };
 }
 

@@ -7,7 +7,7 @@ import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-a
 const me = inTenant(1);
 const model = 'test-embedding';
 
-/** What the job that indexes a parsed text does. */
+/** Does the work of the job that indexes a parsed text. */
 async function indexUpload(app: KnowledgeApp, base: number, text: string, pageStarts: number[]): Promise<number> {
   const { id: documentId } = await app.upload(base, 'PARSING');
   const indexed = { documentId, name: 'a.pdf', knowledgeBaseId: base, model, text, pageStarts };

@@ -128,7 +128,7 @@ async function assertNothingLeftOver(t: ExecutionContext, app: KnowledgeApp): Pr
   }
 }
 
-/** A database that refuses some transactions, and loses the answer to some commits. */
+/** A database that fails some transactions, and loses the response to some commits. */
 function unreliable(database: Database, random: () => number): Database {
   return {
     ...database,
@@ -141,7 +141,7 @@ function unreliable(database: Database, random: () => number): Database {
   };
 }
 
-/** Numbers from 0 to 1, the same ones for a seed (mulberry32). */
+/** Deterministic numbers in [0, 1) for a seed (mulberry32). */
 function randomBy(seed: number): () => number {
   let state = seed;
   return () => {

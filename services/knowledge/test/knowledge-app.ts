@@ -59,7 +59,7 @@ const useCases = {
   failDocument,
 };
 
-/** An embedder that a test holds up or lets fail. */
+/** An embedder that a test can delay or make fail. */
 export interface ScriptedEmbedder extends Embedder {
   model: string;
   /** Called before each embedding. */
@@ -72,7 +72,7 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   ports: Ports;
   database: Database;
   embedder: ScriptedEmbedder;
-  /** Of every tenant. */
+  /** The quotas of every tenant. */
   quotas: Quotas;
   /** Every tenant, as identity answers; undefined: there is none. */
   identity: { tenant: GetTenantResponse | undefined; before?: () => Promise<void> };
@@ -80,7 +80,7 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   clock: { offsetMs: number };
   sweep(): Promise<void>;
   usage(tenantId?: number): Promise<Usage>;
-  /** What open uploads of tenant 1 reserve. */
+  /** Bytes reserved by open uploads of tenant 1. */
   reservedBytes(): Promise<number>;
   /** A base of tenant 1; returns its id. */
   base(): Promise<number>;
@@ -98,7 +98,7 @@ export function inTenant(tenantId: number): TenantCaller {
   return { kind: 'user', tenantId, userId: 70 + tenantId, signInId: 's', requestId: 'test' };
 }
 
-/** A text of so many chunks, about a subject. */
+/** A text about a subject that becomes this many chunks. */
 export function textOf(chunks: number, subject = 'subject'): string {
   return Array.from(
     { length: chunks },
@@ -106,7 +106,7 @@ export function textOf(chunks: number, subject = 'subject'): string {
   ).join('\n\n');
 }
 
-/** The use cases of knowledge on a schema of the test's own, with files, and an embedder and quotas of the test's. */
+/** The use cases of knowledge on the test's own schema, with files, and a scripted embedder and quotas. */
 export async function knowledgeApp(
   t: ExecutionContext,
   options: { objects?: ObjectStore; clock?: KnowledgeApp['clock'] } = {},

@@ -14,7 +14,7 @@ import { type RunningService, startService } from '@parley/testing/service-harne
 import type { ExecutionContext } from 'ava';
 import { knowledge } from '../src/service.ts';
 
-/** Identity as far as knowledge asks it: one plan for all tenants, and a ledger that admits everything. */
+/** A stub of identity with what knowledge uses: one plan for all tenants, and a ledger that admits everything. */
 export interface StubIdentity {
   quotas: TenantQuotas;
   /** While true every call is `unavailable`. */

@@ -13,7 +13,7 @@ import { retrievalUnit, userOf } from './retrieval-unit.ts';
 
 const me = requestOf(userOf(1));
 const limit = 512;
-/** As a model counts that knows English words, and single characters of other scripts. */
+/** Counts tokens like a model that knows English words, and single characters of other scripts. */
 const tokensOf = (text: string) => (text.match(/[a-z]{1,5}|\p{N}|[^\sa-z\p{N}]/giu) ?? []).length;
 
 const english = 'Lamps can be returned within thirty days if the box is there. '.repeat(65);

@@ -7,7 +7,7 @@ import { storedChunks } from './stored-chunks.ts';
 
 const none = { rawText: '', pageStarts: null };
 
-/** The schema after so many migrations, with the tables that these mention. */
+/** The schema after the first `count` migrations, with the tables that these mention. */
 function schemaAfter(count: number): SchemaDeclaration {
   const migrations = knowledgeSchema.migrations.slice(0, count);
   const isMade = ([name]: [string, unknown]) => migrations.some(({ up }) => String(up).includes(name));

@@ -56,10 +56,10 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       return row?.embeddingModel;
     });
 
-  /** What is embedded of a chunk of a document with the usual name. */
+  /** The embedded text of a chunk in a document with the default name. */
   const named = (content: string) => `text\n\n${content}`;
 
-  /** Of the chunks that are searched, how many have the vector that this model gives them. */
+  /** How many searched chunks have the vector of this model. */
   const searchedBy = (database: Database, vectorOf: (text: string) => Float32Array) =>
     database.transact(1, async ({ knex }) => {
       const rows = await rowsBy(knex)<{ content: string; id: number }>(
@@ -178,7 +178,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       async embed(texts, { model }) {
         if (isFirst) {
           isFirst = false;
-          // As by another process, which has taken the job over.
+          // Simulates another process that has taken the job over.
           await database.transactShared((db) => baseModelStore(db).setModelInUse(later));
           await database.transact(1, (db) => baseMoveStore(db, base).prepareFor(later));
         }
@@ -198,7 +198,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     for (const { distance } of distances) t.true(Math.abs(distance) < 0.01, `${distance}`);
   });
 
-  /** A base with three documents, moved by an embedder that a test scripts. */
+  /** A base with three documents, moved with an embedder that the test scripts. */
   async function scripted(t: ExecutionContext, embed: (texts: readonly string[]) => void | Promise<void>) {
     const database = await testSchema(t, knowledgeSchema);
     const mine = storedChunks(database, 1);
@@ -344,7 +344,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.true(calls.every(({ chargedTo }) => chargedTo === 'platform'));
     t.is(new Set(calls.map(({ callId }) => callId)).size, calls.length);
 
-    // Renamed, and one that a version of the service stored which knows no names.
+    // One renamed document, and one stored by a version of the service that did not embed names.
     await stop();
     await database.transact(1, ({ knex }) =>
       knex('knowledge_documents').where({ fileName: 'About bees.md' }).update({ fileName: 'Of bees.md' }),

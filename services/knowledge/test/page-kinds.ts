@@ -1,10 +1,10 @@
-/** A kind of page that tenants take into their bases. */
+/** A kind of page that tenants import into their bases. */
 export interface PageKind {
   kind: string;
   html: string;
-  /** What a person reads on it. */
+  /** Text that the result must contain. */
   wanted: string[];
-  /** What stands around it, or is not shown. */
+  /** Text around the content, or hidden, that the result must not contain. */
   unwanted: string[];
 }
 
@@ -15,7 +15,7 @@ const siteMenu =
 const consent = (attributes: string) =>
   `<div ${attributes}><p>We value your privacy.</p><button>Accept all</button><a href="/privacy">More on cookies</a></div>`;
 
-/** Made for these tests, after pages as they are. */
+/** Written for these tests, modelled on real pages. */
 export const pageKinds: PageKind[] = [
   {
     kind: 'a product of a shop',

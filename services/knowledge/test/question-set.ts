@@ -1,4 +1,4 @@
-/** Passages of a handbook that nobody has, with questions that ask for them in other words. */
+/** Passages of an invented handbook, with questions that paraphrase them. */
 export const passages: Record<string, string> = {
   returns:
     'Goods may be sent back within thirty days of delivery. The customer prints a label from the account page and leaves the parcel at any post office. Once the warehouse has checked the item, the purchase price is credited to the card that was charged; this takes up to ten working days. Delivery costs are not repaid unless the article was faulty.',

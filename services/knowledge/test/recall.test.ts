@@ -21,7 +21,10 @@ const queries = 40;
 
 // Without a server there is no such index.
 onDatabaseServer(({ test, testSchema }) => {
-  /** A base with deleted and synced documents between the others, beside another one of its tenant and chunks of another in its partition. */
+  /**
+   * A base with deleted and synced documents among the others, and in the same partition another base of its tenant and
+   * chunks of another tenant.
+   */
   async function filledBase(database: Database) {
     const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });
     let documents = 0;

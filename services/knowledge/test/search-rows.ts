@@ -18,7 +18,7 @@ const causes = ['dust', 'vibration', 'moisture', 'heat'];
 const some = (documents: Record<string, string>, names: RegExp) =>
   Object.fromEntries(Object.entries(documents).filter(([name]) => names.test(name)));
 
-/** Questions that were answered with another document, or with none. */
+/** Questions that the search once answered with a wrong document, or none. */
 const rows: SearchRows[] = [
   {
     kind: 'codes with another sign, or without',

@@ -10,7 +10,7 @@ export interface StoredText {
   vector?: Embedding;
 }
 
-/** Tenants whose chunks are in the same partition, with their indexes, as those of the first tenant. */
+/** Tenants whose chunks share a partition, and its indexes, with the first tenant. */
 export async function tenantsOfOnePartition(database: Database, count: number): Promise<number[]> {
   const rows = await database.read(1, ({ knex }) =>
     rowsBy(knex)<{ tenantId: number }>(
@@ -27,7 +27,7 @@ export async function tenantsOfOnePartition(database: Database, count: number): 
   return rows.map(({ tenantId }) => tenantId);
 }
 
-/** Rows as the service stores them, without its chunker. */
+/** Writes rows as the service stores them, bypassing its chunker. */
 export function storedChunks(database: Database, tenantId: number) {
   const first = async (text: string, values: Record<string, unknown>) => {
     const [row] = await database.transact(tenantId, ({ knex }) =>
@@ -86,7 +86,7 @@ export function storedChunks(database: Database, tenantId: number) {
       return id;
     },
 
-    /** Searches another generation from now on; the chunks of the one before stay. */
+    /** Switches the search to another generation; the chunks of the one before remain. */
     switchTo: (documentId: number, generation: number) =>
       first(
         `UPDATE knowledge_documents SET generation = :generation, next_generation = :generation + 1

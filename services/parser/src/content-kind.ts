@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FileType } from './file-types.ts';
 
-/** What a file's bytes are, whatever it is called. */
+/** The type of a file's content, independent of its name. */
 export type ContentKind = FileType | 'pptx' | 'zip' | 'oldOffice' | 'image' | 'text' | 'binary';
 
 const images = ['89504e470d0a1a0a', 'ffd8ff', '474946383761', '474946383961', '49492a00', '4d4d002a'];
@@ -9,12 +9,12 @@ const archives = ['504b0304', '504b0506', '504b0708'];
 const otherBinaries = ['1f8b', '377abcaf271c', '526172211a07', '7f454c46', '425a68'];
 const compoundFile = 'd0cf11e0a1b11ae1';
 
-/** Other bytes may stand before the header of a PDF, or behind its end. */
+/** A PDF may have other bytes before its header or after its end. */
 const pdfMarkWithin = 1_024;
 
 /**
- * By the first bytes. An archive is told apart by its parts (`archiveKindOf`), and text by its bytes. A PDF can be plain text
- * throughout, and a text can be about PDF: in doubt it is what it was declared to be.
+ * Detects the type from the first bytes. Archives are distinguished by their parts (`archiveKindOf`), text by its
+ * bytes. A PDF can be plain text throughout, and a text can be about PDF, so in doubt the declared type is used.
  */
 export function contentKindOf(bytes: Buffer, declared: FileType): ContentKind {
   const start = bytes.toString('hex', 0, 8);

@@ -57,7 +57,7 @@ const upperRoman: Show = (count) => {
 
 interface Ideographs {
   digits: string;
-  /** Of ten, hundred and thousand. */
+  /** Numerals of ten, hundred and thousand. */
   units: string;
   /** Stands for places without a digit; '' where they are left out. */
   zero: string;

@@ -27,7 +27,10 @@ interface Idle {
   timer: NodeJS.Timeout;
 }
 
-/** With more than this share of its memory in use, a process takes no other file. Most is garbage, whose memory the next file uses. */
+/**
+ * A process that uses more than this share of its memory gets no further file. Most of it is garbage, which the next
+ * file would reuse.
+ */
 const reusableBelow = 0.9;
 
 /**

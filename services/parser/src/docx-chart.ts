@@ -6,7 +6,7 @@ import { visibleCharacters } from './visible-text.ts';
 
 interface Series {
   name: string[];
-  /** By the number of their point: a category may have several levels, the innermost first. */
+  /** By data point index. A category may have several levels, innermost first. */
   categories: Map<number, string[]>;
   values: Map<number, string[]>;
 }
@@ -15,7 +15,7 @@ const pointLists = new Set(['cat', 'val', 'xVal', 'yVal', 'bubbleSize', 'lvl']);
 
 export interface Chart {
   blocks: Block[];
-  /** The file holds where its values stand, and not the values. */
+  /** The file contains references to the values, but not the values. */
   isWithoutValues: boolean;
 }
 

@@ -36,21 +36,21 @@ export interface Story {
 
 export interface StoryReader {
   styles: DocxStyles;
-  /** Without it paragraphs have no labels. */
+  /** Without numbering, paragraphs have no labels. */
   numbering?: DocxNumbering;
   /** A block of the part's body, in its order. */
   write: (block: Block) => void;
   /** A note or a comment, once it ends. */
   writeNote?: (note: { element: string; id: string; blocks: Block[]; seen: number }) => void;
-  /** What stands for a reference to a note. */
+  /** The text that represents a reference to a note. */
   noteMark?: (element: 'footnote' | 'endnote', id: string) => string;
   /** Blocks of another part, by the relation that a drawing names. */
   drawn?: (relation: string) => Block[];
-  /** Of text in memory, and of cells. */
+  /** Maximum characters of text in memory, and maximum cells. */
   maxCharacters: number;
 }
 
-/** What Word does not show: what was deleted or moved away, earlier formats, and what is shown in another way. */
+/** Elements that Word does not show: deleted or moved text, earlier formats, and content with a visible alternative. */
 const unseen = new Set([
   'del',
   'moveFrom',
@@ -73,7 +73,7 @@ const unseen = new Set([
 const hasOwnFields = new Set(['tc', 'footnote', 'endnote', 'comment', 'txbxContent']);
 
 const maxColumns = 1_000;
-/** Of paragraphs and tables within each other, as text boxes and cells have them. */
+/** Maximum nesting of paragraphs and tables, as in text boxes and cells. */
 const maxNesting = 60;
 
 interface OpenParagraph {
@@ -84,7 +84,7 @@ interface OpenParagraph {
   style: DocxStyle;
   place: ListPlace;
   outlineLevel?: number;
-  /** Its end was deleted: the next paragraph continues it. */
+  /** The paragraph mark was deleted, so the next paragraph continues this one. */
   isContinued: boolean;
   hasUnseen: boolean;
 }
@@ -110,11 +110,11 @@ interface OpenNote {
   seenBefore: number;
 }
 
-/** Its code is not shown, its result is. */
+/** A field: its result is shown, its code is not. */
 interface Field {
   paragraph: OpenParagraph | undefined;
   isCode: boolean;
-  /** What its code hides: it is text after all where the field has no end. */
+  /** The text that the code hides. It is shown after all if the field has no end. */
   held: { at: number; text: string; counted: number }[];
 }
 
@@ -131,7 +131,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   const fieldsOfStories: Field[][] = [[]];
   /** Fields that were deleted as a whole, from their begin on. */
   let deletedFields = 0;
-  /** Of each `AlternateContent`, the characters seen before it: the first alternative with text is the one that is read. */
+  /** For each open `AlternateContent`, the number of characters before it: the first alternative with text is read. */
   const alternatives: { seen: number; isRead: boolean }[] = [];
   const carried = new Map<Container | undefined, Pick<OpenParagraph, 'parts' | 'characters' | 'after'>>();
   let unseenDepth = 0;
@@ -181,7 +181,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     for (const block of closed.after) emit(block);
   }
 
-  /** What a paragraph continued of which nothing follows. */
+  /** Closes a paragraph that nothing continues. */
   function endContainer(container: Container | undefined): void {
     const rest = carried.get(container);
     if (!rest) return;
@@ -210,7 +210,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   function paragraphOfText(): OpenParagraph {
     const open = containers.at(-1);
     if (open?.type === 'p') return open;
-    // Text outside of a paragraph is no valid document: it is kept all the same.
+    // Text outside a paragraph makes a document invalid, but it is kept.
     stray ??= newParagraph();
     return stray;
   }
@@ -218,7 +218,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   const openFields = () => fieldsOfStories.at(-1) ?? [];
   const hidingField = () => openFields().find(({ isCode }) => isCode);
 
-  /** Text that a code hides is kept until the code has its end. */
+  /** Text hidden by a field's code is kept until the code ends. */
   function addOrHold(text: string, counted: number): void {
     const open = paragraphOfText();
     const field = hidingField();
@@ -259,7 +259,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     if (fields.length > maxNesting) throw new FileProblem('tooDeep');
   }
 
-  /** A deleted end belongs to the field that was deleted with it, or else to one whose begin remains. */
+  /** A deleted field end belongs to the field that was deleted with it, else to one whose begin remains. */
   function addDeletedFieldPart(type: string | undefined): void {
     if (type === 'begin') deletedFields += 1;
     else if (deletedFields === 0) addFieldPart(type);
@@ -306,7 +306,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     table.isRowDeleted = false;
   }
 
-  /** Merged cells may stand for far more than a file has bytes. */
+  /** Merged cells may expand to far more than the file's size. */
   function countCells(count: number): void {
     cellCharacters += count * emptyCellCharacters;
     if (cellCharacters > maxCharacters) throw new FileProblem('tooLong');
@@ -442,7 +442,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     const top = containers.at(-1);
     if (name === 'del' && parent === 'rPr' && path.at(-3) === 'pPr' && top?.type === 'p') top.isContinued = true;
     if (name === 'del' && parent === 'trPr' && top?.type === 'tbl') top.isRowDeleted = true;
-    // In an equation the degree of a root, and others, have such short names.
+    // Short names like `deg` (the degree of a root) occur only in equations.
     if (name === 'rt') return parent === 'ruby';
     const open = paragraph();
     if (open && (name === 'del' || name === 'moveFrom')) open.hasUnseen = true;

@@ -81,7 +81,7 @@ function linear({ name, parts, properties }: Node): string {
   }
 }
 
-/** Everything but one number or one word stands in brackets. */
+/** Adds brackets around anything but a single number or word. */
 function grouped(text: string): string {
   return /^(?:\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+)$/u.test(text) || isBracketed(text) ? text : `(${text})`;
 }

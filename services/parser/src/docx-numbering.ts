@@ -3,9 +3,9 @@ import type { DocxStyle, DocxStyles } from './docx-styles.ts';
 import { isOn, type Part, valueOf } from './docx-xml.ts';
 import { readXml } from './office-xml.ts';
 
-/** What stands before a paragraph of a list. */
+/** The label of a list paragraph. */
 export interface Label {
-  /** As Word shows it, with the blank behind it; '' for a bullet. */
+  /** As Word shows it, with a trailing blank; '' for a bullet. */
   text: string;
   isBullet: boolean;
   level: number;

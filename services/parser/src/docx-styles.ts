@@ -1,7 +1,7 @@
 import { isOn, type Part, valueOf } from './docx-xml.ts';
 import { readXml } from './office-xml.ts';
 
-/** What a style says of its paragraphs or runs, with what it is based on. */
+/** The properties of a style for paragraphs or runs, including those of its base styles. */
 export interface DocxStyle {
   /** 1 to 9. */
   headingLevel?: number | undefined;

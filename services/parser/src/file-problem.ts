@@ -27,7 +27,7 @@ export type Problem =
 export class FileProblem extends Error {
   override name = 'FileProblem';
   readonly problem: Problem;
-  /** For `mislabelled`: what the content is. */
+  /** For `mislabelled`: the actual type of the content. */
   readonly found: ContentKind | undefined;
 
   constructor(problem: Problem, { found, cause }: { found?: ContentKind; cause?: unknown } = {}) {
@@ -38,7 +38,7 @@ export class FileProblem extends Error {
 }
 
 export interface ReadLimits {
-  /** Of processor time. */
+  /** Limit of processor time. */
   timeoutMs: number;
   maxMemoryMb: number;
   maxCharacters: number;
@@ -76,7 +76,7 @@ export function reasonOf({ problem, found }: FileProblem, type: FileType, limits
   return reasons[problem];
 }
 
-/** Of a file that ended each process that read it. */
+/** The problem of a file that crashed each process that read it. */
 export const endedItsReaders = 'The file could not be read: each attempt to read it ended unexpectedly.';
 
 const typeNames: Record<FileType, string> = {

@@ -3,9 +3,9 @@ import type { Loss } from './warnings.ts';
 
 export interface ReadText {
   text: string;
-  /** Where each page begins, in UTF-16 code units; empty for a file without pages. */
+  /** The offset at which each page begins, in UTF-16 code units; empty for a file without pages. */
   pageStarts: number[];
-  /** What the text does not hold of the file. Default: nothing. */
+  /** Content of the file that is missing in the text. Default: none. */
   losses?: Loss[];
 }
 
@@ -16,7 +16,7 @@ export function markdownWriter(maxCharacters: number) {
   const parts: string[] = [];
   let length = 0;
   return {
-    /** In UTF-16 code units. */
+    /** Length in UTF-16 code units. */
     get length() {
       return length;
     },
@@ -35,7 +35,10 @@ export function markdownWriter(maxCharacters: number) {
   };
 }
 
-/** Without soft hyphens, which hide words from a search, control characters and halves of surrogate pairs, which no stored text may have. */
+/**
+ * Removes soft hyphens, which hide words from a search, and control characters and lone surrogates, which no stored
+ * text may contain.
+ */
 function storable(text: string): string {
   return (controls.test(text) ? text.replaceAll(allControls, '') : text).toWellFormed();
 }
@@ -82,7 +85,7 @@ export function oneLine(text: string): string {
   return lines.filter((line) => line !== '').join(' ');
 }
 
-/** A paragraph of which nobody takes a line for a heading, the underline of one, or a row of a table. */
+/** Escapes a paragraph so that none of its lines looks like a heading, an underline or a table row. */
 export function plainText(text: string): string {
   return text.replaceAll(/^([ \t]{0,3})(#{1,6}(?=[ \t]|$)|\||(?:={2,}|-{3,})[ \t]*$)/gmu, '$1\\$2');
 }

@@ -3,7 +3,7 @@ import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 
-/** Makes every connection and look-up of this process fail: what it reads names addresses that nobody may ask. */
+/** Makes all connections and DNS look-ups of this process fail, because the files that it reads contain addresses. */
 export function closeNetwork(): void {
   const refuse = (): never => {
     throw new Error('No network is used here');

@@ -102,7 +102,7 @@ function checkEntries(entries: Entry[], archiveBytes: number, maxInflatedBytes: 
   if (names.size < entries.length) throw new FileProblem('invalidArchive');
 }
 
-/** In a package, names are equal whatever their case. */
+/** Part names in a package are case-insensitive. */
 function nameKey({ fileName }: Pick<Entry, 'fileName'>): string {
   return fileName.toLowerCase();
 }

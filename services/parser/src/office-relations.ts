@@ -9,7 +9,7 @@ export function partOf(targets: Targets, wanted: string): string | undefined {
   return [...targets.values()].find(({ type }) => type === wanted)?.part;
 }
 
-/** What a part, or with '' the package, is related to. */
+/** The relationships of a part; with '', those of the package. */
 export async function readTargets(archive: OfficeArchive, source: string): Promise<Targets> {
   const targets: Targets = new Map();
   const folder = posix.dirname(`/${source}`);
@@ -25,7 +25,7 @@ export async function readTargets(archive: OfficeArchive, source: string): Promi
   return targets;
 }
 
-/** Some writers separate folders as Windows does, or encode in relations what they do not in the archive. */
+/** Some programs write backslashes in paths, or percent-encode names in relationships but not in the archive. */
 function partNames(folder: string, target: string): string[] {
   const path = target.replaceAll('\\', '/');
   const paths = /%[\da-f]{2}/iu.test(path) ? [path, decoded(path)] : [path];

@@ -14,7 +14,7 @@ export interface XmlHandlers {
 export type TextCounter = Required<XmlHandlers>;
 
 const maxDepth = 2_000;
-/** What a later version of Office, or another program, adds to an element. */
+/** Elements that later versions of Office, or other programs, add. */
 const extensions = 'extLst';
 
 /** Reads a part once from its start to its end, without extensions, in time that grows with its length alone. @throws FileProblem; Error for broken XML. */

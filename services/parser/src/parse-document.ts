@@ -26,7 +26,7 @@ export const parseKind = 'parser.parse';
 
 /** A file that ends its reader, or this process, so often is FAILED. */
 const maxAttempts = 5;
-/** Most documents are read by then; another process starts anew with the others. */
+/** Most documents are parsed within this grace time; another process starts the others anew. */
 const stopGraceMs = 5_000;
 const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 const completeTimeoutMs = 60_000;
@@ -45,7 +45,7 @@ export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
       try {
         await parseDocument(ports, config, run);
       } catch (error) {
-        if (isDomainError(error, 'notFound')) return; // nobody waits for this version any more
+        if (isDomainError(error, 'notFound')) return; // this version is obsolete
         if (!isDomainError(error, 'unavailable')) throw error;
         await waitAndRetry(ports, run, error);
       }
@@ -99,7 +99,7 @@ async function readDocument(
     const options = { ifMatch: objectEtag, maxBytes: maxFileBytes };
     try {
       const { bytes } = await readObject(tenantObjects(objects, tenantId), objectKey, options);
-      // During a PUT some stores tell the size of the object before it with the ETag of the new one.
+      // During a PUT, some stores return the old object's size with the new one's ETag.
       if (BigInt(bytes.length) !== sizeBytes) throw new FileProblem('replaced');
       return bytes;
     } catch (error) {
@@ -127,7 +127,10 @@ async function waitAndRetry(ports: Ports, run: JobRun<ParseDocumentJob>, error: 
   await run.retryLater({ ...run.data, waits }, delayMs);
 }
 
-/** Each attempt has ended this process or its reader. While knowledge does not answer, the failure is recorded later. */
+/**
+ * Fails a document whose every attempt crashed this process or its reader. While knowledge is unavailable, the job
+ * retries.
+ */
 async function failExhausted({ knowledge, metrics }: Ports, failed: TenantJob<ParseDocumentJob>): Promise<undefined> {
   const { documentId, version } = failed.data;
   try {

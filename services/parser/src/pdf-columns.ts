@@ -7,9 +7,9 @@ export type Line = Segment;
 /** Rows that belong to one line distance further apart than this many sizes are no columns side by side. */
 const maxRowGap = 3;
 const maxColumns = 4;
-/** Of the font size. Two rows alone may have a wide space at the same place. */
+/** In font sizes. Two rows may have a wide space at the same place by chance. */
 const gutter = { ofTwoRows: 1.5, ofMore: 0.9 };
-/** Of the lines of a column but the first, so many begin in small letters, or in a script that has none. */
+/** Minimum share of a column's lines, without the first, that begin in lower case or in a script without case. */
 const proseShare = 0.3;
 const wordsOfProse = 2.5;
 

@@ -20,7 +20,7 @@ export interface Annotation {
   options?: { exportValue?: unknown; displayValue?: unknown }[];
 }
 
-/** What a person sees in a field, or in a text that was typed onto the page, and where. */
+/** The visible text of a form field or of a free-text annotation, and its position. */
 export interface Field {
   text: string;
   label: string;
@@ -32,7 +32,7 @@ export interface Field {
 
 /** Hidden, or not for the screen. */
 const hiddenFlags = 2 | 32;
-/** With more fields than this on one page, they follow its text instead of standing within it. */
+/** If a page has more fields than this, they follow its text instead of being placed inside it. */
 const maxPlaced = 2_000;
 const usualSize = 10;
 
@@ -85,7 +85,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\r\n?/gu, '\n').trim() : '';
 }
 
-/** The rows of a page with its fields in them: beside the label on their baseline, or below the row that they stand under. */
+/** Inserts a page's fields into its rows: beside the label on the same baseline, or below the row above them. */
 export function withFields(rows: Row[], fields: Field[]): Row[] {
   if (fields.length > maxPlaced) return [...rows, ...fields.map((field) => rowOf(field, true))];
   const places = rows.map(({ segments }) => ({

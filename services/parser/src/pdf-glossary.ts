@@ -3,7 +3,10 @@ import type { Segment } from './pdf-rows.ts';
 /** The cells of a row in reading order; a column may have none in it. */
 type Cells = (Segment | undefined)[];
 
-/** Of the rows down to the last term: so many have a meaning alone, as it goes on. A column of prose has fewer blank lines. */
+/**
+ * Minimum share of the rows, down to the last term, that continue a meaning without a term. A column of prose has fewer
+ * such rows.
+ */
 const meaningAlone = 0.3;
 const fewestTerms = 3;
 const longestHeader = 2;
@@ -38,7 +41,7 @@ function startsOf(rows: Cells[]): number[] | undefined {
   return commonStarts(rows);
 }
 
-/** Terms that stand beside the first line of their meaning, which has more lines. */
+/** Terms beside the first line of a meaning that has several lines. */
 function hasGapsOfTerms(rows: Cells[], withTerm: number[]): boolean {
   const down = rows.slice(0, (withTerm.at(-1) ?? 0) + 1);
   if (down.some(([, meaning]) => !meaning)) return false;
@@ -49,7 +52,7 @@ function hasGapsOfTerms(rows: Cells[], withTerm: number[]): boolean {
   );
 }
 
-/** Such terms without any punctuation, perhaps below the names of the columns. */
+/** Such terms without punctuation, possibly below column headings. */
 function hasTermsAlone(rows: Cells[], withTerm: number[]): boolean {
   const terms = withTerm.map((n) => rows[n]?.[0]?.text.trim() ?? '');
   const isHeader = rows[0]?.every((cell) => cell && cell.text.trim().split(/\s+/u).length <= longestHeader);

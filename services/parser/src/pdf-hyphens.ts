@@ -4,7 +4,7 @@ const isolated = /\s/u;
 const conjunction = /^(?:and|or|und|oder|bzw\.?|et|ou|y|o|e|to|bis|en|of)$/u;
 /** First parts that are written with a hyphen far more often than they are the beginning of a longer word. */
 const firstParts = new Set(['well', 'self', 'non', 'ex', 'quasi', 'vice', 'half']);
-/** Both parts of words that are written with a hyphen: numbers, and compounds with two equal vowels at the hyphen. */
+/** Both parts of a word that keeps its hyphen: numbers, and compounds with two equal vowels at the hyphen. */
 const hyphenated = [
   /^(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?:one|two|three|four|five|six|seven|eight|nine|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)s?$/u,
   /^(?:anti|semi|multi)-i/u,

@@ -2,7 +2,10 @@ import { inflateSync } from 'node:zlib';
 
 const maxInflatedBytes = 64 * 2 ** 20;
 
-/** Whether a PDF has this name in an object, packed or not. True as well where that cannot be told: it is encrypted, or has too much packed. */
+/**
+ * Whether an object of a PDF, compressed or not, contains this name. Also true if that is unknown: the file is
+ * encrypted, or its compressed objects are too large.
+ */
 export function hasName(bytes: Buffer, name: string): boolean {
   if (bytes.includes(name) || bytes.includes('/Encrypt')) return true;
   let remaining = maxInflatedBytes;

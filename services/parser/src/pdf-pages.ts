@@ -2,14 +2,14 @@ import { heading, plainText } from './markdown.ts';
 import type { Line } from './pdf-columns.ts';
 import { joinedAtHyphen, type WordsOf, wordsOf } from './pdf-hyphens.ts';
 
-/** So much larger than the body is a heading, of the first, second and third level. */
+/** Minimum font size of headings of the first, second and third level, in body font sizes. */
 const headingFactors = [1.7, 1.35, 1.15];
 const longestHeading = 200;
-/** Of the distance of lines: what is further apart are two paragraphs. */
+/** In line distances: lines further apart belong to different paragraphs. */
 const paragraphGap = 1.3;
-/** Of the font size, where the distance of lines cannot be measured. */
+/** The same in font sizes, if the line distance cannot be measured. */
 const unmeasuredGap = 1.6;
-/** Of the font size: the lines of one title are closer to each other. */
+/** In font sizes: the lines of one title are closer than this. */
 const titleGap = 1.75;
 const fewestGaps = 3;
 const bullet = /^[•◦▪‣●○■∙·–—-]\s+/u;
@@ -36,7 +36,7 @@ function bodySizeOf(pages: Line[][]): number {
   return [...characters].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
 }
 
-/** From each line down to the next of its size, in sizes. */
+/** The distance from each line to the next one of its size, in font sizes. */
 function gapsOf(lines: Line[]): number[] {
   return lines.slice(1).flatMap((line, n) => {
     const before = lines[n] as Line;
@@ -45,7 +45,7 @@ function gapsOf(lines: Line[]): number[] {
   });
 }
 
-/** The most frequent one, and of equal ones the least. Undefined where there are too few to tell. */
+/** The most frequent value, the smallest if several are; undefined if there are too few. */
 function lineDistance(gaps: number[]): number | undefined {
   if (gaps.length < fewestGaps) return undefined;
   const counts = new Map<number, number>();
@@ -58,7 +58,7 @@ function lineDistance(gaps: number[]): number | undefined {
 
 interface PageStyle {
   bodySize: number;
-  /** Of lines, in sizes. */
+  /** The distance of lines, in font sizes. */
   distance: number;
   words: WordsOf;
 }
@@ -104,7 +104,7 @@ function beginsParagraph(line: Line, { text, last }: Block, distance: number): b
   const gap = last.y - line.y;
   const size = Math.max(line.size, last.size);
   if (gap > -0.5 * size) return gap > paragraphGap * distance * size;
-  // The next column, or whatever else is further up: the same paragraph where its sentence goes on.
+  // The next column or other text further up continues the paragraph if its sentence continues.
   return sentenceEnd.test(text) || !/^\p{Ll}/u.test(line.text);
 }
 

@@ -2,19 +2,22 @@ import type { getDocumentProxy } from 'unpdf';
 
 export type PdfPage = Awaited<ReturnType<Awaited<ReturnType<typeof getDocumentProxy>>['getPage']>>;
 
-/** What a page without text shows; `stamped` is a scan with a few words of text, such as a stamp or the number of the page. */
+/**
+ * The visible content of a page without text. `stamped`: a scan with a few words of text, such as a stamp or a page
+ * number.
+ */
 export type Picture = 'stamped' | 'blank' | 'scanned' | 'drawn' | 'unreadable';
 
-/** Of the page: a smaller picture is a logo, or a line. */
+/** Share of the page; a smaller picture is a logo or a line. */
 const scanShare = 0.1;
-/** Of a page that has a few words of text: a smaller picture illustrates them. */
+/** The same for a page with a few words of text, which a smaller picture only illustrates. */
 const scanShareBesideText = 0.5;
-/** With fewer shapes than this a page is blank but for its frame. */
+/** A page with fewer shapes than this counts as blank. */
 const fewestShapes = 30;
 
 /**
- * By the operators of a page that was opened with `maxImageSize`: its pictures were left out undecoded, and only the place that each
- * would fill is there.
+ * Classifies a page by its operators. It was opened with `maxImageSize`, so its pictures were not decoded, and only
+ * their positions are known.
  */
 export async function pictureOn(page: PdfPage, operators: Record<string, number>): Promise<Picture> {
   const { fnArray, argsArray } = await page.getOperatorList();
@@ -41,8 +44,8 @@ export async function pictureOn(page: PdfPage, operators: Record<string, number>
 }
 
 /**
- * Whether most of a page is one picture. The place of a picture is a transformation in which nothing else is drawn, since pictures are
- * left out.
+ * Whether one picture covers most of a page. Pictures are skipped, so a picture's position is a transformation in which
+ * nothing else is drawn.
  */
 export async function isMostlyPicture(page: PdfPage, operators: Record<string, number>): Promise<boolean> {
   const { fnArray, argsArray } = await page.getOperatorList();

@@ -11,7 +11,10 @@ export interface TextItem {
   fontName?: string;
 }
 
-/** Text of a row without a gap as wide as a letter. Places are in points along and across the direction of writing. */
+/**
+ * A text within a row, without a gap as wide as a letter. Positions are in points along and across the writing
+ * direction.
+ */
 export interface Segment {
   text: string;
   size: number;
@@ -21,7 +24,7 @@ export interface Segment {
   y: number;
 }
 
-/** What stands on one baseline, in reading order. */
+/** Texts on one baseline, in reading order. */
 export interface Row {
   segments: Segment[];
   isRightToLeft: boolean;
@@ -30,12 +33,12 @@ export interface Row {
 interface Run extends Segment {
   /** The place among the texts of the row, in the order of the file. */
   order: number;
-  /** Whether a space stands between it and the text before it in the file. */
+  /** Whether the file has a space between this text and the one before. */
   spaceBefore: boolean;
   rightToLeft: boolean;
 }
 
-/** Of the font size: a wider gap may be one between columns. */
+/** In font sizes: a wider gap may separate columns. */
 const segmentGap = 1;
 /** A narrower gap is no space between words. */
 const wordGap = 0.15;
@@ -44,7 +47,7 @@ const boldOffset = 0.2;
 const nextRow = 0.2;
 /** Two texts of one row overlap by at least this share of the smaller one's height, as a superscript does. */
 const rowOverlap = 0.5;
-/** Of the font size: what letters have below the baseline. */
+/** In font sizes: the depth of letters below the baseline. */
 const descent = 0.2;
 
 /** @param isVertical whether the font of that name writes from top to bottom */
@@ -84,8 +87,8 @@ function lettersOf(text: string): string {
 }
 
 /**
- * Whether a text begins a row that pdf.js does not report: it takes lines of two columns that stand close to each other for one, and
- * reports no end of a line at the border of a form (a content stream that the page draws, such as a filled field or a stamp).
+ * Whether a text begins a new row that pdf.js does not report. It joins lines of two close columns, and reports no line
+ * end at the border of a form (a content stream that the page draws, such as a filled field or a stamp).
  */
 function isNextRow(place: Omit<Segment, 'text'>, before: Run): boolean {
   const distance = Math.abs(place.y - before.y);
@@ -140,7 +143,10 @@ function isRightToLeft(runs: Run[]): boolean {
   return 2 * count > (text.match(otherLetters)?.length ?? 0);
 }
 
-/** From the right; what is written from the left within it, such as a number of several words, keeps its order. */
+/**
+ * Orders texts from right to left. Text from left to right within them, such as a number of several words, keeps its
+ * order.
+ */
 function inRightToLeftOrder(runs: Run[]): Run[] {
   const ordered: Run[] = [];
   let others: Run[] = [];
@@ -210,13 +216,13 @@ function joined(runs: Run[], inRightToLeft: boolean): Segment[] {
   return segments;
 }
 
-/** Two texts from the left within a row from the right: the row goes on to their left. */
+/** Two left-to-right texts within a right-to-left row: the row continues to their left. */
 function isApartFromLeft(run: Run, before: Run | undefined): boolean {
   if (!before || before.rightToLeft || run.rightToLeft) return false;
   return run.start - before.end > wordGap * run.size;
 }
 
-/** Text of a form may begin within another text: these are two words. An accent, or a letter that is kerned, covers less. */
+/** A form's text may overlap another text; then they are two words. Accents and kerned letters overlap less. */
 function isDrawnOver(run: Run, { end }: Segment): boolean {
   return end - run.start > run.size && run.text.length > 1;
 }

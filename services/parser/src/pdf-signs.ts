@@ -24,7 +24,7 @@ const ofTex: Record<string, string> = {
   '\x1f': 'ffl',
 };
 
-/** Of Symbol and Wingdings, as word processors write them into lists and forms. */
+/** Characters of Symbol and Wingdings, as word processors use them in lists and forms. */
 const ofSymbolFonts: Record<string, string> = {
   '\uf0b7': '•',
   '\uf0a7': '▪',
@@ -53,7 +53,10 @@ interface Counts {
   smallLetters: number;
 }
 
-/** Of the characters of a font on a page: with more unnamed ones, and few small letters, the others are not what they seem either. */
+/**
+ * Maximum share of unnamed characters of a font on a page. Beyond it, if there are few lower-case letters, the font's
+ * other characters are not trusted either.
+ */
 const unmappedShare = 0.04;
 const readableShare = 0.5;
 const texShare = 0.2;
@@ -64,7 +67,7 @@ export interface ReadSigns {
   unknown: number;
 }
 
-/** The items with the signs that can be told, and without those that cannot. */
+/** The items with their identifiable characters only. */
 export function readableSigns(items: TextItem[]): ReadSigns {
   if (!items.some(({ str }) => str !== undefined && odd.test(str))) return { items, unknown: 0 };
   const fonts = countsByFont(items);

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What pdf.js gave up while it read one file: it reports that to the console alone. */
+/** What pdf.js skipped while it read a file, which it reports only to the console. */
 export interface GivenUp {
   fonts: number;
   /** Pages whose content ended at an error. */

@@ -8,7 +8,7 @@ import type { ParseMetrics } from './parse-metrics.ts';
 
 export interface Ports {
   database: Database;
-  /** Of all tenants; use `tenantObjects`. */
+  /** The object store of all tenants; use `tenantObjects`. */
   objects: ObjectStore;
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'beginDocument' | 'completeDocument' | 'failDocument'>;
   reader: DocumentReader;

@@ -26,13 +26,13 @@ const lenient = {
 const sampleCharacters = 65_536;
 /** A longer list of single values is a table of one column. */
 const maxTitles = 20;
-/** Rows are written so many characters at a time, since each text that is written is checked. */
+/** Rows are written in batches of this many characters, because each written text is checked. */
 const batchCharacters = 65_536;
 
 /** First records among which the header is looked for. */
 const maxHeld = 40;
 
-/** One table, with the first record as its header below the lines of its title and what else stands before it. */
+/** Writes one table. Its first record is the header; the title and other lines before it are kept as text. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
   const { text, delimiter } = sniffed(withLineFeeds(utf8Of(bytes).toString()));
   const scanned = tableWriter(maxCharacters);

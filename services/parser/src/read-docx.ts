@@ -95,7 +95,7 @@ async function readNotes(archive: OfficeArchive, targets: Targets, about: About)
   return {
     placeholder,
     withMarks,
-    /** In the order in which the text refers to them. */
+    /** Notes in the order of their references in the text. */
     write(writer: MarkdownWriter) {
       let seen = 0;
       let given = 0;
@@ -112,7 +112,7 @@ async function readNotes(archive: OfficeArchive, targets: Targets, about: About)
   };
 }
 
-/** Texts of charts and of diagrams, which stand in parts of their own. */
+/** Texts of charts and diagrams, which are in separate parts. */
 async function readDrawings(archive: OfficeArchive, targets: Targets, about: About) {
   const drawings = new Map<string, Block[]>();
   let withoutValues = 0;
@@ -178,7 +178,7 @@ function blockWriter(writer: MarkdownWriter) {
   };
 }
 
-/** What begins an item of a Markdown list. */
+/** The prefix of a Markdown list item. */
 const isItemNumber = /^\d{1,9}[.)]$/u;
 
 /** Counted apart from the reader: all that the package shows in its text, its notes and its drawings. */
@@ -195,9 +195,9 @@ async function shownCharacters(counts: ReturnType<typeof countTexts>, main: stri
 }
 
 interface Compared {
-  /** What the file shows, counted apart from its reader. */
+  /** The number of visible characters in the file, counted independently of its reader. */
   shown: number;
-  /** What of it stands in the text, without notes. */
+  /** How many of them are in the text, without notes. */
   given: number;
 }
 
@@ -220,7 +220,7 @@ function lossesOf(story: Story, { shown, given }: Compared, notes: { seen: numbe
 const comparedLines = 50;
 const comparedCharacters = 500;
 
-/** What stands beside the text and is left out of it. A header that repeats what the text has is no loss. */
+/** Content beside the text that is omitted. A header that only repeats text of the body is no loss. */
 async function lossesBeside(archive: OfficeArchive, targets: Targets, { text, ...about }: About & { text: string }) {
   const lines = new Map<string, number>();
   let comments = 0;

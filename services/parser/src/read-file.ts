@@ -18,7 +18,9 @@ const readersOnDemand: Record<FileType, () => Promise<Read>> = {
   markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
 };
 
-/** With a last line for each loss. @throws FileProblem where the file cannot be read, whatever its library throws. */
+/**
+ * The text, with a last line for each loss. @throws FileProblem if the file cannot be read, whatever its library throws
+ */
 export async function readFile({ type, bytes }: FileToRead, limits: ReadLimits): Promise<ReadText> {
   const read = await readersOnDemand[type]();
   try {

@@ -17,16 +17,16 @@ interface Page {
   lines: Line[];
   /** Glyphs of which no font says what they are. */
   unknown: number;
-  /** Of a page without any text, or with a few words. */
+  /** Kinds of pages without text, or with a few words. */
   picture: Picture | undefined;
 }
 
-/** A stamp, a page number or the header of a fax has no more. */
+/** Maximum characters of a stamp, a page number or a fax header. */
 const fewCharacters = 100;
-/** One after the other takes a tenth more processor time. */
+/** How many pages are read at once; reading one by one takes a tenth more processor time. */
 const pagesAtOnce = 16;
 
-/** Text by page. Lines in a larger type become headings; text is never guessed to be a table. */
+/** Reads a PDF's text by page. Lines in a larger font become headings; tables are never guessed. */
 export function readPdf(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
   return countingGivenUp((givenUp) => readPages(bytes, limits, givenUp));
 }
@@ -39,7 +39,7 @@ async function readPages(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits,
   const { OPS } = await getResolvedPDFJS();
   const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(rethrow);
   if (pdf.numPages > maxPages) throw new FileProblem('tooManyPages');
-  // To read annotations takes a quarter of the time of a page with many links.
+  // Annotations are read only if there are fields: they take a quarter of the time of a page with many links.
   const hasFields = ['/Widget', '/FreeText'].some((name) => hasName(bytes, name));
   const pages: Page[] = [];
   let characters = 0;
@@ -80,16 +80,16 @@ async function readPages(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits,
   }
 }
 
-/** What pdf.js reads beside the file: how the encodings of Chinese, Japanese and Korean fonts map codes to characters. */
+/** Data files of pdf.js: the character maps of Chinese, Japanese and Korean font encodings. */
 const options = {
-  // Its warnings are counted.
+  // Warnings are enabled, because they are counted.
   verbosity: 1,
   cMapUrl: fileURLToPath(new URL('./cmaps/', import.meta.resolve('pdfjs-dist/package.json'))),
   cMapPacked: true,
   useWorkerFetch: false,
   // Fonts that a file does not hold are not drawn.
   standardFontDataUrl: undefined,
-  // No picture is decoded.
+  // Pictures are not decoded.
   maxImageSize: 0,
 };
 

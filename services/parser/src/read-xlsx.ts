@@ -43,12 +43,12 @@ export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
 }
 
 interface Lost {
-  /** Of cells with the same place. */
+  /** The cells at one position. */
   characters: number;
   /** Characters that the file shows, counted apart from its reader, and that were not read. */
   missing: number;
   comments: number;
-  /** Without their values. */
+  /** Cells without their values. */
   charts: number;
   merges: boolean;
 }
@@ -140,7 +140,7 @@ function sheetCells(maxCharacters: number) {
     get characters() {
       return characters;
     },
-    /** Characters of cells in whose place another one stands too. */
+    /** Characters of cells whose position another cell has too. */
     get overwritten() {
       return overwritten;
     },
@@ -240,7 +240,7 @@ function addRange(reference: string, cells: SheetCells): void {
 
 const maxColumn = 16_384;
 
-/** That of a reference such as `AB12`, counted from 1. */
+/** The column of a reference such as `AB12`, from 1. */
 function columnOf(reference: string): number {
   let column = 0;
   for (let at = 0; at < reference.length; at += 1) {

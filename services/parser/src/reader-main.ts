@@ -12,7 +12,7 @@ performTasks(async ({ file, limits }: ReaderTask): Promise<ReaderAnswer> => {
   } catch (error) {
     if (!(error instanceof FileProblem)) throw error;
     const { problem, found, cause } = error;
-    // Its message may quote the file.
+    // The error's message may quote the file.
     return { problem, found, errorName: cause instanceof Error ? cause.name : undefined };
   }
 });

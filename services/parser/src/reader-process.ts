@@ -25,19 +25,24 @@ export interface LibraryError {
 
 export type ReaderProcess = ReturnType<typeof startReaderProcess>;
 
-/** Of the memory limit, what V8's heap may have: buffers are outside of it. */
+/** V8's share of the memory limit; buffers are outside its heap. */
 const heapShare = 0.75;
-/** Below it old objects are not collected: to do so all the time takes a fifth of a PDF's processor time. */
+/**
+ * Below this heap size old objects are not collected; constant collection would take a fifth of a PDF's processor time.
+ */
 const uncollectedShare = 0.375;
-/** Of each half of V8's space for new objects. By default the two grow to 128 MB, which documents then lack, and save no time. */
+/**
+ * Size of each half of V8's space for new objects. By default they grow to 128 MB, which saves no time and which
+ * documents then lack.
+ */
 const semiSpaceMb = 16;
-/** Requests come first where processors are short. At 5 a reader still gets a quarter of one that something else wants all the time. */
+/** Nice value, so that requests have priority. At 5, a reader still gets a quarter of a busy processor. */
 const niceness = 5;
 
-/** By the clock a file may take so many times its processor time: a reader that waits for processors reads no slow file. */
+/** Wall-clock limit as a multiple of the processor time limit: waiting for a processor does not make a file slow. */
 const longestWait = 10;
 
-/** Without network, writing, processes, threads, code from text, and files other than its own code. */
+/** Denies network, writing, child processes, threads, code generation, and reading files other than its own code. */
 export function startReaderProcess(limits: ReadLimits) {
   const process = startTaskProcess<ReaderTask, ReaderAnswer>({
     module: new URL('./reader-main.ts', import.meta.url),

@@ -1,7 +1,7 @@
 import { FileProblem } from './file-problem.ts';
 
 export interface Records {
-  /** Of one record; more are `tooLong`. */
+  /** Maximum size of a record; a larger one is `tooLong`. */
   maxCells: number;
   write: (record: string[]) => void;
 }

@@ -20,7 +20,7 @@ export interface Grid {
 
 /** Cells that may be looked at to repeat the values of merged ones: a range may be of all cells that a sheet can have. */
 export const maxMergedCells = 1_000_000;
-/** Rows are written so many characters at a time, since each text that is written is checked. */
+/** Rows are written in batches of this many characters, because each written text is checked. */
 const batchCharacters = 65_536;
 const longestHeader = 5;
 const maxHeaderSpans = 1_000;
@@ -81,7 +81,7 @@ function mergedCells({ rowNumbers, columns, valuesOf }: Grid, ranges: MergedRang
     const width = span.lastPlace - span.firstPlace + 1;
     const cells = (span.lastRow - span.firstRow + 1) * width;
     if (cells < 2) {
-      // Its other cells are in no row or column that has a value.
+      // The range's other cells are in no row or column with a value.
       spans.push(span);
       continue;
     }
@@ -92,7 +92,7 @@ function mergedCells({ rowNumbers, columns, valuesOf }: Grid, ranges: MergedRang
     }
     spans.push(span);
     const text = valuesOf(span.firstRow)[span.firstPlace] ?? '';
-    // What spans the whole table is a line, as a title is.
+    // A cell that spans the whole table is a line of text, such as a title.
     if (text === '' || (width === columns.length && span.firstRow === span.lastRow)) continue;
     for (let row = span.firstRow; row <= span.lastRow; row += 1) {
       const own = fills.get(row) ?? [];
@@ -189,7 +189,7 @@ function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, s
       if (!isNamed) namesMore = true;
       return isNamed !== (next[place] !== '');
     });
-    // Below an empty corner the first row of data looks like a header, unless quantities stand below its texts.
+    // Below an empty corner, the first data row looks like a header unless there are quantities below its texts.
     return isComplete && (!namesMore || hasQuantitiesBelow(row + 1));
   }
 

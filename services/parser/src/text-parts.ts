@@ -1,4 +1,4 @@
-/** At most three bytes each in UTF-8, so that a part is below 1 MB. */
+/** Characters per part. Each takes at most three bytes in UTF-8, so a part is smaller than 1 MB. */
 const partCodeUnits = 256 * 1_024;
 
 /** A text in parts that can be sent one by one: none ends within a surrogate pair. */

@@ -10,7 +10,7 @@ export function visibleCharacters(text: string): number {
   return text.replaceAll(/[\s\u00ad]+/gu, '').length;
 }
 
-/** What the text nodes of a part hold, as they stand in its XML. */
+/** The content of a part's text nodes, as in its XML. */
 export interface TextCount {
   characters: number;
   /** Characters by note or comment, as `footnote 2`. */
@@ -19,7 +19,7 @@ export interface TextCount {
   references: Set<string>;
 }
 
-/** What stands in a file and is not shown, apart from fields, copies and hidden runs. */
+/** Text in a file that is not shown, apart from fields, copies and hidden runs. */
 const notShown = new Set(['del', 'moveFrom', 'docPartObj', 'rPh']);
 
 /** A field that is open: texts in its code are not shown once the code has its end. */

@@ -1,11 +1,11 @@
 import { FileProblem } from './file-problem.ts';
 import { charactersOf, type ReadText } from './markdown.ts';
 
-/** What the text of a file does not hold, by kind; a label of the metric. */
+/** Content that is missing in a file's text, by kind; a label of the metric. */
 export type LossKind =
-  /** Characters that stand in the file and not in its text. */
+  /** Characters that are in the file but not in its text. */
   | 'characters'
-  /** Text of headers and footers of pages. */
+  /** Text of page headers and footers. */
   | 'headersAndFooters'
   /** Remarks beside the text. */
   | 'comments'
@@ -22,14 +22,14 @@ export type LossKind =
 
 export interface Loss {
   kind: LossKind;
-  /** For the tenant, in one line and without content of the file: `2 of 14 pages have no text: scanned`. */
+  /** One line for the tenant, without content of the file: `2 of 14 pages have no text: scanned`. */
   what: string;
 }
 
 const maxWarnings = 20;
 const maxWarningCharacters = 300;
 
-/** What was lost as the tenant sees it, within the bounds of `CompleteDocumentRequest`. */
+/** The losses in the tenant's form, within the limits of `CompleteDocumentRequest`. */
 export function warningsOf({ losses = [] }: Pick<ReadText, 'losses'>): string[] {
   return losses.slice(0, maxWarnings).map(({ what }) => [...what].slice(0, maxWarningCharacters).join(''));
 }

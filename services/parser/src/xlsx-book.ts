@@ -8,19 +8,19 @@ import { unescaped } from './xlsx-text.ts';
 
 export interface NumberStyle {
   shows: 'number' | 'date' | 'duration';
-  /** As Excel writes it; undefined shows the number as it is. */
+  /** A format code in Excel's syntax; undefined shows the number unformatted. */
   format?: string;
 }
 
 export interface Book {
-  /** Those that are shown, in their order. */
+  /** Visible sheets, in order. */
   sheets: { name: string; part: string }[];
   strings: string[];
   /** Characters of each string, counted apart from its reader. */
   stringCharacters: number[];
-  /** What each style shows a number as. */
+  /** The number format of each style. */
   styles: NumberStyle[];
-  /** Its days count from 1904. */
+  /** Whether dates count from 1904. */
   is1904: boolean;
 }
 

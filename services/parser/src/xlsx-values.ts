@@ -36,12 +36,12 @@ function styled(value: number, { shows, format }: NumberStyle, is1904: boolean):
   return value < 1 ? durationText(value) : dateText(dateOf(value, is1904));
 }
 
-/** As the workbook shows it; blanks that only align columns are left out. */
+/** The value as the workbook displays it, without blanks that only align columns. */
 function formattedText(value: number, format: string): string {
   return formatNumber(format, value, { throws: false }).replaceAll(/\s+/gu, ' ').trim();
 }
 
-/** As a person sees it: 0.1 + 0.2 is 0.3. */
+/** The number rounded as people see it: 0.1 + 0.2 is 0.3. */
 function numberText(value: number): string {
   if (Number.isInteger(value)) return String(value);
   return Number.isFinite(value) ? String(Number(value.toPrecision(15))) : '';

@@ -18,7 +18,10 @@ export async function* decodedXml(chunks: AsyncIterable<Buffer>): AsyncGenerator
   yield decoder ? decoder.decode() : xmlDecoder(start).decode(start);
 }
 
-/** By the mark or the first character, else as declared; some writers declare UTF-16 and write UTF-8. @throws RangeError */
+/**
+ * Detects the encoding by the byte order mark or the first character, else as declared; some programs declare UTF-16
+ * and write UTF-8. @throws RangeError
+ */
 export function xmlDecoder(part: Buffer): TextDecoder {
   const start = part.toString('latin1', 0, startBytes);
   if (/^(?:\xff\xfe|<\0)/u.test(start)) return new TextDecoder('utf-16le');

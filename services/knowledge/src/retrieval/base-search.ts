@@ -32,13 +32,22 @@ export interface ChunkSearch {
   topK: number;
 }
 
-/** How many by similarity are fused, and up to which place those by words, of which so many may share the mean of their places. */
+/**
+ * How many results by similarity are fused, and the lowest rank by words that counts; chunks with equal words share
+ * their mean rank.
+ */
 const ranked = 60;
 /** How many of a base's nearest chunks are also ranked by words. */
 const comparedByWords = 2_000;
-/** What the index is asked for: of a base with a twelfth of a partition of 130,000 chunks it then found 0.94 of the best 20, by half as many 0.91. */
+/**
+ * How many candidates the index returns. Measured with a base that is a twelfth of a partition of 130,000 chunks: 240
+ * found 0.94 of the best 20, half as many 0.91.
+ */
 const candidates = 240;
-/** How many it looks at in one go: twice as many took a third more of a base that has the partition alone, and found no more of any. */
+/**
+ * How many entries the index visits per scan step. Twice as many took a third longer for a base that is alone in its
+ * partition, and found no more.
+ */
 const atOnce = 400;
 /**
  * Constant of the reciprocal rank fusion. It is so small that the first of either ranking is always among the best
@@ -72,13 +81,13 @@ const compared = `
      AND ((c.document_id, c.generation) IN (SELECT id, generation FROM live)) IS TRUE`;
 const exactNearest = `
   SELECT c.id, c.distance, MATCHED AS matched FROM (${compared}) AS c`;
-// To find the words of a chunk takes ten times as long as to compare its vector.
+// Matching the words of a chunk takes ten times as long as comparing its vector.
 const exactNearestByWords = `
   SELECT c.id, c.distance, MATCHED AS matched
     FROM (${compared} ORDER BY distance LIMIT ${comparedByWords}) AS c`;
 
-// What the index gives is sorted nearly, but not quite: plus zero, so that nobody takes it for sorted by distance.
-// The document of each chunk is looked up by its key, whatever the planner thinks of the number of documents.
+// The index returns an approximate order. Adding zero prevents the planner from treating it as sorted by distance.
+// The document of each chunk is looked up by its key, whatever the planner estimates.
 const indexNearest = `
   SELECT c.id, (c.embedding <=> cast(:vector AS halfvec)) + 0 AS distance, MATCHED AS matched
     FROM knowledge_chunks c
@@ -92,7 +101,10 @@ const cosineRanking = `
   SELECT id, distance, cast(1 - distance AS double precision) AS rank, NULL AS weight FROM near
    ORDER BY distance, id LIMIT cast(:topK AS integer)`;
 
-/** Which terms a chunk has, one bit each. Concatenated with nothing, so that a long `search` is read once and not for each term. */
+/**
+ * The terms that a chunk contains, one bit each. Concatenated with an empty string, so that a long `search` is
+ * detoasted once and not for each term.
+ */
 const matchedTerms = `(
     SELECT coalesce(sum(1 << (cast(place AS integer) - 1)), 0)
       FROM (SELECT c.search || cast('' AS tsvector) AS words OFFSET 0) AS text,
@@ -127,12 +139,13 @@ const fusedRanking = `
    GROUP BY id ORDER BY rank DESC, weight DESC, distance, id LIMIT cast(:topK AS integer)`;
 
 /**
- * No row where the base has another model now or is gone; one without a chunk where nothing was found. Its rows are looked up by their
- * keys (OFFSET 0), because the planner may know nothing yet of a base that is new.
+ * Returns no row if the base was deleted or has another model now; one row without a chunk if nothing was found. Rows
+ * are looked up by key (OFFSET 0), because the planner may have no statistics of a new base.
  */
 function statement(nearest: string, isFused: boolean): string {
   const matched = isFused ? matchedTerms : 'NULL';
-  // All chunks of a base are ranked as they are read: to keep them and to count them takes a tenth of the search.
+  // All chunks of a base are ranked while they are read; materializing and counting them would add a tenth to the
+  // search.
   const isKept = isFused || nearest === indexNearest;
   const candidates = nearest === indexNearest ? '(SELECT count(*) FROM near)' : '0';
   return `
@@ -164,12 +177,15 @@ const statements = {
   index: { cosine: statement(indexNearest, false), fused: statement(indexNearest, true) },
 };
 
-/** All chunks of the base are compared. Undefined where the base has another model now or is gone. */
+/** Compares all chunks of the base. Undefined if the base was deleted or has another model now. */
 export async function searchExactly(db: TenantDb, search: ChunkSearch): Promise<FoundChunk[] | undefined> {
   return (await run(db, search, 'exact'))?.chunks;
 }
 
-/** By the HNSW index of the tenant's partition, ordered exactly. `isEnough` is false where it gave up before; undefined as `searchExactly`. */
+/**
+ * Searches the HNSW index of the tenant's partition and orders the results exactly. `isEnough` is false if the index
+ * gave up early. Undefined as in `searchExactly`.
+ */
 export async function searchByIndex(
   db: TenantDb,
   search: ChunkSearch,
@@ -178,13 +194,13 @@ export async function searchByIndex(
   return found && { chunks: found.chunks, isEnough: found.candidates >= candidates };
 }
 
-/** For the rest of the transaction. */
+/** Applies the index settings to the rest of the transaction. */
 export async function useIndex({ knex }: TenantDb): Promise<void> {
   const set = Object.entries(indexSettings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
   await rowsBy(knex)(`SELECT ${set.join(', ')}`, {});
 }
 
-/** The plan is then the one that reads the index in its order, whatever the planner thinks of the number of rows. */
+/** Force the plan that reads the index in order, whatever the planner estimates. */
 const indexSettings = {
   'hnsw.iterative_scan': 'relaxed_order',
   'hnsw.ef_search': atOnce,

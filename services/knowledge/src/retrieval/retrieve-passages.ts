@@ -14,7 +14,7 @@ const maxBases = 5;
 export interface RetrievedPassages {
   passages: FoundChunk[];
   usage: EmbeddingUsage;
-  /** Of all bases, after the query was embedded. */
+  /** Whether the search failed in all bases after the query was embedded. */
   searchFailed: boolean;
 }
 
@@ -86,7 +86,7 @@ export async function retrievePassages(
     return { passages: [], usage, searchFailed: true };
   }
   const found = bases.filter(({ length }) => length > 0);
-  // A rank by words counts within its base only, so several bases are compared by similarity.
+  // Ranks by words are comparable only within a base, so several bases are compared by similarity.
   if (found.length === 1) return { passages: found.flat(), usage, searchFailed: false };
   const all = found.flat().toSorted((a, b) => b.score - a.score || a.chunkId - b.chunkId);
   return { passages: all.slice(0, topK), usage, searchFailed: false };

@@ -22,11 +22,14 @@ export interface Question {
 
 export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'queues'>;
 
-/** The base may get another model meanwhile, once. */
+/** The base may move to another model during a search. */
 const attempts = 3;
-/** Beyond it an aborted embedding waits for something else, and has taken nothing yet. */
+/**
+ * How long to wait for an aborted embedding to report its usage, in ms. A longer one is still queued and has used
+ * nothing.
+ */
 const abortMs = 200;
-/** The ledger takes 200; where the query is embedded in pieces, each has a number. */
+/** The ledger accepts 200 characters; a query that is embedded in pieces needs some for their numbers. */
 const maxCallId = 190;
 
 export function retrieval(
@@ -87,14 +90,14 @@ export function retrieval(
   }
 
   return {
-    /** What the embeddings of all searches so far took. One that has just been aborted says so in a moment. */
+    /** The usage of all embeddings so far. Waits a moment for one that was just aborted. */
     async usage(): Promise<EmbeddingUsage> {
       await within(abortMs, 'Ending the embeddings', Promise.allSettled(vectors.values())).catch(() => undefined);
       return spent;
     },
-    /** Of each base, the best first; undefined where it is absent, deleted or another tenant's. */
+    /** Searches each base, best chunk first; undefined for a base that is absent, deleted or another tenant's. */
     search(knowledgeBaseIds: readonly number[]): Promise<FoundChunk[] | undefined>[] {
-      // In one read, so that those of a search wait together, before those of a later one.
+      // Read together, so that the bases of one search are queued together, before those of a later search.
       const bases = find(knowledgeBaseIds);
       return knowledgeBaseIds.map((id) => searchBase(id, bases));
     },

@@ -4,25 +4,25 @@ import { plainForm, stemOf, withoutMarkRuns } from '../embeddings/text-features.
 const maxTerms = 30;
 /** PostgreSQL refuses words of 2 KB. */
 const maxLetters = 100;
-/** What is longer is an address rather than the number of a part or an error. */
+/** Longer tokens are addresses rather than part or error numbers. */
 const maxCode = 40;
 const maxCodeParts = 6;
 const maxPieces = 4;
 
 const sign = '[-_/.:+#‐‑‒–—−]';
 const letters = String.raw`[\p{L}\p{N}\p{M}]`;
-/** Words, those that signs join as one; and capitals before a number, as in `BC 1010`. */
+/** Words, including those joined by punctuation; and capitals before a number, as in `BC 1010`. */
 const tokens = new RegExp(
   String.raw`(?<!${letters})\p{Lu}{1,3} \p{N}{2,}(?!${letters})|${letters}+(?:${sign}${letters}+)*`,
   'gu',
 );
 const signs = new RegExp(`${sign}| `, 'u');
-/** Between letters and digits. */
+/** Boundaries between letters and digits. */
 const seams = /(?<=\p{N})(?=\p{L})|(?<=[\p{L}\p{M}])(?=\p{N})/u;
 
 /**
- * A `tsquery` for each word, with other endings too. Codes such as `E-1042` are also found as they are written with other signs or without;
- * those that end where the code ends count twice. Has letters and digits alone, so that no query is a syntax error.
+ * A `tsquery` for each word, including other endings. Codes such as `E-1042` also match with other separators or none;
+ * a match at the code's end counts twice. Terms contain only letters and digits, so no query is a syntax error.
  */
 export function searchTerms(query: string): string[] {
   const found = new Set(withoutMarkRuns(query).normalize('NFC').match(tokens));
@@ -45,7 +45,10 @@ function wordTerm(word: string): string {
     .join(' | ');
 }
 
-/** Letters with digits, or digits that other signs join than those of numbers and times; not `IN 2026`. */
+/**
+ * Whether a token is a code: letters with digits, or digits joined by signs that numbers and times do not use; not `IN
+ * 2026`.
+ */
 function isCode(token: string, parts: readonly string[]): boolean {
   if (token.includes(' ') && commonWords.has(plainForm(parts[0] ?? ''))) return false;
   if (token.length > maxCode || parts.length > maxCodeParts || !/\p{N}/u.test(token)) return false;
@@ -66,7 +69,7 @@ function codeTerms(parts: readonly string[]): string[] {
     : [prefixes];
 }
 
-/** All ways to write pieces next to each other or apart. */
+/** All ways to join or separate consecutive pieces. */
 function groupings([first = '', ...more]: readonly string[]): string[][] {
   if (more.length === 0) return [[first]];
   return groupings(more).flatMap(([next = '', ...rest]) => [
@@ -79,7 +82,10 @@ function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word.toLowerCase()}'`).join(' <-> ');
 }
 
-/** Databases with the locale C have only ASCII letters in lower case, so that a word may stand there as it was written. */
+/**
+ * The forms of a word to search for. A database with locale C lower-cases only ASCII letters, so a word may be stored
+ * as written.
+ */
 function formsOf(word: string): string[] {
   const lower = word.toLowerCase();
   if (/^[a-z]+$/u.test(lower)) return [stemOf(lower)];

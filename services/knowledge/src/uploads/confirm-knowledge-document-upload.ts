@@ -24,10 +24,13 @@ const uploaded = z.object({
   objectStorageKey: anyText(),
 });
 
-/** Reasons to refuse the stored file: it is removed, and has to be requested and put again. */
+/** Reasons to refuse a stored file. It is deleted, and the client has to request another upload. */
 const fileRefusals = ['UPLOAD_EMPTY', 'UPLOAD_TOO_LARGE', 'UPLOAD_TYPE_DIFFERS', 'QUOTA_EXCEEDED'];
 
-/** The stored object counts, not what was declared: bytes put later are never parsed. @throws DomainError `invalid`, `notFound`, `unavailable` */
+/**
+ * Checks the stored object, not the declaration. Bytes that are uploaded later are never parsed. @throws DomainError
+ * `invalid`, `notFound`, `unavailable`
+ */
 export async function confirmKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, parseWaitMs }: Ports,
   { caller }: TenantRequest,
@@ -50,7 +53,7 @@ export async function confirmKnowledgeDocumentUpload(
   if (mimeType !== offered.mimeType) throw anotherType(offered);
   const stored = await storedFacts(tenantObjects(objects, tenantId), objectStorageKey);
   if (!stored) {
-    await readUnused(); // its end may be why the file is gone
+    await readUnused(); // the upload may have ended, which deletes the file
     throw badRequest('Nothing has been uploaded to this key', 'UPLOAD_MISSING');
   }
   const quotas = await quotasOf(caller);

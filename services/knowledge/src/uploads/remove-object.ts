@@ -10,7 +10,7 @@ interface RemoveObject {
 
 const kind = 'knowledge.remove-object';
 
-/** Removes a tenant's object once the transaction has committed, however long the object store is away. */
+/** Deletes a tenant's object after the transaction commits, retrying while the object store is unavailable. */
 export async function removeObjectLater(db: TenantDb, objectKey: string): Promise<void> {
   await jobs(db).append<RemoveObject>({ kind, key: objectKey, data: { objectKey } });
 }

@@ -16,7 +16,10 @@ interface SettleUpload {
   objectKey: string;
 }
 
-/** Two jobs for each upload: one for when its URL is used up, one for when no PUT at all can be under way. Nothing scans for old uploads. */
+/**
+ * Schedules two jobs per upload: one for when its URL has expired, one for when no PUT can be in progress any more.
+ * Nothing scans for old uploads.
+ */
 export async function settleLater(db: TenantDb, uploadId: number, objectKey: string): Promise<void> {
   const upload = { key: String(uploadId), data: { uploadId, objectKey } };
   await jobs(db).append<SettleUpload>({ ...upload, kind: checkKind, delayMs: mayArriveMs });
@@ -42,7 +45,7 @@ function uploadJob(kind: string, handler: (run: JobRun<SettleUpload>) => Promise
   });
 }
 
-/** Leaves only an upload that can still be confirmed: one that is open, with a file as large as declared. */
+/** Refuses an upload unless it can still be confirmed: it is open, and its file is as large as declared. */
 async function checkUpload(ports: Ports, run: JobRun<SettleUpload>): Promise<void> {
   const { uploadId, objectKey } = run.data;
   const upload = await ports.database.transact(run.tenantId, (db) => uploadStore(db).find(uploadId));
@@ -53,7 +56,10 @@ async function checkUpload(ports: Ports, run: JobRun<SettleUpload>): Promise<voi
   await settleUpload(ports, run);
 }
 
-/** Removes an object that nobody confirmed, that came after its document was deleted, or that replaced the confirmed one. */
+/**
+ * Deletes an object that was not confirmed, that arrived after its document was deleted, or that replaced the confirmed
+ * one.
+ */
 async function settleUpload({ database, objects }: Ports, { tenantId, data }: JobRun<SettleUpload>): Promise<void> {
   const { uploadId, objectKey } = data;
   const neededEtag = await database.transact(tenantId, (db) => uploadStore(db).settle(uploadId));

@@ -12,12 +12,15 @@ export const uploadTypes: readonly string[] = [
 ];
 export const maxUploadBytes = 20 * 2 ** 20;
 export const uploadUrlMs = 15 * 60_000;
-/** Before it a PUT that was begun in time may be under way: from then on, an upload without a file gets none. */
+/**
+ * Until this long after the request, a PUT that began in time may be in progress. An upload without a file by then is
+ * refused.
+ */
 export const mayArriveMs = 2 * uploadUrlMs;
-/** After it no PUT can be under way any more, and what was not confirmed is removed. */
+/** After this long no PUT can be in progress, and unconfirmed files are deleted. */
 export const unconfirmedMs = 24 * 60 * 60_000;
 
-/** How much larger than declared a file may be, whichever is more. */
+/** How much larger than declared a file may be: this, or an eighth if that is more. */
 const toleratedBytes = 256 * 2 ** 10;
 const toleratedShare = 1 / 8;
 
@@ -29,7 +32,10 @@ export function uploadType() {
   return z.string().check(rule(why));
 }
 
-/** What an upload may hold. @param declaredBytes null where a version before that column requested it */
+/**
+ * Maximum size of an upload's file. @param declaredBytes null if an older version of the service, without that column,
+ * created the upload
+ */
 export function maxStoredBytes(declaredBytes: number | null): number {
   if (declaredBytes === null) return maxUploadBytes;
   const tolerance = Math.max(toleratedBytes, Math.floor(declaredBytes * toleratedShare));

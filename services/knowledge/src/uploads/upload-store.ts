@@ -19,11 +19,14 @@ export type NewUpload = Pick<Upload, 'knowledgeBaseId' | 'objectKey' | 'mimeType
 
 export function uploadStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex<Upload>('knowledge_uploads').where({ tenantId });
-  /** They can still be confirmed, and their declared bytes count as storage. */
+  /** Open uploads can still be confirmed, and their declared bytes count as storage. */
   const open = () => mine().whereNull('documentId').whereNull('refusedAt');
   const refusal = { refusedAt: knex.raw('parley_now()') };
   return {
-    /** Lock the tenant's usage before, so that requests at once do not exceed the bound. @throws DomainError `tooManyRequests` at `maxOpen` of the tenant */
+    /**
+     * Opens an upload. The caller must hold the lock on the tenant's usage, so that concurrent requests do not exceed
+     * the limit. @throws DomainError `tooManyRequests` at `maxOpen` of the tenant
+     */
     async open(upload: NewUpload, maxOpen: number): Promise<number> {
       const { rows } = await knex.raw(
         `INSERT INTO knowledge_uploads (tenant_id, knowledge_base_id, object_key, mime_type, declared_bytes)
@@ -40,7 +43,7 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** The declared bytes of the open ones. */
+    /** The sum of the open uploads' declared bytes. */
     async reservedBytes(): Promise<number> {
       const sum = await open().sum<{ bytes: string | null }>('declaredBytes as bytes').first();
       return Number(sum?.bytes ?? 0);
@@ -50,7 +53,7 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       return mine().where({ id }).first();
     },
 
-    /** Undefined where it was never offered for the base, or is gone. */
+    /** Undefined if there is no such upload for the base, or it was removed. */
     async lock(knowledgeBaseId: number, objectKey: string): Promise<Upload | undefined> {
       return mine().where({ knowledgeBaseId, objectKey }).forUpdate().first();
     },
@@ -70,7 +73,7 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       return refused.map(({ objectKey }) => objectKey);
     },
 
-    /** Forgets it where it was not confirmed. @returns the ETag of the object that a live document still needs */
+    /** Deletes the row of an unconfirmed upload. @returns the ETag of the object that a live document still needs */
     async settle(id: number): Promise<string | undefined> {
       const unconfirmed = await mine().where({ id, documentId: null }).delete();
       if (unconfirmed > 0) return undefined;
