@@ -189,6 +189,8 @@ export const gatewaySettings = {
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 
 const startsPerSocket = 5;
+/** The part of a call's time in which its turn has to come. */
+const waitedShare = 1 / 2;
 
 export function readGatewayConfig(env: Environment) {
   const { calls, long, ...read } = readSettings(env, gatewaySettings);
@@ -197,7 +199,7 @@ export function readGatewayConfig(env: Environment) {
   return {
     ...read,
     explorer: env.NODE_ENV !== 'production',
-    subgraphCalls: subgraphCallLimits(calls),
+    subgraphCalls: { ...subgraphCallLimits(calls), longestWaitMs: read.subgraphTimeoutMs * waitedShare },
     longCalls: {
       timeoutMs: long.timeoutMs,
       calls: subgraphCallLimits({ ...calls, ...long, perClient: long.perTenant }),

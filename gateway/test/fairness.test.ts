@@ -113,6 +113,22 @@ test('a full queue refuses no operation that has begun, so a mutation that ran r
   t.like(await started, { errors: undefined, data: { startSession: { id: 7, agent: { name: 'Ada' } } } });
 });
 
+test('calls that would wait for too long are refused after a second, and those before them are served', async (t) => {
+  const { ask, waiting, answerAllUntil } = await setup(t, {
+    GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '2',
+    // Their turn has to come within half of that: while none of the two ends, that is for fifteen more.
+    GATEWAY_SUBGRAPH_TIMEOUT_MS: '30000',
+  });
+  const busy = ask(
+    1,
+    Array.from({ length: 40 }, () => '10.0.0.1'),
+  );
+  await eventually('the rest is refused', async () => busy.counts.refused > 20 && (await waiting()) > 10);
+  await answerAllUntil(busy.over);
+  t.is(busy.counts.ok + busy.counts.refused, 40);
+  t.true(busy.counts.ok > 10, `${busy.counts.ok} were served`);
+});
+
 test('calls of one tenant are bounded over all addresses', async (t) => {
   const { ask, seen, answerLast, answerAllUntil } = await setup(t, {
     GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { type FairQueue, type FairQueueLimits, fairQueue, type Release } from './fair-queue.ts';
 
 type Limits = FairQueueLimits<'address' | 'tenant'>;
@@ -192,4 +192,55 @@ test('under random starts, ends, aborts and drops no limit is exceeded and no ca
     t.is(begun + refused + cancelled, sent);
     t.is(queue.parties, 0);
   }
+});
+
+/** A queue with ten calls of one client, some of which have ended before they are judged, which is after half a second. */
+async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_000, ends = 0 }) {
+  const judging = new Set<() => void>();
+  const later = (_: number, work: () => void) => {
+    judging.add(work);
+    return () => void judging.delete(work);
+  };
+  const setUp = setup({ shares: { tenant: { inFlight } }, longestWaitMs, judgedAfterMs: 500, later });
+  const message = 'Too many requests of this tenant at once; try again in a moment';
+  const refused: string[] = [];
+  const enter = (name: string, address = 'a') =>
+    setUp.call(name, { address, tenant: 1 }).catch((error: unknown) => {
+      t.like(error, { kind: 'tooManyRequests', message });
+      refused.push(name);
+    });
+  for (let n = 0; n < 10; n += 1) void enter(`a${n}`);
+  await setUp.end();
+  for (let n = 0; n < ends; n += 1) await setUp.end(`a${n}`);
+  async function judge() {
+    for (const work of judging) work();
+    await setUp.end();
+  }
+  return { ...setUp, enter, refused, judge };
+}
+
+test('a call that would wait for too long at the pace so far is refused, and those before it are not', async (t) => {
+  // Two have ended within half a second, and another one is under way: five in a second.
+  const { queue, refused, judge, end, begun } = await judged(t, { ends: 2, longestWaitMs: 700 });
+  await judge();
+  t.deepEqual(refused, ['a7', 'a8', 'a9']);
+  t.is(queue.waiting, 4);
+  for (const name of ['a2', 'a3', 'a4', 'a5']) await end(name);
+  t.deepEqual(begun, ['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
+});
+
+test('while no call ends, those are refused that would wait for too long if half of those under way ended now', async (t) => {
+  const { queue, refused, judge } = await judged(t, { inFlight: 2, longestWaitMs: 1_700 });
+  await judge();
+  t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
+  t.is(queue.waiting, 4);
+});
+
+test("another client of the tenant, and what continues a request, are not refused for one client's calls", async (t) => {
+  const { queue, refused, judge, enter } = await judged(t, { ends: 1, longestWaitMs: 1_100 });
+  void enter('b', 'b');
+  void queue.enter({ address: 'a', tenant: 1 }, () => never, true);
+  await judge();
+  t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
+  t.is(queue.waiting, 6);
 });

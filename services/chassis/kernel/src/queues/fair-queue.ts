@@ -12,6 +12,15 @@ export interface ShareLimits {
 /** The limits of all calls together, and by kind of party (address, tenant, …) those of each party. */
 export interface FairQueueLimits<Kind extends string> extends ShareLimits {
   shares: Record<Kind, ShareLimits>;
+  /**
+   * A call is refused `judgedAfterMs` after it has asked where, at the pace since then, it would wait for longer than this, in ms. The
+   * others are served. Default: none is refused.
+   */
+  longestWaitMs?: number;
+  /** Default 1 s. */
+  judgedAfterMs?: number;
+  /** Calls `work` after so many ms, and returns how to cancel that. Default: by the clock. */
+  later?: (ms: number, work: () => void) => () => void;
 }
 
 /** The parties of a call, by kind; null or undefined where it has none of that kind. */
@@ -30,6 +39,10 @@ interface Party {
   active: Map<string | number, Party> | undefined;
   inFlight: number;
   waiting: number;
+  /** How many of its calls have begun so far. */
+  begun: number;
+  /** How many flows wait. */
+  flows: number;
   /** Its flows that wait for the end of one of its own calls; of all calls together: the flows that may begin. */
   parked: Set<Flow>;
 }
@@ -55,7 +68,13 @@ interface Waiting {
  * Flows begin one call each, round robin. A flow with a party at its limit is parked with that party and checked again when one of
  * its calls is over, so that the cost of a step does not grow with the number of waiting calls.
  */
-export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueLimits<Kind>) {
+export function fairQueue<Kind extends string>({
+  shares,
+  longestWaitMs = Number.POSITIVE_INFINITY,
+  judgedAfterMs = 1_000,
+  later = laterByClock,
+  ...limits
+}: FairQueueLimits<Kind>) {
   const kinds = Object.entries<ShareLimits>(shares).map(([kind, share]) => ({
     kind: kind as Kind,
     limits: { ...unbounded, ...share },
@@ -79,6 +98,7 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
 
   function begin(parties: Party[]): Release {
     count(parties, 'inFlight', 1);
+    for (const party of parties) party.begun += 1;
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -88,7 +108,7 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
     };
   }
 
-  function wait(parties: Party[], signal: AbortSignal | undefined): Promise<Release> {
+  function wait(parties: Party[], signal: AbortSignal | undefined, isJudged: boolean): Promise<Release> {
     signal?.throwIfAborted();
     const key = JSON.stringify(parties.map(({ kind, id }) => [kind, id]));
     const flow = flows.get(key) ?? { key, parties, calls: new Map(), newest: 0 };
@@ -96,7 +116,11 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
     flow.newest += 1;
     const number = flow.newest;
+    const cancelJudging = isJudged
+      ? judgeLater(parties, flow.calls.size + 1, (error) => call.refuse(error))
+      : undefined;
     const leave = () => {
+      cancelJudging?.();
       signal?.removeEventListener('abort', onAbort);
       count(parties, 'waiting', -1);
       flow.calls.delete(number);
@@ -121,6 +145,26 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
     return promise;
   }
 
+  /** @param place of the call in its flow; its parties' flows take turns */
+  function judgeLater(parties: Party[], place: number, refuse: (error: unknown) => void): (() => void) | undefined {
+    if (longestWaitMs === Number.POSITIVE_INFINITY) return undefined;
+    const limited = parties.filter(({ limits }) => limits.inFlight < Number.POSITIVE_INFINITY);
+    const seen = limited.map((party) => {
+      const ahead = Math.min(party.waiting, place * Math.max(1, party.flows));
+      return { party, ahead, begun: party.begun };
+    });
+    const judge = () => {
+      for (const { party, ahead, begun } of seen) {
+        const since = party.begun - begun;
+        // Those under way count for half: where all have begun together, none may have ended yet.
+        const waitMs = ((ahead - since) * judgedAfterMs) / (since + party.limits.inFlight / 2);
+        if (waitMs > longestWaitMs) return refuse(party === all ? tooManyOfAll() : tooMany(party));
+      }
+      return undefined;
+    };
+    return later(judgedAfterMs, judge);
+  }
+
   /** Updates the indexes after a call was added to a flow or removed; a flow is queued while it has calls. */
   function resized(flow: Flow, by: 1 | -1): void {
     const { size } = flow.calls;
@@ -130,8 +174,10 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
     if (size === 0) {
       flow.queuedIn?.delete(flow);
       flows.delete(flow.key);
+      for (const party of flow.parties) party.flows -= 1;
     } else if (size === 1 && by === 1) {
       flows.set(flow.key, flow);
+      for (const party of flow.parties) party.flows += 1;
       queue(flow);
     }
   }
@@ -139,8 +185,7 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
   /** Drops the newest call of the longest flow, for a flow of `calls` calls. @throws where no flow is longer by two or more. */
   function makeRoom(calls: number): void {
     const longest = firstOf(byLength.at(-1));
-    if (!longest || longest.calls.size <= calls + 1)
-      throw unavailable('Too many requests at once; try again in a moment');
+    if (!longest || longest.calls.size <= calls + 1) throw tooManyOfAll();
     while (!longest.calls.has(longest.newest)) longest.newest -= 1;
     longest.calls.get(longest.newest)?.refuse(tooMany());
   }
@@ -173,15 +218,16 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
      * Resolves when the call may begin; synchronous where it may at once. Call the result when the call is over.
      * @param signal makes the signal that ends the wait, which then rejects with its reason; called only where the call has to wait.
      * @param continues whether the call belongs to a request that has begun: it then waits even where its parties' `waiting` is used up.
-     * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already, or when the full queue drops it for a
-     * party with fewer; `unavailable` when the queue is full and no party in it has more calls than this one's.
+     * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already or would wait for longer than
+     * `longestWaitMs`, or when the full queue drops it for a party with fewer; `unavailable` when the queue is full and no party in it has
+     * more calls than this one's, or when all wait for too long.
      */
     enter(ids: Parties<Kind>, signal?: () => AbortSignal | undefined, continues = false): Release | Promise<Release> {
       const parties = partiesOf(ids);
       if (parties.every(hasRoom)) return begin(parties);
       const full = continues ? [] : parties.filter((party) => party !== all && !mayWait(party));
       if (full.length > 0) throw tooMany(full.find((party) => !hasRoom(party)) ?? full[0]);
-      return wait(parties, signal?.());
+      return wait(parties, signal?.(), !continues);
     },
     get waiting() {
       return all.waiting;
@@ -195,8 +241,13 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
 
 const unbounded = { inFlight: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
 
+function laterByClock(ms: number, work: () => void): () => void {
+  const timer = setTimeout(work, ms).unref();
+  return () => clearTimeout(timer);
+}
+
 function newParty({ kind, limits, active }: Pick<Party, 'kind' | 'limits' | 'active'>, id: string | number): Party {
-  return { kind, id, limits, active, inFlight: 0, waiting: 0, parked: new Set() };
+  return { kind, id, limits, active, inFlight: 0, waiting: 0, begun: 0, flows: 0, parked: new Set() };
 }
 
 function count(parties: Party[], what: 'inFlight' | 'waiting', by: 1 | -1): void {
@@ -223,6 +274,10 @@ function move(flow: Flow, to: Set<Flow>): void {
 function firstOf<T>(items: Iterable<T> = []): T | undefined {
   const [first] = items;
   return first;
+}
+
+function tooManyOfAll(): DomainError {
+  return unavailable('Too many requests at once; try again in a moment');
 }
 
 function tooMany(party?: Party): DomainError {
