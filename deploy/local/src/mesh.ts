@@ -18,6 +18,7 @@ import { createLogger } from '@parley/kernel/telemetry/log';
 import { readTracing } from '@parley/kernel/telemetry/telemetry';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { connectionQueue } from '@parley/postgres/database/connection-queue';
 import { readDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { serviceDatabase } from '@parley/service/service-database';
 import type { ServiceDependencies } from '@parley/service/service-dependencies';
@@ -38,6 +39,12 @@ export interface LocalMeshOptions {
 }
 
 /**
+ * How many transactions are sent to the embedded database at once. It has one session, which runs one; the next should be there when that
+ * ends, and urgent ones have a place. More would only wait inside of it, where an urgent one is behind all of them.
+ */
+const embeddedTransactions = 3;
+
+/**
  * The whole mesh in one process: every unit with its own ports and real calls between them, on engines of this process. It reads all settings,
  * and reports the problems of all units at once. @throws SettingsError
  */
@@ -55,6 +62,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   const log = createLogger('mesh');
   warnOfUnknownSettings(env, unitNames, log);
   let embedded: EmbeddedDatabase | undefined;
+  const sharedQueue = connectionQueue({ size: embeddedTransactions });
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
 
   const { redisUrl, kafka, s3 } = configs.mesh;
@@ -90,7 +98,8 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         log,
       });
   const dependencies: ServiceDependencies = {
-    database: (schema) => serviceDatabase(env, schema, configs.mesh.databasePoolSize, embedded?.url),
+    database: (schema) =>
+      serviceDatabase(env, schema, configs.mesh.databasePoolSize, embedded && { url: embedded.url, sharedQueue }),
     keyValue,
     eventLog,
     eventBus,

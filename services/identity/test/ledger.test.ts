@@ -1,4 +1,5 @@
 import { createMetrics } from '@parley/kernel/telemetry/metrics';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { platformTenant } from '../src/spend/platform-tenant.ts';
 import { spendMetrics } from '../src/spend/spend-metrics.ts';
@@ -334,6 +335,23 @@ test('money is exact to 1e-8 USD after thousands of settlements in random order'
     for (const { model, count } of found) t.is(count, counts.get(`${tenantId} ${model}`) ?? 0);
   }
   await assertBalanced(t, database, ...tenantIds);
+});
+
+test('calls under way are reserved, renewed and settled while sign-ins use up the connections', async (t) => {
+  const { database, tenant } = await ledgerApp(t);
+  const { id, reserve, renew, settle, ledger } = await tenant();
+  const gate = createGate();
+  t.teardown(() => gate.open());
+  const signIns = Array.from({ length: 20 }, () => database.transactShared(() => gate.pass()));
+
+  await reserve('call');
+  await renew('call');
+  await settle(settlement('call'));
+  t.true(database.connections().waiting > 0, 'the others still wait');
+  gate.open();
+  await Promise.all(signIns);
+  t.like(await ledger(), { months: [{ spent: '0.01000000', reserved: '0.00000000' }] });
+  await assertBalanced(t, database, id);
 });
 
 test('hostile figures and names are refused, and leave nothing', async (t) => {

@@ -37,7 +37,7 @@ export async function finishTurn(
   const beganMs = performance.now();
   for (let mayStoreAtOnce = true; ; ) {
     try {
-      const before = await ports.database.transact(run.tenantId, async (db) => {
+      const end = async (db: TenantDb): Promise<SessionEvent | undefined> => {
         if (mayStoreAtOnce && outcome.kind === 'reply' && eventId !== undefined) {
           // Sent together; the reply first, because messages are taken under the session's lock and then the job's.
           const storing = storeAtOnce(db, turn, outcome.reply, eventId, log);
@@ -51,7 +51,8 @@ export async function finishTurn(
         await endTurn(ports, db, { session, turn, log, eventId, outcome, interrupted });
         await run.lease.complete(db);
         return undefined;
-      });
+      };
+      const before = await ports.database.transact(run.tenantId, end, { isUrgent: true });
       // Ended by an earlier try whose response was lost, or with the session; perhaps not published.
       if (before) await log.publish([before]);
       return;

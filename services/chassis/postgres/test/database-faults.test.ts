@@ -5,6 +5,7 @@ import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { connectionQueue } from '../src/database/connection-queue.ts';
 import { migrateSchema } from '../src/database/migrate.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { openPool } from '../src/database/pool.ts';
@@ -191,6 +192,27 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await database.transact(1, (db) => addNote(db, 'kept'));
     t.deepEqual(await database.transact(1, texts), ['kept']);
   });
+
+  test.serial(
+    'in a queue that pools share, urgent transactions of one do not wait for new ones of another',
+    async (t) => {
+      const { schemaName } = await testSchema(t, notesSchema);
+      const sharedQueue = connectionQueue({ size: 2 });
+      const options = { url: await testDatabaseUrl(), schema: notesSchema, schemaName, poolSize: 4, sharedQueue };
+      const [one, other] = [openDatabase(options), openDatabase(options)];
+      t.teardown(() => Promise.all([one.close(), other.close()]));
+      const gate = createGate();
+      t.teardown(() => gate.open());
+      const held = Array.from({ length: 3 }, () => one.transact(1, () => gate.pass()));
+      const waiting = other.transact(1, texts);
+
+      t.deepEqual(await other.transact(1, texts, { isUrgent: true }), []);
+      t.deepEqual([sharedQueue.used, sharedQueue.waiting], [1, 3], 'all others wait for the first one');
+      gate.open();
+      await Promise.all(held);
+      t.deepEqual(await waiting, []);
+    },
+  );
 
   test.serial('a transaction that waits too long for a connection is unavailable', async (t) => {
     const { schemaName } = await testSchema(t, notesSchema);

@@ -94,6 +94,31 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['long']);
   });
 
+  test('leases are renewed and jobs end while new work waits for all connections', async (t) => {
+    const database = await testSchema(t, effectsSchema, { poolSize: 2 });
+    const watching = await replicaOf(t, database, effectsSchema);
+    const { leaseMs } = quick;
+    const gate = createGate();
+    const runner = await startRunner(t, database, () => gate.pass(), { leaseMs, handler: () => gate.pass() });
+    await append(database, 'long', 'k', runner);
+    const untilMs = () =>
+      watching.transactShared(async ({ knex }) => {
+        const [lease]: { leaseUntil: Date }[] = await knex('jobs').select('lease_until');
+        return lease?.leaseUntil.getTime() ?? 0;
+      });
+    const claimedUntilMs = await untilMs();
+
+    const newWork = createGate();
+    t.teardown(() => newWork.open());
+    const flood = Array.from({ length: 20 }, () => database.transact(1, () => newWork.pass()));
+    await eventually('two leases have passed', async () => (await untilMs()) > claimedUntilMs + 2 * leaseMs);
+    gate.open();
+    await eventually('the job has ended', async () => (await jobRows(watching)).length === 0);
+    t.true(database.connections().waiting > 0, 'the new work still waits');
+    newWork.open();
+    await Promise.all(flood);
+  });
+
   test('a lease is shorter than the take-over time by the time of the search', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();

@@ -23,6 +23,9 @@ const sharedWaitMs = 250;
 /** How long the reservations of one tenant hold up those of the next ones while its ledger is in use. */
 const lapsedWaitMs = 1_000;
 
+/** Changes keep and end calls that are under way, one after the other for a tenant; reservations are among them, since others wait for them. */
+const atOnce = { commitsAtOnce: true, isUrgent: true };
+
 /** Reserves and records what model calls cost. Changes of one tenant's ledger happen one after the other, in all processes. */
 export function createLedger(database: Database, settings: IdentitySettings) {
   const storesOf = (db: TenantDb) => ({ reservations: reservationStore(db, settings), usage: usageStore(db) });
@@ -42,7 +45,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
         const [result] = await Promise.all([work(storesOf(db)), ...locks]);
         return result;
       },
-      { turn: { row: `ledger ${tenantId}` }, commitsAtOnce: true },
+      { turn: { row: `ledger ${tenantId}` }, ...atOnce },
     );
   }
 
@@ -73,7 +76,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
       const [all] = await Promise.all([Promise.all(made), ...locks]);
       return new Set(all.flat());
     };
-    return database.transact(first, work, { commitsAtOnce: true });
+    return database.transact(first, work, atOnce);
   }
 
   return {

@@ -15,6 +15,7 @@ import { inSpan } from '@parley/kernel/telemetry/telemetry';
 import { within } from '@parley/kernel/timing/timers';
 import type { Knex } from 'knex';
 import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
+import { type ConnectionQueue, connectionQueue, type Leave } from './connection-queue.ts';
 import { checkedSchemaName, checkedTenantOrNone, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import { type Opening, swallowedError } from './opening-client.ts';
@@ -45,8 +46,10 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number | undefined;
   /** How long a statement may wait for a row that another transaction holds, in ms. Default 5 s. */
   lockTimeoutMs?: number | undefined;
-  /** How long a transaction may wait for a free connection, in ms. Default 5 s. */
+  /** How long a transaction waits for a free connection while none becomes free, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
+  /** Of a database that several pools share and that runs few transactions at once, e.g. the embedded one. Default: none. */
+  sharedQueue?: ConnectionQueue | undefined;
   /** An offset of `parley_now()` in every transaction, in ms. For tests. */
   clockOffsetMs?: (() => number) | undefined;
   log?: Logger | undefined;
@@ -54,6 +57,12 @@ export interface DatabaseOptions {
 
 /** What runs inside a transaction. `aborted` tells whether a failed statement has aborted the transaction. */
 type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
+
+/** How a transaction is run. `party`: the tenant that it is for, or '' where it is for no single one. */
+interface Ways extends Pick<TransactOptions, 'isUrgent'> {
+  atOnce?: 'one' | 'all' | undefined;
+  party?: string;
+}
 
 const pingTimeoutMs = 2_000;
 
@@ -72,7 +81,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { url, schema, poolSize, statementTimeoutMs = 20_000, clockOffsetMs, log } = options;
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
   const roles = rolesOf(schemaName);
-  const { lockTimeoutMs, acquireTimeoutMs } = options;
+  const { lockTimeoutMs, acquireTimeoutMs = 5_000, sharedQueue } = options;
   const prepared = preparedStatements(schemaName, { log });
   const pool = openPool({
     url,
@@ -84,6 +93,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     preparedStatements: prepared,
     log,
   });
+  const ownQueue = connectionQueue({ size: poolSize });
+  const queues = sharedQueue ? [ownQueue, sharedQueue] : [ownQueue];
   const registry: Registry = { runners: new Map(), topics: new Map() };
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
@@ -123,6 +134,31 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
+   * Runs `work`, which takes one connection, when its turn has come: tenants take turns for the connections of the pool, and schemas for
+   * what several pools share.
+   */
+  async function onConnection<T>(party: string, isUrgent: boolean, work: () => Promise<T>): Promise<T> {
+    const left: Leave[] = [];
+    let isAnswered = false;
+    try {
+      for (const queue of queues) {
+        const of = queue === ownQueue ? party : schemaName;
+        const entered = queue.enter({ party: of, isUrgent, maxStallMs: acquireTimeoutMs });
+        left.push(typeof entered === 'function' ? entered : await entered);
+      }
+      if (closed) throw unavailable('The database is closed');
+      const result = await work();
+      isAnswered = true;
+      return result;
+    } catch (error) {
+      isAnswered = isDatabaseError(error) || !isDomainError(transactionError(error), 'unavailable');
+      throw error;
+    } finally {
+      for (const leave of left.toReversed()) leave(isAnswered);
+    }
+  }
+
+  /**
    * BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. With `atOnce` that packet
    * has all statements: the first one of `work`, or those that it makes before it waits for input or output. It runs again where
    * the run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of
@@ -132,7 +168,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     opening: Opening['opening'],
     kind: string,
     work: Work<T>,
-    atOnce: 'one' | 'all' | undefined,
+    { atOnce, isUrgent = false, party = '' }: Ways,
   ): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     let effects: (() => void)[] = [];
@@ -194,7 +230,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     async function attempts(): Promise<T> {
       for (let unprepared = false, isRepeated = false; ; ) {
         try {
-          return await attempt(unprepared);
+          return await onConnection(party, isUrgent, () => attempt(unprepared));
         } catch (caught) {
           const error = isAborted(caught) ? (failure ?? caught) : caught;
           if (isStale && !isEnding && !unprepared) unprepared = true;
@@ -253,21 +289,17 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options: TransactOptions = {}) {
       return inTurn(options, () =>
-        run(
-          settings(roles.tenant, tenantId),
-          'transact',
-          (db) => work({ ...db, tenantId }),
-          options.commitsAtOnce ? 'all' : undefined,
-        ),
+        run(settings(roles.tenant, tenantId), 'transact', (db) => work({ ...db, tenantId }), waysOf(options)),
       );
     },
 
     async read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
-      return run(settings(roles.tenant, tenantId, true), 'read', (db) => work({ ...db, tenantId }), 'one');
+      const ways: Ways = { atOnce: 'one', party: String(tenantId) };
+      return run(settings(roles.tenant, tenantId, true), 'read', (db) => work({ ...db, tenantId }), ways);
     },
 
     async readShared<T>(work: (db: Transaction) => Promise<T>) {
-      return run(settings(roles.shared, undefined, true), 'readShared', work, 'one');
+      return run(settings(roles.shared, undefined, true), 'readShared', work, { atOnce: 'one' });
     },
 
     async transactShared<T>(work: (db: SharedDb) => Promise<T>, options: TransactOptions = {}) {
@@ -276,7 +308,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           settings(roles.shared, undefined),
           'transactShared',
           (db, aborted) => work(sharedDb(db, aborted)),
-          options.commitsAtOnce ? 'all' : undefined,
+          waysOf(options),
         ),
       );
     },
@@ -288,7 +320,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     migrate: () => migrateSchema({ url: options.migrationsUrl ?? url, appUrl: url, schema, schemaName, log }),
 
-    connections: () => ({ used: pool.client.pool.numUsed(), waiting: pool.client.pool.numPendingAcquires() }),
+    connections: () => ({ used: pool.client.pool.numUsed(), waiting: ownQueue.waiting }),
 
     async ping() {
       if (closed) throw unavailable('The database is closed');
@@ -308,6 +340,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       await pool.destroy();
     },
   };
+}
+
+function waysOf({ commitsAtOnce, isUrgent }: TransactOptions, tenantId?: number): Ways {
+  return { atOnce: commitsAtOnce ? 'all' : undefined, isUrgent, party: tenantId === undefined ? '' : String(tenantId) };
 }
 
 /**

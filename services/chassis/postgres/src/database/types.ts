@@ -88,6 +88,11 @@ export interface TransactOptions {
    * a second run must change nothing. Default false.
    */
   commitsAtOnce?: boolean | undefined;
+  /**
+   * Whether it keeps or ends work that has begun, such as the renewal of a lease, the end of a job or a settlement. It is served before
+   * others, and one connection is for such transactions only: new work would otherwise hold up what frees its own places. Default false.
+   */
+  isUrgent?: boolean | undefined;
 }
 
 /**

@@ -58,21 +58,24 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
 
   async function renew(): Promise<void> {
     const leases = [...held.values()];
+    const jobs = leases.map(({ job }) => job);
     const sentAtMs = performance.now();
-    const { renewed, kept, cancelled } = await database.transactShared((db) =>
-      jobsStore(db.knex, kind).renew(
-        leases.map(({ job }) => job),
-        leaseMs,
-      ),
-    );
+    const renewed = await urgently((store) => store.renew(jobs, leaseMs));
+    const missing = jobs.filter(({ token }) => !renewed.has(token));
+    const kept = missing.length > 0 ? await urgently((store) => store.listHeld(missing)) : new Map();
     for (const lease of leases) {
       const { token } = lease.job;
       if (renewed.has(token)) lease.deadlineMs = sentAtMs + leaseMs;
       // A missing row of a job that this process has just ended is not a lost lease.
       else if (!kept.has(token) && !lease.ending) lose(lease, 'job lease taken over');
     }
-    for (const token of cancelled) cancel(token);
+    for (const [token, isCancelled] of [...renewed, ...kept]) if (isCancelled) cancel(token);
     watchDeadlines();
+  }
+
+  /** One packet, which waits for no new work. */
+  function urgently<T>(work: (store: ReturnType<typeof jobsStore>) => Promise<T>): Promise<T> {
+    return database.transactShared((db) => work(jobsStore(db.knex, kind)), { isUrgent: true, commitsAtOnce: true });
   }
 
   /** Resolves with whether it was ended early. Not an abortable delay, whose AbortError costs a stack trace per job. */

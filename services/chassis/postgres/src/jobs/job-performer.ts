@@ -35,6 +35,9 @@ export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerO
 const usualBackoff = backoff({ firstMs: 1_000, maxMs: 60_000, jitter: true });
 const tracer = trace.getTracer('parley.jobs');
 
+/** What ends jobs does not wait for new ones. */
+const urgent = { isUrgent: true };
+
 /** Runs handlers and writes each outcome once. */
 export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptions<Data, Prepared, Fetched>) {
   const { database, kind, handler, beforeExhausted, onExhausted, leases, leaseMs, end, maxAttempts, log } = options;
@@ -85,7 +88,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
   }
 
   async function completeAlone(lease: HeldLease): Promise<void> {
-    await persist(lease, () => database.transact(lease.job.tenantId, (db) => complete(db, lease)));
+    await persist(lease, () => database.transact(lease.job.tenantId, (db) => complete(db, lease), urgent));
   }
 
   async function retryLater(lease: HeldLease, payload: string, delayMs: number, db?: Transaction): Promise<void> {
@@ -97,7 +100,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
         options.retryIn(delayMs);
       });
     }
-    await (db ? restart(db) : persist(lease, () => database.transactShared(restart)));
+    await (db ? restart(db) : persist(lease, () => database.transactShared(restart, urgent)));
   }
 
   /** Retries during an outage of the database, for as long as the lease is held. */
@@ -130,7 +133,8 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
       } else if (job.attempt < maxAttempts && retryable(error)) {
         const delayMs = Math.round(backoffMs(job.attempt));
         log.warn({ ...about, delayMs, err: error }, 'job failed; will retry');
-        await persist(lease, () => database.transactShared((db) => jobsStore(db.knex, kind).release([job], delayMs)));
+        const release = async (db: Transaction) => jobsStore(db.knex, kind).release([job], delayMs);
+        await persist(lease, () => database.transactShared(release, urgent));
         onFailure?.('retried');
         options.retryIn(delayMs);
       } else {
@@ -155,18 +159,20 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
     const how = { expired, ...(!onExhausted && { error: publicMessage(error) }) };
     const write = async () => {
       const fetched = (await beforeExhausted?.(typed(job))) as Fetched;
-      await database.transact(job.tenantId, async (db) => {
+      const fail = async (db: TenantDb) => {
         if (!(await end(db, job, how, lease))) return;
         db.afterCommit(() => onFailure?.('given_up'));
         await onExhausted?.(db, typed(job), error, fetched);
-      });
+      };
+      await database.transact(job.tenantId, fail, urgent);
     };
     try {
       log.error({ ...about, err: error }, 'job failed for good');
       await (lease ? persist(lease, write) : write());
     } catch (failure) {
       log.error({ ...about, err: failure }, 'job failure not recorded; will retry');
-      await database.transactShared((db) => jobsStore(db.knex, kind).renew([job], leaseMs)).catch(() => undefined);
+      const renew = async (db: Transaction) => jobsStore(db.knex, kind).renew([job], leaseMs);
+      await database.transactShared(renew, urgent).catch(() => undefined);
     } finally {
       exhausting.delete(job.token);
     }

@@ -125,7 +125,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   async function release(released: ClaimedJob[]): Promise<void> {
     if (released.length === 0) return;
     try {
-      await database.transactShared((db) => jobsStore(db.knex, kind).release(released, 0));
+      await database.transactShared((db) => jobsStore(db.knex, kind).release(released, 0), { isUrgent: true });
       log.info({ kind, jobs: released.length }, 'jobs handed over');
     } catch (error) {
       log.warn({ kind, jobs: released.length, err: error }, 'job handover failed; the leases expire');

@@ -84,30 +84,25 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Renews leases. `renewed`: those that were; `kept`: those whose row was locked, e.g. by a completion of this process; all
-     * others are lost. `cancelled`: those of both whose job is to be cancelled.
+     * Renews leases; those whose row is locked, e.g. by a completion of this process, stay as they are.
+     * @returns whether the job is to be cancelled, by the token of each lease that was renewed
      */
-    async renew(leases: LeaseKey[], leaseMs: number) {
-      type Row = Pick<ClaimedJob, 'token' | 'cancelRequested'>;
-      const renewed = await rows<Row>(
-        `with mine as (select id from jobs where ${byLease} for no key update skip locked)
-         update jobs set lease_until = parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'
-         from mine where jobs.id = mine.id returning lease_token as token, cancel_requested`,
-        { ...keysOf(leases), leaseMs },
+    async renew(leases: LeaseKey[], leaseMs: number): Promise<Map<string, boolean>> {
+      return cancellationsOf(
+        await rows<Held>(
+          `with mine as (select id from jobs where ${byLease} for no key update skip locked)
+           update jobs set lease_until = parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'
+           from mine where jobs.id = mine.id returning lease_token as token, cancel_requested`,
+          { ...keysOf(leases), leaseMs },
+        ),
       );
-      const missing = leases.filter((lease) => !renewed.some(({ token }) => lease.token === token));
-      const kept =
-        missing.length === 0
-          ? []
-          : await rows<Row>(
-              `select lease_token as token, cancel_requested from jobs where ${byLease}`,
-              keysOf(missing),
-            );
-      return {
-        renewed: new Set(renewed.map(({ token }) => token)),
-        kept: new Set(kept.map(({ token }) => token)),
-        cancelled: [...renewed, ...kept].filter(({ cancelRequested }) => cancelRequested).map(({ token }) => token),
-      };
+    },
+
+    /** Those of the leases that no other process has, with whether the job is to be cancelled, by token. */
+    async listHeld(leases: LeaseKey[]): Promise<Map<string, boolean>> {
+      return cancellationsOf(
+        await rows<Held>(`select lease_token as token, cancel_requested from jobs where ${byLease}`, keysOf(leases)),
+      );
     },
 
     /** Expires the leases of all other owners. For a process that is certainly the only one. */
@@ -118,4 +113,10 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       );
     },
   };
+}
+
+type Held = Pick<ClaimedJob, 'token' | 'cancelRequested'>;
+
+function cancellationsOf(held: Held[]): Map<string, boolean> {
+  return new Map(held.map(({ token, cancelRequested }) => [token, cancelRequested]));
 }

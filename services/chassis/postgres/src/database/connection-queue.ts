@@ -1,0 +1,156 @@
+import { unavailable } from '@parley/kernel/errors';
+
+export interface ConnectionQueueOptions {
+  /** How many transactions run at once. From two on, one place is for urgent ones only. */
+  size: number;
+}
+
+/** A transaction that asks for a place. */
+export interface Entry {
+  /** Whose it is: those that wait are served round robin by party. Default: all are of one. */
+  party?: string;
+  /** Served before all others, and in the place that they cannot take. Default false. */
+  isUrgent?: boolean;
+  /** How long it waits while no other one is answered, in ms. */
+  maxStallMs: number;
+}
+
+/** Call it when the transaction has ended. @param isAnswered whether the database has answered it, if only by an error */
+export type Leave = (isAnswered: boolean) => void;
+
+export type ConnectionQueue = ReturnType<typeof connectionQueue>;
+
+interface Waiting {
+  isUrgent: boolean;
+  maxStallMs: number;
+  sinceMs: number;
+  begin(): void;
+  refuse(error: unknown): void;
+}
+
+/**
+ * The transactions that run at once on the connections of a pool, or in the one session of the embedded database. Those that wait do so
+ * for as long as others are answered: a database that is busy serves them later, one that is away serves nobody.
+ */
+export function connectionQueue({ size }: ConnectionQueueOptions) {
+  const mostUsual = Math.max(1, size - 1);
+  const urgent = roundRobin<Waiting>();
+  const usual = roundRobin<Waiting>();
+  let used = 0;
+  let usedByUsual = 0;
+  let progressAtMs = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  let watchesAtMs = Number.POSITIVE_INFINITY;
+
+  const hasRoom = (isUrgent: boolean) => used < size && (isUrgent || usedByUsual < mostUsual);
+
+  function begin(isUrgent: boolean): Leave {
+    used += 1;
+    if (!isUrgent) usedByUsual += 1;
+    let isOver = false;
+    return (isAnswered) => {
+      if (isOver) return;
+      isOver = true;
+      used -= 1;
+      if (!isUrgent) usedByUsual -= 1;
+      if (isAnswered) progressAtMs = performance.now();
+      beginNext();
+    };
+  }
+
+  function beginNext(): void {
+    for (;;) {
+      const next = (hasRoom(true) && urgent.shift()) || (hasRoom(false) && usual.shift());
+      if (!next) return;
+      next.begin();
+    }
+  }
+
+  /** Refuses those that have waited too long since a transaction was answered. */
+  function watchStalls(): void {
+    watchesAtMs = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const queue of [urgent, usual]) {
+      for (const [waiting, remove] of queue.all()) {
+        const leftMs = Math.max(waiting.sinceMs, progressAtMs) + waiting.maxStallMs - now;
+        if (leftMs > 0) nextMs = Math.min(nextMs, leftMs);
+        else {
+          remove();
+          waiting.refuse(unavailable('The database is not available', new Error('No connection became free')));
+        }
+      }
+    }
+    watchWithin(nextMs);
+  }
+
+  function watchWithin(ms: number): void {
+    const atMs = performance.now() + ms;
+    if (atMs >= watchesAtMs) return;
+    watchesAtMs = atMs;
+    clearTimeout(timer);
+    timer = setTimeout(watchStalls, Math.ceil(ms)).unref();
+  }
+
+  return {
+    /**
+     * Resolves when the transaction may run; synchronous where it may at once.
+     * @throws DomainError `unavailable` where no transaction was answered for `maxStallMs`
+     */
+    enter({ party = '', isUrgent = false, maxStallMs }: Entry): Leave | Promise<Leave> {
+      const isFirst = urgent.size === 0 && (isUrgent || usual.size === 0);
+      if (isFirst && hasRoom(isUrgent)) return begin(isUrgent);
+      const { promise, resolve, reject } = Promise.withResolvers<Leave>();
+      const waiting = { isUrgent, maxStallMs, sinceMs: performance.now(), begin: () => resolve(begin(isUrgent)) };
+      (isUrgent ? urgent : usual).push(party, { ...waiting, refuse: reject });
+      watchWithin(maxStallMs);
+      return promise;
+    },
+    get used() {
+      return used;
+    },
+    get waiting() {
+      return urgent.size + usual.size;
+    },
+  };
+}
+
+/** Items by party; the parties take turns. */
+function roundRobin<Item>() {
+  /** Whose turn is next comes first. */
+  const parties = new Map<string, Set<Item>>();
+  let size = 0;
+
+  function remove(party: string, items: Set<Item>, item: Item): void {
+    if (!items.delete(item)) return;
+    size -= 1;
+    if (items.size === 0) parties.delete(party);
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    push(party: string, item: Item): void {
+      const items = parties.get(party) ?? new Set();
+      parties.set(party, items.add(item));
+      size += 1;
+    },
+    shift(): Item | undefined {
+      const [next] = parties;
+      if (!next) return undefined;
+      const [party, items] = next;
+      const [item] = items as Set<Item> & [Item];
+      remove(party, items, item);
+      parties.delete(party);
+      if (items.size > 0) parties.set(party, items);
+      return item;
+    },
+    /** Each with how to remove it. */
+    *all(): Generator<[Item, () => void]> {
+      for (const [party, items] of parties) {
+        for (const item of items) yield [item, () => remove(party, items, item)];
+      }
+    },
+  };
+}
