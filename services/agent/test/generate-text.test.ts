@@ -190,7 +190,7 @@ test('errors: at the spend cap generateText is BAD_REQUEST that names cap and sp
   t.is(cloud.connections, 0);
 });
 
-test('without the ledger nothing is asked', async (t) => {
+test('no model is asked while the ledger is unavailable', async (t) => {
   const { unit, cloud } = await twoProviders(t);
   unit.ledger.isDown = true;
   t.is((await refusal(unit, {}))?.extensions['code'], 'UNAVAILABLE');
@@ -211,7 +211,7 @@ test('what a broken answer took is settled at its estimate, and the error names 
   t.is(unit.ledger.settled[1]?.call?.costUsdE8, 0n);
 });
 
-test('a person is no caller of it', async (t) => {
+test('a signed-in person may not call generateText', async (t) => {
   const unit = await agentUnit(t);
   const { errors } = await unit.graph(inTenant(1), document, { input: { prompt: 'Hi' } });
   t.is(errors?.[0]?.extensions['code'], 'UNAUTHENTICATED');

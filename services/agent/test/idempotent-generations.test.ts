@@ -52,7 +52,7 @@ test('a generation is made and metered once under a key, and answered the same o
   t.is(server.requests.length, 4, 'another key, another tenant, none');
 });
 
-test('a call goes on when its client has left, and a retry gets its answer', async (t) => {
+test('a call continues after its client disconnects, and a retry gets its answer', async (t) => {
   const { one, two, ask, server, calls, ledger } = await twoReplicas(t);
   const beforeDelta = createGate();
   server.answerWith({ text: ['Hello ', 'there.'], beforeDelta, usage });
@@ -108,7 +108,7 @@ test('a call whose process dies is made again after its lease, as another call o
   t.deepEqual(calls(), [made], 'the other is settled at its estimate when its lease ends');
 });
 
-test('what was answered before its process died is not asked again, and is settled at what it cost', async (t) => {
+test('an answer whose process died is returned without asking again, and settled at its cost', async (t) => {
   const { one, two, ask, server, ledger, kept } = await twoReplicas(t);
   const beforeHeaders = createGate();
   server.answerWith({ text: 'Hello there.', usage, beforeHeaders });
@@ -141,7 +141,7 @@ test('the lease is renewed while the model is asked', async (t) => {
   t.is(server.requests.length, 1);
 });
 
-test('who lost its lease to a retry neither frees its key nor answers in its place', async (t) => {
+test('an attempt that lost its lease neither releases its key nor stores its answer', async (t) => {
   const { one, two, ask, server, later, kept } = await twoReplicas(t);
   const [slow, late, retry] = [createGate(), createGate(), createGate()];
   for (const gate of [slow, late, retry]) t.teardown(() => gate.open());
@@ -197,7 +197,7 @@ test('a call that failed frees its key: the next is another call, admitted at th
   t.like((await ask(one, keyed())).data?.['generateText'], { text: 'Hello there.' }, 'a retry of it is no call');
 });
 
-test('each field of a request is a call of its own', async (t) => {
+test('each field of a request is a separate call', async (t) => {
   const { one, ask, server, calls } = await twoReplicas(t);
   server.answerWith((_, index) => ({ text: `Answer ${index}.`, usage }));
   const two =
@@ -268,7 +268,7 @@ test('of parallel starts with one key one generates, and the others give their r
   t.is(server.requests.length, 1);
 });
 
-test('after a rotation answers are sealed anew, and are there for retries once the old key is gone', async (t) => {
+test('after a key rotation stored answers are encrypted anew, and serve retries once the old key is removed', async (t) => {
   const { one, replica, ask, server, kept } = await twoReplicas(t);
   server.answerWith({ text: 'Hello there.', usage });
   const first = await ask(one, keyed());

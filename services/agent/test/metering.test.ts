@@ -128,7 +128,7 @@ test('a model that gives no token in time is paid for its prompt', async (t) => 
   t.true((unit.ledger.settled[0]?.call?.costUsdE8 ?? 0n) > 0n);
 });
 
-test('a turn that waits for its turn and is cancelled costs nothing and is not in the ledger', async (t) => {
+test('a turn that is cancelled while it waits for a slot costs nothing and is not in the ledger', async (t) => {
   const unit = await unitWithModel(t, { beforeHeaders: createGate() }, { ...priced, SESSION_TURNS_AT_ONCE: '1' });
   const { id } = await createAgent(unit, owner);
   const [first, second] = [new AbortController(), new AbortController()];

@@ -31,7 +31,7 @@ test('the offline model says the greeting itself, or greets as its persona where
   t.regex((await runTurn(unit, silent.id, opens)).texts.join(''), /^Hello! I am Ada/);
 });
 
-test('an agent that opens answers nobody', async (t) => {
+test('the opening turn of an agent answers no message', async (t) => {
   const unit = await agentUnit(t);
   const { id } = await createAgent(unit, owner);
   const history = [{ role: Role.ROLE_USER, text: 'Hi' }];

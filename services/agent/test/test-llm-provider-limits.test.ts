@@ -76,7 +76,7 @@ test.serial('a test waits 18 s for the answer, from when the model is asked, and
   t.like(await after(1), { ok: false, latencyMs: null, error: 'The model did not answer in time' });
 });
 
-test.serial('an answer within both limits is one', async (t) => {
+test.serial('testLlmProvider succeeds if slot and answer arrive within their time limits', async (t) => {
   const { slot, answer, after } = probeOf(t);
   t.is(await after(9_999), undefined);
   slot.resolve();

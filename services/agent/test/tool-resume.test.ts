@@ -187,7 +187,7 @@ test('rounds and time of an earlier attempt count', async (t) => {
   t.is(other.unit.action.made.length, 2, 'the third round is one too many');
 });
 
-test('of a call that died with its process the model learns that nobody knows what became of it', async (t) => {
+test('the model learns that the outcome of a call that died with its process is unknown', async (t) => {
   const { unit, id } = await unitWithTools(t, [call(), { text: 'I do not know.' }]);
   unit.action.outlivesItsCaller = false;
   unit.action.answer = async (_, signal) => {
@@ -204,7 +204,7 @@ test('of a call that died with its process the model learns that nobody knows wh
   );
 });
 
-test('results are taken over also where the tools are gone by then, and none is called again', async (t) => {
+test('a take-over uses the stored results even if the tools were deleted, and calls none again', async (t) => {
   const never = createGate();
   const { unit, id } = await unitWithTools(t, [call(), { beforeHeaders: never }, { text: 'Found.' }]);
   unit.action.answer = () => text('result 1');
@@ -216,7 +216,7 @@ test('results are taken over also where the tools are gone by then, and none is 
   t.is(unit.action.asked.length, 1);
 });
 
-test('where nobody can tell what was begun, nothing is called', async (t) => {
+test('if the begun calls cannot be read, no tool is called', async (t) => {
   const never = createGate();
   const { unit, id } = await unitWithTools(t, [call(), { beforeHeaders: never }, { text: 'Sorry.' }]);
   await lostTurn(unit, id, { requests: 2 });

@@ -203,7 +203,7 @@ test('while tools run no model is asked, and what the turn has taken is known', 
   assertMetered(t, unit, reply);
 });
 
-test('what is no call of a tool is answered to the model, and action is not asked', async (t) => {
+test('an invalid tool call is reported to the model, and action is not asked', async (t) => {
   const toolCalls = [
     { name: 'invented' },
     { name: 'search', arguments: [1] },
@@ -259,7 +259,7 @@ test('after eight rounds a model is told to answer, then asked without tools', a
   assertMetered(t, unit, reply);
 });
 
-test('the tools of a turn share its time: the last call gets what is left, and then none is made', async (t) => {
+test('the tools of a turn share its time: the last call gets the remaining time, and then none is made', async (t) => {
   const unit = await unitWithModel(t, (_body, index) => (index < 3 ? calls('search', { index }) : { text: 'Fine.' }), {
     AGENT_TOOL_TURN_MS: '1000',
     AGENT_TOOL_CALL_MS: '900',
@@ -296,7 +296,7 @@ test('a call is made again by its key while action is away, and one that it has 
   t.regex(unit.server.requests[1]?.sent.results[0]?.text ?? '', /\nfound\n/u);
 });
 
-test('where action stays away the model is told that nobody knows whether its call took effect', async (t) => {
+test('if action stays unavailable, the model learns that the outcome of its call is unknown', async (t) => {
   const unit = await unitWithModel(t, answersIn(calls('search'), { text: 'Later.' }));
   const { id } = await createAgent(unit, owner, { tools: [search] });
   unit.action.answer = () =>
@@ -375,7 +375,7 @@ test('the results of all rounds together are half of the context of the model, o
   }
 });
 
-test('while a connector does not answer, action has time to tell of the others', async (t) => {
+test('a connector that does not answer leaves action enough time to describe the others', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' });
   const other = { connectorId: 4, tool: 'look_up' };
   // Like the action service: a tool that is not described in time is missing.
@@ -524,7 +524,7 @@ test('while action is away or slow a turn goes on without tools', async (t) => {
   for (const { sent } of unit.server.requests) t.deepEqual(sent.tools, []);
 });
 
-test('tools that are gone are left out, and those of one name are told apart', async (t) => {
+test('deleted tools are omitted, and tools of the same name get distinct names', async (t) => {
   const unit = await unitWithModel(t, answersIn(calls('search_2', { q: 1 }), { text: 'Fine.' }));
   const tools = [
     search,

@@ -114,7 +114,7 @@ test('a take-over tells of the calls of finished nodes again, each as it ended',
   t.deepEqual(keysOf(unit.action.asked), ['turn call#1']);
 });
 
-test('without being asked for it a take-over does not count what the first attempt took', async (t) => {
+test('a take-over reports the first attempt’s usage only if asked to', async (t) => {
   const never = createGate();
   const unit = await unitOn(t, { Last: { beforeHeaders: never } });
   const { agentId } = await agentWith(unit, chain);
@@ -198,7 +198,7 @@ test('passages of finished nodes are cited after a take-over too', async (t) => 
   t.is(unit.knowledge.asked.length, 1);
 });
 
-test('a process that has lost its turn to another writes nothing any more, and its turn fails', async (t) => {
+test('a process whose turn was taken over writes nothing more, and its turn fails', async (t) => {
   const gate = createGate();
   const unit = await unitOn(t, { First: { text: 'old', beforeHeaders: gate } });
   const { agentId } = await agentWith(unit, chain);
@@ -289,7 +289,7 @@ test('an interrupted turn cancels its request, and the next turn of the session 
   t.like(interrupted?.trace.at(-1), { nodeId: 'b', durationMs: 0, output: null });
 });
 
-test('a run that its process left without a word is closed by the next turn of the session', async (t) => {
+test('the session’s next turn closes a run whose process died', async (t) => {
   const unit = await unitOn(t);
   const { agentId } = await agentWith(unit, workflow({ a: say('Hello') }));
   await ask(unit, agentId, 'one');

@@ -525,7 +525,7 @@ test('a session runs the version that was published when it started, another one
   );
 });
 
-test('after a response with next the session goes on there with its variables; a turn that failed leaves nothing behind', async (t) => {
+test('after a response with next the session continues there with its variables; a failed turn changes nothing', async (t) => {
   const unit = await agentUnit(t);
   let fails = false;
   unit.action.answer = () => (fails ? { errorKind: 'HTTP_STATUS' } : { body: { $case: 'text', value: 'A1' } });

@@ -234,7 +234,7 @@ test('problems of the graph and missing things are named together', async (t) =>
   );
 });
 
-test('a connector that cannot be reached keeps nobody from publishing; a service that is away does', async (t) => {
+test('an unreachable connector does not prevent publishing; an unavailable service does', async (t) => {
   const unit = await agentUnit(t);
   const app = workflowsOf(unit);
   unit.action.listedTools[3] = { errorKind: 'CONNECTOR_UNREACHABLE' };

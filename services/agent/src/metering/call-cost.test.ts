@@ -27,7 +27,7 @@ const ask = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   ...more,
 });
 
-test('what is reserved is the cost of the dearest model of the chain, wherever it stands', (t) => {
+test('the reservation is the cost of the most expensive model of the chain, at any position', (t) => {
   const [cheap, dear] = [chainOf('gpt-4o-mini'), chainOf('gpt-4o')].map((chain) => costs.upperEstimate(chain, ask()));
   t.is(dear?.modelId, 'gpt-4o');
   t.true((dear?.costUsdE8 ?? 0n) > (cheap?.costUsdE8 ?? 0n));
@@ -37,7 +37,7 @@ test('what is reserved is the cost of the dearest model of the chain, wherever i
   t.deepEqual(costs.upperEstimate(chainOf('unpriced', 'gpt-4o-mini'), ask()), cheap);
 });
 
-test('what is reserved counts the system prompt, all messages, passages and images', (t) => {
+test('the reservation counts the system prompt, all messages, passages and images', (t) => {
   const reserved = (more: Partial<ModelRequest> = {}) => costs.upperEstimate(chainOf('gpt-4o'), ask(more));
   const { tokensIn, costUsdE8 } = reserved();
   t.is(tokensIn, usualTokenBound('Hi'));

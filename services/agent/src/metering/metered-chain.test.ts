@@ -66,7 +66,7 @@ async function settledAfter(
   return { answer, settled, costOf };
 }
 
-test('a call costs what served and what failed before it took, and names who served', async (t) => {
+test('the cost of a call includes failed attempts, under the model that served', async (t) => {
   const { answer, settled, costOf } = await settledAfter([
     { type: 'asked', model: first },
     { type: 'abandoned', model: first, usage: thought },
@@ -113,7 +113,7 @@ function usagesInto(usages: TurnUsage[], more: Partial<CallOptions> = {}): typeo
   };
 }
 
-test('who leaves a call that had failed attempts knows what all of it took', async (t) => {
+test('a caller that abandons a call after failed attempts gets their usage too', async (t) => {
   const usages: TurnUsage[] = [];
   const { settled, costOf } = await settledAfter(
     [
@@ -135,7 +135,7 @@ test('who leaves a call that had failed attempts knows what all of it took', asy
   t.like(settled, [{ tokensIn, tokensOut, costUsdE8, modelId }]);
 });
 
-test('a call that fails ends with what it took', async (t) => {
+test('a call that fails ends with its usage', async (t) => {
   const usages: TurnUsage[] = [];
   const { settled } = await settledAfter(
     [
@@ -148,7 +148,7 @@ test('a call that fails ends with what it took', async (t) => {
   t.like(settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: usages.at(-1)?.costUsdE8 }]);
 });
 
-test('who leaves between two attempts pays for the one that was made', async (t) => {
+test('abandoning a call between two attempts settles the first one', async (t) => {
   const { settled, costOf } = await settledAfter([
     { type: 'asked', model: first },
     { type: 'abandoned', model: first, usage: thought },
@@ -160,7 +160,7 @@ test('who leaves between two attempts pays for the one that was made', async (t)
   t.like(settled[0], { ...spent, estimated: true, served: false });
 });
 
-test('who leaves after an attempt for which its provider charges nothing pays nothing', async (t) => {
+test('abandoning a call after an attempt that its provider does not charge settles nothing', async (t) => {
   const { settled } = await settledAfter([
     { type: 'asked', model: first },
     { type: 'abandoned', model: first, usage: noUsage },
@@ -182,7 +182,7 @@ test('where all attempts failed, each is counted once', async (t) => {
   t.like(one.settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: one.costOf(first, thought) }]);
 });
 
-test('who leaves while a model thinks pays for its thoughts, and for those of no attempt before', async (t) => {
+test('abandoning a call while the model thinks settles its thoughts, and not those of earlier attempts', async (t) => {
   const usages: TurnUsage[] = [];
   const { settled } = await settledAfter(
     [
@@ -201,7 +201,7 @@ test('who leaves while a model thinks pays for its thoughts, and for those of no
   t.is(usages.at(-1)?.tokensOut, thought.tokensOut + written);
 });
 
-test('what a leaver pays is counted by the tokenizer of the model, images included', async (t) => {
+test('an abandoned call is counted by the tokenizer of its model, images included', async (t) => {
   await loadTokenizer('gpt-4o');
   const text = 'supercalifragilisticexpialidocious '.repeat(20);
   const image = 'data:image/png;base64,AAAA';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { sideEvents } from './side-events.ts';
 
-test('what is pushed comes between the events, also while the next one is awaited', async (t) => {
+test('pushed events are yielded between the stream’s events, even while the next one is awaited', async (t) => {
   const side = sideEvents<string>();
   const gate = Promise.withResolvers<void>();
   const read: (string | number)[] = [];
@@ -21,7 +21,7 @@ test('what is pushed comes between the events, also while the next one is awaite
   t.deepEqual(read, ['a', 1, 'b', 'c', 2, 'last']);
 });
 
-test('an error of the stream is thrown, after what was pushed before it', async (t) => {
+test('an error of the stream is thrown after the events pushed before it', async (t) => {
   const side = sideEvents<string>();
   async function* broken() {
     yield 1;
@@ -38,7 +38,7 @@ test('an error of the stream is thrown, after what was pushed before it', async 
   t.deepEqual(read, [1, 'a']);
 });
 
-test('who leaves ends the stream', async (t) => {
+test('ending the iteration ends the stream', async (t) => {
   const side = sideEvents<string>();
   let hasEnded = false;
   async function* endless() {

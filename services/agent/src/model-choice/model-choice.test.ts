@@ -54,7 +54,7 @@ test("the agent's override comes first, without a lookup", async (t) => {
   t.deepEqual(lookups, []);
 });
 
-test("the tenant's override comes second, and provider and model come from the same override", async (t) => {
+test("the agent's override precedes the tenant's, and provider and model come from the same one", async (t) => {
   const { chosen, lookups } = chooserOver(all, { provider: 'CLOUD_HOSTED_MODELS', model: '' });
   t.deepEqual(await chosen({ llmProviderOverride: null, llmModelOverride: 'a' }), ['CLOUD_HOSTED_MODELS', 'its own']);
   t.deepEqual(lookups, [1]);

@@ -100,7 +100,7 @@ test.serial('a call that began before it opened does not decide about the trial 
   t.false(breaker.isOpen);
 });
 
-test.serial('it says how the last call failed that counted', async (t) => {
+test.serial('lastFailure is the kind of the last counted failure', async (t) => {
   const breaker = createBreakers({ failures: 2 }).of(place, 1);
   t.is(breaker.lastFailure, undefined);
   await t.throwsAsync(breaker.run(failing('failed', true)));
@@ -113,14 +113,11 @@ test.serial('it says how the last call failed that counted', async (t) => {
   t.is(limited.lastFailure, 'rateLimited');
 });
 
-test.serial(
-  'what a tenant has asked wrongly keeps nobody out, though its refusal says when to come back',
-  async (t) => {
-    const breaker = createBreakers().of(place, 1);
-    await t.throwsAsync(breaker.run(failing('tooLong', false, 60_000)));
-    t.false(breaker.isOpen);
-  },
-);
+test.serial('a tenant’s invalid request blocks nobody, even if the refusal has a Retry-After', async (t) => {
+  const breaker = createBreakers().of(place, 1);
+  await t.throwsAsync(breaker.run(failing('tooLong', false, 60_000)));
+  t.false(breaker.isOpen);
+});
 
 test.serial('of many tenants and models the least recently asked are forgotten', async (t) => {
   const breakers = createBreakers({ failures: 1 });
@@ -208,7 +205,7 @@ for (const answers of ['none', 'one'] as const) {
   );
 }
 
-test.serial('many tenants that call seldom are one outage after as many calls as one that calls often', async (t) => {
+test.serial('many tenants with few calls cause an outage after as many failures as one tenant with many', async (t) => {
   const { breakers } = await outageFor([]);
   let calls = 0;
   for (let tenant = 1; tenant <= 12_000; tenant += 1) {
@@ -265,7 +262,7 @@ test.serial('a model that answers few is not asked by all whenever it does', asy
   t.true(calls - last > 0);
 });
 
-test.serial('a tenant that was kept out and whose trial shows nothing does not take the next one', async (t) => {
+test.serial('a tenant whose trial had no outcome does not get the next one', async (t) => {
   const { breakers, isOpen } = await outageFor([1, 2, 3]);
   for (const tenant of [1, 2]) {
     now += 1_000;
@@ -281,7 +278,7 @@ test.serial('a tenant that was kept out and whose trial shows nothing does not t
   t.false(isOpen(1));
 });
 
-test.serial('tenants whose own requests fail take a model from nobody', async (t) => {
+test.serial('tenants whose own requests fail block the model for nobody', async (t) => {
   const { breakers, fail, isOpen, answer } = await outageFor([1, 1, 2]);
   const trial = Promise.withResolvers<string>();
   const first = breakers.of(place, 3).run(() => trial.promise);
@@ -318,7 +315,7 @@ test.serial(
   },
 );
 
-test.serial('what fails within a second of an answer to another tenant is no outage yet', async (t) => {
+test.serial('failures within a second of an answer to another tenant start no outage', async (t) => {
   const { breakers, fail, isOpen, answer } = await outageFor([]);
   await answer(1);
   now += 999;
@@ -330,7 +327,7 @@ test.serial('what fails within a second of an answer to another tenant is no out
   t.true(isOpen(5));
 });
 
-test.serial('who tries a failing model and finds out nothing lets another one try', async (t) => {
+test.serial('after a probe without outcome another tenant may probe', async (t) => {
   const { breakers, isOpen } = await outageFor([1, 2, 3]);
   now += 1_000;
   await t.throwsAsync(breakers.of(place, 4).run(failing('badRequest', false)));
@@ -343,7 +340,7 @@ test.serial('who tries a failing model and finds out nothing lets another one tr
   t.false(isOpen(4));
 });
 
-test.serial('who tries a failing model and takes long keeps others out for a second', async (t) => {
+test.serial('a slow probe blocks others for a second only', async (t) => {
   const { breakers, isOpen } = await outageFor([1, 2, 3]);
   now += 1_000;
   void breakers.of(place, 4).run(() => new Promise(() => undefined));
@@ -361,7 +358,7 @@ test.serial('a blip ends for all as soon as their breakers let one call through'
   for (let tenant = 0; tenant < 10; tenant += 1) t.false(isOpen(tenant));
 });
 
-test.serial('a call that began before an outage and whose caller leaves takes no turn and gives none up', async (t) => {
+test.serial('abandoning a call that began before an outage neither starts nor ends a probe', async (t) => {
   const breakers = createBreakers({ failures: 3, openMs });
   const old = Promise.withResolvers<string>();
   const early = breakers.of(place, 5).run(() => old.promise);
@@ -375,7 +372,7 @@ test.serial('a call that began before an outage and whose caller leaves takes no
   t.false(breakers.of(place, 5).isOpen);
 });
 
-test.serial('an outage of which nothing was heard for half an hour is forgotten', async (t) => {
+test.serial('an outage expires half an hour after its last rejected call', async (t) => {
   const { fail, isOpen } = await outageFor([1, 2, 3]);
   now += 30 * 60_000;
   for (let n = 0; n < 3; n += 1) {
@@ -394,7 +391,7 @@ test.serial('a trial whose caller leaves does not say that the model fails', asy
   t.deepEqual(breakers.failing(), []);
 });
 
-test.serial('a server that fails and says when to come back is left alone by that tenant until then', async (t) => {
+test.serial('a Retry-After of a failing server blocks only the tenant that got it', async (t) => {
   const breakers = createBreakers();
   await failed(breakers.of(place, 1).run(failing('failed', true, openMs)));
   t.true(breakers.of(place, 1).isOpen);
@@ -422,7 +419,7 @@ test.serial('of many models the least recently asked are forgotten, by all tenan
   t.true(breakers.of(place, 1).isOpen, 'and they know the same of it afterwards');
 });
 
-test.serial('what a tenant has asked wrongly counts for nothing', async (t) => {
+test.serial('invalid requests do not count as failures', async (t) => {
   const breaker = createBreakers({ failures: 1 }).of(place, 1);
   for (const kind of ['badRequest', 'tooLong', 'unknownModel'] as const) {
     await t.throwsAsync(breaker.run(failing(kind, false)));
@@ -430,7 +427,7 @@ test.serial('what a tenant has asked wrongly counts for nothing', async (t) => {
   t.false(breaker.isOpen);
 });
 
-test.serial('a provider that says when to come back is left alone by all until then', async (t) => {
+test.serial('the Retry-After of a rate limit blocks the model for all tenants', async (t) => {
   const breakers = createBreakers({ failures: 100 });
   const breaker = breakers.of(place, 1);
   await t.throwsAsync(breaker.run(failing('rateLimited', true, openMs)));
@@ -441,7 +438,7 @@ test.serial('a provider that says when to come back is left alone by all until t
   t.is(await breaker.run(async () => 'answer'), 'answer');
 });
 
-test.serial('each model of each provider has its own', async (t) => {
+test.serial('each model of each provider has its own breaker', async (t) => {
   const breakers = createBreakers({ failures: 1 });
   await t.throwsAsync(breakers.of(place, 1).run(failing('failed', true)));
   t.true(breakers.of({ ...place }, 1).isOpen);

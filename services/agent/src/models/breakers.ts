@@ -154,8 +154,8 @@ function breakerOf(
       return outage.keepsOut(tenantId);
     },
     get pausedForMs() {
-      const leftMs = Math.max(model.pausedUntilMs, pausedUntilMs) - now();
-      return leftMs > 0 ? Math.ceil(leftMs) : Number.POSITIVE_INFINITY;
+      const remainingMs = Math.max(model.pausedUntilMs, pausedUntilMs) - now();
+      return remainingMs > 0 ? Math.ceil(remainingMs) : Number.POSITIVE_INFINITY;
     },
     get lastFailure() {
       return model.lastFailure;

@@ -26,7 +26,7 @@ function modelsOf(t: ExecutionContext, providers: ProviderSettings[], settings: 
   return models;
 }
 
-test('without a provider the offline model answers, and its description says that it is no LLM', async (t) => {
+test('without a provider the offline model answers, and its description says that it is not an LLM', async (t) => {
   const models = modelsOf(t, []);
 
   t.like(models.choose(), { providerId: 'OFFLINE', offline: true, vision: false });

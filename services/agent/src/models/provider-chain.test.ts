@@ -73,7 +73,7 @@ async function streamed(events: AsyncIterable<ChainEvent>): Promise<string[]> {
   return seen;
 }
 
-test('what a failed attempt took is told before the next one, and that of the last one is with its error', async (t) => {
+test('the usage of a failed attempt is reported before the next one, and that of the last attempt with its error', async (t) => {
   const thought = (kind: ModelErrorKind) => new ModelError(kind, { beforeFirstChunk: true, transient: true, usage });
   const again = { ...model('one', [thought('failed'), thought('failed')]), retries: 1 };
   t.deepEqual(await streamed(chainOf(again, model('two')).chain.stream(request, call())), [
@@ -182,7 +182,7 @@ test('a model that failed for one tenant is asked for another', async (t) => {
   t.deepEqual(await streamed(chain.stream(request, call(undefined, 2))), ['asked one', 'one', 'finish one']);
 });
 
-test('a model that was kept out while the call waited for a slot is told as one that was kept out before', async (t) => {
+test('a breaker that opens while the call waits for a slot counts like one that was open before', async (t) => {
   const limited = model('limited', [failure('rateLimited', true)]);
   const { chain } = chainOfBreakers(createBreakers({ failures: 1 }), limited);
   const waits = {
@@ -202,7 +202,7 @@ test('a model that was kept out while the call waited for a slot is told as one 
   t.is(seen.at(-1), 'abandoned', 'it has not been asked');
 });
 
-test('who leaves while the call is admitted has asked no model', async (t) => {
+test('a caller that leaves while the call is admitted causes no model request', async (t) => {
   const one = model('one');
   const leaving = new AbortController();
   const beforeFirst = async () => leaving.abort(new DOMException('left', 'AbortError'));
@@ -215,7 +215,7 @@ test('who leaves while the call is admitted has asked no model', async (t) => {
   t.deepEqual([seen, one.calls, one.held()], [[], [], 0]);
 });
 
-test('what happens before the first model is asked happens once, and can end the call', async (t) => {
+test('beforeFirst runs once, and its error ends the call', async (t) => {
   let times = 0;
   const [one, two] = [model('one', [failure('failed', true)]), model('two')];
   const { chain } = chainOf(one, two);
@@ -227,7 +227,7 @@ test('what happens before the first model is asked happens once, and can end the
   t.deepEqual([one.calls.length, one.held()], [1, 0]);
 });
 
-test('a cancelled call asks nobody else and gives its slot back, as does a reader who leaves', async (t) => {
+test('a cancelled or abandoned call asks no other model and releases its slot', async (t) => {
   const cancel = new AbortController();
   const one = model('one');
   one.model.stream = async function* () {
@@ -268,7 +268,7 @@ for (const retryAfterMs of [0, 5, undefined]) {
   });
 }
 
-test('where nobody else can be asked, a longer wait that the provider asks for is kept', async (t) => {
+test('with no other model to ask, a longer Retry-After is waited for', async (t) => {
   const alone = timed(1, [failure('rateLimited', true, 2_100)]);
   t.deepEqual(await streamed(chainOf(alone.made).chain.stream(request, call())), [
     'asked one',

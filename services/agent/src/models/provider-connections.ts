@@ -48,7 +48,7 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
     const { signal } = options as Dispatcher.RequestOptions;
     return dispatch(
       options,
-      startTold(handler, () => signal instanceof AbortSignal && sent.add(signal)),
+      notifyStart(handler, () => signal instanceof AbortSignal && sent.add(signal)),
     );
   });
 
@@ -88,7 +88,7 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
 }
 
 /** Calls `started` when the request is written to a connection. */
-function startTold(handler: Dispatcher.DispatchHandler, started: () => void): Dispatcher.DispatchHandler {
+function notifyStart(handler: Dispatcher.DispatchHandler, started: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(...given) {
       started();

@@ -164,23 +164,26 @@ test.serial('arguments without an end are cut as an answer is', async (t) => {
   t.true(cancelled());
 });
 
-test.serial('arguments of any shape are given, and what is no JSON or too deep is not', async (t) => {
-  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
-  const inputs = ['', ' ', '{"a":1}', '[1]', '"a"', 'null', '{', '{"a":1}}', deep];
-  for (const [at, given] of [{}, {}, { a: 1 }, [1], 'a', null, undefined, undefined, undefined].entries()) {
-    const input = inputs[at] ?? '';
-    async function* once(): AsyncGenerator<LanguageModelV3StreamPart> {
-      yield { ...toolCall, input };
-      yield finish;
+test.serial(
+  'arguments of any JSON shape are returned; invalid JSON or too deep nesting is reported as such',
+  async (t) => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const inputs = ['', ' ', '{"a":1}', '[1]', '"a"', 'null', '{', '{"a":1}}', deep];
+    for (const [at, given] of [{}, {}, { a: 1 }, [1], 'a', null, undefined, undefined, undefined].entries()) {
+      const input = inputs[at] ?? '';
+      async function* once(): AsyncGenerator<LanguageModelV3StreamPart> {
+        yield { ...toolCall, input };
+        yield finish;
+      }
+      const [event] = await eventsOf(
+        modelOf(once(), { maxOutputTokens: 9_000 }).model.stream(ask('Go', { tools }), uncancelled),
+      );
+      t.like(event, { type: 'toolCall', arguments: given, argumentsText: input });
     }
-    const [event] = await eventsOf(
-      modelOf(once(), { maxOutputTokens: 9_000 }).model.stream(ask('Go', { tools }), uncancelled),
-    );
-    t.like(event, { type: 'toolCall', arguments: given, argumentsText: input });
-  }
-});
+  },
+);
 
-test.serial('calls of the same id get others, and calls that nobody offered are no answer', async (t) => {
+test.serial('duplicate call ids are replaced, and calls of unknown tools are not an answer', async (t) => {
   async function* twice() {
     yield toolCall;
     yield toolCall;

@@ -28,7 +28,7 @@ test('works begin at once and are given as they end', async (t) => {
   t.true((await results.next()).done);
 });
 
-test('whoever leaves early aborts the works that run, and their rejections are nobody’s', async (t) => {
+test('ending the iteration early aborts the running work and handles its rejections', async (t) => {
   const signals: AbortSignal[] = [];
   const begin = (work: number, signal: AbortSignal) => {
     signals.push(signal);

@@ -22,7 +22,7 @@ test('the name and the headings of a passage take of the budget, too', (t) => {
   t.deepEqual(ids(fittingPassages(found, 19)), [0]);
 });
 
-test('the same text is taken once, also with other spaces, and a blank one never', (t) => {
+test('duplicate passages are used once, regardless of white space, and blank ones never', (t) => {
   const found = [passage(1, 'Within 30 days.'), passage(2, ' Within  30\ndays. '), passage(3, ' \n')];
   t.deepEqual(ids(fittingPassages(found, 1_000)), [1]);
 });

@@ -56,7 +56,7 @@ test('what a node calls is within its span, whoever reads its events', async (t)
   });
 });
 
-test('the span of a node that failed has its code, one that was left says so, and none has its output', (t) => {
+test('the span of a failed node has its code, that of an abandoned one is marked as cancelled, and none has output', (t) => {
   const ended = {
     ...step('failed'),
     durationMs: 250,

@@ -43,7 +43,7 @@ test('other work goes on between nodes, of which at most two of a tenant are run
   t.is(rounds.flat().filter((tenantId) => tenantId === 1).length + ran.length, 66);
 });
 
-test('a turn whose client has left does not wait for its share', async (t) => {
+test('a turn whose client has disconnected does not wait for its share', async (t) => {
   const leaving = new AbortController();
   const request = { caller: { tenantId: 3 } as TenantCaller, signal: leaving.signal };
   const run = () =>

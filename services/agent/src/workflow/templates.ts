@@ -24,13 +24,13 @@ const memoryUnits = 1_000_000;
 const maxReasonLength = 200;
 
 /** Disabled: `capture` stores text that no limit counts; counters are not part of the scope. */
-const leftOutTags = ['capture', 'increment', 'decrement', 'cycle'];
+const disabledTags = ['capture', 'increment', 'decrement', 'cycle'];
 
 /**
  * Disabled: the first ones nest a list in itself, so that few steps make an endless text; the others vary from one
  * rendering to the next.
  */
-const leftOutFilters = ['push', 'unshift', 'group_by', 'sample', 'sha256', 'hmac_sha256'];
+const disabledFilters = ['push', 'unshift', 'group_by', 'sample', 'sha256', 'hmac_sha256'];
 
 const texts = dialect(templateEngine());
 const values = dialect(templateEngine());
@@ -157,8 +157,8 @@ function reasonOf(error: unknown): string {
 }
 
 function dialect(liquid: Liquid): Liquid {
-  for (const tag of leftOutTags) delete liquid.tags[tag];
-  for (const filter of leftOutFilters) delete liquid.filters[filter];
+  for (const tag of disabledTags) delete liquid.tags[tag];
+  for (const filter of disabledFilters) delete liquid.filters[filter];
   liquid.options.memoryLimit = memoryUnits;
   return liquid;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { CreateKnowledgeBaseInput } from '../generated/schema.ts';
 import type { KnowledgeBase } from '../knowledge.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { baseModelStore } from './base-model-store.ts';
 import { baseStore } from './base-store.ts';
 
@@ -27,6 +27,6 @@ export async function createKnowledgeBase(
       await baseModelStore(db).register(db, base.id, base.embeddingModel, true);
       return base;
     },
-    { turn: usageTurn(caller.tenantId) },
+    { turn: usageQueueKey(caller.tenantId) },
   );
 }

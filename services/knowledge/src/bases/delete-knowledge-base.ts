@@ -1,6 +1,6 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { removeObjectLater } from '../uploads/remove-object.ts';
 import { uploadStore } from '../uploads/upload-store.ts';
 import { baseStore } from './base-store.ts';
@@ -21,7 +21,7 @@ export async function deleteKnowledgeBase(
       for (const objectKey of await uploadStore(db).refuseAll(id)) await removeObjectLater(db, objectKey);
       await usageStore(db).change({ knowledgeBases: -1 });
     },
-    { turn: usageTurn(tenantId) },
+    { turn: usageQueueKey(tenantId) },
   );
   return true;
 }

@@ -15,7 +15,7 @@ import { type BuiltGeneration, discardGeneration, fillGeneration, switchGenerati
 import { type Failures, oneMore, type Patience, suspendedRetryMs } from '../indexing/job-patience.ts';
 import type { KnowledgeDocument } from '../knowledge.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { baseModelStore } from './base-model-store.ts';
 import { baseMoveStore, type MovedDocument } from './base-move-store.ts';
 
@@ -214,7 +214,7 @@ async function embedAnew(
       if (document.generation !== generation) return false;
       return move.outdated ? replace(db, document, built) : prepare(db, knowledgeBaseId, document, built);
     },
-    { turn: usageTurn(tenantId) },
+    { turn: usageQueueKey(tenantId) },
   );
   if (!isKept) await discardGeneration(ports, caller, id, built.generation);
 }
@@ -248,6 +248,6 @@ function switchBase({ database }: MovePorts, tenantId: number, { knowledgeBaseId
       await register(db, knowledgeBaseId, model);
       if (chunks !== 0) await usageStore(db).change({ chunks }, 'unbounded');
     },
-    { turn: usageTurn(tenantId) },
+    { turn: usageQueueKey(tenantId) },
   );
 }

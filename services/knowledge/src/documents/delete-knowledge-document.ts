@@ -2,7 +2,7 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { generationStore } from '../indexing/generation-store.ts';
 import { endParsing } from '../parsing/queue-parsing.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { removeObjectLater } from '../uploads/remove-object.ts';
 import { documentStore } from './document-store.ts';
 
@@ -26,7 +26,7 @@ export async function deleteKnowledgeDocument(
       if (objectKey !== null) await removeObjectLater(db, objectKey);
       await usageStore(db).change({ chunks: -chunkCount, storedBytes: -storedBytes });
     },
-    { turn: usageTurn(tenantId) },
+    { turn: usageQueueKey(tenantId) },
   );
   return true;
 }

@@ -6,7 +6,7 @@ import { buildGeneration, discardGeneration, switchGeneration } from '../indexin
 import type { KnowledgeDocument } from '../knowledge.ts';
 import { queueParsing } from '../parsing/queue-parsing.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { refuseWhileParsing } from './document-state.ts';
 import { documentStore } from './document-store.ts';
 
@@ -73,7 +73,7 @@ async function indexAgain(ports: Ports, request: TenantRequest, id: number): Pro
         await switchGeneration(db, current, built, quotasNow);
         return true;
       },
-      { turn: usageTurn(tenantId) },
+      { turn: usageQueueKey(tenantId) },
     );
     if (!isSwitched) await discardGeneration(ports, caller, id, built.generation);
   } catch (error) {

@@ -4,7 +4,7 @@ import { chunkSizeFor } from '../indexing/embed-passages.ts';
 import { generationStore } from '../indexing/generation-store.ts';
 import { chunksOf, fillGeneration, switchGeneration } from '../indexing/index-text.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { documentStore, type NewDocument } from './document-store.ts';
 
 export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName' | 'mimeType' | 'parseWarnings'> {
@@ -44,7 +44,7 @@ export async function storeText(ports: Ports, request: TenantRequest, { text, ..
         await switchGeneration(db, await documentStore(db).publish(id), built, quotasNow);
         await usageStore(db).change({ storedBytes }, quotasNow);
       },
-      { turn: usageTurn(tenantId) },
+      { turn: usageQueueKey(tenantId) },
     );
     return built.chunkCount;
   } catch (error) {

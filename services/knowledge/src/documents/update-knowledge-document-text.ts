@@ -5,7 +5,7 @@ import type { MutationUpdateKnowledgeDocumentTextArgs } from '../generated/schem
 import { buildGeneration, discardGeneration, switchGeneration } from '../indexing/index-text.ts';
 import type { KnowledgeDocument } from '../knowledge.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { refuseWhileParsing } from './document-state.ts';
 import { documentStore } from './document-store.ts';
 import { maxTextLength } from './ingest-document.ts';
@@ -56,7 +56,7 @@ export async function updateKnowledgeDocumentText(
         await switchGeneration(db, document, built, quotasNow);
         await usageStore(db).change({ storedBytes: growthOf(document, textBytes) }, quotasNow);
       },
-      { turn: usageTurn(tenantId) },
+      { turn: usageQueueKey(tenantId) },
     );
   } catch (error) {
     await discardGeneration(ports, caller, id, built.generation);

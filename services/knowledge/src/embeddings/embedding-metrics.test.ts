@@ -51,7 +51,7 @@ for (const [errorType, error] of [
   });
 }
 
-test('a caller who leaves is no error', async (t) => {
+test('a cancelled call is not counted as an error', async (t) => {
   const leaving = new AbortController();
   const { endpoint, spans } = observed(async () => {
     leaving.abort(new Error('left'));

@@ -185,7 +185,7 @@ test('neither errors nor logs have the key, the address, the texts or what the e
   for (const secret of [key, new URL(url).host, 'my text']) t.false(all.includes(secret), all);
 });
 
-test('whoever leaves ends the request', async (t) => {
+test('cancelling a call ends its request', async (t) => {
   const leaving = new AbortController();
   const { asking } = await endpoint(t, () => {
     leaving.abort(new Error('left'));

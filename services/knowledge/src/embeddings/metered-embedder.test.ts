@@ -74,7 +74,7 @@ test('what embeddings cost and how long they take is measured, of models that th
   t.notRegex(text, /embedding-3-large/u);
 });
 
-test('what the operator causes is metered as reembed and charged to no tenant', async (t) => {
+test('embedding that the operator causes is metered as reembed and charged to no tenant', async (t) => {
   const { made, spent, metrics } = await embedder(t);
   const { tokensIn } = await made.embed(['a text'], { caller, model, callId: 'c', chargedTo: 'platform' });
   t.like(spent[0]?.account, { tenantId: platform, callId: 'c', operation: operations.platform });
@@ -108,13 +108,13 @@ test('long texts go in more requests', async (t) => {
   t.true(server.requests.length > 1);
 });
 
-test('at the cap it is SPEND_CAP_REACHED, and nothing is sent', async (t) => {
+test('at the cap it fails with SPEND_CAP_REACHED and sends nothing', async (t) => {
   const { made, server } = await embedder(t, { atCap: true });
   t.like(await t.throwsAsync(made.embed(['a'], { caller, model, callId: 'c' })), { reason: 'SPEND_CAP_REACHED' });
   t.is(server.requests.length, 0);
 });
 
-test('what was served before a failure is settled, and a call of which nothing was served is not counted', async (t) => {
+test('texts served before a failure are settled, and a call without any is not counted', async (t) => {
   const { made, server, spent } = await embedder(t);
   const texts = Array.from({ length: 150 }, (_, at) => `text ${at}`);
   server.refuseFrom(1, 401);
@@ -124,7 +124,7 @@ test('what was served before a failure is settled, and a call of which nothing w
   t.like(spent[1]?.settled, [{ tokensIn: 0, costUsdE8: 0n, served: false }]);
 });
 
-test('whoever leaves pays for texts that were sent, and not for those that wait for their turn', async (t) => {
+test('a cancelled call is charged for texts that were sent, not for those still queued', async (t) => {
   const { made, server, spent } = await embedder(t);
   const { reached, open } = server.hold('sent');
   t.teardown(open);

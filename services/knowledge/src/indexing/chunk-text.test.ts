@@ -62,7 +62,7 @@ test('a chunk has the path of the headings that it stands under', (t) => {
   t.deepEqual([...new Set(paths)], ['Shop > Returns', 'Shop > Returns > Fees', 'Shop > Gifts', 'End']);
 });
 
-test('what is no heading is none', (t) => {
+test('lines that only resemble headings are text', (t) => {
   for (const text of ['#no space', '####### seven', '```\n# code\n```\ntext', '#', '# ']) {
     t.is(chunksOf(`${text}\n\nBody.`)[0]?.heading, '', text);
   }
@@ -120,7 +120,7 @@ test('a line that is underlined is a heading of the first or second level, in on
   );
 });
 
-test('what is underlined and no heading is none', (t) => {
+test('underlined lines that only resemble headings are text', (t) => {
   for (const text of [
     'one\ntwo\n---',
     '---\ntitle: front matter\n---',
@@ -173,7 +173,7 @@ test('the last rows of a table are no chunk of their own', (t) => {
   }
 });
 
-test('the last row of separated values is no chunk of its own', (t) => {
+test('the last row of separated values does not become a chunk of its own', (t) => {
   for (let rows = 150; rows < 400; rows += 7) {
     const lines = Array.from({ length: rows }, (_, n) => `${n},some text,${n * 2}`);
     const contents = contentsOf(['id,text,twice', ...lines].join('\n'));
@@ -186,7 +186,7 @@ test('the last row of separated values is no chunk of its own', (t) => {
   }
 });
 
-test('a chunk of another size has at most so many tokens, in every script', (t) => {
+test('chunks of other sizes stay within their token limit, in every script', (t) => {
   const texts = {
     English: prose(300),
     Russian: 'Возврат товара возможен в течение тридцати дней. '.repeat(200),

@@ -10,7 +10,7 @@ import { misconfigurationOf } from '../embeddings/embedder.ts';
 import { failParse, isParsed, lockWaiting, type Parse, waits } from '../parsing/parsing.ts';
 import { endParsing } from '../parsing/queue-parsing.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
 import { type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 
@@ -133,7 +133,7 @@ async function publish(
       }
       await lease.complete(db);
     },
-    { turn: usageTurn(tenantId) },
+    { turn: usageQueueKey(tenantId) },
   );
 }
 

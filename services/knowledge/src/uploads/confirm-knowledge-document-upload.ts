@@ -11,7 +11,7 @@ import { fileName } from '../documents/file-name.ts';
 import type { ConfirmKnowledgeDocumentUploadInput, ConfirmKnowledgeDocumentUploadResult } from '../generated/schema.ts';
 import { queueParsing } from '../parsing/queue-parsing.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { removeObjectLater } from './remove-object.ts';
 import { storedFacts } from './stored-facts.ts';
 import { maxStoredBytes, maxUploadBytes, uploadType } from './upload-rules.ts';
@@ -48,7 +48,7 @@ export async function confirmKnowledgeDocumentUpload(
     if (upload.documentId !== null) throw badRequest('This upload has been confirmed before', 'UPLOAD_USED');
     return upload;
   };
-  const readUnused = () => database.transact(tenantId, unused, { turn: usageTurn(tenantId) });
+  const readUnused = () => database.transact(tenantId, unused, { turn: usageQueueKey(tenantId) });
   const offered = await readUnused();
   if (mimeType !== offered.mimeType) throw anotherType(offered);
   const stored = await storedFacts(tenantObjects(objects, tenantId), objectStorageKey);
@@ -82,7 +82,7 @@ export async function confirmKnowledgeDocumentUpload(
   };
   try {
     checkStored(stored, offered);
-    const documentId = await database.transact(tenantId, store, { turn: usageTurn(tenantId) });
+    const documentId = await database.transact(tenantId, store, { turn: usageQueueKey(tenantId) });
     return { documentId, parseStatus: 'PENDING' };
   } catch (error) {
     if (isDomainError(error, 'invalid') && fileRefusals.includes(error.reason ?? '')) {

@@ -6,7 +6,7 @@ import { baseStore } from '../bases/base-store.ts';
 import { fileName } from '../documents/file-name.ts';
 import type { RequestKnowledgeDocumentUploadInput, RequestKnowledgeDocumentUploadResult } from '../generated/schema.ts';
 import type { Ports } from '../ports.ts';
-import { usageStore, usageTurn } from '../quotas/usage-store.ts';
+import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { settleLater } from './settle-upload.ts';
 import { maxUploadBytes, newUploadKey, uploadType, uploadUrlMs } from './upload-rules.ts';
 import { uploadStore } from './upload-store.ts';
@@ -42,7 +42,7 @@ export async function requestKnowledgeDocumentUpload(
       const uploadId = await uploadStore(db).open(upload, openUploads);
       await settleLater(db, uploadId, objectKey);
     },
-    { turn: usageTurn(caller.tenantId) },
+    { turn: usageQueueKey(caller.tenantId) },
   );
   return { uploadUrl: url, objectStorageKey: objectKey };
 }
