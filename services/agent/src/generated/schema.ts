@@ -18,7 +18,7 @@ export type Scalars = {
   _FieldSet: { input: string; output: string; }
 };
 
-/** What an agent is for; without labels of its own, its evaluations recommend by those of the use case. */
+/** An agent's use case. Its labels apply to evaluations of an agent that has none of its own. */
 export type AgentUseCase =
   | 'CUSTOM'
   | 'EDUCATION'
@@ -88,7 +88,7 @@ export type AgentDto = {
   position: Scalars['String']['output'];
   /** Free-text subject label. */
   subject?: Maybe<Scalars['String']['output']>;
-  /** What it says first; not said while a workflow is attached. */
+  /** The agent's first message; not sent while a workflow is attached. */
   openingGreeting?: Maybe<Scalars['String']['output']>;
   /** INTERVIEW unless chosen otherwise. */
   useCase: AgentUseCase;
@@ -116,7 +116,7 @@ export type AgentDto = {
   evaluationPromptTemplate?: Maybe<Scalars['String']['output']>;
   /** Labels that the recommendation is one of. */
   evaluationRecommendationLabels?: Maybe<Array<Scalars['String']['output']>>;
-  /** Where evaluations are posted (`externalSyncDeliveries`). Null: nowhere. */
+  /** The URL that evaluations are posted to (`externalSyncDeliveries`); null: none. */
   externalSyncUrl?: Maybe<Scalars['String']['output']>;
   /** Name of the secret that signs those posts, never the secret itself. Null: nothing is posted until there is one. */
   externalSyncSecretRef?: Maybe<Scalars['String']['output']>;
@@ -142,7 +142,7 @@ export type AgentDto = {
   updatedAt: Scalars['DateTime']['output'];
 };
 
-/** What a model may call: a tool of a connector, or a custom action. */
+/** A tool that a model may call: a connector's tool or a custom action. */
 export type AgentToolDto = {
   __typename?: 'AgentToolDto';
   /** The connector; null for an action. */
@@ -173,7 +173,7 @@ export type CreateAgentInput = {
   position: Scalars['String']['input'];
   /** Free-text subject label; at most 200 characters. */
   subject?: InputMaybe<Scalars['String']['input']>;
-  /** What it says first; at most 4,000 characters. Not said while a workflow is attached. */
+  /** The agent's first message; at most 4,000 characters. Not sent while a workflow is attached. */
   openingGreeting?: InputMaybe<Scalars['String']['input']>;
   /** Default INTERVIEW. */
   useCase?: InputMaybe<AgentUseCase>;
@@ -198,8 +198,9 @@ export type CreateAgentInput = {
   /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * Where evaluations are posted, as webhooks (Standard Webhooks), each until it is taken, for 24 hours: an http or https URL without user
-   * name and password, at most 2,048 characters, with a port and a host that the platform may call. No redirects.
+   * The URL that evaluations are posted to as webhooks (Standard Webhooks), with retries for 24 hours until one is accepted: http or
+   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are
+   * not followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
   /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it nothing is posted. */
@@ -242,7 +243,7 @@ export type UpdateAgentInput = {
   workflowId?: InputMaybe<Scalars['Int']['input']>;
   /** Free-text subject label; at most 200 characters. */
   subject?: InputMaybe<Scalars['String']['input']>;
-  /** What it says first; at most 4,000 characters. Not said while a workflow is attached. */
+  /** The agent's first message; at most 4,000 characters. Not sent while a workflow is attached. */
   openingGreeting?: InputMaybe<Scalars['String']['input']>;
   /** Null is refused. */
   useCase?: InputMaybe<AgentUseCase>;
@@ -267,8 +268,9 @@ export type UpdateAgentInput = {
   /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * Where evaluations are posted, as webhooks (Standard Webhooks), each until it is taken, for 24 hours: an http or https URL without user
-   * name and password, at most 2,048 characters, with a port and a host that the platform may call. No redirects.
+   * The URL that evaluations are posted to as webhooks (Standard Webhooks), with retries for 24 hours until one is accepted: http or
+   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are
+   * not followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
   /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it nothing is posted. */
@@ -294,7 +296,7 @@ export type UpdateAgentInput = {
   tools?: InputMaybe<Array<AgentToolInput>>;
 };
 
-/** What an agent's free-text fields may sensibly hold. */
+/** Suggested values for an agent's free-text fields. */
 export type AgentConfigOptionsDto = {
   __typename?: 'AgentConfigOptionsDto';
   /** 3D models of the voice service: each has its file there. While it is away, those that it last had. */
@@ -314,9 +316,9 @@ export type AvatarModelDto = {
   __typename?: 'AvatarModelDto';
   /** Its name in the catalogue. */
   id: Scalars['String']['output'];
-  /** What `avatarGlb` takes. */
+  /** The value for `avatarGlb`. */
   filename: Scalars['String']['output'];
-  /** Its name for people. */
+  /** The display name. */
   label: Scalars['String']['output'];
   /** FEMALE, MALE, or what an operator's own catalogue says. */
   gender: Scalars['String']['output'];
@@ -325,17 +327,17 @@ export type AvatarModelDto = {
 /** A voice that the platform suggests. */
 export type RecommendedTtsVoiceDto = {
   __typename?: 'RecommendedTtsVoiceDto';
-  /** What `ttsVoice` takes. */
+  /** The value for `ttsVoice`. */
   name: Scalars['String']['output'];
-  /** What it speaks, e.g. `en-US`. */
+  /** The language, e.g. `en-US`. */
   languageCode: Scalars['String']['output'];
   /** FEMALE or MALE. */
   gender: Scalars['String']['output'];
-  /** What `voiceTier` takes with it. */
+  /** The matching value for `voiceTier`. */
   tier: VoiceTier;
 };
 
-/** What was done. Only UPDATE is recorded. */
+/** The action; only UPDATE is recorded. */
 export type AuditActionEnum =
   | 'CREATE'
   | 'UPDATE'
@@ -379,41 +381,41 @@ export type GenerateTextResultDto = {
   __typename?: 'GenerateTextResultDto';
   /** The completion. */
   text: Scalars['String']['output'];
-  /** Who served it; another provider than the one asked for after a fallback. */
+  /** The provider that served; after a fallback, another one than requested. */
   providerId: Scalars['String']['output'];
   /** The model that served it. */
   modelId: Scalars['String']['output'];
-  /** What it cost. */
+  /** The cost. */
   costUsd: Scalars['Float']['output'];
-  /** How the text ended; null where that is not known. */
+  /** How the text ended; null if unknown. */
   finishReason?: Maybe<FinishReason>;
 };
 
-/** A generation that runs. */
+/** A running generation. */
 export type StartTextGenerationResultDto = {
   __typename?: 'StartTextGenerationResultDto';
-  /** What `textGenerationEvents` takes, for ten minutes. */
+  /** The id for `textGenerationEvents`, valid for ten minutes. */
   requestId: Scalars['String']['output'];
 };
 
 /** A part of a generation, or its end. */
 export type TextGenerationEventDto = {
   __typename?: 'TextGenerationEventDto';
-  /** That of `startTextGeneration`. */
+  /** The `requestId` of `startTextGeneration`. */
   requestId: Scalars['String']['output'];
-  /** Grows within a generation and never goes back; give the last one as `after` to go on from it. */
+  /** Increases within a generation. Pass the last one as `after` to continue from it. */
   eventId: Scalars['String']['output'];
   /** Text to append; empty at the end. */
   text: Scalars['String']['output'];
   /** True for the last event. */
   done: Scalars['Boolean']['output'];
-  /** Who served it; null before the end, and where nobody did. */
+  /** The provider that served; null before the end, and if none did. */
   providerId?: Maybe<Scalars['String']['output']>;
-  /** The model that served it; null before the end, and where none did. */
+  /** The model that served; null before the end, and if none did. */
   modelId?: Maybe<Scalars['String']['output']>;
   /** Why it failed, safe to show; null otherwise. */
   error?: Maybe<Scalars['String']['output']>;
-  /** How the text ended; null before the end, and where that is not known. */
+  /** How the text ended; null before the end, and if unknown. */
   finishReason?: Maybe<FinishReason>;
 };
 
@@ -436,7 +438,7 @@ export type TestLlmProviderResultDto = {
   modelId?: Maybe<Scalars['String']['output']>;
   /** Milliseconds to the whole answer; null without one. */
   latencyMs?: Maybe<Scalars['Int']['output']>;
-  /** What went wrong: credentials refused, unreachable, model unknown, timed out, rate-limited and the like; null where it answered. */
+  /** The problem, e.g. credentials refused, unreachable, model unknown, timed out, rate-limited; null if the model answered. */
   error?: Maybe<Scalars['String']['output']>;
 };
 
@@ -450,18 +452,18 @@ export type RunWorkflowTaskInput = {
   testDraft?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** What a pass has come to: what its response says, and how it came there. */
+/** The result of a single run: its response, and the trace that led to it. */
 export type RunWorkflowTaskResultDto = {
   __typename?: 'RunWorkflowTaskResultDto';
   /** The text of the response. */
   text: Scalars['String']['output'];
-  /** The card, table or list of the response; null where it has none, or what it has is not in the vocabulary. */
+  /** The card, table or list of the response; null if it has none, or none in the vocabulary. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
-  /** All variables, as they are at the end. */
+  /** All variables at the end. */
   variables: Scalars['JSON']['output'];
   /** The nodes that were run, in order. */
   trace: Array<WorkflowTraceStepDto>;
-  /** What its models cost. */
+  /** The cost of its models. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -474,31 +476,31 @@ export type WorkflowTraceStepDto = {
   kind: Scalars['String']['output'];
   /** When it began. */
   startedAt: Scalars['DateTime']['output'];
-  /** How long it took; 0 while it runs, and where the turn was cut in it. */
+  /** Duration in ms; 0 while it runs, and if the turn was cut off in it. */
   durationMs: Scalars['Int']['output'];
-  /** What it has put out: of a text beyond 4,000 characters, or other data beyond as much JSON, the beginning. */
+  /** The node's output; if a text or the JSON of other data exceeds 4,000 characters, its beginning. */
   output?: Maybe<Scalars['JSON']['output']>;
-  /** Why it failed, or what it went on without (`TOOLS_LEFT_OUT`), as `<code>: <sentence>`; null where neither. */
+  /** Why it failed, or a warning about what it lacked (`TOOLS_LEFT_OUT`), as `<code>: <sentence>`; null if neither. */
   error?: Maybe<Scalars['String']['output']>;
   /** Input tokens of its models. */
   tokensIn: Scalars['Int']['output'];
   /** Output tokens of its models. */
   tokensOut: Scalars['Int']['output'];
-  /** What its models cost. */
+  /** The cost of its models. */
   costUsd: Scalars['Float']['output'];
 };
 
-/** How far a run of a workflow is. */
+/** The status of a workflow run. */
 export type WorkflowRunStatus =
-  /** It runs, or its process has died and another will go on. */
+  /** It is running, or its process has died and another one will continue. */
   | 'RUNNING'
-  /** Its response waits for the next message, which goes on there. */
+  /** It waits for the next message, which continues it. */
   | 'WAITING'
-  /** The next message begins anew. */
+  /** It has ended; the next message starts the workflow anew. */
   | 'ENDED'
-  /** Its turn has failed, or was cut after it had. */
+  /** Its turn failed, or was cut off after a failure. */
   | 'FAILED'
-  /** It was cut off, as by an interrupt. */
+  /** It was cut off, e.g. by an interrupt. */
   | 'INTERRUPTED';
 
 /** A turn of a session that has run a workflow. */
@@ -510,15 +512,15 @@ export type WorkflowRunDto = {
   workflowId: Scalars['Int']['output'];
   /** The version that was run; null: the draft. */
   version?: Maybe<Scalars['Int']['output']>;
-  /** How far it is. */
+  /** Its status. */
   status: WorkflowRunStatus;
-  /** The code of the turn's failure; null where it did not fail. */
+  /** The code of the turn's failure; null if it did not fail. */
   failureCode?: Maybe<Scalars['String']['output']>;
   /** Input tokens of its models. */
   tokensIn: Scalars['Int']['output'];
   /** Output tokens of its models. */
   tokensOut: Scalars['Int']['output'];
-  /** What its models cost. */
+  /** The cost of its models. */
   costUsd: Scalars['Float']['output'];
   /** The nodes that were run, in order. */
   trace: Array<WorkflowTraceStepDto>;
@@ -535,7 +537,7 @@ export type WorkflowDto = {
   id: Scalars['Int']['output'];
   /** At most 200 characters; need not be unique. */
   name: Scalars['String']['output'];
-  /** What it is for. */
+  /** Its purpose. */
   description?: Maybe<Scalars['String']['output']>;
   /** The definition that is edited; an object that need not be valid. A new workflow's is `{}` unless one is given. */
   draft: Scalars['JSON']['output'];
@@ -567,9 +569,9 @@ export type WorkflowVersionDto = {
 /** A problem of a definition. */
 export type WorkflowIssueDto = {
   __typename?: 'WorkflowIssueDto';
-  /** Where it is, e.g. `nodes.greet.next`; empty: the definition as a whole. */
+  /** The path of the problem, e.g. `nodes.greet.next`; empty: the definition as a whole. */
   path: Scalars['String']['output'];
-  /** What is wrong; completes the sentence "<path> …". */
+  /** The problem; completes the sentence "<path> …". */
   message: Scalars['String']['output'];
 };
 
@@ -596,9 +598,9 @@ export type UpdateWorkflowInput = {
   draft?: InputMaybe<Scalars['JSON']['input']>;
 };
 
-/** What a model is to write. */
+/** A request for a model to write a workflow. */
 export type AiGenerateWorkflowInput = {
-  /** What the workflow is to do; at most 4,000 characters, not blank. */
+  /** The purpose of the workflow; at most 4,000 characters, not blank. */
   prompt: Scalars['String']['input'];
 };
 
@@ -607,17 +609,17 @@ export type AiGenerateWorkflowResultDto = {
   __typename?: 'AiGenerateWorkflowResultDto';
   /** The definition. */
   definition: Scalars['JSON']['output'];
-  /** What it does, in the model's words; may be empty. */
+  /** The model's summary of the workflow; may be empty. */
   summary: Scalars['String']['output'];
-  /** What it cost, corrections included. */
+  /** The cost, corrections included. */
   costUsd: Scalars['Float']['output'];
 };
 
-/** What a model is to change. */
+/** A request for a model to change a workflow. */
 export type GenerateWorkflowDiffInput = {
   /** The workflow whose draft is changed. */
   workflowId: Scalars['Int']['input'];
-  /** What is to change; at most 4,000 characters, not blank. */
+  /** The instruction; at most 4,000 characters, not blank. */
   instruction: Scalars['String']['input'];
 };
 
@@ -628,9 +630,9 @@ export type GenerateWorkflowDiffResultDto = {
   definition: Scalars['JSON']['output'];
   /** The change of the draft: a list of RFC 6902 operations. */
   patch: Scalars['JSON']['output'];
-  /** What changed, in the model's words; may be empty. */
+  /** The model's summary of the changes; may be empty. */
   summary: Scalars['String']['output'];
-  /** What it cost, corrections included. */
+  /** The cost, corrections included. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -649,7 +651,7 @@ export type Query = {
   agentCount: Scalars['Int']['output'];
   /** Suggestions for avatarGlb, ttsVoice, ttsLang and lipsyncLang. */
   agentConfigOptions: AgentConfigOptionsDto;
-  /** What updateAgent changed, newest first; a deleted agent's stays readable. */
+  /** Changes by updateAgent, newest first. Those of a deleted agent stay readable. */
   agentAuditLogs: Array<AuditLogDto>;
   /** One completion, metered. BAD_REQUEST, SPEND_CAP_REACHED at the tenant's monthly cap, before any provider is asked. */
   generateText: GenerateTextResultDto;
@@ -755,9 +757,9 @@ export type Mutation = {
   aiGenerateWorkflow: AiGenerateWorkflowResultDto;
   /** A workflow's draft, changed by the tenant's model, metered. Nothing is saved. Refused as `aiGenerateWorkflow`. */
   generateWorkflowDiff: GenerateWorkflowDiffResultDto;
-  /** Starts a completion and answers at once; refused at the cap as `generateText`. It goes on when nobody listens. */
+  /** Starts a completion and returns at once; refused at the spending cap like `generateText`. The completion continues without subscribers. */
   startTextGeneration: StartTextGenerationResultDto;
-  /** Asks a provider for a few words, metered, past fallbacks and breaker. */
+  /** Requests a few words from a provider, metered, without fallbacks and circuit breaker. */
   testLlmProvider: TestLlmProviderResultDto;
 };
 
@@ -832,10 +834,10 @@ export type MutationTestLlmProviderArgs = {
 export type Subscription = {
   __typename?: 'Subscription';
   /**
-   * The events of one generation. With `after: "0"` all of them, however late one subscribes, and with the `eventId` of an event those after
-   * it. Without it those from this moment on: those before are lost, and whoever begins after the event that is `done` gets nothing, and stays
-   * subscribed. FORBIDDEN for a `requestId` that the tenant did not start, or that is older than ten minutes. Completes after the event that
-   * is `done`.
+   * The events of one generation. With `after: "0"`, all of them, however late the client subscribes; with an event's `eventId`, those
+   * after it. Without `after`, only new events: a client that subscribes after the event that is `done` gets none and stays subscribed.
+   * FORBIDDEN for a `requestId` that the tenant did not start, or that is older than ten minutes. Completes after the event that is
+   * `done`.
    */
   textGenerationEvents: TextGenerationEventDto;
 };

@@ -25,7 +25,7 @@ export type KnowledgeBaseDto = {
   id: Scalars['Int']['output'];
   /** At most 200 characters; need not be unique. */
   name: Scalars['String']['output'];
-  /** What is in it, as given. */
+  /** A description, as given. */
   description?: Maybe<Scalars['String']['output']>;
   /** When the base was made. */
   createdAt: Scalars['DateTime']['output'];
@@ -40,17 +40,17 @@ export type KnowledgeDocumentDto = {
   id: Scalars['Int']['output'];
   /** A label, as given. */
   fileName: Scalars['String']['output'];
-  /** Of an upload the stored object's, of a web page the answer's, of given text `text/markdown` for `.md`, else `text/plain`. */
+  /** For an upload, the type of the stored object; for a web page, that of the response; for given text, `text/markdown` if the name ends in `.md`, else `text/plain`. */
   mimeType: Scalars['String']['output'];
-  /** Of an upload the stored object's size, else the text's in UTF-8. */
+  /** For an upload, the size of the stored object; otherwise that of the text in UTF-8. */
   fileSizeBytes: Scalars['Int']['output'];
   /** PENDING and PARSING while its text is being read, READY once passages can be found, or FAILED. */
   parseStatus: Scalars['String']['output'];
   /** Why it is FAILED; null otherwise. */
   parseError?: Maybe<Scalars['String']['output']>;
-  /** What its text does not hold of the uploaded file or the page, a sentence for each; they end its text too. Empty where nothing is lost, for a text that was replaced, and until READY. */
+  /** Content of the uploaded file or page that is missing in the text, one sentence each; the text ends with them too. Empty if nothing is missing, for a replaced text, and until READY. */
   parseWarnings: Array<Scalars['String']['output']>;
-  /** The whole text; read by `knowledgeDocument` alone, empty in lists, and while PENDING or PARSING. */
+  /** The whole text. Only `knowledgeDocument` returns it: it is empty in lists, and while PENDING or PARSING. */
   rawText: Scalars['String']['output'];
   /** When the document was stored. */
   createdAt: Scalars['DateTime']['output'];
@@ -69,7 +69,7 @@ export type KnowledgeChunkPreviewDto = {
   content: Scalars['String']['output'];
   /** Cosine similarity to the query, -1 to 1; higher is more relevant. */
   score: Scalars['Float']['output'];
-  /** Its place in the document, from 0. */
+  /** Its index in the document, from 0. */
   chunkIndex: Scalars['Int']['output'];
   /** The document's file name. */
   documentName: Scalars['String']['output'];
@@ -87,18 +87,18 @@ export type EmbedResultDto = {
   __typename?: 'EmbedResultDto';
   /** One per text, in the order of the texts; each of 768 numbers and of length 1. */
   vectors: Array<Array<Scalars['Float']['output']>>;
-  /** What it took. */
+  /** The usage. */
   usage: EmbedUsageDto;
 };
 
-/** What an embedding took. */
+/** The usage of an embedding. */
 export type EmbedUsageDto = {
   __typename?: 'EmbedUsageDto';
-  /** The endpoint's figure, else characters / 4. */
+  /** As reported by the endpoint, else characters / 4. */
   inputTokens: Scalars['Int']['output'];
   /** Always 0. */
   outputTokens: Scalars['Int']['output'];
-  /** By the price of the model; 0 for the built-in embedding. */
+  /** The cost by the model's price; 0 for the built-in embedding. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -218,14 +218,15 @@ export type Mutation = {
   /** Stores a text as a READY document, within the plan's chunks and storage. Returns the number of its chunks. */
   ingestDocument: Scalars['Int']['output'];
   /**
-   * Gives a URL that a file can be uploaded to. TOO_MANY_REQUESTS where 100 uploads of the tenant (as its operator sets it) wait to be
-   * confirmed: those refused or without a file count for half an hour, the others for a day. BAD_REQUEST where the declared size is more
-   * than the plan has left beside what other uploads reserve.
+   * Returns a URL for uploading a file. TOO_MANY_REQUESTS if 100 uploads of the tenant (the operator may change this) wait to be
+   * confirmed; those refused or without a file count for half an hour, the others for a day. BAD_REQUEST if the declared size exceeds
+   * the plan's remaining storage, which excludes the reservations of other uploads.
    */
   requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
   /**
    * Makes a document of an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. A file that is empty,
-   * too large, larger than declared, of another type, or more than the plan has left is refused and removed: request another upload.
+   * too large, larger than declared, of another type, or beyond the plan's remaining storage is refused and removed: request another
+   * upload.
    */
   confirmKnowledgeDocumentUpload: ConfirmKnowledgeDocumentUploadResult;
   /** Deletes a document with its chunks and releases what it counted. */
