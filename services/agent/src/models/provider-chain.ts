@@ -147,7 +147,10 @@ export function providerChain(
       const next = ready[index + 1];
       if (!next) break;
       deps.metrics.fellBack(model, next.model);
-      deps.log.warn({ from: placeOf(model), to: placeOf(next.model), kind: failure.kind }, 'falling back to the next model');
+      deps.log.warn(
+        { from: placeOf(model), to: placeOf(next.model), kind: failure.kind },
+        'falling back to the next model',
+      );
     }
     throw failure ?? keptOut(last, call.tenantId);
   }
