@@ -80,7 +80,7 @@ export const gatewaySettings = {
     perClient: setting(
       'GATEWAY_SUBGRAPH_CALLS_PER_CLIENT',
       positiveInt.default(8),
-      'The same of one client: an IPv4 address or an IPv6 /64.',
+      'The same of one client: an IPv4 address or an IPv6 /64; of attempts to sign in, an IPv4 /24 or an IPv6 /48.',
     ),
     perTenant: setting(
       'GATEWAY_SUBGRAPH_CALLS_PER_TENANT',

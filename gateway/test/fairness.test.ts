@@ -164,6 +164,35 @@ test('a field may have fewer long calls of a tenant than others have, and what w
   t.deepEqual(busy.counts, { ok: 4, refused: 0 });
 });
 
+test('attempts to sign in from many addresses of one network leave places to other networks', async (t) => {
+  const gate = createGate();
+  const under: unknown[] = [];
+  const login = async (_: unknown, __: unknown, { caller: { ip } }: GraphContext) => {
+    under.push(ip);
+    await gate.pass();
+    return { accessToken: '', expiresIn: 1, refreshToken: '', refreshExpiresIn: 1 };
+  };
+  const { ask } = await gatewayMesh(t, {
+    env: {
+      TRUSTED_PROXIES: '127.0.0.1',
+      GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1',
+      GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '3',
+    },
+    resolvers: { identity: { Mutation: { login } } },
+  });
+  const document = 'mutation { login(input: { email: "a@example.com", password: "p" }) { accessToken } }';
+  const send = (address: string) => ask(document, { headers: from(address) });
+  const sixes = ['2001:db8:0:1::1', '2001:db8:0:2::1'];
+  const crowd = [...people, ...sixes].map(send);
+  await eventually('one of each network is under way', () => under.length === 2);
+  const others = [send('10.0.1.1')];
+  await eventually('the other network has a place', () => under.length === 3);
+  t.is(under[2], '10.0.1.1');
+  t.true(people.includes(String(under[0])) !== people.includes(String(under[1])));
+  gate.open();
+  for (const { errors } of await Promise.all([...crowd, ...others])) t.is(errors, undefined);
+});
+
 test('callers without a sign-in share one limit over all addresses, apart from signed-in ones', async (t) => {
   const gate = createGate();
   const under = new Map<string, number>();
