@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { bound } from '@parley/testing/bound';
+import { eventually } from '@parley/testing/eventually';
+import { defaultEngine } from '@parley/testing/test-database';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { applyPatch } from 'rfc6902';
@@ -10,6 +12,8 @@ import { deleteWorkflow } from '../src/workflows/delete-workflow.ts';
 import { publishWorkflow } from '../src/workflows/publish-workflow.ts';
 import { listWorkflowVersions } from '../src/workflows/read-workflows.ts';
 import { updateWorkflow } from '../src/workflows/update-workflow.ts';
+import { workflowStore } from '../src/workflows/workflow-store.ts';
+import { workflowVersionStore } from '../src/workflows/workflow-version-store.ts';
 import { ada, agentApp, useCases as agentUseCases, offlinePorts } from './agent-app.ts';
 import { agentUnit, createAgent, inTenant } from './agent-unit.ts';
 import { greeting, naming, owner, type Refusal, workflowsOf } from './workflow-unit.ts';
@@ -304,6 +308,29 @@ test('of an agent that gets a workflow and its deletion at once, one is refused'
     if (attached.status === 'rejected') t.like(attached.reason, { kind: 'notFound' });
     if (deleted.status === 'rejected') t.like(deleted.reason, { kind: 'conflict' });
   }
+});
+
+test('a replica that waits for a workflow sees what another one publishes meanwhile', async (t) => {
+  const { database } = await agentApp(t);
+  const one = bound(useCases, offlinePorts(database));
+  const other = bound(useCases, offlinePorts(await replicaOf(t, database, agentSchema)));
+  const { id } = await one.createWorkflow(owner, { name: 'W', draft: greeting });
+  const { waiting } = await database.transact(1, async (db) => {
+    const { draft } = await workflowStore(db).lock(id);
+    const publishing = other.publishWorkflow(owner, id);
+    const isBlocked = async () => {
+      const { rows } = await db.knex.raw(
+        'SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)) LIMIT 1',
+      );
+      return rows.length > 0;
+    };
+    // On the embedded database, all transactions wait for this one to end.
+    if (defaultEngine() === 'server') await eventually('it waits', isBlocked);
+    await workflowVersionStore(db, id).insert({ version: 1, definition: draft, publishedBy: null });
+    await workflowStore(db).update(id, { publishedVersion: 1 });
+    return { waiting: publishing };
+  });
+  t.is((await waiting).publishedVersion, 1);
 });
 
 test('publishing at once on two replicas makes one version, and one while drafts change makes what was checked', async (t) => {

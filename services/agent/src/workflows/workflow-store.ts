@@ -29,13 +29,12 @@ export function workflowStore(db: TenantDb) {
     },
     /** @throws DomainError `notFound` */
     async lock(id: number): Promise<Workflow> {
-      const [workflow] = await rows<Workflow>(
-        `SELECT ${columnsOf(workflows)} FROM workflows
-          WHERE tenant_id = :tenantId AND id = :id AND deleted_at IS NULL FOR UPDATE`,
-        { tenantId, id: parseId(id) ?? 0 },
-      );
-      if (!workflow) throw notFound('Workflow', id);
-      return workflow;
+      await rows('SELECT FROM workflows WHERE tenant_id = :tenantId AND id = :id AND deleted_at IS NULL FOR UPDATE', {
+        tenantId,
+        id: parseId(id) ?? 0,
+      });
+      // Read by a statement of its own: that which waited for the lock sees no version that was published meanwhile.
+      return this.get(id);
     },
     /** Prevents deletion until the commit. @throws DomainError `notFound` */
     async lockShared(id: number): Promise<void> {
