@@ -9,6 +9,7 @@ import type { Connection } from './postgres-connection.ts';
 import { grantRefusal } from './postgres-grants.ts';
 import type { UsedSchema } from './postgres-logins.ts';
 import { sealedOutcomes } from './postgres-sealed.ts';
+import { strangerOutcomes } from './postgres-strangers.ts';
 
 const byTheChart = 'which the Helm chart does by itself before it starts a pod';
 
@@ -24,8 +25,13 @@ export async function schemaOutcomes(
   const found = `${service.at} has the schemas up to date, and their tenants are isolated`;
   return [
     { ...ok('postgres.schema', service.settings, found), items: [used.schema.name] },
+    ...(await strangerOutcomes(service, used.schema.name, loginsIn([service, migrations]))),
     ...(await sealedOutcomes(used, service, env)),
   ];
+}
+
+function loginsIn(connections: readonly (Connection | undefined)[]): string[] {
+  return connections.flatMap((connection) => (connection ? [connection.facts.login] : []));
 }
 
 async function schemaProblem(

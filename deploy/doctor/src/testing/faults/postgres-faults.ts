@@ -137,6 +137,16 @@ export const postgresFaults = [
     ['postgres.roles'],
     /_app may not take roles: garden_\w+_tenant$/u,
   ),
+  planted(
+    'a login of another installation that may take the roles of a schema, and connect',
+    async (garden) => {
+      const { name } = garden;
+      await garden.asSuperuser(`CREATE ROLE ${name}_stranger LOGIN; GRANT ${name}_tenant TO ${name}_stranger`);
+      return { undo: () => garden.asSuperuser(`DROP ROLE ${name}_stranger`) };
+    },
+    ['postgres.strangers'],
+    /garden_\w+_stranger may connect to garden_\w+ and read what all tenants have in schemas: garden_\w+$/u,
+  ),
   ...(
     [
       [
