@@ -4,13 +4,15 @@ import { openChecker } from '@parley/stories/invariants';
 import { embeddedUrl } from './costs.ts';
 import { type Figure, figure } from './figures.ts';
 import { burstOfTurns } from './floods/burst-of-turns.ts';
+import { failingLogins } from './floods/failing-logins.ts';
 import { type Flood, loggedIn } from './floods/flood.ts';
+import { largerUploads } from './floods/larger-uploads.ts';
 import { probeFigures, startProbe } from './floods/probe.ts';
 import { namedFor, onServers } from './on-servers.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 
 /** Each in a mesh of its own. */
-export const floods: readonly Flood[] = [burstOfTurns];
+export const floods: readonly Flood[] = [burstOfTurns, failingLogins, largerUploads];
 
 /** Floods, in one process and in the mesh of processes, each beside a stranger. */
 export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
