@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { adminCommand } from '@parley/commands/admin/admin-command';
-import { adminOptions, mostWords, typedAdmin } from '@parley/commands/admin/admin-options';
+import { adminOptions, maxWords, typedAdmin } from '@parley/commands/admin/admin-options';
 import { adminCommandList } from '@parley/commands/admin/commands';
 import { readOptions } from './read-options.ts';
 import { lookupOnMachine } from './rpc/local-mesh.ts';
@@ -16,7 +16,7 @@ else these are those of the mesh that scripts/up runs on the data folder (PARLEY
 is 1 where the unit refuses, 2 where nothing could be asked.
 `;
 
-const typed = typedAdmin(readOptions(usage, adminOptions, mostWords));
+const typed = typedAdmin(readOptions(usage, adminOptions, maxWords));
 
 const enough = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());

@@ -8,9 +8,9 @@ interface Manifest {
   devDependencies?: Record<string, string>;
   /** What of the folder is needed to run. Default: `src`. */
   files?: string[];
-  /** Of the root: patterns. */
+  /** Patterns of workspace folders; only in the root package. */
   workspaces?: string[];
-  /** Of the root: versions of packages that others depend on. */
+  /** Versions forced on transitive dependencies; only in the root package. */
   overrides?: Record<string, string>;
   parley?: { tests?: unknown; image?: { packageFiles?: Record<string, string[]>; withoutPackages?: string[] } };
 }

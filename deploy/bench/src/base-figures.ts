@@ -10,7 +10,7 @@ import type { BenchOptions } from './processes.ts';
 
 interface Answer {
   ms: number;
-  /** Of the chunks found. */
+  /** The keys of the chunks found. */
   keys: string[];
 }
 
@@ -109,7 +109,7 @@ async function searcher(database: Database, base: Base) {
       embed: async () => ({ vectors: [vector], tokensIn: 1, costUsdE8: 0n }),
     };
     const begunAt = performance.now();
-    // Of prose the first sentence, as long as what people ask.
+    // The first sentence of prose, which is about as long as a person's question.
     const asked = { knowledgeBaseId, query: content.slice(0, content.indexOf('.') + 1) || content, topK, mode };
     const found = await retrieveChunks({ database, embedder, exactLimit: limit, queues }, request, asked);
     const ms = performance.now() - begunAt;

@@ -19,7 +19,7 @@ export interface BenchOptions {
   rounds: number;
   /** Runs everything with small counts, for tests. The figures mean nothing then. */
   short: boolean;
-  /** Of the meshes, measures only what a turn costs. */
+  /** Limits `local` and `mesh` to what a turn costs. */
   turnsOnly: boolean;
   /** The chunks of one more base of knowledge, which is alone in its partition. */
   largest?: number | undefined;

@@ -17,7 +17,7 @@ import { passage } from './prose.ts';
 import { content } from './turns.ts';
 
 const turns = 10;
-/** Of an uploaded document. */
+/** The number of passages in an uploaded document. */
 const passagesOfDocument = 60;
 
 /**

@@ -18,7 +18,7 @@ import { withoutSecrets } from './without-secrets.ts';
 
 type Check = (installation: Installation) => Outcome[] | Promise<Outcome[]>;
 
-/** Of all units together. */
+/** The checks that concern all units together, by section. */
 const checks: Record<string, Check> = {
   settings: checkSettings,
   certificates: checkCertificates,

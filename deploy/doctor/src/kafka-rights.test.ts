@@ -25,7 +25,7 @@ const login = { username: 'narrow', password: 'correct-horse' };
 
 type Granted = [right: keyof typeof AclOperationTypes, on: 'TOPIC' | 'GROUP', name: string];
 
-/** Of one resource, or of all that begin as the name does before its `*`. */
+/** An ACL entry for one resource, or with a `*` at the end of the name for all resources with that prefix. */
 function entry([right, on, name]: Granted): AclEntry {
   return {
     principal: `User:${login.username}`,

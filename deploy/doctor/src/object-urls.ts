@@ -8,11 +8,11 @@ export interface Bucket {
   bucket: string;
   endpoint: string;
   publicEndpoint?: string | undefined;
-  /** Of an object. */
+  /** The key of an object. */
   key: string;
   /** Whether it is there and the login may read it. */
   isReadable: boolean;
-  /** Of the pages that browsers may call the gateway from. */
+  /** The origins of pages that may call the gateway from a browser. */
   origins: string[];
   patienceMs: number;
 }

@@ -4,7 +4,7 @@ import { type Outcome, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 
 /** More tables than these are counted. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** Whether the roles of a schema have their rights in it, as they have not after a dump was restored without its ACLs. */
 export async function grantRefusal(
@@ -21,5 +21,5 @@ export async function grantRefusal(
 
 function itemOf({ role, rights }: MissingGrant, same: MissingGrant[]): string {
   const names = same.map(({ on }) => on).join(', ');
-  return `${role} ${rights} on ${same.length > mostNamed ? `${same.length} tables` : names}`;
+  return `${role} ${rights} on ${same.length > maxNamed ? `${same.length} tables` : names}`;
 }

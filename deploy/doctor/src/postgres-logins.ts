@@ -16,7 +16,7 @@ export interface UsedSchema {
   schema: SchemaDeclaration;
   unit: ListedUnit;
   service: Login;
-  /** That which owns the schema, where it is given apart. */
+  /** The login of `MIGRATIONS_DATABASE_URL`, which owns the schema; undefined where `DATABASE_URL` does both. */
   migrations: Login | undefined;
 }
 

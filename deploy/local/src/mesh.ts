@@ -168,9 +168,9 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     failed,
     /** The URL of the embedded database, while it runs. */
     databaseUrl: () => embedded?.url,
-    /** Its URL for clients. Known once it has started. */
+    /** The gateway's URL for clients, known once it has started. */
     publicUrl: () => dependencies.addresses.of('gateway', 'public'),
-    /** That of voice, likewise. */
+    /** Voice's URL for clients, known once it has started. */
     voiceUrl: () => dependencies.addresses.of('voice', 'public'),
     /** Variables with names similar to settings, with the most similar setting. */
     unknownSettings: () => unknownSettings(env, unitNames),

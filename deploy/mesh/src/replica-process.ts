@@ -38,7 +38,7 @@ export class ReplicaProcess {
   readonly #options: ReplicaProcessOptions;
   readonly #stopping = new AbortController();
   #child: ChildProcess | undefined;
-  #gone: Promise<unknown> = Promise.resolve();
+  #ended: Promise<unknown> = Promise.resolve();
 
   constructor(options: ReplicaProcessOptions) {
     this.name = options.name;
@@ -53,18 +53,18 @@ export class ReplicaProcess {
   /** Resolves once it is ready. @throws Error with the end of its standard error where it ends before, or is not ready in time. */
   async start(): Promise<void> {
     const { ready, ended } = this.#run();
-    this.#gone = ended;
+    this.#ended = ended;
     await ready.catch((cause: unknown) => {
       throw new Error(`${this.name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
     });
-    this.#gone = this.#keep(ended);
+    this.#ended = this.#keep(ended);
   }
 
   /** Sends SIGTERM, and does not restart it any more. Resolves when the process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#child?.kill('SIGTERM');
-    await this.#gone;
+    await this.#ended;
   }
 
   /** Sends SIGKILL. */

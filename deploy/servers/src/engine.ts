@@ -10,7 +10,7 @@ export interface Place {
   host: string;
   /** Its reserved ports; clients use `main`. */
   ports: { main: number; second: number };
-  /** Of the application's login, and of the administrator; hexadecimal, generated once. */
+  /** The passwords of the application's login and of the administrator; hexadecimal, generated once. */
   password: string;
   superuserPassword: string;
 }

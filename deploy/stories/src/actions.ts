@@ -45,7 +45,7 @@ export async function endlessServer(t: ExecutionContext, headers = { 'content-ty
   });
   return {
     url,
-    /** Of its answers, those that are still read. */
+    /** The number of its responses that a client still reads. */
     open: () => open,
     /** Bytes of all answers, those in the buffers of sockets included. */
     sent: () => sent,

@@ -8,7 +8,7 @@ import { gatewaysIn, reachable, testEnvironment, type UnitAddresses } from './me
 /** What a mesh reports once it is up. */
 export interface MeshAddresses {
   units: UnitAddresses;
-  /** Of the embedded database. */
+  /** The URL of the embedded database. */
   databaseUrl: string;
 }
 

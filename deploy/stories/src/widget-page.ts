@@ -16,7 +16,7 @@ export interface PageOptions {
   token: string;
   sessionId: number;
   agentName?: string;
-  /** Of the page. Default `en`. */
+  /** The language of the page. Default `en`. */
   lang?: string;
   labels?: Record<string, string>;
   /** Further attributes of the element. */

@@ -10,7 +10,7 @@ import { stories } from '../src/stories.ts';
 // What takes turns are the connections of a real database; the embedded one takes a transaction at a time from whomever.
 const story = stories(test, { on: 'processes' });
 const calls = 300;
-/** Of one socket, as many as it may carry. */
+/** The maximum that one socket may carry. */
 const subscriptions = 50;
 /**
  * Of somebody else's calls so many may be answered while a stranger waits for one query. In one queue for all it would be most of

@@ -9,7 +9,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 const callsAtOnce = 200;
-/** Of one tenant to one action. */
+/** Calls of one tenant to one action that may run at once. */
 const runningAtOnce = 8;
 const otherCalls = 40;
 
@@ -58,8 +58,8 @@ story('200 calls of a tenant to a slow server do not hold up those of another', 
   t.is(kinds.get('')?.length, asked);
 });
 
-/** Of answers of an action or a tool, some MB are taken at the most; the rest is what buffers of sockets hold. */
-const mostBytes = 16 * 2 ** 20;
+/** The service reads at most a few MB of a response; socket buffers hold the rest. */
+const maxBytes = 16 * 2 ** 20;
 
 const never = {
   text: { 'content-type': 'text/plain' },
@@ -84,7 +84,7 @@ for (const [kind, headers] of Object.entries(never)) {
     for (const result of results) t.regex(result?.errorKind ?? '', /^(REMOTE_TOO_LARGE|CONNECTOR_UNREACHABLE)$/u);
     await eventually('it is left', () => server.open() === 0);
     const each = server.sent() / calls;
-    t.true(each < mostBytes, `${Math.round(each)} bytes for each call`);
+    t.true(each < maxBytes, `${Math.round(each)} bytes for each call`);
     t.log(`${(each / 2 ** 20).toFixed(1)} MB for each call`);
   });
 }

@@ -74,7 +74,7 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token, a
 }
 
 /** A document with more of them is above the limit of complexity, with a field of each answer. */
-const mostAliases = 24;
+const maxAliases = 24;
 
 /** What lets every operation in: throttles count nothing that is refused before. */
 async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'apiKey'>> {
@@ -110,7 +110,7 @@ story(
       t.is((await via(`6.6.6.6, ${one}`)).status, 429, `${name}: what a client says before the proxy speaks`);
       t.is((await via(addressIn(198))).status, 200, `${name}: another address`);
 
-      if (requests > mostAliases) continue;
+      if (requests > maxAliases) continue;
       // One document of more than the window takes counts nothing; one of just as many counts each.
       const many = (client: string, count: number) =>
         send(gateway(), {

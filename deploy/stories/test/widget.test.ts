@@ -413,7 +413,7 @@ story('the demo page talks with a session that its server starts, and keeps it i
   const { headers } = await fetch(demo.url);
   t.regex(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/u, 'no other site can frame it');
 
-  // Of another database.
+  // The kept key belongs to another database.
   writeFileSync(file, JSON.stringify({ apiKey: 'gone', agentId: 1 }));
   const other = await startDemoServer({ port: 0, endpoint: mesh.url, file, log: createLogger('demo') });
   t.teardown(() => other.stop());

@@ -232,7 +232,7 @@ story(
     }
     t.is(api.seen.length, 1);
 
-    // Of another tenant nothing can be wired: its ids are not there.
+    // Another tenant's resources cannot be referenced: their ids are not found.
     const eve = await mesh.person();
     const issues = await eve.value<Issue[]>(validate, { definition: draft });
     t.true(issues.length >= 4 && issues.every(({ message }) => message.endsWith('which is not there')));

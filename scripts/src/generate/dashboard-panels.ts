@@ -1,7 +1,7 @@
 /** A chart of one or more queries of Prometheus. */
 interface Panel {
   title: string;
-  /** Of Grafana, such as `s`, `short`, `percentunit`. */
+  /** A unit of Grafana's, such as `s`, `short`, `percentunit`. */
   unit: string;
   /** The legend of each series, by its query. */
   queries: Record<string, string>;

@@ -22,7 +22,7 @@ export interface Evaluation {
   weaknesses: string[];
 }
 
-const mostFailures = 60; // about two minutes
+const maxFailures = 60; // about two minutes
 const pauseAfter = backoff({ firstMs: 50, maxMs: 2_000 });
 /** Errors that another attempt does not change. */
 const finalCodes = ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'];
@@ -36,7 +36,7 @@ const forbiddenCloseCode = 4403;
  */
 async function* followSession(api: Api, sessionId: number, onLost: (reason: string) => void) {
   let after = '0';
-  for (let failures = 0; failures < mostFailures; failures += 1) {
+  for (let failures = 0; failures < maxFailures; failures += 1) {
     const client = createClient({
       url: api.url.replace(/^http/u, 'ws'),
       retryAttempts: 0, // a retry of the library would repeat the first variables, and so the same events

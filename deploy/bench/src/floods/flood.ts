@@ -17,7 +17,7 @@ export type Probing = 'query' | 'turn' | 'signIn';
 
 /** More work than a mesh can do at once, from clients that do not wait. A new one is a file in this folder and an entry of `floods`. */
 export interface Flood {
-  /** Of its figures, and for `--flood`. */
+  /** Names its figures, and selects it with `--flood`. */
   name: string;
   /** What the stranger is measured by. */
   probes: readonly Probing[];

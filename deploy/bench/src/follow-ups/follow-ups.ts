@@ -50,7 +50,7 @@ export const ways: Way[] = [
   { name: 'made to stand alone, always', asks: () => true },
 ];
 
-/** Of all dialogues: how many find their document first, calls of a model, and the tokens that it reads. */
+/** Counts over all dialogues: how many find their document first, model calls, and the input tokens of these calls. */
 export function measured({ asks, without }: Way) {
   const indexes = Object.fromEntries(Object.entries(documents).map(([language, texts]) => [language, indexOf(texts)]));
   let [found, calls, characters, missed, needless] = [0, 0, 0, 0, 0];

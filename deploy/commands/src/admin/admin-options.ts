@@ -7,7 +7,7 @@ const narrowing = Object.fromEntries(filters.map((name) => [name, { type: 'strin
 export const adminOptions = { as: { type: 'string' }, json: { type: 'boolean' }, ...narrowing } as const;
 
 /** The words of the longest command. */
-export const mostWords = Math.max(
+export const maxWords = Math.max(
   ...adminCommands.map(([typed]) => wordsOf(typed).name.length + wordsOf(typed).wanted.length),
 );
 

@@ -56,7 +56,7 @@ export function adminCommandList(name: string): string {
   return adminCommands.map(([typed, , does]) => `  ${name} ${typed.padEnd(32)}${does}\n`).join('');
 }
 
-/** Of what is typed for a command: the words of its name, its arguments, and what comes from the standard input. */
+/** Splits the usage line of a command into the words of its name, its arguments, and the argument that standard input gives. */
 export function wordsOf(typed: string): { name: string[]; wanted: string[]; fromInput: string | undefined } {
   const [words = '', fromInput] = typed.split(' < ');
   const isArgument = (word: string) => /^[A-Z]+$/u.test(word);

@@ -24,7 +24,7 @@ export interface Rows {
     attempt: number;
     interrupted: boolean;
     failureCode: string | null;
-    /** Of the message that it answers. */
+    /** The text of the message that it answers. */
     text: string | null;
   }[];
   /** `judgedBy`: `OFFLINE` where no model was asked. */
@@ -48,7 +48,7 @@ export interface Rows {
   inbox: { consumer: string; eventId: string }[];
   /** Calls of models that are not settled. */
   reservations: { tenantId: number; callId: string }[];
-  /** Of requests with an `Idempotency-Key` that run. `tenantId`: 0 for none. */
+  /** The `Idempotency-Key`s of requests that are still running. `tenantId`: 0 for none. */
   heldKeys: { tenantId: number; id: string }[];
   /** Running totals of a tenant, each with the sum of the rows that it stands for. */
   usage: { tenantId: number; what: string; total: string; sum: string }[];
@@ -75,7 +75,7 @@ export interface Rows {
 export interface TopicFacts {
   /** Every event that was published, as often as it is there. */
   events: { topic: string; id: string; key: string; type: string; tenantId: number }[];
-  /** Of each consumer group of each topic: what it has not taken yet. */
+  /** The lag of each consumer group on each topic: events that it has not consumed yet. */
   groups: { group: string; topic: string; lag: number }[];
   /** Those that nobody has replayed. What was no event has the place of its message for an id, `<partition>:<offset>`. */
   letters: { topic: string; group: string; eventId: string; reason: string }[];

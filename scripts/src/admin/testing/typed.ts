@@ -1,5 +1,5 @@
 import { adminCommand } from '@parley/commands/admin/admin-command';
-import { adminOptions, mostWords, typedAdmin } from '@parley/commands/admin/admin-options';
+import { adminOptions, maxWords, typedAdmin } from '@parley/commands/admin/admin-options';
 import type { Environment } from '@parley/kernel/settings/config';
 import { parseOptions } from '../../read-options.ts';
 import { lookupOnMachine } from '../../rpc/local-mesh.ts';
@@ -32,7 +32,7 @@ export async function typed(args: string[], { env = {}, input = '' }: Typing = {
 /** The options, or what is wrong with them. */
 function read(args: string[]) {
   try {
-    const { values, positionals } = parseOptions(args, adminOptions, mostWords);
+    const { values, positionals } = parseOptions(args, adminOptions, maxWords);
     return { ...values, positionals };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -52,7 +52,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
   const pods = new Set<Pod>();
   const ended: PodEnd[] = [];
   let numbers = 0;
-  // Of 127.0.0.0/8, the rest of which is free on most machines.
+  // A network within 127.0.0.0/8, which is free on most machines.
   const network = `127.${randomInt(16, 255)}`;
   const balancers = new Map<string, { proxy: TcpProxy; address: string }>();
   const etc = mkdtempSync(join(tmpdir(), 'parley-etc-'));

@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { entryPoint, imageEnvironment } from '../dockerfile.ts';
 
 export interface ImageProcessOptions {
-  /** Of the unit, below the folder of `imageFolder`. */
+  /** The unit's name, which is also its folder below `imageFolder`. */
   name: string;
   args?: string[];
   env: Record<string, string>;
