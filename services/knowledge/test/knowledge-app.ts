@@ -76,7 +76,7 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   quotas: Quotas;
   /** Every tenant, as identity answers; undefined: there is none. */
   identity: { tenant: GetTenantResponse | undefined; before?: () => Promise<void> };
-  /** Moves the database's clock by so many ms. */
+  /** Offset of the database's clock, in ms. */
   clock: { offsetMs: number };
   sweep(): Promise<void>;
   usage(tenantId?: number): Promise<Usage>;

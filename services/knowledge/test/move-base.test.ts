@@ -370,7 +370,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
   });
 });
 
-/** As the unit does. */
+/** Starts the moves as the unit does. */
 async function startMoving(
   t: ExecutionContext,
   {

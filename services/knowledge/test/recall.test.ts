@@ -19,7 +19,7 @@ const live = 3_000;
 const others = 1_500;
 const queries = 40;
 
-// Without a server there is no such index.
+// Embedded databases have no such index.
 onDatabaseServer(({ test, testSchema }) => {
   /**
    * A base with deleted and synced documents among the others, and in the same partition another base of its tenant and

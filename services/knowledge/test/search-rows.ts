@@ -4,7 +4,7 @@ export interface SearchRows {
   kind: string;
   /** Names of documents and their texts. */
   documents: Record<string, string>;
-  /** What is asked, and the document that has to come first. */
+  /** A question, and the document that must rank first. */
   questions: [question: string, document: string][];
   modes: RetrievalMode[];
 }

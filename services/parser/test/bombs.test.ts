@@ -20,7 +20,10 @@ function startReader(limits: Partial<ReadLimits>, maxProcesses: number): Documen
   return reader;
 }
 
-/** A bomb meets the process that has read the good document after the one before: each costs one process, unless it exhausts its first. */
+/**
+ * Each bomb is read by the process that read the good document before it, so each costs one process, unless it exhausts
+ * its first.
+ */
 function sharedReader(limits: Partial<ReadLimits> = {}): DocumentReader {
   const key = JSON.stringify(limits);
   const reader = shared.get(key) ?? startReader(limits, 2);
@@ -71,7 +74,7 @@ test.serial(
       await Promise.all(problems),
       files.map(({ problem }) => problem),
     );
-    // The share of the time in which the loop was not free: 1 if the files were read in this process.
+    // The share of time in which the event loop was blocked; it would be 1 if the files were read in this process.
     const { utilization } = performance.eventLoopUtilization(before);
     t.true(utilization < 0.6, `${utilization}`);
   },

@@ -17,7 +17,7 @@ import { sampleDocx } from './samples.ts';
 
 const signal = new AbortController().signal;
 const markdown = { type: 'markdown', bytes: Buffer.from('text') } as const;
-/** Takes as long as it may. */
+/** A file whose reading takes until its time limit. */
 const endless = { type: 'pdf', bytes: makePackedBlanks() } as const;
 
 function readerOf(t: ExecutionContext, options: Partial<DocumentReaderOptions> = {}) {
@@ -104,7 +104,7 @@ test('a file that takes too long is tooSlow, also while its process does not res
   t.is(error.problem, 'tooSlow');
 });
 
-/** A reader whose only process, stopped by a signal, waits as one does that gets no processor; `proceed` ends that. */
+/** A reader whose only process is stopped by a signal, as if it got no processor time; `proceed` resumes it. */
 async function starvedReader(t: ExecutionContext, timeoutMs: number) {
   const reader = readerOf(t, { timeoutMs });
   await reader.of(1);
@@ -160,7 +160,7 @@ test('`stop` ends files under way, and `start` reads again', async (t) => {
   t.is((await reader.of(1)).text, 'text');
 });
 
-/** What a process with a reader's rights can do. */
+/** Runs code in a process with a reader's permissions. */
 async function attempt(t: ExecutionContext, code: string): Promise<string> {
   const child = spawn(process.execPath, [...readerArguments(usualLimits), '--input-type=module', '--eval', code], {
     env: {},

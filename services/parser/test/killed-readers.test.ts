@@ -1,4 +1,4 @@
-// Serial, because each counts the processes of this one.
+// Serial, because each test counts the child processes of this process.
 import { readFileSync } from 'node:fs';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -32,7 +32,7 @@ test.serial('a document that ends each process that reads it is FAILED at last',
   await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
 });
 
-/** The processes that this one has started to read files. */
+/** The reader processes that this process has started. */
 function readers(): number[] {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
   return children

@@ -15,7 +15,7 @@ import {
 } from './make-documents.ts';
 import { makeZip, type ZipEntry } from './make-zip.ts';
 
-/** A file that means harm, or is broken. */
+/** A hostile or broken file. */
 export interface Bomb {
   what: string;
   type: FileType;
@@ -48,7 +48,7 @@ const page = (content: Buffer | string, rest = '') =>
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R ${rest} >>`,
     content,
   ]);
-/** A page with a text in a font with this encoding. */
+/** A page with text in a font of this encoding. */
 const withFont = (encoding: string) =>
   makePage('BT /F1 12 Tf 72 700 Td <00410042> Tj ET', {
     entries: '/Resources << /Font << /F1 5 0 R >> >>',
@@ -64,7 +64,7 @@ const withFont = (encoding: string) =>
   });
 const manyBlanks = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * megabyte, ' '));
 
-/** A PDF that takes memory, and time, without end. */
+/** A PDF that would take endless memory and time. */
 export const makePackedBlanks = () =>
   page(streamOf(deflateSync(manyBlanks(400)), '/Filter [/FlateDecode /FlateDecode]'));
 

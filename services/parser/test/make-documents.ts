@@ -52,7 +52,7 @@ export interface DocxOptions {
   numbering?: string;
   /** XML of `w:style` elements beside the headings. */
   styles?: string;
-  /** Parts that the document is related to, by the type of the relation. */
+  /** Parts with a relationship to the document, by the relationship's type. */
   related?: { type: string; name: string; content: string }[];
   prolog?: string;
 }
@@ -146,7 +146,7 @@ export const streamOf = (content: Buffer | string, dictionary = '') => {
   ]);
 };
 
-/** A PDF of these objects, the first with number 1, with its table of places. */
+/** A PDF of these objects, numbered from 1, with a cross-reference table. */
 export function pdfOf(objects: (Buffer | string)[], { trailer = '', secondLine = '%\xe2\xe3\xcf\xd3\n' } = {}): Buffer {
   const parts: Buffer[] = [Buffer.from(`%PDF-1.7\n${secondLine}`, 'latin1')];
   const places: number[] = [];
@@ -163,11 +163,11 @@ export function pdfOf(objects: (Buffer | string)[], { trailer = '', secondLine =
   return Buffer.concat([...parts, Buffer.from(end)]);
 }
 
-/** A font has one code for each glyph: 👍, which is two code units, has that of a private character. */
+/** A font has one code per glyph: 👍, which is two code units, gets a private-use code. */
 const thumbsUp = '\ue000';
 const hex = (text: string) => Buffer.from(text.replaceAll('👍', thumbsUp), 'utf16le').swap16().toString('hex');
 
-/** Maps each code to the character with that UTF-16 code unit, as a subset font's own map does. */
+/** Maps each code to the character with that UTF-16 code unit, like the map of a subset font. */
 const toUnicode = `/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /U def /CMapType 2 def
 1 begincodespacerange <0000> <ffff> endcodespacerange
 100 beginbfrange

@@ -1,20 +1,20 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** An entry of an archive, which may lie about itself. */
+/** An archive entry, whose header may be false. */
 export interface ZipEntry {
   name: string;
   content: Buffer | string;
   /** Default true. */
   deflated?: boolean;
-  /** What the archive states, where that is not the truth. */
+  /** False values in the archive's headers. */
   declaredSize?: number;
   declaredCompressedSize?: number;
   flags?: number;
-  /** The entry's data are those of the entry of this name: they overlap. */
+  /** The entry shares the data of the entry with this name, so they overlap. */
   dataOf?: string;
 }
 
-/** An archive, byte by byte, so that it can be wrong. */
+/** Builds an archive byte by byte, so that it can be malformed. */
 export function makeZip(entries: ZipEntry[], { comment = '' } = {}): Buffer {
   const offsets = new Map<string, number>();
   const local: Buffer[] = [];

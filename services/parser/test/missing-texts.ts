@@ -1,4 +1,4 @@
-// A second way to find what a person sees in a file, by other means than the readers': no state, one expression for each kind.
+// Finds a file's visible text independently of the readers: no state, one regular expression per kind.
 import { openOfficeArchive } from '../src/office-archive.ts';
 import { xmlDecoder } from '../src/xml-encoding.ts';
 
@@ -13,11 +13,11 @@ const unseenInWord = [
 ];
 const fieldCode =
   /<w:fldChar w:fldCharType="begin"(?:(?!fldCharType="(?:separate|begin)").)*fldCharType="separate"\/>/gsu;
-/** Headers and footers of no more characters are a trace. */
+/** Headers and footers up to this length count as a trace. */
 const trace = 20;
 const unseenInExcel = ['rPh', 'extLst'].map(element);
 
-/** The texts of a file that its text does not have. */
+/** Visible texts of a file that are missing in its parsed text. */
 export async function missingTexts(type: 'docx' | 'xlsx', bytes: Buffer, text: string): Promise<string[]> {
   const archive = await openOfficeArchive(bytes, type, { maxInflatedBytes: 256 * 2 ** 20 });
   const xmlOf = async (name: string) => {
@@ -78,7 +78,7 @@ function decoded(node: string): string {
     });
 }
 
-/** Without what no text keeps. */
+/** Removes characters that no parsed text contains. */
 function squeezed(text: string): string {
   return text.replaceAll(/[\s\u00ad\p{Cc}]+/gu, '');
 }

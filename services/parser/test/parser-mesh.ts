@@ -17,14 +17,14 @@ import { type FileType, fileTypes } from '../src/file-types.ts';
 import { parserSchema } from '../src/parser-schema.ts';
 import { parser } from '../src/service.ts';
 
-/** A document as the stub of knowledge has it. */
+/** A document in the stub of knowledge. */
 export interface StubDocument {
   tenantId: number;
   objectKey: string;
   objectEtag: string;
   mimeType: string;
   sizeBytes: bigint;
-  /** How often a parser has begun with it. */
+  /** How often a parser has begun to parse it. */
   begun: number;
   text?: string;
   pageStarts?: number[];
@@ -43,7 +43,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
   const addresses = createAddresses({});
   const callers = createCallers(randomBytes(32));
   const documents = new Map<number, StubDocument>();
-  /** Thrown by a call instead of its answer. */
+  /** The error that calls throw instead of answering. */
   const failures: Partial<Record<'begin' | 'complete' | 'fail', DomainError>> = {};
 
   function own(id: number, tenantId: number | null): StubDocument {
@@ -88,7 +88,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     { callers, addresses },
   );
 
-  /** Another process of parser. `store`: in place of the mesh's. */
+  /** Starts another parser process. `store` replaces the mesh's. */
   async function replica(objectStore: ObjectStore = store) {
     const own = await replicaOf(t, database, parserSchema);
     const eventBus = inProcessEventBus({
@@ -107,7 +107,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     };
   }
 
-  /** Stores another file in the place of the document's, as if that one had been confirmed. */
+  /** Replaces the document's file, as if the new one had been confirmed. */
   async function replace(document: StubDocument, bytes: Uint8Array | string): Promise<void> {
     const { objectKey, mimeType } = document;
     const stored = await store.put(objectKey, Buffer.from(bytes), { contentType: mimeType });
@@ -140,7 +140,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
       time: new Date(),
       data: DocumentUploaded.encode({ documentId, knowledgeBaseId: 1, version }).finish(),
     }),
-    /** The document once its text is there, or the reason why not. */
+    /** Resolves with the document when its text, or its failure, is stored. */
     ended: (id: number) =>
       eventually(
         'the document has ended',

@@ -73,7 +73,7 @@ test('only the confirmed version is parsed: a file that was replaced or removed 
   const foreign = await mesh.upload(4, 'markdown', 'of tenant 1');
   foreign.objectKey = foreign.objectKey.replace('tenants/1/', 'tenants/2/');
   await mesh.store.put(foreign.objectKey, Buffer.from('of tenant 1'), { contentType: 'text/markdown' });
-  // Its store told the size of an earlier object with the ETag of this one.
+  // The store returned the size of an earlier object with the ETag of this one.
   const torn = await mesh.upload(5, 'markdown', 'longer than confirmed');
   torn.sizeBytes = 8n;
   await eventBus.publish([1, 2, 3, 4, 5].map((id) => mesh.uploaded(id)));
@@ -212,7 +212,7 @@ test('documents are counted by type and outcome, and their reading is timed', as
   }
 });
 
-/** Errors have no enumerable fields of their own. */
+/** The fields of errors are not enumerable. */
 function errorsToo(_key: string, value: unknown): unknown {
   return value instanceof Error ? { ...value, message: value.message, cause: value.cause, stack: value.stack } : value;
 }

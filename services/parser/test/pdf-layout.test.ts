@@ -5,12 +5,12 @@ import { textOf } from './read.ts';
 
 const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
 const onePage = (lines: PdfLine[]) => textOf('pdf', makePdf([lines]));
-/** Lines from the top, so far apart. */
+/** Lines from the top, at this distance. */
 const down = (
   texts: string[],
   { from = 760, by = 14, ...rest }: Partial<PdfLine> & { from?: number; by?: number } = {},
 ) => texts.map((text, n) => ({ text, y: from - n * by, ...rest }));
-/** Each row one after the other, as a typesetter of tables writes them. */
+/** The cells row by row, in the order in which typesetters write tables. */
 const byRow = (columns: string[][], xs: number[], options: Parameters<typeof down>[1] = {}) => {
   const placed = columns.map((texts, n) => down(texts, { ...options, x: xs[n] ?? 50 }));
   return (placed[0] ?? []).flatMap((_, row) => placed.flatMap((column) => column[row] ?? []));
@@ -378,7 +378,7 @@ test('a text that is drawn twice to look bold is read once', async (t) => {
   );
 });
 
-/** A page that draws text, and then each of the other texts as a form of its own, as a flattened field is. */
+/** A page that draws text, and then each other text as a form, like a flattened field. */
 function withForms(onPage: [x: number, y: number, text: string][], inForms: [x: number, y: number, text: string][]) {
   const draw = ([x, y, text]: [number, number, string]) => `BT /F1 12 Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET`;
   const names = inForms.map((_, n) => `/X${n} ${6 + n} 0 R`).join(' ');

@@ -9,7 +9,7 @@ import { read, reasonFor, textOf, usualLimits } from './read.ts';
 const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
 const warningsIn = async (bytes: Buffer) => (await read('pdf', bytes)).losses?.map(({ what }) => what);
 
-/** A page with a text in a font that is not embedded and says its characters by a predefined encoding alone. */
+/** A page with text in a font that is not embedded and has only a predefined encoding. */
 const inEncoding = (encoding: string, ordering: string, hexText: string) =>
   makePage(`BT /F1 12 Tf 72 700 Td <${hexText}> Tj ET`, {
     entries: '/Resources << /Font << /F1 5 0 R >> >>',
@@ -115,7 +115,7 @@ const unnamedFont = [
   '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 500 /FontDescriptor 7 0 R >>',
   '<< /Type /FontDescriptor /FontName /Any /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>',
 ];
-/** The numbers of its glyphs in a usual font: `Hello world.` with its spaces. */
+/** Glyph numbers in a common font: `Hello world.` with its spaces. */
 const unnamedText = '<002b0048004f004f00520003005a00520055004f00470003000f0003>';
 
 test('a text of which nothing is right is left out, beside one that is read', async (t) => {

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import exceljs from 'exceljs';
 import { headingOf, listItem, makeDocx, makePdf, paragraph, tableOf } from './make-documents.ts';
 
-/** Large documents as people have them, for the bench. */
+/** Large realistic documents for the benchmark. */
 
 const words = 'A refund is paid within thirty days after the goods have come back to the store in good order'.split(
   ' ',

@@ -61,7 +61,7 @@ test('formats that a workbook names by number alone are known, and a hidden numb
   t.deepEqual(rowsOf(text), ['| -0.5 | -0.50 | -50% | -50.00% | (1) | ($0.50) | -0.5 |']);
 });
 
-/** Relates a part to the workbook. */
+/** Adds a relationship from the workbook to a part. */
 function withPart(entries: ZipEntry[], type: string, name: string, content: string): ZipEntry[] {
   const relation = `<Relationship Id="x" Type="x/${type}" Target="/${name}"/></Relationships>`;
   const related = entries.map((entry) =>

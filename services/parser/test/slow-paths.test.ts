@@ -1,10 +1,13 @@
-// Files that once took time without end: each is read in time that grows with its size alone, or has its reason at once.
+// Files that once took excessive time: each must be read in linear time, or fail at once.
 import test, { type ExecutionContext } from 'ava';
 import { makeDocx, makeXlsx, paragraph, tableOf, textCell, xlsxEntries } from './make-documents.ts';
 import { makeZip } from './make-zip.ts';
 import { read, reasonFor, textOf } from './read.ts';
 
-/** How many times as much processor time the second reading takes, at best: a collection of garbage may fall into either. */
+/**
+ * How many times the processor time of the first reading the second takes, at best, because garbage collection may
+ * occur in either.
+ */
 async function cpuRatio(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<number> {
   const cpuOf = async (reading: () => Promise<unknown>) => {
     const before = process.cpuUsage();

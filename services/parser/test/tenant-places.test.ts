@@ -11,7 +11,7 @@ test('a tenant with many documents has one place over all parsers, and the docum
   const mesh = await parserMesh(t);
   const gate = createGate();
   const [underWay, max] = [new Set<string>(), { atOnce: 0 }];
-  /** Files of tenant 1 are there once the gate is open. */
+  /** Files of tenant 1 are available once the gate opens. */
   const slow: ObjectStore = {
     ...mesh.store,
     async get(key, options) {

@@ -6,7 +6,7 @@ async function* chunksOf(xml: string) {
   yield Buffer.from(xml);
 }
 
-/** Counted while a reader reads the part that takes nothing of it. */
+/** Counts a part's visible text while a reader that ignores the part reads it. */
 async function counted(content: string): Promise<TextCount> {
   const counter = textCounter();
   await readXml({ chunks: chunksOf(`<w:body>${content}</w:body>`), counter }, {});

@@ -89,7 +89,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       call.awaitNext();
       think(thought);
     });
-    /** What it has said of a piece of its text. */
+    /** Records a piece of the answer. @returns its visible text */
     const hear = ({ text, thought }: Heard): string => {
       if (thought !== '') think(thought);
       return text;
@@ -164,7 +164,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     }
   }
 
-  /** Leaves out of a request, before anything is answered, what the provider refuses of its tools. */
+  /** Repeats a request without the tools or schemas that the provider refuses, before any output. */
   async function* askWithTools(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
     let asked = support.adapted(request);
     let refused: ToolRefusal | undefined;
@@ -187,7 +187,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
   return { ...model, stream: (request, call) => (hasTools(request) ? askWithTools : ask)(request, call) };
 }
 
-/** What an answer without words is, by its end. Calls of tools are an answer. */
+/** Why an answer has no words, by its finish reason. An answer with tool calls is complete. */
 const noWordsReasons = {
   stop: 'empty',
   other: 'empty',
@@ -196,7 +196,7 @@ const noWordsReasons = {
   toolCalls: undefined,
 } as const;
 
-/** Undefined where nothing was `written`, for which no provider charges. */
+/** Undefined if nothing was `written`; providers do not charge for that. */
 async function spentBy(
   thrown: unknown,
   model: Pick<Model, 'modelId' | 'vision'>,
@@ -223,9 +223,9 @@ async function usageOf(
   return { tokensIn, tokensCached, tokensOut, estimated: false };
 }
 
-/** Of one call, by far: a larger figure is none. */
+/** Far above the usage of any call; a larger figure counts as missing. */
 const maxPlausibleTokens = 10_000_000;
-/** No tokenizer gives more on average: an answer that is longer, thoughts included, ignores its maximum, and is cut. */
+/** No tokenizer averages more. A longer answer, thoughts included, exceeds its maximum and is cut. */
 const charactersPerToken = 16;
 
 /** The SDKs report a missing figure as 0, which is never the real one. */
@@ -242,7 +242,10 @@ function isProgress(part: LanguageModelV3StreamPart): boolean {
   return writtenParts.has(part.type) || rawEventOf(part)?.[0] === 'contentBlockDelta';
 }
 
-/** Bedrock's SDK leaves the name of an exception to its raw event. Its events are binary, so unknown ones are passed over here. */
+/**
+ * Bedrock's SDK reports an exception's name only in its raw event. Its events are binary, so unknown ones are skipped
+ * here.
+ */
 function errorOf(part: LanguageModelV3StreamPart): Error | undefined {
   if (part.type === 'error' && isUnknownDelta(part.error)) return undefined;
   if (part.type === 'error') return part.error instanceof Error ? part.error : new ErrorEvent(part.error);
@@ -253,7 +256,7 @@ function errorOf(part: LanguageModelV3StreamPart): Error | undefined {
 
 const deltasOfAnswer = ['text', 'toolUse'];
 
-/** Whether an SDK refuses an event of Bedrock's because its delta is none of the kinds that an answer is made of. */
+/** Whether an SDK rejects an event of Bedrock because its delta is of an unknown kind. */
 function isUnknownDelta(error: unknown): boolean {
   if (!TypeValidationError.isInstance(error) || !isJsonObject(error.value)) return false;
   const { contentBlockDelta: event } = error.value;

@@ -38,7 +38,7 @@ export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 
       const metadata = merged(written.metadata, part.providerMetadata);
       if (metadata) written.metadata = metadata;
     },
-    /** What belongs to a call that is now complete. */
+    /** The replay data of a call that is now complete. */
     take(given: SharedV3ProviderMetadata | undefined): ToolCallReplay {
       const kept = before.filter(({ type, metadata }) => type === 'text' || metadata !== undefined || wantsReasoning);
       before = [];

@@ -8,7 +8,7 @@ import { declaredTool, plainTool } from './tool-schema.ts';
 
 const declared = (inputSchema: unknown, description?: string) =>
   declaredTool({ name: 'tool', inputSchema, ...(description !== undefined && { description }) });
-/** The schema of a property `it`, as it is sent. */
+/** The converted schema of a property `it`. */
 const property = (schema: unknown, more: object = {}) =>
   declared({ type: 'object', properties: { it: schema }, ...more }).inputSchema.properties?.['it'];
 
@@ -261,7 +261,10 @@ test('a schema is converted once, and not at all where it has too many values or
   }
 });
 
-/** What no format may refuse: each schema has a type or a choice alone, arrays have items, required properties exist. */
+/**
+ * Finds what some format would refuse: each schema must have a type or only a choice, arrays must have items, and
+ * required properties must exist.
+ */
 function problemsOf(schema: unknown, path = '$'): string[] {
   if (!isJsonObject(schema)) return [`${path} is no schema`];
   const { type, anyOf, items, properties = {}, additionalProperties }: JSONSchema7 = schema;

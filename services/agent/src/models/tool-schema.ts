@@ -6,7 +6,7 @@ import { isJsonObject } from '@parley/kernel/json';
 import { LRUCache } from 'lru-cache';
 import type { ModelTool } from './model.ts';
 
-/** A tool as it is sent in any format. */
+/** A tool in the form that every format accepts. */
 export interface DeclaredTool {
   description: string;
   inputSchema: JSONSchema7;
@@ -14,17 +14,20 @@ export interface DeclaredTool {
 
 type Schema = Record<string, unknown>;
 
-/** Those of a schema that arguments are checked by. */
+/** The same limits as for schemas that validate arguments. */
 const sizeLimits = { maxBytes: 65_536, maxDepth: 64, maxValues: 8_000 };
 const maxDepth = 8;
 const maxNodes = 1_000;
 const maxPropertiesOfAll = 400;
-/** Keys and values that are read or copied: a short schema can refer to a long part of itself many times. */
+/**
+ * Limit of keys and values that a conversion reads or copies: a short schema can refer to a long part of itself many
+ * times.
+ */
 const maxSteps = 20_000;
-/** So many characters are a step too. */
+/** This many characters count as one step. */
 const charactersPerStep = 50;
 const maxReferenceLength = 1_000;
-/** Far more than the steps take. */
+/** Time limit of a conversion, far more than the allowed steps take. */
 const convertMs = 50;
 const maxDescriptionLength = 500;
 const maxEnumValues = 100;
@@ -37,16 +40,16 @@ type Type = (typeof types)[number];
 /** Anthropic refuses other keys. */
 const takenKey = /^[\w.-]{1,64}$/u;
 
-/** The schema is too large, or describes no object: the model gets it as text. */
+/** Thrown if a schema is too large, or does not describe an object: the model then gets it as text. */
 class UnsentSchema extends Error {}
 
-/** What a model is sent of a schema, and what is said of it in the tool's description. */
+/** The converted schema, and the text for the tool's description. */
 interface Converted {
   schema: JSONSchema7;
   note: string | undefined;
 }
 
-/** By a hash of the schema, those that cannot be sent included: each turn has the tools anew. */
+/** Conversions by a hash of the schema, failed ones included, because each turn declares the tools anew. */
 const converted = new LRUCache<string, Converted>({
   max: 2_000,
   maxSize: 16_000_000,
@@ -56,8 +59,9 @@ const declared = new WeakMap<ModelTool, DeclaredTool>();
 const plain = new WeakMap<ModelTool, ModelTool>();
 
 /**
- * The tool with a schema that every format takes: an object with properties, each with one type or a choice of them, without references
- * and without what some format refuses. What that cannot say stands in descriptions; a schema that cannot be sent, in the tool's.
+ * Converts a tool's schema to what every format accepts: an object with properties, each with one type or a choice,
+ * without references and unsupported keywords. Constraints that this cannot express are written into descriptions; a
+ * schema that cannot be converted, into that of the tool.
  */
 export function declaredTool(tool: ModelTool): DeclaredTool {
   const known = declared.get(tool);
@@ -67,7 +71,7 @@ export function declaredTool(tool: ModelTool): DeclaredTool {
   return made;
 }
 
-/** The tool with its schema in words alone, for a model that refuses schemas of tools. */
+/** The tool with its schema only as text, for a model that refuses tool schemas. */
 export function plainTool(tool: ModelTool): ModelTool {
   const known = plain.get(tool) ?? { ...tool, ...inWords(tool) };
   plain.set(tool, known);
@@ -123,7 +127,7 @@ function quotedSchema(schema: Schema): string {
   }
 }
 
-/** No format takes a choice at the root, so the properties of all its branches stand side by side. */
+/** Merges the properties of all branches of a choice at the root, which no format accepts there. */
 function rootOf(given: unknown): Converted {
   if (given === true || given === undefined || given === null) return { schema: emptyObject(), note: undefined };
   if (!isJsonObject(given)) throw new UnsentSchema();
@@ -148,7 +152,7 @@ function converter(root: Schema) {
   let steps = 0;
   const targets = new Map<string, unknown>();
 
-  /** Called before the work is done. */
+  /** Counts steps before they are done. Throws beyond the limit. */
   function spend(more: number): void {
     if ((steps += more) > maxSteps) throw new UnsentSchema();
   }
@@ -185,7 +189,7 @@ function converter(root: Schema) {
     return targets.get(reference);
   }
 
-  /** The schema that it refers to, with the keywords beside the reference. */
+  /** Resolves a schema's reference and merges the keywords beside it. */
   function resolved(given: Schema): Schema | boolean {
     const chain = [given];
     for (let schema = given; ; ) {
@@ -237,7 +241,10 @@ function converter(root: Schema) {
     };
   }
 
-  /** Converts any schema below the root. `references` are being resolved now: one of them again is a recursion, and ends. */
+  /**
+   * Converts a schema below the root. `references` are those being resolved: one that recurs is a recursion, which ends
+   * there.
+   */
   function nodeOf(given: unknown, depth: number, references: readonly string[]): JSONSchema7 {
     if ((nodes += 1) > maxNodes) throw new UnsentSchema();
     if (!isJsonObject(given)) return anything();
@@ -324,7 +331,7 @@ function converter(root: Schema) {
   return { flattened, objectOf };
 }
 
-/** A choice has nothing beside it, since Google refuses that: the description goes to its first branch. */
+/** Builds a choice without sibling keywords, which Google refuses; the description goes to its first branch. */
 function either(given: JSONSchema7[], description: string | undefined): JSONSchema7 {
   const branches = [...new Map(given.map((branch) => [JSON.stringify(branch), branch])).values()];
   const [first = anything(), ...rest] = branches;
@@ -339,7 +346,7 @@ function anything(description?: string): JSONSchema7 {
   return either([...choices, { type: 'array', items: { type: 'string' } }], description);
 }
 
-/** Only strings have their values listed; Google refuses lists of others, so those are named in words. */
+/** Lists allowed values for strings only, because Google refuses other lists; those are named in the description. */
 function valuesOf(values: unknown[], description: string | undefined): JSONSchema7 {
   const strings = values.filter((value) => typeof value === 'string');
   const others = values.filter((value) => typeof value !== 'string' && value !== null);
@@ -394,7 +401,7 @@ function boundsIn(schema: Schema, names: readonly (typeof stringBounds | typeof 
   );
 }
 
-/** The description, with the keywords that only some formats accept in words. */
+/** The description, with the keywords that only some formats support written as text. */
 function descriptionIn(schema: Schema): string | undefined {
   const said = [schema['description'], schema['title']].find((text) => typeof text === 'string' && text.trim() !== '');
   const words = ['format', 'pattern', 'default'].flatMap((key) => {

@@ -5,10 +5,10 @@ import { providerFault } from './provider-fault.ts';
 import { hasTools } from './tool-prompt.ts';
 import { plainTool } from './tool-schema.ts';
 
-/** What a provider refuses of a request with tools: their schemas, or any tools. */
+/** Which part of a request with tools a provider refuses: their schemas, or any tools. */
 export type ToolRefusal = 'schemas' | 'tools';
 
-/** A request was refused for its tools, before anything was answered. */
+/** Thrown when a request is refused because of its tools, before any output. */
 export class ToolsRefused extends Error {
   override readonly name = 'ToolsRefused';
   readonly refused: ToolRefusal;
@@ -30,8 +30,8 @@ interface Log {
 export type ToolSupport = ReturnType<typeof toolSupport>;
 
 /**
- * Remembers how much of which tools one model accepts. A refusal counts for the same tools alone: what one tenant's make a provider say
- * takes no tools from another.
+ * Remembers what one model accepts of which tools. A refusal applies to the same tools only, so one tenant's tools do
+ * not disable those of another.
  */
 export function toolSupport(
   { providerId, modelId }: Pick<Model, 'providerId' | 'modelId'>,
@@ -47,14 +47,14 @@ export function toolSupport(
   const logged = new Set<ToolRefusal>();
 
   return {
-    /** The request as the model takes it, as far as that is known. */
+    /** The request without what the model is known to refuse. */
     adapted(request: ModelRequest): ModelRequest {
       if (!hasTools(request) || known.size === 0) return request;
       const refused = known.get(keyOf(request));
       return refused ? without(refused, request) : request;
     },
     without,
-    /** The model has answered a request that it had refused with these tools. */
+    /** Call when the model has answered a request that it had refused with its tools. */
     learned(refused: ToolRefusal, given: ModelRequest): void {
       known.set(keyOf(given), refused);
       if (logged.has(refused)) return;
@@ -72,7 +72,10 @@ function keyOf({ tools = [] }: ModelRequest): string {
   return createHash('sha256').update(JSON.stringify(tools)).digest('base64');
 }
 
-/** What a failed request was refused for; undefined for any other failure. Providers share no error code for this, so messages are matched. */
+/**
+ * What a refused request was refused for; undefined for any other failure. Providers share no error code for this, so
+ * messages are matched.
+ */
 export function toolRefusalOf(thrown: unknown): ToolRefusal | undefined {
   const { status, names, message } = providerFault(thrown);
   if (status !== undefined && !refusingStatuses.has(status)) return undefined;
@@ -86,7 +89,7 @@ const comparedLength = 1_000;
 const tools = String.raw`\b(?:tools?|function[ _-]?call(?:s|ing)?|functions)\b`;
 const refusal = String.raw`not (?:be )?(?:supported|enabled|available|permitted|allowed|support)|unsupported|(?:does|do)(?:n['’]t| not) support|no endpoints? found|extra inputs|unrecognized|unknown (?:field|name|parameter)`;
 const refusesTools = new RegExp(`${tools}[^]{0,100}(?:${refusal})|(?:${refusal})[^]{0,100}${tools}`, 'iu');
-/** vLLM and llama.cpp name the switch that they want. */
+/** vLLM and llama.cpp name the command-line option that tools require. */
 const needsSwitch = /\btools? (?:choice|param)\S* requires? --/iu;
 const aboutSchema =
   /invalid_function_parameters|invalid schema|input_?schema|json[ _]?schema|function_?declarations?\[|tool_?spec\b|parameters\.(?:properties|type)|grammar/iu;

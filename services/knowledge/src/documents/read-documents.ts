@@ -4,7 +4,7 @@ import type { DocumentView } from '../knowledge.ts';
 import type { Ports } from '../ports.ts';
 import { documentStore } from './document-store.ts';
 
-/** Newest first, without their texts. @throws DomainError `notFound` where there is no such base, or no longer */
+/** Newest first, without their texts. @throws DomainError `notFound` if the base does not exist or was deleted */
 export async function listKnowledgeDocuments(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

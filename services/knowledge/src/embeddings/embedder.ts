@@ -17,7 +17,7 @@ export interface EmbedCall {
   agentId?: number | undefined;
   sessionId?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** Called once with what was metered, also where that fails or is aborted. */
+  /** Called once with the metered usage, even if the call fails or is aborted. */
   onSpent?: ((spent: EmbeddingSpend) => void) | undefined;
 }
 

@@ -16,7 +16,10 @@ interface Cut {
 }
 
 export const chunkTokens = 800;
-/** Shares of a chunk: what is repeated of the one before; what a heading begins a new one after, since shorter sections share one. */
+/**
+ * Shares of a chunk: the text repeated from the chunk before; and the size from which a heading begins a new chunk,
+ * because shorter sections share one.
+ */
 const overlapShare = 1 / 8;
 const sectionShare = 1 / 4;
 /** If the last chunk of a table has fewer rows than this share of a chunk, it shares rows with the chunk before. */

@@ -23,9 +23,10 @@ export function failedSearches(metrics: Metrics): Ports['failedSearches'] {
 }
 
 /**
- * The passages of several bases, the best of all first. Those that are gone are passed over, and those that cannot be searched, or not in
- * time, as long as another one can: all are searched at once, so that one which hangs takes no time from the others. Once embedding the
- * query has cost something there is an answer even so, so that whoever asked can count it.
+ * Finds the best passages of several bases. Deleted bases are skipped, and so are those that fail or time out, as long
+ * as another one succeeds. All are searched at once, so that a base which hangs does not delay the others. Once
+ * embedding the query has cost something, the result is returned even if all fail, so that the caller can count the
+ * usage.
  * @throws DomainError as `Embedder.embed`
  */
 export async function retrievePassages(
