@@ -126,7 +126,7 @@ export const neededKafkaSettings = {
 export const poolSizeSetting = setting(
   'DATABASE_POOL_SIZE',
   positiveInt.default(4),
-  'Connections of each service in a process: at most 16 in all with `scripts/up`, 24 with `--mesh`. A database serves about four for each of its processors best.',
+  'Connections of each service in a process: at most 16 in all with `scripts/up`, 24 with `--mesh`. From two on, one of each is for work that has begun. A database serves about four for each of its processors best.',
 );
 export const logSettings = {
   level: setting(
