@@ -20,7 +20,7 @@ const topK = 20;
 const exactly = 2 ** 31 - 2;
 const byIndex = 1;
 const { exactLimit } = readSettings({}, { exactLimit: knowledgeSettings.exactLimit });
-/** By so many questions the index is read into memory, all of that which is read often. */
+/** Warm-up queries: after these, the often-read pages of the index are in memory. */
 const warmUpQuestions = 200;
 
 /**
@@ -45,7 +45,7 @@ export async function baseFigures(
     const at = (q: number) => medianOf(answers, (round) => msAt(round, q));
     figures.push(figure(`${name}, ${how}, p50`, at(0.5), 'ms', goal), figure(`${name}, ${how}, p99`, at(0.99), 'ms'));
   };
-  /** As the service searches a base of this size, beside the same questions without their words. */
+  /** Searches as the service does for a base of this size, compared with vector search alone. */
   const byWords = async (how: string, limit: number) => {
     if (!base.isProse) return;
     await ask(rounds * count, count, limit, 'HYBRID');

@@ -36,7 +36,7 @@ async function wholeAnswer(url: string, body: object, headers?: Record<string, s
   return { answer, tookMs: performance.now() - before };
 }
 
-/** Who has an API key, and at which gateway. */
+/** An API key and the gateway to use it at. */
 export interface KeyHolder {
   url: string;
   apiKey: string;

@@ -4,7 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { StartedMesh } from './processes.ts';
 
-/** What a system has used since its start, by name: ms for what begins with `CPU` or `pauses`, KB for memory and disk, else a number. */
+/**
+ * Resource totals since the start of a system, by name: ms for names that begin with `CPU` or `pauses`, KB for memory and disk,
+ * else a count.
+ */
 export type Reading = Record<string, number>;
 
 /** A process, counted with its descendants. A process of a unit is counted under the name of the unit. */
@@ -38,7 +41,7 @@ function familyOf(pid: number): number[] {
   return [pid, ...children.filter(Boolean).flatMap((child) => familyOf(Number(child)))];
 }
 
-/** A process and its descendants, as far as their command line matches and their environment contains a text. */
+/** Those of a process and its descendants whose command line matches and whose environment contains a text. */
 export function processesOf(pid: number, command: RegExp, setting = ''): number[] {
   const isMeant = (each: number) =>
     command.test(textOf(`/proc/${each}/cmdline`)) && textOf(`/proc/${each}/environ`).includes(setting);

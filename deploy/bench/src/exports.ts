@@ -4,7 +4,7 @@ import { contentOf, conversation, scripts } from '@parley/export/samples';
 import { atOnce, type Figure, figure, median, oneByOne, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** Those of the settings' defaults. */
+/** The default limits of the settings. */
 const limits = { timeoutMs: 15_000, maxMemoryMb: 768, maxBytes: 50_000_000 };
 /** EXPORT_CONCURRENCY. */
 const concurrency = 2;
@@ -76,7 +76,7 @@ async function rateFigure(made: Renderer, short: boolean): Promise<Figure> {
   return figure(`30 messages, ${concurrency} at once`, (concurrency * each * 60_000) / ms, '/min');
 }
 
-/** Watches the memory of the processes that this one starts; the result tells the most that one of them had, in MB. */
+/** Samples the memory of child processes. The returned function gives the highest value of any of them, in MB. */
 function peakOfChildren(): () => number {
   let most = 0;
   const sample = () => {

@@ -2,7 +2,7 @@
 const decimals = { ms: 1, s: 1, MB: 0, KB: 0, '×': 2, '/s': 0, '/min': 0, '/turn': 1, 'in all': 1 };
 export type Unit = keyof typeof decimals;
 
-/** `goal`: the upper bound of a figure; `atLeast`: the lower one. None where it is only reported. */
+/** `goal`: the upper bound of a figure; `atLeast`: its lower bound. A figure without either is only reported. */
 type Bound = { goal?: number; atLeast?: number };
 
 /** One measured figure beside its goal. */

@@ -61,7 +61,7 @@ export async function findBase(database: Database, { tenantId }: Base): Promise<
   return found[0]?.id;
 }
 
-/** Stores those of the bases that are not there, without the index, which is built anew then. */
+/** Stores the missing bases without the index, then rebuilds the index. */
 export async function fill(url: string, database: Database, bases: Base[], say: (text: string) => void): Promise<void> {
   const { schemaName } = database;
   await using index = await indexOf(url, schemaName);
@@ -90,7 +90,7 @@ export async function indexOf(connectionString: string, schemaName: string) {
   return {
     drop: () => client.query(`DROP INDEX IF EXISTS ${name}`),
     exists: async () => (await client.query('SELECT to_regclass($1) AS found', [name])).rows[0].found !== null,
-    /** With so much memory, which the whole graph should fit into. */
+    /** The memory for building the index; the whole graph should fit into it. */
     async build(memoryMb: number): Promise<void> {
       await client.query(`SET maintenance_work_mem = '${memoryMb}MB'`);
       await client.query(definition);

@@ -10,7 +10,7 @@ import { bombFigures } from './bombs.ts';
 import { type Figure, figure, median, medianOf, oneByOne, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** Those of the settings' defaults. */
+/** The default limits of the settings. */
 const limits = {
   timeoutMs: 60_000,
   maxMemoryMb: 512,

@@ -42,7 +42,7 @@ export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 /** Node's option that loads what the bench asks of measured processes by signals. */
 const loaded = `--import=${pathToFileURL(join(import.meta.dirname, 'beside/on-signals.ts'))}`;
 
-/** For a client that stands for many, because all its connections come from one IP address, and that signs in only once. */
+/** Raised limits for a client that represents many: all its connections come from one IP address and one sign-in. */
 export const limits = {
   IDENTITY_ACCESS_TOKEN_TTL_S: '7200',
   GATEWAY_CONNECTIONS_PER_CLIENT: '20000',
@@ -50,7 +50,7 @@ export const limits = {
   GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '64',
 };
 
-/** How `scripts/up` has glibc keep less of what was freed. */
+/** The environment by which `scripts/up` makes glibc return freed memory. */
 const asUp = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 
 /** A measured process. It ends with this one, or when it is disposed of. */

@@ -25,7 +25,7 @@ function wordOf(random: () => number): string {
 }
 
 const lexicon = Array.from({ length: 8_000 }, (_, n) => wordOf(randomOf(n)));
-/** The smaller its number, the more often a word is said. */
+/** Words with a smaller number occur more often. */
 const word = (random: () => number) => lexicon[Math.floor(lexicon.length * random() ** 3)] as string;
 
 /**

@@ -15,7 +15,7 @@ interface Stage {
   schema: string;
   title: string;
   bases: Sizes[];
-  /** Another tenant's, of which nothing is asked. */
+  /** The base of another tenant, which no query searches. */
   others?: Sizes[];
 }
 
@@ -93,7 +93,7 @@ async function ofTenants(database: Database, bases: Sizes[]): Promise<Base[]> {
   return bases.map((sizes, at) => ({ ...sizes, tenantId: tenants[at] ?? 0 }));
 }
 
-/** The indexes fit into it, as they should on a server that is there for this. */
+/** Large enough for the indexes, as on a dedicated server. */
 async function giveMemory(servers: RunningServers): Promise<void> {
   const superuser = new Client({ connectionString: servers.superuserUrl });
   await superuser.connect();

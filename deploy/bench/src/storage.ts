@@ -55,7 +55,7 @@ export function storageFigures(options: BenchOptions): Promise<Figure[]> {
         bytes += Buffer.byteLength(text);
         await parsedDocument(owner, await uploadFile(owner, base, text), 120_000);
       }
-      /** What each of so many has left behind. */
+      /** The growth of each engine, divided by the number of items. */
       async function leftBy(count: number, work: () => Promise<unknown>): Promise<Reading> {
         await checker.rest();
         const before = await stored(servers);

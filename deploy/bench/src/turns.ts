@@ -12,7 +12,7 @@ export const content = 'How long does it take until you begin to answer?';
 
 type Conversation = Pick<Awaited<ReturnType<typeof openConversation>>, 'firstChunkMs'> & AsyncDisposable;
 
-/** What answers turns. */
+/** A system that answers turns. */
 interface System {
   name: string;
   open(): Promise<Conversation>;

@@ -5,10 +5,10 @@ import { askWithKey } from './client.ts';
 import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
 import { type BenchOptions, type Child, startChild } from './processes.ts';
 
-/** A message of `beside/loop-gap.ts`: the longest of each between two turns of an event loop. */
+/** A message of `beside/loop-gap.ts`: the longest times between two iterations of an event loop. */
 export interface LoopGap {
   gapMs: number;
-  /** The CPU time of its thread, which leaves out what it waited for a processor. */
+  /** The CPU time of its thread, without the time that it waited for a processor. */
   busyMs: number;
 }
 

@@ -38,7 +38,7 @@ export function typedDeadLetters(
   return { action, topic, all, ...chosen };
 }
 
-/** Does what is asked, and says which letters that was about. */
+/** Runs the request and prints the dead letters that it concerned. */
 export async function deadLettersCommand(request: DeadLetterRequest, env: Environment, say: (line: string) => void) {
   const { action, topic } = request;
   const letters = kafkaDeadLetters(readSettings(env, neededKafkaSettings));

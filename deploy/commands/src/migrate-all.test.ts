@@ -16,7 +16,7 @@ function schemaNamed(name: string, statement = 'CREATE TABLE pages (tenant_id in
   };
 }
 
-/** What is said, a line each. */
+/** The printed lines. */
 function listener() {
   const lines: string[] = [];
   return { lines, say: (line: string) => void lines.push(line) };

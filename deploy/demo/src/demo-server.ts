@@ -12,7 +12,7 @@ export interface DemoServerOptions {
   port: number;
   /** Where the gateway serves GraphQL, for this process and for browsers of this machine. */
   endpoint: string;
-  /** Where the voice service is, likewise. Default: there is none. */
+  /** The URL of the voice service for the same two. Default: none. */
   voiceUrl?: string;
   /** A file for the API key of the demo's tenant. */
   file: string;

@@ -21,7 +21,7 @@ export function checkCertificates(installation: Installation): Outcome[] {
   const { env, now } = installation;
   const authorities = usable(env, { extraCaCerts })?.extraCaCerts;
   return [
-    // Often a bundle of public ones too. An engine whose chain needs one that has expired is reported by its own check.
+    // The file is often a bundle with public authorities. The check of an engine reports a chain that needs an expired one.
     ...(authorities === undefined ? [] : expiryOutcomes(extraCaCerts.name, certificatesOf(authorities), [], now())),
     ...meshOutcomes(installation),
   ];

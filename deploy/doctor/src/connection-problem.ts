@@ -14,7 +14,7 @@ const silent = ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNABORTED', 'EDN
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME|ISSUER/u;
 const tls = /^(?:ERR_TLS|ERR_SSL|EPROTO|ETLS)|WRONG_VERSION_NUMBER/u;
 
-/** Why a server was not reached, in words. Undefined where the error says something else, such as a refused password. */
+/** The reason why a server could not be reached. Undefined for other errors, such as a refused password. */
 export function connectionProblem(error: unknown, at: string): ConnectionProblem | undefined {
   const errors = withCauses(error);
   const has = (...codes: string[]) => errors.some((each) => hasCode(each, ...codes));

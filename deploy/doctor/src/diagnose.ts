@@ -29,7 +29,7 @@ const { redisUrl } = unitProcessSettings;
 const { stalledAfterMs: _, ...kafka } = eventSettings.kafka;
 const { smtpUrl } = identitySettings.delivery;
 
-/** Once for all units that have the same values of the settings by which they reach that engine. */
+/** Runs once for all units that reach the engine by the same settings. */
 const engineChecks: Record<string, { check: Check; reachedBy: Settings }> = {
   redis: { check: checkRedis, reachedBy: { redisUrl } },
   kafka: { check: checkKafka, reachedBy: kafka },
@@ -40,7 +40,7 @@ const engineChecks: Record<string, { check: Check; reachedBy: Settings }> = {
 
 const longestMs = 60_000;
 
-/** Checks the settings and all that they name, at once. The outcomes have no secret in them. */
+/** Checks the settings and every system that they name, concurrently. The outcomes contain no secrets. */
 export async function diagnose(installation: Installation): Promise<Outcome[]> {
   const { env, units, allUnits } = installation;
   const allSettings = settingsRead(units).map(({ setting }) => setting.name);

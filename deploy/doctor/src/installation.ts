@@ -5,7 +5,7 @@ import { settingsOfUnit } from '@parley/units/settings';
 
 /** What an installation gives to one unit. */
 export interface PlannedUnit {
-  /** Its processes at most, with the one that an upgrade adds for a while. */
+  /** The maximum number of its processes, with the one that an upgrade adds temporarily. */
   processes: number;
   /** Its environment. */
   env: Environment;
@@ -19,7 +19,7 @@ export interface Installation {
   planned?: Readonly<Record<string, PlannedUnit | undefined>>;
   /** The units whose settings and engines are checked. */
   units: readonly ListedUnit[];
-  /** These and all others, which may publish what the units consume. */
+  /** All units, checked or not: the others may publish events that these consume. */
   allUnits: readonly ListedUnit[];
   /** The clock of this machine, in ms since 1970. */
   now(): number;

@@ -5,9 +5,9 @@ import { eventSettings } from '@parley/kernel/settings/shared-settings';
 import { type Outcome, warning, wrong } from './outcome.ts';
 
 const settings = [eventSettings.kafka.brokers.name];
-/** More than an event with its headers: it has ids and times. */
+/** The maximum size of an event with its headers: events contain ids and times only. */
 const largestEventBytes = 4_096;
-/** Some hundred thousand events. */
+/** The size of several hundred thousand events. */
 const leastKeptBytes = 100_000_000;
 
 /** Judges what decides how long a topic keeps events, and which it takes. */

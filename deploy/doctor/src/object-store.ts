@@ -61,7 +61,7 @@ async function bucketOutcomes(store: ObjectStore, s3: S3 & Pick<Bucket, 'origins
   let ofClients: Outcome[] = [];
   let mayDelete = false;
   try {
-    // Who may not list is refused what is not there, too.
+    // Without the right to list, S3 also refuses reads of missing objects.
     mayRead = (await isAllowed(store.head(key))) || !(mayWrite || mayList);
     ofClients = await publicOutcomes(store, { ...s3, key, isReadable: mayWrite && mayRead });
   } finally {

@@ -6,7 +6,7 @@ import type { Connection } from './postgres-connection.ts';
 /** More tables than these are counted. */
 const maxNamed = 5;
 
-/** Whether the roles of a schema have their rights in it, as they have not after a dump was restored without its ACLs. */
+/** Checks that the roles of a schema have their rights in it. They lack them after a dump was restored without its ACLs. */
 export async function grantRefusal(
   { pool, settings, at }: Connection,
   schema: SchemaDeclaration,

@@ -76,7 +76,7 @@ async function schemaProblem(
 }
 
 interface FoundSchema {
-  /** Whether the login is its owner, or a member of that. */
+  /** Whether the login is its owner, or a member of the owning role. */
   isMine: boolean;
 }
 
@@ -115,7 +115,7 @@ function ownerRefusal(
   );
 }
 
-/** Takes the roles of the schema's transactions, as each of them does. */
+/** Sets each role that the schema's transactions set. */
 async function roleRefusal({ pool, facts, settings }: Connection, name: string): Promise<Outcome | undefined> {
   const refused: string[] = [];
   for (const role of Object.values(rolesOf(name))) {

@@ -14,8 +14,8 @@ const settings = [keysName];
 const sampledRows = 1_000;
 
 /**
- * Whether the unit has the keys of what it has sealed in tables of no tenant, such as signing keys: in their `bytea` columns whose name
- * ends in `_sealed`.
+ * Checks that the unit has the keys for the data that it encrypted in tables without a tenant, such as signing keys: the `bytea`
+ * columns whose names end in `_sealed`.
  */
 export async function sealedOutcomes(
   { schema, unit }: UsedSchema,

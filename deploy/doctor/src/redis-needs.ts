@@ -51,7 +51,7 @@ const keysOf: Record<string, RedisNeeds['keys'] | undefined> = {
   voice: { 'parley:voice-throttle:*:*': counting, 'parley:*:voice-throttle:*': counting },
 };
 
-/** Those that the message of credentials concerns. */
+/** The units that publish or receive announcements of revoked credentials. */
 const announcing = ['gateway', 'identity', 'session', 'evaluation'];
 
 export function redisNeeds(units: readonly Pick<ListedUnit, 'name' | 'schema'>[]): RedisNeeds {

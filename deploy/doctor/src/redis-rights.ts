@@ -9,8 +9,7 @@ const settings = [unitProcessSettings.redisUrl.name];
 export type Ask = <T>(...command: string[]) => Promise<T>;
 
 /**
- * Tries each command on names like those of the units, which nothing has. Redis tells what a login may do (ACL DRYRUN) only to logins
- * that may do more than units need.
+ * Tries each command on keys with the prefixes of the units that do not exist. `ACL DRYRUN` needs rights that units do not have.
  */
 export async function rightsOutcomes(
   { keys, channels }: RedisNeeds,
@@ -32,7 +31,7 @@ export async function rightsOutcomes(
     refused.push(`${commands} on keys ${same.map(([name]) => name).join(', ')}`);
   }
 
-  // A message to a channel that units listen on would tell them something. To listen there needs the same rights in the channel.
+  // A message to a channel of the units would reach them. Subscribing to it needs the same right on the channel.
   const unheard = await refusedOf(channels, (name) => listen(unused(name)));
   if (unheard.length > 0) refused.push(`SUBSCRIBE to channels ${unheard.join(', ')}`);
   const untold = await refusedOf(

@@ -23,7 +23,10 @@ interface Probe {
   model?: { id: string; name: string };
 }
 
-/** Asks the providers of voice for what is free: lists of voices, of models, the avatar catalogue. Nothing is spoken or transcribed. */
+/**
+ * Sends only free requests to the providers of voice: lists of voices and models, the avatar catalogue. Nothing is spoken or
+ * transcribed.
+ */
 export async function checkVoice({ env, units, patienceMs }: Installation): Promise<Outcome[]> {
   const isRead = settingsRead(units).some(({ setting }) => setting.name === tts.provider.name);
   const read = isRead ? usable(env, voiceProviders) : undefined;

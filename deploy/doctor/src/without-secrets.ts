@@ -2,7 +2,7 @@ import type { Environment } from '@parley/kernel/settings/config';
 import type { ListedSetting } from '@parley/kernel/settings/settings';
 
 const hidden = '***';
-/** Shorter ones would blank out words, and are found in URLs all the same. */
+/** Blanking out shorter secrets would also remove plain words. In URLs they are found in any case. */
 const shortestSecret = 4;
 
 /** A function that blanks out all secrets of the settings in a text, such as a driver's message. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Duplex, pipeline } from 'node:stream';
 
-/** Returns the bytes to forward instead of `bytes`, piece by piece. If it throws, the connection is destroyed. */
+/** Returns the bytes to forward in place of a piece of the stream. If it throws, the connection is destroyed. */
 export type Change = (bytes: Buffer) => Iterable<Buffer> | AsyncIterable<Buffer>;
 
 /** Changes the bytes of one connection: of requests (`asked`) and responses (`answered`). */

@@ -13,7 +13,7 @@ export interface StartServersOptions {
   /** Receives messages about installations and starts. Default: none. */
   say?(line: string): void;
   signal?: AbortSignal;
-  /** Whether a COMMIT waits for the disk, for benches that measure it. Default: not, since nothing is left of the data. */
+  /** Whether a COMMIT waits for the disk, for benches that measure it. Default: false, since the data are deleted anyway. */
   durable?: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function startServers(options: StartServersOptions) {
       };
     },
     /**
-     * Creates a database like the application's, for whom nobody else may put anything into. Call it while nobody is connected to that.
+     * Creates an empty database with the rights of the application's. Call it while nobody is connected to the latter.
      * @returns its URL, with the application's login.
      */
     async createDatabase(name: string): Promise<string> {

@@ -102,7 +102,7 @@ export async function actionCalls(t: ExecutionContext, { settings, addresses }: 
   };
 }
 
-/** A REST API and an MCP server of a tenant's, in one: both answer with what they were authorized by. */
+/** A REST API and an MCP server in one. Both respond with the credentials of the request. */
 export async function echoingServer(t: ExecutionContext) {
   const seen: { url: string; headers: IncomingHttpHeaders; body: string }[] = [];
   const http = createServer(async (request, response) => {

@@ -25,7 +25,7 @@ export function deliveryOf(
   );
 }
 
-/** A delivery to a host that nobody has: it waits for another attempt. */
+/** A delivery to a host that does not exist, which therefore waits for its next attempt. */
 export async function waitingDelivery(client: Client): Promise<Delivery> {
   const agentId = await createAgent(client, { externalSyncUrl: 'http://hooks.invalid/parley' });
   const { id: sessionId } = await startSession(client, agentId);

@@ -8,13 +8,13 @@ export { idpOneSecret } from '../../../services/identity/test/support/identity-p
 
 export const loginWithTicket = `mutation ($ticket: String!) { loginWithIdpOne(ticket: $ticket) { ${tokenFields} } }`;
 
-/** Somebody with a verified email at the identity provider, whom no other story knows. */
+/** A new user with a verified email at the identity provider, which no other story uses. */
 export function newProviderAccount(given: Partial<ProviderAccount> = {}): ProviderAccount {
   const name = randomUUID();
   return { subject: name, email: `${name}@example.com`, emailVerified: true, fullname: 'Grace Hopper', ...given };
 }
 
-/** Signs in at the identity provider of a mesh, as a browser does. @param hanging the provider never answers who shows the ticket. */
+/** Signs in at the identity provider of a mesh, as a browser does. @param hanging the provider never answers the exchange of the ticket. */
 export async function ticketFor({ settings }: TestMesh, account: ProviderAccount, hanging?: string): Promise<string> {
   const response = await fetch(`${settings['IDP_ONE_URL']}/login`, {
     method: 'POST',

@@ -4,7 +4,7 @@ import type { Client } from './client.ts';
 import type { SessionEvent, SessionEvents } from './session-events.ts';
 
 const pauseAfter = backoff({ firstMs: 150, maxMs: 1_500, jitter: true });
-/** A subscription that ends sooner, and without an event, was none. */
+/** A subscription that ends sooner and without an event counts as failed. */
 const standsAfterMs = 1_000;
 
 export type LastingFollower = ReturnType<typeof followLastingly>;
@@ -16,7 +16,10 @@ export type LastingFollower = ReturnType<typeof followLastingly>;
 export function followLastingly(client: Client, sessionId: number) {
   /** Everything that has arrived, in that order. */
   const events: SessionEvent[] = [];
-  /** Times without a subscription, and why: `closed 1001`, `closed 1013` (nobody can tell whose it is), or the code of the error that ended it. One that lasts has no end. */
+  /**
+   * Times without a subscription, and why: `closed 1001`, `closed 1013` (nobody can tell whose it is), or the code of the error
+   * that ended it. One that lasts has no end.
+   */
   const outages: { reason: string; fromMs: number; untilMs: number | undefined }[] = [];
   const leaving = new AbortController();
   let subscription: SessionEvents | undefined;

@@ -1,6 +1,6 @@
 import type { LoopGap } from '../vectors.ts';
 
-// Loaded into a measured process. Each message is answered with the longest time between two turns of the event loop since the last.
+// Loaded into a measured process. Each message is answered with the longest time between two iterations of the event loop since the previous message.
 let last = performance.now();
 let lastCpu = process.threadCpuUsage();
 let longest: LoopGap = { gapMs: 0, busyMs: 0 };

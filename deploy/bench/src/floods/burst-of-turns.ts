@@ -7,7 +7,7 @@ import { type Flood, operations, type Scene, sum } from './flood.ts';
 
 const begins = 'A burst: ';
 const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count } } }';
-/** How long a burst may last that is worked off. */
+/** The time in which a whole burst must have been answered. */
 const longestMs = 300_000;
 
 /** More turns at once than a process runs: messages of many sessions, several in each, of some tenants. Replies take long. */

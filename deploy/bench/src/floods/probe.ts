@@ -28,7 +28,7 @@ export async function startProbe(url: string, probes: readonly Probing[]) {
   };
 }
 
-/** What it measured beside a flood and without one. A failed operation took endlessly. */
+/** The durations beside a flood and without one. A failed operation counts as infinitely long. */
 export function probeFigures(alone: Probed, beside: Probed): Figure[] {
   return Object.keys(beside.times).flatMap((name) => {
     const quiet = alone.times[name] ?? [];

@@ -15,7 +15,7 @@ export interface TypedAdmin {
   json: boolean;
   /** Who asks, for the audit. Default: the user of the operating system. */
   as?: string | undefined;
-  /** What narrows a list. */
+  /** Filters of a list. */
   filters: Environment;
 }
 
@@ -65,7 +65,7 @@ export function adminCommand(typed: TypedAdmin, { env, lookup, terminal, signal 
   });
 }
 
-/** Names are chosen by users: what a terminal would obey is escaped. */
+/** Escapes control characters: users choose names, and a terminal would act on them. */
 function jsonOf(value: object): string {
   const escaped = (text: string) =>
     Array.from({ length: text.length }, (_, n) => `\\u${text.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');

@@ -17,7 +17,7 @@ interface ReadOptions extends Record<string, unknown> {
   json?: boolean | undefined;
 }
 
-/** What was typed, of the options as they were read. */
+/** The given options, as `scripts/admin` passes them on. */
 export function typedAdmin({ positionals, as, json = false, ...given }: ReadOptions): TypedAdmin {
   return { positionals, as, json, filters: given as TypedAdmin['filters'] };
 }

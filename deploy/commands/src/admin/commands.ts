@@ -84,7 +84,7 @@ export const fieldOf: Record<string, string> = {
   VALUE: 'value',
 };
 
-/** What narrows a list, or is optional: each is a field of its request. */
+/** Filters and optional values; each is a field of the request. */
 export const filters = [
   'id',
   'name',

@@ -35,7 +35,7 @@ function cell(name: string, value: JsonValue = ''): string {
   return printable(text);
 }
 
-/** Without what a terminal would obey: names are chosen by users. */
+/** Removes control characters: users choose names, and a terminal would act on them. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd');
 }

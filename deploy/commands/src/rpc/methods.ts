@@ -10,7 +10,7 @@ export function readMethods(): DescMethod[] {
   return allMethods().filter((method) => !isOfOperators(method));
 }
 
-/** Those that operators call by `scripts/admin`. */
+/** The methods that operators call with `scripts/admin`. */
 export function readOperatorMethods(): DescMethod[] {
   return allMethods().filter(isOfOperators);
 }

@@ -50,7 +50,7 @@ export interface Rows {
   reservations: { tenantId: number; callId: string }[];
   /** The `Idempotency-Key`s of requests that are still running. `tenantId`: 0 for none. */
   heldKeys: { tenantId: number; id: string }[];
-  /** Running totals of a tenant, each with the sum of the rows that it stands for. */
+  /** Running totals of a tenant, each with the sum of its rows. */
   usage: { tenantId: number; what: string; total: string; sum: string }[];
   /** What counts against a tenant's plan, and the chunks of a document, each with the number or sum of its rows. */
   kept: { tenantId: number; what: string; total: string; sum: string }[];
@@ -77,7 +77,7 @@ export interface TopicFacts {
   events: { topic: string; id: string; key: string; type: string; tenantId: number }[];
   /** The lag of each consumer group on each topic: events that it has not consumed yet. */
   groups: { group: string; topic: string; lag: number }[];
-  /** Those that nobody has replayed. What was no event has the place of its message for an id, `<partition>:<offset>`. */
+  /** Dead letters that were not replayed. The id of a message that is no event is its position, `<partition>:<offset>`. */
   letters: { topic: string; group: string; eventId: string; reason: string }[];
   /** The ids that are meant to be among the dead letters. */
   poison: readonly string[];

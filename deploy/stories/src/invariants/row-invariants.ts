@@ -5,13 +5,13 @@ const evaluationDeadlineMs = 10 * 60_000;
 /** The maximum time that a job may be due, or without a lease, before a replica takes it. */
 const unattendedMs = 15_000;
 
-/** What the ledger shows of a tenant is the sum of its calls. */
+/** The totals in the ledger of a tenant equal the sums of its calls. */
 export const totalsEqualCalls: Invariant = ({ usage }) =>
   usage
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} shows ${total}, and its calls are ${sum}`);
 
-/** What counts against a plan is the number or sum of the rows, and a document has the chunks that it counts. */
+/** Counters of a plan equal the number or sum of their rows, and the chunk count of a document that of its chunks. */
 export const countersEqualRows: Invariant = ({ kept }) =>
   kept
     .filter(({ total, sum }) => total !== sum)
