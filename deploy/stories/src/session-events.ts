@@ -11,9 +11,9 @@ import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
 type Chunk = AsJson<AiResponseChunkEvent>;
 type Reply = AsJson<Omit<AiResponseEvent, 'message'>> & { message: Message };
-/** `status` has another name, because that of a session has another type, as below `message`. */
+/** Aliased: `status` of a session has another type, and GraphQL refuses to merge the two. The same holds for `message` below. */
 export type ToolCall = AsJson<Omit<ToolCallEvent, 'status'>> & { callStatus: ToolCallEvent['status'] };
-/** `message` has another name, because that of a reply has another type. */
+/** Aliased: `message` of a reply has another type. */
 type TurnFailed = AsJson<Omit<TurnFailedEvent, 'message'>> & { failure: string };
 export type SessionEvent = Chunk | ToolCall | Reply | TurnFailed | AsJson<SessionStatusEvent>;
 

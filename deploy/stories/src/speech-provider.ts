@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { listen } from '@parley/kernel/http/listen';
 
-/** What it hears in every clip that a browser has recorded. */
+/** The transcript of every clip that a browser has recorded. */
 export const recorded = 'This is what I said.';
 
 /**

@@ -38,7 +38,7 @@ export function stories(
     return { name: mesh.name, mesh: opened(test, async () => mesh) };
   });
   const meshes = running.length > 0 ? running : [ownMesh(test, on === 'offline')];
-  // The one process comes first.
+  // The mesh in one process comes first.
   const chosen = on === 'processes' ? meshes.slice(-1) : meshes.slice(0, 1);
   const registerWith =
     (register: TestFn | TestFn['serial'], targets = chosen) =>

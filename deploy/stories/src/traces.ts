@@ -7,7 +7,7 @@ import type { Observed, Span } from './observe.ts';
  */
 export type Path = string[];
 
-/** The spans of all that these requests have led to: others are at work on the mesh meanwhile. */
+/** The spans of everything that these requests caused. Other tests use the mesh at the same time. */
 export function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Span[] {
   const lines = observed
     .log()
@@ -16,7 +16,7 @@ export function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Sp
   const logged = lines.map((line) => JSON.parse(line) as { requestId: string; traceId?: string });
   const traces = new Set(logged.flatMap(({ requestId, traceId }) => (requestIds.has(requestId) && traceId) || []));
   const spans = observed.spans();
-  // What an event sets off has a trace of its own, which names the one of its cause by a link.
+  // The handling of an event has its own trace, with a link to the trace that published it.
   const linked = spans.flatMap(({ traceId, links = [] }) =>
     links.some((link) => traces.has(link.traceId)) ? traceId : [],
   );

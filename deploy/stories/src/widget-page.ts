@@ -40,7 +40,7 @@ export function widgetPages(test: TestFn) {
     const script = await bundle('parley-chat.js');
     const server = createServer(({ url = '' }, response) => {
       const html = pages.get(url);
-      // As strict as a page can be that includes the widget.
+      // The strictest Content-Security-Policy that still allows the widget.
       response.setHeader(
         'content-security-policy',
         "default-src 'none'; script-src 'self'; connect-src *; style-src 'self'; media-src blob:",

@@ -1,11 +1,11 @@
 import { eventually } from '@parley/testing/eventually';
 
-/** A second and as many round trips, three times over: far below the looks every few seconds that would hide a lost announcement. */
+/** Three times a second and these round trips: far below the polling interval of several seconds, which would hide a lost announcement. */
 const roundTrips = 20;
 
 /**
- * Waits for what everybody knows a second after a change. On a machine that is busy with other tests more is allowed, by what a
- * plain request takes at that moment.
+ * Waits for a change that must reach every process within a second. A busy machine gets more time, by the duration of a plain
+ * request at that moment.
  */
 export async function withinASecond<T>(url: string, what: string, check: () => T | Promise<T>) {
   const from = performance.now();

@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 import { createAgent, follow, startSession } from './conversation.ts';
 import type { SessionEvents } from './session-events.ts';
 
-/** A definition that says this and ends. */
+/** A definition with one node, which sends this text. */
 export function saying(text: string) {
   return { version: 1, start: 'say', nodes: { say: { kind: 'response', text } } };
 }
@@ -29,7 +29,7 @@ export async function attachWorkflow(client: Client, agentId: number, workflowId
   await client.query(document, { id: agentId, workflowId });
 }
 
-/** A definition that begins with the first of these nodes. */
+/** A definition of these nodes, which starts with the first. */
 export function workflowOf(nodes: Record<string, object>, variables: object = {}) {
   return { version: 1, start: Object.keys(nodes)[0] ?? '', variables, nodes };
 }

@@ -97,7 +97,7 @@ story('the guard refuses hosts that are not public, of both kinds of call', asyn
     );
     t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', fields: [{ path: 'input.serverUrl' }] }, url);
   }
-  // A name is judged when it is called.
+  // A host name is resolved and checked only when it is called.
   const { callAction, callTool } = await actionCalls(t, mesh);
   const action = await createAction(ada, { url: 'http://localhost/orders' });
   const connector = await createConnector(ada, { serverUrl: 'http://localhost/mcp' });

@@ -11,7 +11,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** The database of a mesh on which people have been. */
+/** The database of a mesh with data of users. */
 async function usedDatabase(t: Parameters<typeof converse>[0], mesh: TestMesh): Promise<string> {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);

@@ -46,7 +46,7 @@ function apiKeySocket(url: string, key: string) {
   };
 }
 
-/** When the judgement of a session is due that was put off; undefined for any other. */
+/** The time at which a postponed judgement of a session is due; undefined if it was not postponed. */
 function judgementDue({ database }: TestMesh, sessionId: number): Promise<Date | undefined> {
   return database(evaluationSchema).transactShared(async ({ knex }) => {
     const waiting = knex('jobs').where({ kind: 'evaluation.judge', key: String(sessionId), state: 'queued' });

@@ -7,7 +7,7 @@ import { sessionEventsDocument } from '../src/session-events.ts';
 import { openSocket } from '../src/sockets.ts';
 import { stories } from '../src/stories.ts';
 
-// What takes turns are the connections of a real database; the embedded one takes a transaction at a time from whomever.
+// The connections of a real database are shared fairly. The embedded database runs one transaction at a time, in order of arrival.
 const story = stories(test, { on: 'processes' });
 const calls = 300;
 /** The maximum that one socket may carry. */

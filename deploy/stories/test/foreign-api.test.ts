@@ -9,7 +9,7 @@ const story = stories(test);
 
 const planet = { id: 1, name: 'Mars', type: 'terrestrial', physicalProperties: { mass: 0.107 }, tags: ['röd', '红'] };
 
-/** A call of each operation, with the status of its answer; the description says what is asked for and what is answered. */
+/** One call of each operation, with the status of its response. Requests and responses are checked against the description. */
 const calls: [name: string, given: Record<string, unknown>, status: number][] = [
   ['getToken', { email: 'marc@example.com', password: 'canary-password' }, 201],
   ['createUser', { name: 'Marc', email: 'marc@example.com', password: 'canary-password' }, 201],

@@ -27,7 +27,7 @@ function atBoth(client: Client, { gateways }: TestMesh): Client[] {
   return gateways.map((url) => Object.assign(client.at(url), { apiKey: client.apiKey }));
 }
 
-/** Sends the same over both gateways at once until all have the one answer; CONFLICT may come before. */
+/** Sends the same request to both gateways at once until all get the same response. Earlier ones may be CONFLICT. */
 async function insist(
   clients: Client[],
   query: string,

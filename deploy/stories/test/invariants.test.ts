@@ -15,7 +15,7 @@ test('consistent data of a mesh have no findings', async (t) => {
   t.deepEqual(problemsOf(await facts()), []);
 });
 
-/** Rows as no code of ours would write them, with what the checker says of them. `#` stands for the session's id. */
+/** Rows that violate an invariant, with the problem that the checker reports. `#` stands for the session's id. */
 const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string[]][] = [
   [
     'a message without a reply',
@@ -423,7 +423,7 @@ interface WholeConversation {
   database: Databases;
   tenantId: number;
   agentId: number;
-  /** Has ended, after a question that was answered and one that failed, and is judged. */
+  /** An ended and judged session with one answered and one failed question. */
   sessionId: number;
   in(service: string, work: (db: TenantDb) => PromiseLike<unknown>): Promise<unknown>;
   facts(): Promise<Facts>;
@@ -565,7 +565,7 @@ const endOf = (tenantId: number, sessionId: number) => ({
   tenantId,
 });
 
-/** A job of evaluation's that should have been done; one with a lease has lost that. */
+/** An overdue job of evaluation; if it has a lease, that has expired. */
 function insertJob(database: Databases, tenant_id: number, sessionId: number, row: object) {
   const isRunning = 'lease_token' in row;
   return database('evaluation').transactShared(({ knex }) =>

@@ -11,7 +11,7 @@ const refused = {
   extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' },
 };
 
-/** What these take on a machine that is busy with other tests, in ms. */
+/** The timeout of these stories on a machine that is busy with other tests, in ms. */
 const withinMs = 180_000;
 
 const made = new Map<TestMesh, ReturnType<typeof makeTalkative>>();

@@ -4,7 +4,7 @@ import { converse, sendMessage } from '../src/conversation.ts';
 import { createKnowledgeBase, findPassages, ingestText, parsedDocument, uploadFile } from '../src/knowledge.ts';
 import { stories } from '../src/stories.ts';
 
-// What takes turns are the connections of a real database; the embedded one takes a transaction at a time from whomever.
+// The connections of a real database are shared fairly. The embedded database runs one transaction at a time, in order of arrival.
 const story = stories(test, { on: 'processes' });
 
 const ingest = 'mutation ($input: IngestDocumentInput!) { ingestDocument(input: $input) }';

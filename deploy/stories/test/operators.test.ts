@@ -50,14 +50,14 @@ story('every unit counts what it does', async (t, mesh) => {
 
 const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
 
-/** What alerts, dashboards and scalers of the chart read. */
+/** The metrics that alerts, dashboards and scalers of the chart read. */
 function metricsOfChart(): string[] {
   const chart = join(import.meta.dirname, '../../../charts/parley');
   const read = globSync('{files/{alerts.yaml,dashboards/*.json},templates/{scaling,monitoring}.yaml}', {
     cwd: chart,
   }).flatMap((path) => {
     const text = readFileSync(join(chart, path), 'utf8');
-    // A long query of YAML goes on below.
+    // A folded YAML scalar continues a long query on the next lines.
     const queries = path.endsWith('.json')
       ? namesIn(text, /"expr": "(.*)"/g)
       : namesIn(text, /(?:expr|query): (.*(?:\n {10}\S.*)*)/g);

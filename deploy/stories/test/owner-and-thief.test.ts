@@ -23,7 +23,7 @@ story(
     const race = async () => {
       const owner = await mesh.person();
       const { email = '' } = owner.account ?? {};
-      // A sign-in of the same account that somebody else has got hold of, at another gateway where there is one.
+      // A stolen sign-in of the same account, at another gateway where there is one.
       const thief = (await owner.elsewhere()).at(mesh.gateways.at(-1) ?? mesh.url);
       const sides = [
         { client: owner, newPassword: 'what the owner has chosen' },

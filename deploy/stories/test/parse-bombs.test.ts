@@ -6,7 +6,7 @@ import { createKnowledgeBase, parsedDocument, uploadFile } from '../src/knowledg
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-// What they share are the processors of the machine and the places to parse, so each unit is a process.
+// Tenants share the processors and the parser's slots, so each unit is a process.
 // How long others wait is measured by `scripts/bench --only parser`: here it would depend on what else runs.
 const story = stories(test, { on: 'processes' });
 

@@ -39,7 +39,7 @@ const mailed = (mesh: TestMesh, email: string, pattern: RegExp) =>
     return texts.flatMap((text) => pattern.exec(text)?.[1] ?? [])[0];
   });
 
-// Six digits may be a part of any number, id or time: a code is looked for as a word of its own.
+// Six digits may occur in any number, id or time, so a code is matched as a whole word.
 story(
   'no password, code, link, TOTP secret, API key, token, ticket, idNo, fcmToken or tenant secret is in a log line, span, metric, row or event',
   async (t, mesh) => {

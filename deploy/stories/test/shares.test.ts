@@ -7,7 +7,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** Does so many things, ten at a time. */
+/** Runs `work` this many times, ten at once. */
 async function tenAtOnce(count: number, work: (n: number) => Promise<void>): Promise<void> {
   const numbers = Array.from({ length: count }, (_, n) => n).values();
   const worker = async () => {

@@ -51,7 +51,7 @@ story('200 calls of a tenant to a slow server do not hold up those of another', 
   t.is(asked, runningAtOnce, 'none of them has taken the place of another');
 
   gate.open();
-  // What has waited for its turn longer than a call may take was not sent.
+  // A call that waited in the queue longer than its deadline was not sent.
   const kinds = Map.groupBy(await Promise.all(calls), (kind) => kind ?? 'none');
   t.log(Object.fromEntries([...kinds].map(([kind, { length }]) => [kind || 'succeeded', length])));
   t.true([...kinds.keys()].every((kind) => ['', 'TOO_MANY_CALLS'].includes(kind)));

@@ -10,10 +10,10 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** Tokens of output of gpt-4o that cost so many USD. */
+/** The number of output tokens of gpt-4o that cost this many USD. */
 const worth = (usd: number) => ({ prompt_tokens: 1, completion_tokens: Math.round(usd / 1e-5) });
 
-/** What is reserved for a tenant now, in USD. */
+/** The reserved spend of a tenant, in USD. */
 async function reservedOf(mesh: TestMesh, tenantId: number): Promise<number> {
   const rows = await mesh
     .database(identitySchema)

@@ -7,17 +7,17 @@ import type { TestMesh } from '../src/mesh.ts';
 import { servedOperations } from '../src/operations.ts';
 import { stories } from '../src/stories.ts';
 
-/** The proxy in front of the gateways comes from here, as tests configure them; who comes from elsewhere is believed nothing. */
+/** The trusted proxy has this address; forwarded addresses from any other peer are ignored. */
 const proxy = '127.0.0.1';
 const story = stories(test, { on: 'processes' });
 
-/** The gateways in turn: what one has counted holds at all. */
+/** Alternates between the gateways, because they share one count. */
 function inTurn({ gateways }: TestMesh): () => string {
   let n = 0;
   return () => gateways[n++ % gateways.length] ?? '';
 }
 
-/** An address that nobody else comes from: windows are a minute long, and others may have come before. */
+/** An unused address: windows last a minute, and other tests may have counted before. */
 const addressIn = (network: number) => `${network}.${randomInt(256)}.${randomInt(256)}.${randomInt(2, 255)}`;
 
 interface Sent {
@@ -76,7 +76,7 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token, a
 /** A document with more of them is above the limit of complexity, with a field of each answer. */
 const maxAliases = 24;
 
-/** What lets every operation in: throttles count nothing that is refused before. */
+/** Credentials that every operation accepts, because throttles do not count requests refused earlier. */
 async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'apiKey'>> {
   const owner = await mesh.person();
   const { apiKey } = await owner.withApiKey();

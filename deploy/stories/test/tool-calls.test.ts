@@ -13,7 +13,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** What no answer and no event may show, whoever has said it. */
+/** Secrets that must not appear in any response or event. */
 const secrets = {
   argument: 'canary-argument',
   ofTool: 'canary-result-of-tool',
@@ -119,7 +119,7 @@ story.each(
     const { messages } = await readSession(ada, sessionId);
     t.deepEqual(messages[1], reply.message);
 
-    // The servers are asked once each, with the credentials; the model is told of all that came of it.
+    // Each server gets one call, with the credentials, and the model gets every result.
     t.is(mcp.count('tools/call'), 1);
     t.deepEqual(mcp.last('tools/call')?.message.params['arguments'], { item: secrets.argument });
     t.is(mcp.last('tools/call')?.headers.authorization, `Bearer ${secrets.apiKey}`);

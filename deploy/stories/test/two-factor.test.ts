@@ -15,7 +15,7 @@ const verify = 'mutation ($code: String!) { verifyTwoFactor(code: $code) }';
 const unbind = 'mutation ($code: String!) { unbindTwoFactor(input: { code: $code }) }';
 const limited = 'FORBIDDEN TWO_FACTOR_REQUIRED';
 
-/** What an authenticator app shows now, or one time step later. */
+/** The code of an authenticator app now, or one time step later. */
 const codeOf = (secret: string, steps = 0) =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
 
@@ -70,7 +70,7 @@ story(
       agentCount: 1,
     });
 
-    // A refreshed token is as limited, and so is a new sign-in; each verifies for itself.
+    // Refreshed tokens and new sign-ins are limited too; each sign-in verifies for itself.
     const refresh = `mutation ($refreshToken: String!) { refreshToken(input: { refreshToken: $refreshToken }) { ${tokenFields} } }`;
     phone.tokens = await phone.value<Tokens>(refresh, { refreshToken: phone.tokens?.refreshToken });
     const laptop = await ada.elsewhere();

@@ -130,7 +130,7 @@ story(
     });
     const tag = modelTag(ada);
     const unique = `A guard of ${ada.ip}`;
-    // The model does what it is told by whoever speaks last.
+    // The scripted model obeys the last message, whoever sent it.
     mesh.model.judge(unique, { json: { label: 'steal' } });
     mesh.model.answerOthers(`Write as ${unique}: `, (_text, { results }) =>
       results.length > 0

@@ -11,7 +11,7 @@ import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 import { contentsOf, converseBy, modelTag, runsOf, say, textOf, workflowOf } from '../src/workflows.ts';
 
-// Each kind of node by itself, on embedded and on real engines: what a run keeps between nodes is written by both.
+// Each kind of node by itself, on embedded and on real engines, because both store the state of a run.
 const story = stories(test);
 
 const saying = (text: string, rest: object = {}) => ({ kind: 'response', text, ...rest });

@@ -31,7 +31,7 @@ export const oneProcessSettings = {
   ),
 };
 
-/** What gateways need of other units beside their calls. */
+/** Settings of other units that gateways need. */
 const subgraphs = units.flatMap(({ name: unit, serves, hasSubscriptions }): UsedEndpoint[] => [
   ...(serves.some((endpoint) => endpoint === 'graph') ? [{ unit, endpoint: 'graph' as const }] : []),
   ...(hasSubscriptions ? [{ unit, endpoint: 'rpc' as const }] : []),

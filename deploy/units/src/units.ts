@@ -50,7 +50,7 @@ export const waves = [
     listed(knowledgeDeclaration, async () => (await import('@parley/knowledge')).knowledge),
     listed(voiceDeclaration, async () => (await import('@parley/voice')).voice),
   ],
-  // Stops before identity, where it settles what calls of models have cost.
+  // Stops before identity, because it settles the cost of model calls there.
   [listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 })],
   [
     listed(evaluationDeclaration, async () => (await import('@parley/evaluation')).evaluation),

@@ -23,7 +23,7 @@ interface Row {
   part?: (answer: Record<string, object[]>) => object;
   /** Reads alone, and so leaves no audit. */
   isRead?: true;
-  /** What the audit of action or session says of it; others are in identity's by their names. */
+  /** The entry in the audit of action or session. Other commands have one in identity's, under their names. */
   audits?: string;
 }
 
@@ -44,7 +44,7 @@ async function people(mesh: TestMesh) {
 
 type People = Awaited<ReturnType<typeof people>>;
 
-/** What stands for the words of the documentation. */
+/** The values for the placeholders of the documentation. */
 function valuesOf({ tenantId, userId, email, delivery }: People): Record<string, string> {
   return {
     TENANT: `${tenantId}`,

@@ -6,7 +6,7 @@ const engines = ['postgres', 'redis', 'kafka', 's3', 'smtp'].map((name) => [
   [{ ipBlock: { cidr: '10.20.0.10/32' } }],
 ]);
 
-/** The least that an installation needs of values. */
+/** The minimum values of an installation. */
 export const requiredValues = {
   ...Object.fromEntries(engines),
   'image.repository': 'registry.example.com/parley',

@@ -34,7 +34,7 @@ async function fileOf(t: ExecutionContext, example: string | undefined, set: obj
 
 /** Without an input: both read one that is open besides the file, until it ends. @returns its output. */
 function run(program: string, ...args: string[]): Promise<string> {
-  // With code 1 kube-score has found something, which its output says.
+  // Exit code 1 means that kube-score found problems; its output lists them.
   const line = program === 'kube-score' ? '"$@" </dev/null || [ $? = 1 ]' : '"$@" </dev/null';
   return exec('sh', ['-c', line, 'sh', join(tools, manifestTools.folder, program), ...args]);
 }

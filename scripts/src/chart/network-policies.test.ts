@@ -98,7 +98,7 @@ function reaches({ to = [] }: Rule, address: string): boolean {
   });
 }
 
-/** As policies see it: an IPv4-mapped address is one of IPv6. */
+/** Policies treat an IPv4-mapped address as IPv6. */
 function isWithin(address: string, range: string): boolean {
   const [network = '', bits] = range.split('/');
   const family = network.includes(':') ? 'ipv6' : 'ipv4';

@@ -7,7 +7,7 @@ import { root } from '../root.ts';
 const supergraph = readFileSync(join(root, 'gateway/supergraph.graphql'), 'utf8');
 const roots = ['Query', 'Mutation', 'Subscription'];
 
-/** The types and fields that clients see and that say nothing of themselves; root types only hold what speaks for itself. */
+/** Public types and fields without a description. Root types need none. */
 function undescribed(sdl: string): string[] {
   return parse(sdl).definitions.flatMap((each) => {
     if (!isTypeDefinitionNode(each)) return [];

@@ -13,11 +13,11 @@ const folders = [
   'deploy/{local,units}/src',
   'scripts/src/up',
 ];
-/** No test, and nothing that an editor keeps beside a file. */
+/** Excludes tests and the temporary files of editors. */
 const ignored = /(\.test\.ts$|\/(testing|generated)\/|\/[.#])/u;
 const source = /\.(ts|graphql|proto|json|liquid)$/u;
 
-/** One save is several events, and a checkout of a branch is a great many: they are over when none has come for this long. */
+/** A save causes several events, a branch checkout many. They count as finished when none arrived for this time. */
 const settleMs = 150;
 
 /** Yields nothing once it watches, then the source files that changed since the last time; ends with the signal. */

@@ -31,7 +31,7 @@ const meanOf = (metric: string, by: string, labels = here) =>
 const graph = 'parley_graph_duration_seconds';
 const rpc = 'parley_rpc_duration_seconds';
 const model = 'gen_ai_client_operation_duration_seconds';
-/** `other` are models of chats as well as of embeddings. */
+/** `other` covers both chat and embedding models. */
 const asked = 'gen_ai_operation_name, gen_ai_request_model';
 const atGateway = `${here}, unit="gateway"`;
 

@@ -2,7 +2,7 @@ import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { readManifest, readWorkspaces, type Workspace } from '../read-workspaces.ts';
 
-/** What comes into an image from the checkout. */
+/** The parts of the checkout that an image contains. */
 export interface ImageContent {
   /** The file that Node starts, by its path in the checkout. */
   main: string;
@@ -24,7 +24,7 @@ export function imageNames(root: string): string[] {
   return startable(readWorkspaces(root), root).map(nameOf);
 }
 
-/** What comes into the image of that name. @throws Error for an unknown one. */
+/** The content of the image of this name. @throws Error for an unknown one. */
 export function imageContent(root: string, name: string): ImageContent {
   const all = readWorkspaces(root);
   const started = startable(all, root).find((each) => nameOf(each) === name);

@@ -15,7 +15,7 @@ import { dirname, join, matchesGlob, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { imageContent, rootManifest } from './image-content.ts';
 
-/** What no process reads: types and source maps are two fifths of all packages. */
+/** Files that no process reads. Types and source maps are two fifths of all packages. */
 const unread = /\.(d\.[cm]?ts|map)$/u;
 
 /**

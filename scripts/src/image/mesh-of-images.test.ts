@@ -23,7 +23,7 @@ if (!hasNamespaces()) leftOut('an upgrade of images - left out: processes cannot
 const imageTest = hasNamespaces() ? await testWith(helm) : undefined;
 
 const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
-/** How a gateway or session says that it stops. */
+/** The log messages of a stopping gateway or session. */
 const goodbyes = ['closed 1001', 'closed 1013', 'UNAVAILABLE'];
 /** Pods are available sooner than in a cluster, whose DNS is slower (`cluster.ts`). */
 const minReadySeconds = 5;

@@ -46,7 +46,7 @@ export function checkLinks(root: string, folders: string[]): { pages: string[]; 
   return { pages: [...pages.keys()], problems: [...new Set([...problems, ...sources])] };
 }
 
-/** What is wrong with the target of a link, if anything is. */
+/** The problem with the target of a link; undefined if there is none. */
 function brokenTarget(root: string, pages: Map<string, Page>, file: string, target: string): string | undefined {
   if (/^[a-z][a-z+.-]*:/iu.test(target)) return undefined; // another host
   const [path = '', anchor] = decodeURI(target).split('#', 2);

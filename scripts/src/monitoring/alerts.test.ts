@@ -46,7 +46,7 @@ const failures = (of: typeof graph, ...never: Series[]): Case => ({
   never: [
     { [of('error')]: perMinute(1), [of('ok')]: perMinute(20) },
     { [of('error')]: every(2) },
-    // A bad minute, and an error now and then.
+    // Series with one bad minute, and with occasional errors.
     { [of('error')]: (minute) => (minute < 5 ? 0 : 800) + every(4)(minute), [of('ok')]: perMinute(1_000) },
     { [of('refused')]: perMinute(10) },
     ...never,

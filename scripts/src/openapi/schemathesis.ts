@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { tools } from '../install-tool.ts';
 
-/** Calls an HTTP API by what its OpenAPI document allows, and by what it does not. */
+/** Calls an HTTP API with valid and invalid requests that are generated from its OpenAPI document. */
 export const schemathesis = {
   name: 'schemathesis',
   version: '4.32.5',

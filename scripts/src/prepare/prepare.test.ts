@@ -176,7 +176,7 @@ test('Node 24 is added by hand where install scripts are off and the machine has
     node: '',
     npm: `[ $1 = ci ] && mkdir node_modules || { ${installs}; }`,
   });
-  // Answers like Node 20, and does whatever else it is asked.
+  // Reports the version of Node 20, and otherwise runs its arguments.
   write(
     'bin/node',
     `#!/bin/sh\ncase "$1" in -v) echo v20.0.0 ;; -p) echo 20 ;; *) exec ${process.execPath} "$@" ;; esac`,

@@ -28,7 +28,7 @@ const pets = sql(
    CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE sql AS 'SELECT 2 * n'`,
 );
 
-/** What is seen of migrations that follow the pets. */
+/** The observed effects of migrations that run after the schema of pets. */
 async function seen(t: ExecutionContext, migrations: Migration[]): Promise<Step[]> {
   const declared: SchemaDeclaration = {
     name: 'pets',

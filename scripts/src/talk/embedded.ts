@@ -50,7 +50,7 @@ export async function converseEmbedded(
   };
 }
 
-/** A browser is not told the model and the cost of a reply. */
+/** Browsers do not receive the model and the cost of a reply. */
 async function* asShown(events: AsyncIterator<ClientEvent>): AsyncGenerator<SessionEvent> {
   for (let next = await events.next(); !next.done; next = await events.next()) {
     const event = next.value;

@@ -1,6 +1,6 @@
 import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 
-/** On a busy machine a unit may take longer to answer the first call than whoever asks it waits. */
+/** On a busy machine the first call of a unit may take longer than the caller's timeout. */
 const longestMs = 60_000;
 const askAgainMs = 200;
 

@@ -109,7 +109,7 @@ async function withOwn(
     id,
     withIds(node, { knowledgeBaseId, actionId }),
   ]);
-  // What is a path here is nothing to the server.
+  // Local paths mean nothing to the server.
   const { $schema: _, ...rest } = definition;
   return { ...rest, nodes: Object.fromEntries(owned) };
 }

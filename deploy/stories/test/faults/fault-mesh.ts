@@ -37,7 +37,7 @@ const shortSettings = {
   KAFKA_STALLED_AFTER_MS: '5000',
 };
 
-/** Each look reads all rows there are. */
+/** Each poll reads all rows. */
 const lookAgainMs = 1_000;
 
 /** Where logs stay after the mesh was stopped. */
@@ -55,8 +55,8 @@ let shared: Promise<FaultMesh> | undefined;
 let wanted: FaultMeshOptions = {};
 
 /**
- * One mesh for all tests of a process: each leaves it whole. It is started by the first test that asks for it, with what all
- * files together want of it.
+ * One mesh for all tests of a process; each test restores it. The first test that asks for it starts it, with the options of all
+ * files.
  */
 export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): () => Promise<FaultMesh> {
   wanted = { ...wanted, ...options };

@@ -6,11 +6,11 @@ import type { FaultMesh } from './fault-mesh.ts';
 
 export type HeldTurn = Awaited<ReturnType<typeof holdTurns>>['turns'][number];
 
-/** What one tenant may have running at once is 50 by default. */
+/** One tenant may have 50 turns running at once by default. */
 const turnsPerTenant = 40;
 const atOnce = 10;
 const firstWords = 'This is ';
-/** A model that says nothing for 30 s is given up, so that one that is held back sends empty pieces now and then. */
+/** A call fails when its model sends nothing for 30 s, so a model that is held back sends empty chunks. */
 const emptyPieces = Array.from({ length: 60 }, () => '');
 const pieceEveryMs = 10_000;
 
@@ -37,7 +37,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
       return { client, agentId: await createAgent(client) };
     }),
   );
-  /** `text` is the message whose reply is held back, `reply` what that says once it is whole. */
+  /** `text` is the message whose reply is held back, `reply` its complete text. */
   const turns: { client: Client; sessionId: number; text: string; reply: string }[] = [];
   const waiting = Array.from({ length: count }, (_, n) => n).values();
   const worker = async () => {

@@ -6,7 +6,7 @@ import type { FaultMesh } from './fault-mesh.ts';
 
 let readers = 0;
 
-/** Somebody who searches a base, asks an agent that has it, and uploads files to it, where nothing may be refused even once. */
+/** A user who searches a base, asks an agent that has it, and uploads files to it. Any refusal fails the test. */
 export async function reader({ person, ledger }: FaultMesh) {
   const client = await person();
   const base = await createKnowledgeBase(client);

@@ -19,14 +19,14 @@ export async function traffic({ person, ledger }: FaultMesh) {
   return {
     client,
     sessionIds,
-    /** Has one conversation, however often each step has to be asked for. Answers its session. */
+    /** Holds one conversation and retries each step until it succeeds. @returns its session */
     async talk(): Promise<number> {
       const { id, text } = await begin();
       await ledger.send(client, id, text);
       await ledger.end(client, id);
       return id;
     },
-    /** The same, where nothing may be refused even once. */
+    /** Holds one conversation without retries: any refusal fails the test. */
     async talkAtOnce(): Promise<number> {
       const { id, text } = await begin();
       await sendMessage(client, id, text);
@@ -38,7 +38,7 @@ export async function traffic({ person, ledger }: FaultMesh) {
 
 const paceMs = fullLength ? 300 : 600;
 
-/** Does the same again and again for so long, or until it is over: a fault has to last, and the mesh to work meanwhile. */
+/** Repeats the work for this time, or until the signal aborts, so that a fault lasts while the mesh has work. */
 export async function during(lengthMs: number, work: () => Promise<unknown>, over?: AbortSignal): Promise<void> {
   const end = performance.now() + lengthMs;
   const isOver = () => performance.now() >= end || over?.aborted;

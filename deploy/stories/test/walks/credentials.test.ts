@@ -13,7 +13,7 @@ import { isId, type Operation, servedOperations } from '../../src/operations.ts'
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
 
-// Whom an operation lets in does not depend on where it runs: one mesh is enough for so many requests.
+// Authorization does not depend on the deployment, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 const nobodysId = 900_000_001;
 

@@ -10,7 +10,7 @@ import { isId, type Operation, type Place, servedOperations } from '../../src/op
 import { stories } from '../../src/stories.ts';
 import { createWorkflow, deleteWorkflow, publishWorkflow } from '../../src/workflows.ts';
 
-// How an id is answered does not depend on where services run: one mesh is enough for so many requests.
+// The response to a foreign id does not depend on the deployment, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 
 // names workflow: the kind of thing.

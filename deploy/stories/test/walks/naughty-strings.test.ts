@@ -13,7 +13,7 @@ import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
 import { createWorkflow } from '../../src/workflows.ts';
 
-// What services say of a text does not depend on where they run: one mesh is enough for so many requests.
+// Validation of texts does not depend on the deployment, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 
 /** Texts that programs stumble over, by class and by what is naughty in them. */

@@ -32,7 +32,7 @@ export interface PodEnd {
   how: unknown;
   /** From SIGTERM to its end. */
   tookMs: number;
-  /** What the chart leaves for that. */
+  /** The grace period of the chart. */
   allowedMs: number;
   peakMb: number;
   limitMb: number;

@@ -60,7 +60,7 @@ export function startImage(
   const looking = setInterval(look, lookAgainMs).unref();
   void ended.then(() => clearInterval(looking));
   t.teardown(async () => {
-    // A pod changes its user, with which the kernel forgets to end it with its parent.
+    // A pod changes its user, which clears the kernel's parent-death signal.
     const [pod] = etc === undefined ? [] : childrenOf(child.pid);
     if (pod !== undefined) process.kill(pod, 'SIGKILL');
     child.kill('SIGKILL');

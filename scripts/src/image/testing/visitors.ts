@@ -38,7 +38,7 @@ export async function startVisitors(url: string) {
   const leaving = new AbortController();
   const { signal } = leaving;
 
-  /** Does the same again and again; what fails is noted, and done anew. */
+  /** Repeats the work; a failure is recorded, and the work starts anew. */
   async function repeatedly(who: string, work: () => Promise<void>, pauseMs = 0): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -128,12 +128,12 @@ export async function startVisitors(url: string) {
   ];
   return {
     failures: failures as readonly Failure[],
-    /** How often each has done what they came for. */
+    /** The number of completed rounds of each visitor. */
     done: done as Readonly<Record<string, number>>,
     /** How often subscriptions have ended, by the reason, and were taken up again. */
     outages: outages as Readonly<Record<string, number>>,
     sinceMs: () => Math.round(performance.now() - begun),
-    /** They end what they are at. */
+    /** Resolves when their current work has ended. */
     async leave(): Promise<void> {
       leaving.abort();
       await Promise.all(all);
