@@ -3,7 +3,7 @@ import { parseJson } from '@parley/kernel/json';
 import { z } from 'zod';
 import { methods, partnerSources, sessionSources } from './custom-actions/custom-action.ts';
 
-/** An operation of a partner's API that the operator vouches for: a template for an action. */
+/** An operation of a partner's API, certified by the operator; a template for actions. */
 export type CertifiedOperation = z.output<typeof operation>;
 
 const text = (max: number) => z.string().trim().min(1).max(max);
@@ -30,7 +30,7 @@ const catalogue = z.array(operation).check(({ value, issues }) => {
     issues.push({ code: 'custom', input: value, message: `has the key ${key} twice` });
 });
 
-/** The file of the catalogue, as a setting; by key. */
+/** Reads the catalogue file that the setting names. Entries are sorted by key. */
 export const certifiedOperationsFile = z
   .string()
   .optional()

@@ -7,7 +7,10 @@ import type { Ports } from './ports.ts';
 
 const most = 100;
 
-/** Whether a tool is known to its server is not asked. @throws DomainError `notFound`: one is absent, deleted or another tenant's; `invalid` */
+/**
+ * Checks that the connectors and actions exist; servers are not asked for their tools.
+ * @throws DomainError `notFound` if one is absent, deleted or of another tenant; `invalid`
+ */
 export async function checkTools(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -10,7 +10,7 @@ import { noteSealing } from '../sealing-tenant-store.ts';
 import { customActionStore } from './custom-action-store.ts';
 import type { StoredAction } from './stored-action.ts';
 
-/** @throws DomainError `invalid` with every problem, also where the tenant has as many as it may have */
+/** Creates an action. @throws DomainError `invalid` with every problem, also when the tenant's maximum is reached */
 export async function createCustomAction(
   ports: Ports,
   { caller, signal }: TenantRequest,
@@ -23,7 +23,7 @@ export async function createCustomAction(
   });
 }
 
-/** In the transaction of whoever makes it. */
+/** Inserts the action in the caller's transaction. */
 export async function insertAction(
   { box, limits }: Pick<Ports, 'box' | 'limits'>,
   db: TenantDb,

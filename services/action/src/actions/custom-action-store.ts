@@ -7,7 +7,7 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import type { ActionFields } from '../custom-actions/custom-action.ts';
 import { customActions, type SealedAction, type StoredAction } from './stored-action.ts';
 
-/** Live actions; a deleted one is not there. */
+/** Actions of the tenant; deleted ones are not found. */
 export function customActionStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const live = () => knex<StoredAction>('custom_actions').where({ tenantId }).whereNull('deletedAt');
@@ -27,7 +27,7 @@ export function customActionStore(db: TenantDb) {
     async count(): Promise<number> {
       return Number((await live().count({ count: '*' }).first())?.['count'] ?? 0);
     },
-    /** Those of these ids that are there, with their credentials; in any order. */
+    /** Finds the actions that exist among `ids`, with their credentials, in any order. */
     async listSealed(ids: readonly number[]): Promise<SealedAction[]> {
       return rowsBy(knex)<SealedAction>(
         `SELECT ${columnsOf(customActions)}, credential_sealed FROM custom_actions
@@ -35,7 +35,7 @@ export function customActionStore(db: TenantDb) {
         { tenantId, ids: ids.filter((id) => parseId(id) !== undefined) },
       );
     },
-    /** By id: as many as a tenant may have. */
+    /** All actions in the order of their ids; at most the tenant's maximum. */
     async listAll(): Promise<StoredAction[]> {
       return live()
         .orderBy('id')
@@ -51,14 +51,14 @@ export function customActionStore(db: TenantDb) {
       if (!found) throw notFound('Custom action', id);
       return found;
     },
-    /** @param seal makes the credential that is stored in the row of this id; null: it has none */
+    /** @param seal seals the credential for the row with this id; null if the action has none */
     async insert(fields: ActionFields, seal: (row: StoredAction) => Buffer | null): Promise<StoredAction> {
       const [made] = await knex('custom_actions').insert({ ...written(customActions, fields), tenantId }, row as never);
       const credentialSealed = seal(made);
       if (credentialSealed) await knex('custom_actions').where({ tenantId, id: made.id }).update({ credentialSealed });
       return made;
     },
-    /** @param clears whether its stored credential is forgotten */
+    /** @param clears whether to delete the stored credential */
     async update(id: number, fields: Partial<ActionFields>, clears: boolean): Promise<StoredAction> {
       const [changed] = await knex('custom_actions')
         .where({ tenantId, id })
@@ -68,7 +68,7 @@ export function customActionStore(db: TenantDb) {
         );
       return changed as StoredAction;
     },
-    /** Forgets its credential. @throws DomainError `notFound` */
+    /** Deletes the action with its credential. @throws DomainError `notFound` */
     async markDeleted(id: number): Promise<void> {
       const deleted = parseId(id) === undefined ? 0 : await live().where({ id }).update(deletion);
       if (deleted === 0) throw notFound('Custom action', id);

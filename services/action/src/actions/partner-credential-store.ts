@@ -12,7 +12,7 @@ export function partnerTokenPlace({ tenantId, product }: { tenantId: number; pro
   return `action.partner_credentials.token:${tenantId}:${product}`;
 }
 
-/** The tenant's credentials of partners. */
+/** The tenant's partner credentials. */
 export function partnerCredentialStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
@@ -28,7 +28,7 @@ export function partnerCredentialStore({ knex, tenantId }: TenantDb) {
       );
       return found?.tokenSealed;
     },
-    /** @returns whether there was another one */
+    /** @returns whether it replaced an earlier credential */
     async put(product: PartnerSource, tokenSealed: Buffer): Promise<boolean> {
       const replaced = (await this.findToken(product)) !== undefined;
       await rows(
@@ -38,7 +38,7 @@ export function partnerCredentialStore({ knex, tenantId }: TenantDb) {
       );
       return replaced;
     },
-    /** @returns whether there was one */
+    /** @returns whether a credential was deleted */
     async remove(product: string): Promise<boolean> {
       const removed = await rows(
         'DELETE FROM partner_credentials WHERE tenant_id = :tenantId AND product = :product RETURNING product',

@@ -4,7 +4,7 @@ import type { CredentialPorts } from '../custom-actions/credential.ts';
 import { unavailableCredential } from '../custom-actions/issue-token.ts';
 import { partnerCredentialStore, partnerTokenPlace } from './partner-credential-store.ts';
 
-/** Opens the tenant's token for a partner, as the operator has provisioned it. */
+/** Decrypts the partner token that the operator has provisioned for the tenant. */
 export function partnerTokens({
   database,
   box,

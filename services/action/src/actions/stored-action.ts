@@ -1,7 +1,7 @@
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { CustomAction } from '../custom-actions/custom-action.ts';
 
-/** A row without its credential, which is read apart. */
+/** The columns of an action without its credential, which is read separately. */
 export const customActions = table('custom_actions', {
   id: column<number>(),
   tenantId: column<number>(),

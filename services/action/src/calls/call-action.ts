@@ -14,7 +14,7 @@ export interface GivenActionCall extends GivenCall {
   linkedIdentities: { product: string; subject: string }[];
 }
 
-/** @throws DomainError `invalid` for a call that cannot be asked for; whatever the call itself comes to is a result */
+/** Calls a custom action. Failures of the call are results. @throws DomainError `invalid` for a malformed request */
 export async function callAction(ports: Ports, request: TenantRequest, given: GivenActionCall): Promise<CallResult> {
   const call = callRequest(given, ports.limits.callMs);
   const subjects = new Map(given.linkedIdentities.map(({ product, subject }) => [product, subject]));

@@ -1,17 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AnswerHead, Outbound, OutboundRequest, OutboundStream } from '@parley/outbound/outbound';
 
-/** What one call has cost of the network. */
+/** Network use of one call. */
 export interface CallMeter {
-  /** HTTP requests that were made, or refused by the guard. */
+  /** HTTP requests, including those that the outbound guard refused. */
   requests: number;
-  /** The status of the last answer; null without one. */
+  /** HTTP status of the last response; null if there was none. */
   status: number | null;
-  /** Of all answers, as they were read. */
+  /** Bytes read from all response bodies. */
   bytes: number;
 }
 
-/** By context, because MCP's client makes requests of its own for a call. */
+/** Keyed by async context, because the MCP client sends additional requests for a call. */
 const meters = new AsyncLocalStorage<CallMeter>();
 
 export async function metered<T>(work: (meter: CallMeter) => Promise<T>): Promise<T> {
@@ -19,7 +19,10 @@ export async function metered<T>(work: (meter: CallMeter) => Promise<T>): Promis
   return meters.run(meter, () => work(meter));
 }
 
-/** The guard, which counts what goes through it for the call in whose context it is used. @param received throws where that is too much */
+/**
+ * Wraps the outbound guard: adds requests and bytes to the call in whose async context they are sent.
+ * @param received is called with the bytes of each chunk; throws to refuse more
+ */
 export function meteredOutbound(guard: Outbound, received: (bytes: number) => void): Outbound {
   function begin(request: OutboundRequest): { meter: CallMeter | undefined; counted: OutboundRequest } {
     const meter = meters.getStore();

@@ -9,7 +9,10 @@ export function callMetrics(metrics: Pick<Metrics, 'durations'>) {
     'error',
   ]);
   return {
-    /** @param errorKind one of our own words, never the remote's */
+    /**
+     * @param errorKind one of the kinds of `CallResult.error_kind`, never text of the remote, to bound the label's
+     * values
+     */
     over(kind: CallKind, errorKind: string | null, durationMs: number): void {
       durations.observe({ kind, error: errorKind ?? 'none' }, durationMs / 1_000);
     },

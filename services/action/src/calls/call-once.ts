@@ -15,22 +15,24 @@ import { measuredCall } from './recorded-call.ts';
 import { callPlace, openedResult, sealedResult } from './sealed-call.ts';
 import { callName, type StoredCall, turnCallStore } from './turn-call-store.ts';
 
-/** A result without its duration, and the name of what was called. */
+/** A result without its duration. */
 export type MadeResult = Omit<CallResult, 'durationMs'>;
 
 export interface Making {
   signal: AbortSignal;
   describe(name: string): void;
-  /** Takes what ends the call's turn: it lasts until the result is stored, so that as many results as turns wait for that at most. */
+  /**
+   * Keeps the call's queue slot until the result is stored, so that unstored results never exceed the number of slots.
+   */
   keepSlot(release: () => void): void;
 }
 
-/** Sends a call. @throws DomainError what it throws is a result, too */
+/** Sends a call. @throws DomainError which becomes a failed result */
 export type MakeCall = (making: Making) => Promise<MadeResult>;
 
 /**
- * Makes a call of a turn, or resolves with the result of the same call: it is committed as begun before anything is sent, and what was
- * begun is never sent again. Aborting the request cancels it.
+ * Makes a call of a conversation's turn at most once. The call is committed as begun before anything is sent; a
+ * repeated request gets the first call's result and sends nothing. Aborting the request cancels the call.
  */
 export async function callOnce(
   ports: Ports,
@@ -50,7 +52,10 @@ export async function callOnce(
   return made ?? resultOf(ports, request, call);
 }
 
-/** How long the database may be away at the beginning of a call. A commit whose answer was lost is found by asking again. */
+/**
+ * How long to retry the first commit while the database is unavailable, in ms. A retry recognizes a commit whose
+ * acknowledgement was lost.
+ */
 const beginMs = 2_000;
 
 async function begin(
@@ -109,10 +114,16 @@ function failure(error: unknown, signal: AbortSignal, durationMs: number): CallR
   return failedResult(kind, errorMessageOf(error, kind), durationMs);
 }
 
-/** How long the database may be away at the end of a call, before the request for it fails; its result is stored later. */
+/**
+ * How long the request waits for its result to be stored while the database is unavailable, in ms. After that the
+ * request fails, and the result is stored in the background.
+ */
 const storeMs = 10_000;
 
-/** Stores the result with its entry of the log, though the request may fail before. @returns the result that is stored, which is another one where the call was taken for interrupted */
+/**
+ * Stores the result and its log entry, even after the request has failed.
+ * @returns the stored result, which differs from `result` if another process has already marked the call as interrupted
+ */
 async function end(
   ports: Ports,
   tenantId: number,
@@ -134,7 +145,7 @@ async function end(
         if (isStored) await outboundCallStore(db).insert(entry);
         return isStored;
       },
-      // Each waits for the row that counts the tenant's bytes, which is no reason to hold a connection.
+      // Queued, because each waits for the lock on the tenant's byte count and would hold a connection meanwhile.
       { turn: { row: `kept bytes of ${tenantId}` } },
     );
   let isMine: boolean;
@@ -147,7 +158,7 @@ async function end(
   return isMine ? result : ((await stored(ports, tenantId, call)) ?? result);
 }
 
-/** Kept whatever else the tenant has. */
+/** Results up to this size are stored even when the tenant's limit is reached. */
 const shortLength = 4_096;
 
 function isShort({ body }: CallResult): boolean {
@@ -161,7 +172,7 @@ async function stored({ database, box }: Ports, tenantId: number, call: CallRequ
 
 const pause = backoff({ firstMs: 50, maxMs: 1_000 });
 
-/** Waits for a call that runs in a process that lives, for as long as the call may take. */
+/** Waits for a call that a live process runs, up to the call's time limit. */
 async function resultOf(ports: Ports, { caller, signal }: TenantRequest, call: CallRequest): Promise<CallResult> {
   const { database, box } = ports;
   const { tenantId } = caller;
@@ -187,7 +198,7 @@ function isSame({ box }: Ports, tenantId: number, found: StoredCall, { ref, args
   return begun === undefined || isDeepStrictEqual(begun, args);
 }
 
-/** Undefined where they are sealed under a key that is gone: then nobody can tell. */
+/** Undefined if the arguments are sealed under a key that is no longer in the ring: they cannot be compared. */
 function openedArguments(box: Ports['box'], found: StoredCall & { tenantId: number }): unknown {
   try {
     return parseJson(box.open(found.argumentsSealed, callPlace('arguments', found)).toString());

@@ -4,7 +4,7 @@ import type { ActionLimits } from '../config.ts';
 
 export type CallQueue = ReturnType<typeof callQueue>;
 
-/** Bounds the calls of this process. Those that wait begin by tenant and target in turn. */
+/** Limits the concurrent calls of this process. Queued calls start round robin by tenant and target. */
 export function callQueue(limits: ActionLimits) {
   const { callsAtOnce: inFlight, callsPerTenant, callsPerTarget, callsWaiting: waiting } = limits;
   return fairQueue<'connector' | 'action' | 'tenant'>({
@@ -17,12 +17,12 @@ export function callQueue(limits: ActionLimits) {
   });
 }
 
-/** The time of one call, its wait for its turn included. */
+/** The deadline of one call, including its time in the queue. */
 export function callDeadline(limitMs: number) {
   const endsAt = performance.now() + limitMs;
   return {
     leftMs: () => Math.max(1, Math.ceil(endsAt - performance.now())),
-    /** Aborts at the end of the time, for what is waited for before anything is sent. */
+    /** A signal that also aborts at the deadline, for the waits before anything is sent. */
     signalWith: (signal: AbortSignal) => {
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(tooLate(limitMs)), limitMs);

@@ -6,7 +6,7 @@ import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { ToolRef } from './call-result.ts';
 import type { BegunCall } from './turn-call-store.ts';
 
-/** A call as it is asked for. */
+/** A requested call before validation. */
 export interface GivenCall {
   ref: ToolRef;
   argumentsJson: string;
@@ -16,7 +16,7 @@ export interface GivenCall {
   sessionId?: number | undefined;
 }
 
-/** A call that can be made. */
+/** A validated call. */
 export interface CallRequest extends BegunCall {
   note: Uint8Array;
   args: Record<string, unknown>;
@@ -56,7 +56,7 @@ export function callRequest(given: GivenCall, maxMs: number): CallRequest {
 
 const argumentsProblem = `must be a JSON object of at most ${argsLimits.maxBytes} bytes`;
 
-/** The same in every attempt at the call, and tells nothing of the tenant. */
+/** The `Idempotency-Key` for the remote: the same in every attempt, and opaque about the tenant. */
 export function idempotencyKeyOf(tenantId: number, { turn, call }: Pick<CallRequest, 'turn' | 'call'>): string {
   return createHash('sha256')
     .update(JSON.stringify(['parley call', tenantId, turn, call]))

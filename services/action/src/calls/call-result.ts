@@ -1,14 +1,14 @@
-/** What a call came to. Failures of the remote are results as well. */
+/** The outcome of a call. Failures of the remote are results too. */
 export interface CallResult {
-  /** Null where it succeeded; see `CallResult.error_kind` of the protos. */
+  /** Null on success; the kinds are documented at `CallResult.error_kind` in the protos. */
   errorKind: string | null;
-  /** A sentence of our own for people; empty where it succeeded. */
+  /** A sentence for people, never text of the remote; empty on success. */
   errorMessage: string;
   /** The HTTP status of an action's answer. */
   status: number | null;
-  /** Of an action's answer, in lower case. */
+  /** Selected response headers of an action, with lower-case names. */
   headers: Record<string, string>;
-  /** JSON or text, as text. */
+  /** The response body: JSON, or plain text. */
   body: { kind: 'json' | 'text'; text: string } | null;
   truncated: boolean;
   durationMs: number;
@@ -18,7 +18,7 @@ export function failedResult(errorKind: string, errorMessage: string, durationMs
   return { errorKind, errorMessage, status: null, headers: {}, body: null, truncated: false, durationMs };
 }
 
-/** A connector's tool or a custom action, as it is named by who calls it. */
+/** Identifies a connector's tool or a custom action. */
 export type ToolRef =
   | { kind: 'TOOL'; target: number; toolName: string }
   | { kind: 'ACTION'; target: number; toolName: null };

@@ -12,7 +12,10 @@ import { type CallRequest, callRequest, type GivenCall, idempotencyKeyOf } from 
 import type { CallResult } from './call-result.ts';
 import { madeOfTool } from './made-result.ts';
 
-/** @throws DomainError `invalid` for a call that cannot be asked for; whatever the call itself comes to is a result */
+/**
+ * Calls a tool of a connector. Failures of the call are results.
+ * @throws DomainError `invalid` for a malformed request
+ */
 export async function callTool(ports: Ports, request: TenantRequest, given: GivenCall): Promise<CallResult> {
   const call = callRequest(given, ports.limits.callMs);
   return callOnce(ports, request, call, (making) => send(ports, request, call, making));
@@ -35,10 +38,12 @@ async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, 
   return ports.workOn(tenantId, result.bytes, () => madeOfTool(result, [connector.apiKey]));
 }
 
-/** How long a call waits for the list of tools at most, and which part of its time. */
+/** Maximum wait for the list of tools, in ms and as a share of the call's time limit. */
 const listing = { maxMs: 2_000, share: 0.25 };
 
-/** Undefined where the server does not list it, or does not answer in time: it may take the call all the same. */
+/**
+ * Finds the tool's declaration. Undefined if the server does not list the tool in time; the call is sent nevertheless.
+ */
 async function listedTool(
   { mcp }: Pick<Ports, 'mcp'>,
   connector: OpenConnector,
@@ -56,7 +61,7 @@ async function listedTool(
   }
 }
 
-/** By the schema of the tool; the server judges what cannot be checked here. */
+/** Checks the arguments against the tool's schema. What the schema cannot check is left to the server. */
 async function argumentsRefusal(
   { schemas, workOn }: { schemas: Pick<JsonSchemas, 'argsProblems'>; workOn: LargeWork },
   tenantId: number,
@@ -74,7 +79,7 @@ function problemsOf<T>(check: () => T[]): T[] {
   try {
     return check();
   } catch (error) {
-    if (isDomainError(error)) return []; // the schema itself is at fault
+    if (isDomainError(error)) return []; // the schema itself is invalid
     throw error;
   }
 }

@@ -13,8 +13,8 @@ export interface CallingProcessOptions {
 export type CallingProcess = ReturnType<typeof callingProcess>;
 
 /**
- * This process as one that makes calls: while it has any, it renews its lease, so that others can tell calls that run from those of a
- * process that has died.
+ * The lease of this process for the calls it makes. It is renewed while calls run, so that other processes can
+ * distinguish running calls from those of a dead process.
  */
 export function callingProcess({ database, leaseMs, log }: CallingProcessOptions) {
   const id = randomUUID();
@@ -22,7 +22,7 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   let renewedAt = Number.NEGATIVE_INFINITY;
   let renewing: Promise<void> | undefined;
   let calls = 0;
-  /** How many requests of this process may be making a call, by its name. */
+  /** Number of requests in this process that may be making a call, by the call's name. */
   const making = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let unstored = 0;
@@ -90,17 +90,20 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   return {
     id,
     /**
-     * Notes, before a call is begun, that this process may be making it. Call the result when it is over, or was begun before.
-     * @param name of the call, over all tenants
+     * Registers a call of this process before it is committed as begun. Call the returned function when the call has
+     * ended or turns out to have been begun before.
+     * @param name unique over all tenants, see `callName`
      */
     making: beginMaking,
-    /** Goes on storing the result of a call, which until then is still one that this process makes. */
+    /** Keeps trying to store a result in the background; until then the call counts as running. */
     storeLater: (name: string, store: () => Promise<unknown>) => void storeLater(name, store),
-    /** Gives up what is not stored yet. */
+    /** Stops storing results that are still unstored. */
     stop(): void {
       isStopped = true;
     },
-    /** Whether this process has begun a call and makes it no more: its beginning or its end could not be stored. */
+    /**
+     * Whether this process began the call but no longer runs it, because its begin or its result could not be stored.
+     */
     hasLost: (name: string, processId: string): boolean => processId === id && !making.has(name),
     /** Runs `work` under the lease. @throws DomainError `unavailable` */
     async holding<T>(work: () => Promise<T>): Promise<T> {
@@ -115,12 +118,12 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   };
 }
 
-/** Results that wait for the database, each of up to 1 MB, and for how long. */
+/** Maximum number of results (each up to 1 MB) kept while the database is unavailable, and for how long. */
 const maxUnstored = 64;
 const unstoredMs = 600_000;
 
 const leaseEnd = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
 
-/** The condition on a call that nobody makes any more. */
+/** SQL condition: the process that made the call has no live lease. */
 export const lapsedSql = `NOT EXISTS (SELECT FROM calling_processes
   WHERE calling_processes.id = turn_calls.process_id AND lease_until > parley_now())`;

@@ -10,11 +10,11 @@ interface Holder {
 }
 
 /**
- * Bounds the bytes of answers that this process holds at once, from their receipt to the end of the call or list that they belong to: of
- * each tenant, and of all together. Where all hold too much, a tenant with more than an equal share of it gets nothing more.
+ * Limits the bytes of remote answers in this process's memory, per tenant and in total. Bytes count from their
+ * receipt to the end of their call or list. When the total is exceeded, tenants above an equal share are refused more.
  */
 export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; maxTenantBytes: number }) {
-  /** By context, because MCP's client makes requests of its own for a call. */
+  /** Keyed by async context, because the MCP client sends additional requests for a call. */
   const holders = new AsyncLocalStorage<Holder>();
   const tenants = new Map<number, { bytes: number; holders: number }>();
   let all = 0;
@@ -29,7 +29,7 @@ export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; ma
   }
 
   return {
-    /** Runs `work`; what it receives is held until its end. */
+    /** Runs `work`, and counts the bytes it receives until it ends. */
     async holding<T>(tenantId: number, work: () => Promise<T>): Promise<T> {
       const holder = { tenantId, bytes: 0 };
       const tenant = tenants.get(tenantId) ?? { bytes: 0, holders: 0 };
@@ -39,10 +39,10 @@ export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; ma
         return await holders.run(holder, work);
       } finally {
         leave(holder);
-        holder.tenantId = Number.NaN; // what it still receives is nobody's
+        holder.tenantId = Number.NaN; // bytes received after the end are not counted
       }
     },
-    /** Counts what the work in whose context it is called has received. @throws DomainError `REMOTE_TOO_LARGE` */
+    /** Adds received bytes to the work in whose async context it is called. @throws DomainError `REMOTE_TOO_LARGE` */
     take(bytes: number): void {
       const holder = holders.getStore();
       const tenant = holder && tenants.get(holder.tenantId);

@@ -5,12 +5,15 @@ import { outboundCallStore } from './outbound-call-store.ts';
 import { openedResult, sealedResult } from './sealed-call.ts';
 import { callName, type StoredCall, turnCallStore } from './turn-call-store.ts';
 
-/** Whether a call has no result and nobody makes it any more. */
+/** Whether a call has no result and no process runs it. */
 export function isAbandoned({ process }: Pick<Ports, 'process'>, tenantId: number, call: StoredCall): boolean {
   return call.resultSealed === null && (call.isLapsed || process.hasLost(callName(tenantId, call), call.processId));
 }
 
-/** Ends a call that nobody makes any more. @returns its result, which is another one where the process has ended it after all */
+/**
+ * Marks an abandoned call as interrupted.
+ * @returns the stored result; it is the call's own if its process stored one meanwhile
+ */
 export async function interruptCall(
   { database, box, metrics }: Pick<Ports, 'database' | 'box' | 'metrics'>,
   tenantId: number,

@@ -11,17 +11,19 @@ export interface TurnCall {
   note: Buffer;
   ref: ToolRef;
   argumentsJson: string;
-  /** Undefined while it runs in a process that lives. */
+  /** Undefined while a live process runs the call. */
   result: CallResult | undefined;
   begunAt: Date;
 }
 
-/** More of one body, and of all bodies together, is not listed; of those that the turn has begun first, only this much. */
+/**
+ * Maximum characters of one body and of all bodies. Once the total is used up, older calls get `minBodyLength` each.
+ */
 const maxBodyLength = 131_072;
 const maxTotalLength = 4 * 2 ** 20;
 const minBodyLength = 1_000;
 
-/** In the order in which they were begun. Those whose process has died end as interrupted. */
+/** Lists a turn's calls in the order in which they began. Calls of dead processes are marked as interrupted first. */
 export async function listTurnCalls(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -60,7 +62,7 @@ async function opened(ports: Ports, tenantId: number, found: StoredCall, maxLeng
   };
 }
 
-/** JSON that is cut is text. */
+/** Truncated JSON is returned as text. */
 function shortened(result: CallResult, maxLength: number): CallResult {
   const { body } = result;
   if (!body || body.text.length <= maxLength) return result;

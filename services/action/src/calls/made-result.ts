@@ -7,7 +7,7 @@ import type { MadeResult } from './call-once.ts';
 import type { CallResult } from './call-result.ts';
 import { resultKind } from './error-kind.ts';
 
-/** @param secrets what a server may have repeated, which is in no result */
+/** Converts a tool's result. @param secrets credentials to redact, since servers may echo them */
 export function madeOfTool(result: ToolResult, secrets: readonly string[]): MadeResult {
   const errorKind = result.isError ? resultKind(result.refusal ?? 'TOOL_FAILED') : null;
   const errorMessage = errorKind === null ? '' : (toolMessages[errorKind] ?? 'The tool failed');
@@ -22,7 +22,7 @@ const toolMessages: Record<string, string> = {
 
 type Redactor = ReturnType<typeof redactor>;
 
-/** JSON of the tool, or its text; what holds more than text as JSON, item by item. */
+/** The tool's JSON or its text; content with items other than text becomes a JSON array of items. */
 function bodyOf({ structured, content }: ToolResult, redacted: Redactor): CallResult['body'] {
   if (structured !== undefined) return jsonBody(JSON.stringify(structured), structured, redacted);
   if (content.length === 0) return null;
@@ -33,7 +33,7 @@ function bodyOf({ structured, content }: ToolResult, redacted: Redactor): CallRe
   return { kind: 'text', text: redacted.text(text) };
 }
 
-/** As the server wrote it, unless it has repeated a secret. */
+/** The server's own JSON text; written anew only if a secret was redacted. */
 function jsonBody(text: string, json: unknown, redacted: Redactor): CallResult['body'] {
   if (!isShallow(text)) return { kind: 'text', text: redacted.text(text) };
   return { kind: 'json', text: redacted.jsonText(text, json) };
@@ -43,7 +43,7 @@ function isText(item: ToolContent): item is Extract<ToolContent, { type: 'text' 
   return item.type === 'text';
 }
 
-/** The body and headers have no credential any more. */
+/** Converts an action's answer. Credentials in body and headers are already redacted. */
 export function madeOfAction({ status, errorKind, headers, body }: ActionAnswer): MadeResult {
   const failed = errorKind !== undefined;
   return {

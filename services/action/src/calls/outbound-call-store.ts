@@ -8,7 +8,7 @@ export function outboundCallStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
   return {
-    /** One statement; the call has ended now, and began `durationMs` before. */
+    /** Appends an entry in one statement, for a call that ends now and began `durationMs` ago. */
     async insert({ agentId = null, sessionId = null, ...call }: NewOutboundCall): Promise<void> {
       await rows(
         `WITH counted AS (
@@ -29,7 +29,7 @@ export function outboundCallStore(db: TenantDb) {
       );
     },
 
-    /** Newest first: those below the id `before`. */
+    /** Lists entries with ids below `before`, newest first. */
     async list(first: number, before: number | undefined, days: number): Promise<OutboundCall[]> {
       const query = knex('outbound_calls')
         .select(knex.raw(columnsWithin(db, outboundCalls)))
@@ -41,17 +41,17 @@ export function outboundCallStore(db: TenantDb) {
       return listWithin<OutboundCall>(db, query);
     },
 
-    /** @returns whether none of that day or older is left */
-    async deleteUntil(day: string, most: number): Promise<boolean> {
+    /** Deletes one batch of entries of that day or older. @returns whether none remain */
+    async deleteUntil(day: string, max: number): Promise<boolean> {
       const deleted = await rows(
         `DELETE FROM outbound_calls WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
            SELECT id FROM outbound_calls
             WHERE tenant_id = :tenantId AND at < cast(:day AS date) AT TIME ZONE 'UTC' + interval '1 day'
-            ORDER BY at LIMIT ${most}))
+            ORDER BY at LIMIT ${max}))
          RETURNING id`,
         { tenantId, day },
       );
-      return deleted.length < most;
+      return deleted.length < max;
     },
   };
 }

@@ -9,10 +9,10 @@ import { outboundCallStore } from './outbound-call-store.ts';
 
 type Call = Pick<NewOutboundCall, 'kind' | 'target' | 'name'>;
 
-/** What there is to note of a call that is over. */
+/** The facts that are logged of a finished call. */
 export type Outcome = Omit<NewOutboundCall, 'kind' | 'target' | 'name'>;
 
-/** Makes a call in a span and measures it. @param errorOf the kind of its error, where its value is one */
+/** Makes a call in a trace span and measures it. @param errorOf returns the error kind of a value that is a failure */
 export async function measuredCall<T>(
   call: Pick<Call, 'kind' | 'target'>,
   work: () => Promise<T>,
@@ -33,7 +33,7 @@ export async function measuredCall<T>(
   );
 }
 
-/** Makes a call that is not one of a turn, and notes it in the tenant's log, unless it was answered without a request. */
+/** Makes a call outside any turn, and adds it to the tenant's log unless it needed no request. */
 export async function recordedCall<T>(
   ports: Pick<Ports, 'database' | 'metrics' | 'log'>,
   { tenantId }: TenantCaller,
@@ -50,7 +50,7 @@ export async function recordedCall<T>(
   return settled.value;
 }
 
-/** A log that cannot be written fails no call. */
+/** Appends to the tenant's log. A failure is logged and does not fail the call. */
 async function note({ database, log }: Pick<Ports, 'database' | 'log'>, tenantId: number, call: NewOutboundCall) {
   await database
     .transact(tenantId, (db) => outboundCallStore(db).insert(call))

@@ -13,14 +13,20 @@ const rowsAtOnce = 500;
 const daysAtOnce = 100;
 const lapsedAtOnce = 20;
 
-/** Ends calls that nobody makes any more, and deletes what calls have left behind of all tenants: those of turns after a day, entries of logs after `logDays`. */
+/**
+ * Marks abandoned calls as interrupted, and deletes old records of all tenants: calls of turns after a day, log entries
+ * after `logDays`.
+ */
 export async function sweepCalls(ports: SweepPorts, isStopping = () => false): Promise<void> {
   await endLapsed(ports, isStopping);
   await sweepTurnCalls(ports, isStopping);
   await sweepLogs(ports, isStopping);
 }
 
-/** So that the tenant finds those of a process that has died in its log, though nobody asks for them again. */
+/**
+ * Marks calls of dead processes as interrupted, so that they appear in the tenant's log even if nobody requests them
+ * again.
+ */
 async function endLapsed(ports: SweepPorts, isStopping: () => boolean): Promise<void> {
   let lapsed: Awaited<ReturnType<typeof listLapsedCalls>>;
   do {
@@ -32,7 +38,7 @@ async function endLapsed(ports: SweepPorts, isStopping: () => boolean): Promise<
 async function sweepTurnCalls({ database }: SweepPorts, isStopping: () => boolean): Promise<void> {
   const deleteSome = () => database.transactShared((db) => deleteOldCalls(db, rowsAtOnce));
   while (!isStopping() && (await deleteSome()) === rowsAtOnce);
-  // By then none of their calls is left.
+  // By then none of their calls remain.
   await database.transactShared(({ knex }) =>
     rowsBy(knex)(`DELETE FROM calling_processes WHERE lease_until < parley_now() - interval '2 days'`, {}),
   );

@@ -3,13 +3,13 @@ import type { SharedDb, TenantDb } from '@parley/postgres/database/types';
 import type { ToolRef } from './call-result.ts';
 import { lapsedSql } from './calling-process.ts';
 
-/** Names a call within its tenant. */
+/** Identifies a call within its tenant. */
 export interface CallName {
   turn: string;
   call: string;
 }
 
-/** Names it over all tenants. */
+/** The call's name, unique over all tenants. */
 export function callName(tenantId: number, { turn, call }: CallName): string {
   return JSON.stringify([tenantId, turn, call]);
 }
@@ -21,7 +21,7 @@ export interface BegunCall extends CallName {
 }
 
 export interface StoredCall extends CallName {
-  /** Counts up as calls are begun. */
+  /** Increases with each call that begins. */
   number: string;
   kind: ToolRef['kind'];
   target: number;
@@ -35,14 +35,14 @@ export interface StoredCall extends CallName {
   resultSealed: Buffer | null;
   begunAt: Date;
   ageMs: number;
-  /** It has no result, and nobody makes it any more. */
+  /** The call has no result, and no live process runs it. */
   isLapsed: boolean;
 }
 
-/** Calls of a turn that are read at once, each of which may have 1 MB. */
+/** Number of calls per read; each may have 1 MB. */
 const readAtOnce = 8;
 
-/** What a call that has ended holds, which `kept_call_bytes` counts by tenant. */
+/** Bytes that an ended call keeps; `kept_call_bytes` has their sum per tenant. */
 const bytesSql = 'octet_length(result_sealed) + octet_length(arguments_sealed) + octet_length(note_sealed)';
 
 const columns = `number, turn, call, kind, target, tool_name, agent_id, session_id, process_id, note_sealed, arguments_sealed,
@@ -52,7 +52,11 @@ const columns = `number, turn, call, kind, target, tool_name, agent_id, session_
 export function turnCallStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
-    /** @returns false where it was begun before; the same sealed arguments again are the same attempt, whose answer was lost */
+    /**
+     * Records a call as begun.
+     * @returns false if it was begun before. The same sealed arguments mean a retry of this very statement, whose
+     * response was lost, and return true.
+     */
     async begin(
       { turn, call, ref, agentId, sessionId }: BegunCall,
       processId: string,
@@ -80,7 +84,7 @@ export function turnCallStore({ knex, tenantId }: TenantDb) {
       return found;
     },
 
-    /** Some of a turn's calls, the last one that was begun first: those before the call with the number `before`. */
+    /** Reads up to `readAtOnce` calls of a turn with numbers below `before`, newest first. */
     async listSome(turn: string, before?: string): Promise<StoredCall[]> {
       return rows<StoredCall>(
         `SELECT ${columns} FROM turn_calls WHERE tenant_id = :tenantId AND turn = :turn
@@ -97,7 +101,7 @@ export function turnCallStore({ knex, tenantId }: TenantDb) {
       return Number(kept?.bytes ?? 0);
     },
 
-    /** Stores the result, unless there is one. @returns whether there was none */
+    /** Stores the result unless there is one already. @returns whether it was stored */
     async end({ turn, call }: CallName, resultSealed: Buffer): Promise<boolean> {
       const ended = await rows(
         `WITH ended AS (
@@ -121,13 +125,13 @@ export function turnCallStore({ knex, tenantId }: TenantDb) {
   };
 }
 
-/** Deletes some calls of any tenants that were begun more than a day ago. @returns how many */
-export async function deleteOldCalls({ knex }: SharedDb, most: number): Promise<number> {
+/** Deletes a batch of calls, of any tenant, that began more than a day ago. @returns how many */
+export async function deleteOldCalls({ knex }: SharedDb, max: number): Promise<number> {
   const deleted = await rowsBy(knex)(
     `WITH deleted AS (
        DELETE FROM turn_calls WHERE ctid = ANY (ARRAY (
          SELECT ctid FROM turn_calls WHERE begun_at < parley_now() - interval '1 day'
-          ORDER BY begun_at LIMIT ${most} FOR UPDATE SKIP LOCKED))
+          ORDER BY begun_at LIMIT ${max} FOR UPDATE SKIP LOCKED))
        RETURNING tenant_id, ${bytesSql} AS bytes
      ), freed AS (
        UPDATE kept_call_bytes AS kept SET bytes = kept.bytes - freed.bytes
@@ -140,13 +144,10 @@ export async function deleteOldCalls({ knex }: SharedDb, most: number): Promise<
   return deleted.length;
 }
 
-/** Some calls of any tenants that nobody makes any more. */
-export async function listLapsedCalls(
-  { knex }: SharedDb,
-  most: number,
-): Promise<(StoredCall & { tenantId: number })[]> {
+/** Reads a batch of abandoned calls of any tenant. */
+export async function listLapsedCalls({ knex }: SharedDb, max: number): Promise<(StoredCall & { tenantId: number })[]> {
   return rowsBy(knex)(
-    `SELECT tenant_id, ${columns} FROM turn_calls WHERE result_sealed IS NULL AND ${lapsedSql} LIMIT ${most}`,
+    `SELECT tenant_id, ${columns} FROM turn_calls WHERE result_sealed IS NULL AND ${lapsedSql} LIMIT ${max}`,
     {},
   );
 }

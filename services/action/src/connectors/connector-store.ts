@@ -6,10 +6,10 @@ import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Connector, connectors } from './connector.ts';
 
-/** A connector with its credential, as it is stored. */
+/** A stored connector with its sealed credential. */
 export type SealedConnector = Connector & { apiKeySealed: Buffer };
 
-/** Live connectors; a deleted one is not there. */
+/** Connectors of the tenant; deleted ones are not found. */
 export function connectorStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const live = () => knex<Connector>('mcp_connectors').where({ tenantId }).whereNull('deletedAt');
@@ -32,7 +32,7 @@ export function connectorStore(db: TenantDb) {
     async count(): Promise<number> {
       return Number((await live().count({ count: '*' }).first())?.['count'] ?? 0);
     },
-    /** Those of these ids that are there, with their credentials; in any order. */
+    /** Finds the connectors that exist among `ids`, with their credentials, in any order. */
     async listSealed(ids: readonly number[]): Promise<SealedConnector[]> {
       return rowsBy(knex)<SealedConnector>(
         `SELECT ${columnsOf(connectors)}, api_key_sealed FROM mcp_connectors
@@ -40,7 +40,7 @@ export function connectorStore(db: TenantDb) {
         { tenantId, ids: ids.filter((id) => parseId(id) !== undefined) },
       );
     },
-    /** By id, with their credentials: as many as a tenant may have. */
+    /** All connectors in the order of their ids, with their credentials; at most the tenant's maximum. */
     async listAllSealed(): Promise<SealedConnector[]> {
       return rowsBy(knex)<SealedConnector>(
         `SELECT ${columnsOf(connectors)}, api_key_sealed FROM mcp_connectors
@@ -48,7 +48,7 @@ export function connectorStore(db: TenantDb) {
         { tenantId },
       );
     },
-    /** @param seal makes the credential that is stored in the row of this id */
+    /** @param seal seals the credential for the row with this id */
     async insert(fields: Pick<Connector, 'name' | 'serverUrl'>, seal: (row: Connector) => Buffer): Promise<Connector> {
       const [made] = await knex('mcp_connectors').insert({ ...fields, tenantId }, row as never);
       await knex('mcp_connectors')
@@ -63,7 +63,7 @@ export function connectorStore(db: TenantDb) {
       if (!changed) throw notFound('Connector', id);
       return changed;
     },
-    /** Forgets its credential. @throws DomainError `notFound` */
+    /** Deletes the connector with its credential. @throws DomainError `notFound` */
     async markDeleted(id: number): Promise<void> {
       const deleted = parseId(id) === undefined ? 0 : await live().where({ id }).update(deletion);
       if (deleted === 0) throw notFound('Connector', id);

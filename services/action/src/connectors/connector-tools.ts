@@ -6,15 +6,19 @@ import type { OpenConnector } from './open-connector.ts';
 import { schemaHash } from './schema-hash.ts';
 import { type SeenSchema, toolSchemaStore } from './tool-schema-store.ts';
 
-/** A tool of a connector, and when its schema was first seen to differ from the first one. */
+/** A tool of a connector, and when its schema was first seen to differ from the original one. */
 export type ConnectorTool = McpTool & { changedAt: Date | null };
 
 type Changes = Map<string, Date | null>;
 
-/** The changes of lists that are kept; the client answers the same list as long as it keeps it. */
+/** Schema changes by tool list. The MCP client returns the same list object while it is cached. */
 const noted = new WeakMap<readonly McpTool[], Promise<Changes>>();
 
-/** Asks the server, unless its tools are kept. Where the signal aborts, reading the list goes on for others. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */
+/**
+ * Lists the connector's tools, from the cache or the server. When the signal aborts, the list is still read for other
+ * callers.
+ * @throws DomainError with a `ConnectorReason` or an `OutboundReason`
+ */
 export async function connectorTools(
   ports: Ports,
   caller: TenantCaller,
@@ -40,13 +44,13 @@ function changesOf(
   return seen;
 }
 
-/** Writes only where something differs from what was seen last. */
+/** Compares the schemas with those last seen, and writes only if something differs. */
 async function see(
   { database, workOn }: Pick<Ports, 'database' | 'workOn'>,
   { tenantId, id }: OpenConnector,
   tools: readonly McpTool[],
 ): Promise<Changes> {
-  // Whatever their size, since it is done once for each list that was read.
+  // Schemas of any size are hashed, since this runs once per list.
   const now = await workOn(tenantId, Number.POSITIVE_INFINITY, () =>
     tools.map(({ name, inputSchema }) => ({ name, hash: schemaHash(inputSchema) })),
   );

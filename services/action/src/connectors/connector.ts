@@ -1,6 +1,6 @@
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 
-/** A row without its credential, which is read apart. */
+/** The columns of a connector without its credential, which is read separately. */
 export const connectors = table('mcp_connectors', {
   id: column<number>(),
   tenantId: column<number>(),

@@ -9,7 +9,10 @@ import { apiKeyPlace, type Connector } from './connector.ts';
 import { newConnector } from './connector-input.ts';
 import { connectorStore } from './connector-store.ts';
 
-/** Its server is not asked. @throws DomainError `invalid` also where the tenant has as many as it may have */
+/**
+ * Stores a connector without contacting its server.
+ * @throws DomainError `invalid`, also when the tenant's maximum is reached
+ */
 export async function createConnector(
   ports: Ports,
   { caller, signal }: TenantRequest,

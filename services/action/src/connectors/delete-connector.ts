@@ -2,7 +2,7 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Ports } from '../ports.ts';
 import { connectorStore } from './connector-store.ts';
 
-/** Its credential is forgotten. @throws DomainError `notFound` */
+/** Deletes a connector with its credential. @throws DomainError `notFound` */
 export async function deleteConnector(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

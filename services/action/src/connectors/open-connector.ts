@@ -4,10 +4,13 @@ import type { McpConnector } from '../mcp/mcp-connector.ts';
 import { apiKeyPlace } from './connector.ts';
 import type { SealedConnector } from './connector-store.ts';
 
-/** A connector as it is called, with its credential open. */
+/** A connector with its decrypted credential, ready to be called. */
 export type OpenConnector = McpConnector & { name: string };
 
-/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: it is sealed under a key that `SECRETS_KEYS` does not hold */
+/**
+ * Decrypts a connector's credential.
+ * @throws DomainError `CREDENTIAL_UNAVAILABLE`: `SECRETS_KEYS` lacks the key it was sealed under
+ */
 export function openConnector(box: Pick<SecretBox, 'open'>, row: SealedConnector): OpenConnector {
   const { id, tenantId, name, serverUrl, updatedAt, apiKeySealed } = row;
   let apiKey: string;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject } from '@parley/kernel/json';
 
-/** The same for schemas that differ in the order of their properties only. */
+/** Hashes a schema independently of the order of its properties. */
 export function schemaHash(schema: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(canonical(schema)))
@@ -12,6 +12,6 @@ function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  // As pairs, because an object would put names that are numbers first, and lose `__proto__`.
+  // Pairs, because an object would move numeric names to the front and lose `__proto__`.
   return { of: entries.map(([name, each]) => [name, canonical(each)]) };
 }

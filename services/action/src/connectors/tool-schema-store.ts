@@ -7,10 +7,10 @@ export interface SeenSchema {
   changedAt: Date | null;
 }
 
-/** A server may change the names of its tools without end; beyond so many, those that it has no longer are forgotten. */
+/** Maximum number of remembered tools per connector; beyond it, tools that the server no longer lists are deleted. */
 const maxKept = 2_000;
 
-/** What the schemas of a connector's tools were when they were last seen. */
+/** The schemas of a connector's tools as last seen. */
 export function toolSchemaStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
@@ -21,7 +21,7 @@ export function toolSchemaStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** Stores what was seen now; one that differs from the first one is marked as changed at its first difference. */
+    /** Stores the current schemas. A schema that differs from the tool's first one is marked as changed, once. */
     async see(connectorId: number, seen: readonly Pick<SeenSchema, 'name' | 'hash'>[]): Promise<SeenSchema[]> {
       const names = seen.map(({ name }) => name);
       const hashes = seen.map(({ hash }) => hash);

@@ -6,7 +6,7 @@ import type { Connector } from './connector.ts';
 import { changedConnector } from './connector-input.ts';
 import { connectorStore } from './connector-store.ts';
 
-/** The credential stays. @throws DomainError `notFound`, `invalid` */
+/** Updates a connector; its credential is unchanged. @throws DomainError `notFound`, `invalid` */
 export async function updateConnector(
   ports: Ports,
   { caller }: TenantRequest,

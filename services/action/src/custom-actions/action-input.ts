@@ -9,26 +9,26 @@ import { type HttpMethod, methods, type SessionSource, sessionSources } from './
 import { extraHeaders, headerNameProblem } from './extra-headers.ts';
 import { maxUrlLength, urlTemplateProblem } from './url-template.ts';
 
-/** What an action's input is checked by. */
+/** Dependencies of the input checks. */
 export interface ActionRules {
   outbound: Pick<Outbound, 'urlProblem'>;
   schemas: Pick<JsonSchemas, 'schemaProblems'>;
-  /** Whose time the schemas take. */
+  /** The tenant that the processor time of schema checks is charged to. */
   tenantId?: number;
 }
 
-/** In any case; it is kept in capitals. */
+/** Accepted in upper or lower case, stored in upper case. */
 const method = z
   .string()
   .transform((given) => given.toUpperCase())
   .pipe(z.enum(methods, `must be one of ${methods.join(', ')}`)) as z.ZodType<HttpMethod, string | null>;
 
-/** The provisioned sources are no values that a tenant may choose. */
+/** Tenants cannot choose the sources that operators provision. */
 export const sessionSource = z.enum(sessionSources, {
   error: ({ input }) => (input === null ? undefined : `must be one of ${sessionSources.join(', ')}`),
 }) as z.ZodType<SessionSource, string>;
 
-/** Headers that are set for every call, by its body and its idempotency key. */
+/** Headers that every call sets itself, for its body and idempotency key. */
 const ownHeaders = new Set(['content-type', 'idempotency-key']);
 
 export const secretHeaderName = z.string().check(
@@ -38,7 +38,7 @@ export const secretHeaderName = z.string().check(
   }),
 );
 
-/** The fields that both inputs have, declared only here; the SDL documents them. */
+/** The fields shared by the create and update inputs; the SDL documents them. */
 export function actionFields(rules: Pick<ActionRules, 'schemas' | 'tenantId'>) {
   return z.object({
     name: text(200).check(rule(singleLineProblem)),
@@ -64,7 +64,7 @@ function argsSchema({ schemas, tenantId }: Pick<ActionRules, 'schemas' | 'tenant
   }) as z.ZodType<Record<string, unknown> | null>;
 }
 
-/** A check of `url`, where it may hold placeholders. */
+/** Checks a `url`, which may have placeholders. */
 export function urlRule({ outbound }: Pick<ActionRules, 'outbound'>) {
   return rule((url: string) => urlTemplateProblem(url, outbound.urlProblem));
 }

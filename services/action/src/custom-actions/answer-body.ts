@@ -1,20 +1,20 @@
 import { parseJson } from '@parley/kernel/json';
 
 /**
- * A body as a caller can use it: `json` where it is JSON, `text`, or what is known of bytes that are neither. The text of JSON is the
- * server's own, since the parsed value has lost digits of long numbers.
+ * A decoded response body: `json`, `text`, or a description of binary data. JSON keeps the server's own text, because
+ * parsing loses digits of long numbers.
  */
 export type AnswerBody =
   | { kind: 'json'; json: unknown; text: string }
   | { kind: 'text'; text: string }
   | { kind: 'binary'; contentType: string; bytes: number };
 
-/** Deeper JSON is given as text: whoever walks it might run out of stack. */
+/** Maximum nesting of JSON. Deeper JSON is returned as text, because recursive code could overflow the stack. */
 const maxJsonDepth = 100;
 
 const textTypes = /^text\/|[/+](?:json|xml|yaml|javascript|ecmascript|x-www-form-urlencoded|x-ndjson|graphql)$/u;
 
-/** Reads a body by its content type, and one without a type by what it holds. Never throws. */
+/** Decodes a body by its content type, or by its content if there is no type. Never throws. */
 export function answerBody(body: Uint8Array, contentTypeHeader: string | undefined): AnswerBody {
   const { type, charset } = mediaType(contentTypeHeader);
   const isText = type === '' || type === 'application/octet-stream' ? isUtf8Text(body) : textTypes.test(type);
@@ -35,7 +35,7 @@ function decoded(body: Uint8Array, charset: string): string {
   try {
     return new TextDecoder(charset).decode(body);
   } catch {
-    return new TextDecoder().decode(body); // no charset that anybody knows
+    return new TextDecoder().decode(body); // unknown charset
   }
 }
 
@@ -47,7 +47,7 @@ function isUtf8Text(body: Uint8Array): boolean {
   }
 }
 
-/** Whether JSON can be walked, by its brackets outside texts. */
+/** Whether the nesting is within the limit, counting brackets outside strings. */
 export function isShallow(text: string): boolean {
   let depth = 0;
   let inText = false;

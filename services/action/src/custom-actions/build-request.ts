@@ -6,15 +6,16 @@ import { fillUrl, placeholdersOf } from './url-template.ts';
 
 export type Args = Readonly<Record<string, unknown>>;
 
-/** The part of an outbound request that an action decides; the sender adds the limits. */
+/** The part of an outbound request that depends on the action; the sender adds limits. */
 export type BuiltRequest = { url: string } & Required<Pick<OutboundRequest, 'headers'>> &
   Pick<OutboundRequest, 'method' | 'body'>;
 
 const maxUrlLength = 16_384;
 
 /**
- * The request of one call. Arguments fill the placeholders of the URL; those that remain are its query with GET and DELETE, and a JSON
- * body with the other methods. In a query, an array repeats its name, an object or an array within one is JSON, and null is left out.
+ * Builds the request of one call. Arguments fill the URL's placeholders. The remaining ones become the query of GET
+ * and DELETE, and a JSON body otherwise. In a query, an array repeats its name, nested objects and arrays are JSON, and
+ * null is omitted.
  * @param credential headers that win over `extraHeaders`, whatever their case
  * @throws DomainError `invalid` with `BAD_ARGUMENTS` and every problem, without the values
  */
@@ -40,12 +41,12 @@ export function buildRequest(
   return { url: withQuery(filled.url, remaining), method, headers };
 }
 
-/** Later ones win; names in lower case, so that none is sent twice. */
+/** Merges headers under lower-case names, so that none is sent twice; later ones win. */
 function mergedHeaders(...all: Readonly<Record<string, string>>[]): Record<string, string> {
   const merged = new Map<string, string>();
   for (const headers of all) {
     for (const [name, value] of Object.entries(headers)) {
-      // What is stored was checked; a credential that another server has issued was not. Neither is repeated.
+      // Stored headers were checked before, but tokens issued by other servers were not. The error repeats no value.
       if (headerProblem(name, value)) throw new DomainError('invalid', 'A header of the action cannot be sent');
       merged.set(name.toLowerCase(), value);
     }
@@ -65,7 +66,7 @@ function withQuery(url: string, args: [name: string, value: unknown][]): string 
     ),
   );
   if (pairs.length === 0) return url;
-  // Half of a surrogate pair has no UTF-8.
+  // A lone surrogate cannot be encoded in UTF-8.
   const query = pairs.map((pair) => pair.map((part) => encodeURIComponent(part.toWellFormed())).join('=')).join('&');
   const whole = `${url}${!url.includes('?') ? '?' : /[?&]$/u.test(url) ? '' : '&'}${query}`;
   if (whole.length > maxUrlLength)
@@ -77,7 +78,7 @@ function queryText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Arguments that cannot be sent, by path below `args`. */
+/** The error for arguments that cannot be sent; paths are relative to `args`. */
 function badArguments(problems: { name: string; message: string }[]): DomainError {
   const fields = problems.map(({ name, message }) => ({ path: name === '' ? 'args' : `args.${name}`, message }));
   const message = fields.map((field) => `${field.path} ${field.message}`).join('; ');

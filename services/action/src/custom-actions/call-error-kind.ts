@@ -38,7 +38,7 @@ export type CallErrorKind =
   | 'CANCELLED'
   | 'FAILED';
 
-/** Kinds that an error of our own brings as its reason. */
+/** Kinds that are also the `reason` of our own errors. */
 export type CallErrorReason =
   | 'BAD_ARGUMENTS'
   | 'SCHEMA_INVALID'
@@ -65,7 +65,7 @@ const reasons: Record<OutboundReason | CallErrorReason, true> = {
   REMOTE_BROKEN: true,
 };
 
-/** The kind of an answer's status; undefined for 2xx. */
+/** The kind of an HTTP status; undefined for 2xx. */
 export function kindOfStatus(status: number): CallErrorKind | undefined {
   if (status >= 200 && status < 300) return undefined;
   if (status === 401 || status === 403) return 'UNAUTHORIZED';

@@ -25,7 +25,7 @@ export interface CreateCustomActionInput {
   credentialSource?: string | null | undefined;
 }
 
-/** A new row's fields, and the credential that is stored sealed beside them. */
+/** The fields of a new action, and the credential to seal. */
 export interface NewAction {
   fields: ActionFields;
   credential?: ActionCredential;
@@ -55,7 +55,7 @@ function newInput(rules: ActionRules) {
     .superRefine(checkCredentials, { when: () => true });
 }
 
-/** At most one of bearer token, messaging pair and session source, each with what belongs to it. */
+/** Allows at most one of bearer token, messaging pair and session source, each with its related fields. */
 function checkCredentials(given: Partial<CreateCustomActionInput>, context: z.core.$RefinementCtx): void {
   const has = (field: keyof CreateCustomActionInput) => given[field] !== undefined;
   const refuse = (field: keyof CreateCustomActionInput, message: string) =>
@@ -75,7 +75,10 @@ function checkCredentials(given: Partial<CreateCustomActionInput>, context: z.co
     refuse('credentialSecretHeaderName', 'must be given with bearerToken only');
 }
 
-/** Null counts as omitted. @throws DomainError `invalid` with every problem; no message has a credential */
+/**
+ * Validates a new action; null counts as omitted.
+ * @throws DomainError `invalid` with every problem, never repeating a credential
+ */
 export function newAction(rules: ActionRules, input: CreateCustomActionInput): NewAction {
   const given = parseInput(newInput(rules), withoutNulls(input));
   const { bearerToken, messagingAppId, messagingAppSecret, messagingRegion, ...fields } = given;
@@ -94,7 +97,10 @@ export function newAction(rules: ActionRules, input: CreateCustomActionInput): N
   };
 }
 
-/** An action that the operator provisions: it is sent with the tenant's credential of a partner. @throws as `newAction` */
+/**
+ * Validates an action that the operator provisions, sent with the tenant's partner credential.
+ * @throws as `newAction`
+ */
 export function newPartnerAction(
   rules: ActionRules,
   source: PartnerSource,

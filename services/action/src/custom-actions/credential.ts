@@ -21,34 +21,35 @@ export interface ProductIssuer {
   timeoutMs: number;
 }
 
-/** What credentials are made of. */
+/** Sources of credentials. */
 export interface CredentialPorts {
   messaging: Pick<MessagingTokens, 'tokenFor' | 'drop'>;
-  /** Undefined where no identity provider is configured. */
+  /** Undefined if no identity provider is configured. */
   idpOne?: ProductIssuer | undefined;
-  /** The tenant's token for a partner, as the operator has provisioned it; opened for this call. */
+  /** Decrypts the partner token that the operator has provisioned for the tenant. */
   partnerToken(tenantId: number, product: Product): Promise<string | undefined>;
 }
 
-/** What one call has of its surroundings. */
+/** The context of one call. */
 export interface CallCredentials {
-  /** The action's own, opened for this call. */
+  /** The action's stored credential, decrypted for this call. */
   stored?: ActionCredential | undefined;
-  /** The subject of the person in the conversation at a product; undefined where none is linked, or nobody is signed in. */
+  /** The person's subject at a product; undefined if nobody is signed in or the product is not linked. */
   linkedIdentity(product: Product): Promise<string | undefined>;
 }
 
 export interface ResolvedCredential {
   headers: Record<string, string>;
-  /** What must be in no answer, error or log. */
+  /** Secrets to redact from answers, errors and logs. */
   secrets: string[];
-  /** To be called where the API answers 401. */
+  /** Called when the API answers 401. */
   refused?: () => Promise<void>;
 }
 
 /**
- * The headers that a call is authorized by.
- * @throws DomainError `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED`, `CREDENTIAL_UNAVAILABLE`; the signal's reason
+ * Makes the headers that authorize a call.
+ * @throws DomainError `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED`, `CREDENTIAL_UNAVAILABLE`; the
+ * signal's reason
  */
 export async function resolveCredential(
   ports: CredentialPorts,

@@ -2,11 +2,11 @@ export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type HttpMethod = (typeof methods)[number];
 
 export const partnerSources = ['PARTNER_A', 'PARTNER_B', 'PARTNER_C'] as const;
-/** A product whose credential the operator provisions for a whole tenant. */
+/** Sources whose credential the operator provisions for the whole tenant. */
 export type PartnerSource = (typeof partnerSources)[number];
 
 export const sessionSources = ['SESSION_PARTNER_A', 'SESSION_PARTNER_B', 'SESSION_PARTNER_C'] as const;
-/** A product that is called as the person in the conversation. */
+/** Sources that act as the person in the conversation. */
 export type SessionSource = (typeof sessionSources)[number];
 
 export type CredentialSource = PartnerSource | SessionSource | 'MESSAGING_TENANT';
@@ -14,24 +14,24 @@ export type CredentialSource = PartnerSource | SessionSource | 'MESSAGING_TENANT
 export const messagingRegions = ['REGION_CN', 'REGION_INTL'] as const;
 export type MessagingRegion = (typeof messagingRegions)[number];
 
-/** A named REST call, as it is stored, without its credential. */
+/** A stored REST call without its credential. */
 export interface ActionFields {
   name: string;
   description: string | null;
-  /** With placeholders `{name}` in path and query. */
+  /** May have placeholders `{name}` in path and query. */
   url: string;
   method: HttpMethod;
   /** A JSON Schema of the arguments; null: any object. */
   argsSchema: Record<string, unknown> | null;
-  /** No secrets: they are returned to whoever reads the action. Null rather than empty. */
+  /** Not for secrets: returned with the action. Null rather than empty. */
   extraHeaders: Record<string, string> | null;
-  /** The header that takes the stored bearer token as it is; null: `Authorization: Bearer`. */
+  /** The header that gets the stored bearer token verbatim; null: `Authorization: Bearer`. */
   credentialSecretHeaderName: string | null;
-  /** Null: the stored bearer token, or no credential at all. */
+  /** Null: the stored bearer token, or no credential. */
   credentialSource: CredentialSource | null;
-  /** What its `ActionCredential` is; null: it has none. */
+  /** The kind of the stored `ActionCredential`; null if there is none. */
   storedCredential: ActionCredential['kind'] | null;
-  /** Where the messaging app lives; null for other credentials. */
+  /** The region of the messaging app; null for other credentials. */
   messagingRegion: MessagingRegion | null;
 }
 
@@ -40,7 +40,7 @@ export interface CustomAction extends ActionFields {
   tenantId: number;
 }
 
-/** What is stored sealed with an action, and opened only to send it. */
+/** An action's credential: stored sealed, decrypted only to send a call. */
 export type ActionCredential =
   | { kind: 'BEARER'; token: string }
   | { kind: 'MESSAGING'; appId: string; appSecret: string };

@@ -6,7 +6,7 @@ const maxHeaders = 32;
 const maxBytes = 8_192;
 const maxNameLength = 100;
 
-/** A map of header names to values; empty becomes null. Problems name a header, never its value. */
+/** Validates a map of header names to values; empty becomes null. Problems name the header, never its value. */
 export const extraHeaders = z
   .unknown()
   .check(checkHeaders)
@@ -24,7 +24,7 @@ function checkHeaders({ value, issues }: z.core.ParsePayload): void {
   const seen = new Set<string>();
   let bytes = 0;
   for (const [name, text] of entries) {
-    // Only what can be a header's name is repeated in a path.
+    // Only valid header names are repeated in a problem's path.
     const nameProblem = headerNameProblem(name);
     if (nameProblem) {
       refuse(nameProblem);
@@ -43,7 +43,7 @@ function checkHeaders({ value, issues }: z.core.ParsePayload): void {
   if (bytes > maxBytes) refuse(`must have at most ${maxBytes} bytes`);
 }
 
-/** Why a text cannot be the name of a header; undefined where it can. Completes "<path> …". */
+/** Why a text is not a valid header name; undefined if it is. Completes "<path> …". */
 export function headerNameProblem(name: string): string | undefined {
   if (name.length > maxNameLength) return `must have at most ${maxNameLength} characters`;
   return headerProblem(name, '');

@@ -7,7 +7,7 @@ import type { CallErrorReason } from './call-error-kind.ts';
 const maxAnswerBytes = 65_536;
 const maxTokenLength = 8_192;
 
-/** Statuses that say nothing of the credentials. */
+/** Statuses that do not mean refused credentials. */
 const transientStatuses = [408, 425, 429];
 
 export interface TokenRequest {
@@ -19,9 +19,9 @@ export interface TokenRequest {
 }
 
 /**
- * Asks a server that the operator has configured for a token. Neither what was sent nor what was answered is in an error.
- * @throws DomainError `invalid` with `CREDENTIAL_REFUSED`; `unavailable` with `CREDENTIAL_UNAVAILABLE`, also for an answer that is not
- * as agreed; the signal's reason
+ * Requests a token from a server that the operator has configured. Errors contain neither request nor response.
+ * @throws DomainError `invalid` with `CREDENTIAL_REFUSED`; `unavailable` with `CREDENTIAL_UNAVAILABLE`, also for an
+ * answer that is not as agreed; the signal's reason
  */
 export async function issueToken({ url, headers = {}, body, timeoutMs, signal }: TokenRequest) {
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -52,7 +52,7 @@ export async function issueToken({ url, headers = {}, body, timeoutMs, signal }:
   }
 }
 
-/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: it is nothing that a header can hold */
+/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: the token is not valid in a header */
 export function tokenOf(value: unknown): string {
   const isToken = typeof value === 'string' && value.trim() !== '' && value.length <= maxTokenLength;
   if (!isToken || headerProblem('authorization', value)) throw unavailableCredential(new Error('answered no token'));

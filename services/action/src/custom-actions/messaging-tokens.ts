@@ -7,9 +7,9 @@ import { issueToken, refusedCredential, tokenOf, unavailableCredential } from '.
 
 export interface MessagingTokensOptions {
   keyValue: KeyValue;
-  /** Seals what is kept, because the token is a secret. */
+  /** Seals cached tokens, since they are secrets. */
   box: Pick<SecretBox, 'seal' | 'open'>;
-  /** `MESSAGING_URL_CN` and `MESSAGING_URL_INTL`; a region without one has no tokens. */
+  /** `MESSAGING_URL_CN` and `MESSAGING_URL_INTL`; regions without a URL are not served. */
   urls: Partial<Record<MessagingRegion, string | undefined>>;
   log: Pick<Logger, 'warn'>;
 }
@@ -19,23 +19,23 @@ export type MessagingTokens = ReturnType<typeof messagingTokens>;
 type MessagingAction = Pick<CustomAction, 'id' | 'tenantId' | 'messagingRegion'>;
 type MessagingApp = Extract<ActionCredential, { kind: 'MESSAGING' }>;
 
-/** A token is no longer used so long before it ends, for calls that take their time and clocks that differ. */
+/** Tokens are replaced this long before they expire, in ms: time for slow calls and clock skew. */
 const marginMs = 5 * 60_000;
 
 const exchangeTimeoutMs = 10_000;
 
-/** Longer than an exchange takes, so that its holder alone releases it, unless that has died. */
+/** Lifetime of the lock; longer than an exchange, so that it expires only if its holder died. */
 const lockTtlMs = exchangeTimeoutMs + 5_000;
 
 const pollMs = 50;
 
 /**
- * Tenant access tokens of messaging apps, kept for all replicas until five minutes before they end. Of all calls that need a new one
- * at once, over all replicas, one exchanges the app's credentials; the others wait for its result. While the key-value store is down,
- * each process exchanges for itself.
+ * Caches tenant access tokens of messaging apps for all replicas, until five minutes before they expire. When several
+ * calls need a new token, one exchanges the app's credentials and the others wait for its result, over all replicas.
+ * While the key-value store is down, each process exchanges for itself.
  */
 export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOptions) {
-  /** Exchanges that calls of this process wait for. */
+  /** Exchanges in progress in this process. */
   const running = new Map<string, Promise<string>>();
 
   async function kept(key: string): Promise<string | undefined> {
@@ -44,7 +44,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
     try {
       return box.open(Buffer.from(sealed, 'base64'), key).toString();
     } catch {
-      return undefined; // under a key that has left the ring
+      return undefined; // sealed under a key that is no longer in the ring
     }
   }
 
@@ -56,7 +56,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
       body: { app_id: app.appId, app_secret: app.appSecret },
       timeoutMs: exchangeTimeoutMs,
     });
-    // It answers 200 also where it refuses.
+    // The platform answers 200 even when it refuses.
     if (answer['code'] !== undefined && answer['code'] !== 0) throw refusedCredential();
     const token = tokenOf(answer['tenant_access_token']);
     const ttlMs = Math.floor(Number(answer['expire']) * 1_000 - marginMs);
@@ -70,7 +70,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
       .catch((err: unknown) => log.warn({ err }, 'messaging token not kept'));
   }
 
-  /** Whoever gets the lock exchanges; the others look for the result until they get it themselves. */
+  /** The holder of the lock exchanges. The others poll for its result, or until they get the lock. */
   async function shared(key: string, exchangeNow: () => Promise<string>): Promise<string> {
     const lock = `${key}:lock`;
     for (;;) {
@@ -88,10 +88,10 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
         continue;
       }
       try {
-        // Another one may have released the lock after this one looked.
+        // Another process may have stored a token and released the lock since the last look-up.
         return (await kept(key).catch(() => undefined)) ?? (await exchangeNow());
       } finally {
-        await keyValue.delete(lock).catch(() => undefined); // it ends by itself
+        await keyValue.delete(lock).catch(() => undefined); // it expires by itself
       }
     }
   }
@@ -106,7 +106,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
 
   return {
     /**
-     * The token to call with, and whether it may have been revoked since it was issued.
+     * Returns a token, and whether it came from the cache and may have been revoked since.
      * @throws DomainError `CREDENTIAL_REFUSED`, `CREDENTIAL_UNAVAILABLE`; the signal's reason
      */
     async tokenFor(
@@ -121,7 +121,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
       return { token: await until(issued, signal), isKept: false };
     },
 
-    /** Forgets the token, unless there is another one by now. Without a token: whichever is kept. */
+    /** Drops the cached token unless it has been replaced by another. Without `token`, drops whichever is cached. */
     async drop(action: MessagingAction, token?: string): Promise<void> {
       const key = keyOf(action);
       try {
@@ -133,7 +133,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
   };
 }
 
-/** An action's app never changes, so neither does what is kept under its id. */
+/** The cache key is the action's id, because the app of an action never changes. */
 function keyOf({ tenantId, id }: MessagingAction): string {
   return `parley:${tenantId}:action:${id}:messaging-token`;
 }

@@ -1,4 +1,4 @@
-/** Shorter ones would be found by chance. */
+/** Minimum length of a secret; shorter ones would match by chance. */
 const minSecretLength = 6;
 
 const mark = '[credential]';
@@ -21,7 +21,7 @@ export function redactor(secrets: readonly string[]) {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [text(key), json(each)]));
   }
 
-  /** As it was written, unless it has a secret: then without the secret, and still with all digits of long numbers. */
+  /** Returns the JSON text unchanged, or rewritten without secrets; long numbers keep all their digits. */
   function jsonText(given: string, value: unknown): string {
     const clean = JSON.stringify(json(value));
     if (clean === JSON.stringify(value) && text(given) === given) return given;
@@ -36,19 +36,22 @@ export function redactor(secrets: readonly string[]) {
 interface RawJson {
   rawJSON: string;
 }
-/** The types of TypeScript lack both functions, and the text of a value that a reviver is given. */
+/** TypeScript's types lack `JSON.rawJSON`, `JSON.isRawJSON` and the reviver's `context.source`. */
 const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON(text: string): RawJson;
   isRawJSON(value: unknown): value is RawJson;
 };
 
-/** A reviver of `JSON.parse`: integers that a number cannot hold are written again with the digits that they came with. */
+/** A reviver for `JSON.parse` that keeps the original digits of integers beyond the safe range. */
 function keepingLongNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
   const isLong = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
   return isLong && context?.source ? rawJSON(context.source) : value;
 }
 
-/** As it is, in a URL, in base64, and within JSON, in which some write a slash as `\/`. */
+/**
+ * The spellings of a secret: plain, percent-encoded, base64, and escaped for JSON, where some servers write a slash as
+ * `\/`.
+ */
 function formsOf(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
   const inBase64 = Buffer.from(secret).toString('base64').replace(/=+$/u, '');

@@ -9,7 +9,7 @@ import { type CallCredentials, type CredentialPorts, resolveCredential } from '.
 import type { CustomAction } from './custom-action.ts';
 import { redactor } from './redact.ts';
 
-/** Of one call: its time, that of its token included, and the size of its answer. */
+/** Limits of one call: total time including the token's, and size of the response. */
 export const callLimits = { timeoutMs: 30_000, maxBytes: 1_048_576 };
 
 export interface SendPorts extends CredentialPorts {
@@ -22,7 +22,7 @@ export interface SendPorts extends CredentialPorts {
 
 export interface ActionCall extends CallCredentials {
   args: Args;
-  /** Sent as `Idempotency-Key`, so that a server that knows it has one effect of calls that are sent again. */
+  /** Sent as `Idempotency-Key`, so that servers can deduplicate retried calls. */
   idempotencyKey?: string | undefined;
   /** Default and maximum: that of the limits. */
   timeoutMs?: number | undefined;
@@ -31,12 +31,12 @@ export interface ActionCall extends CallCredentials {
 
 export interface ActionAnswer {
   status: number;
-  /** Undefined for 2xx. */
+  /** The error kind; undefined for 2xx. */
   errorKind: CallErrorKind | undefined;
-  /** Those that say something of the answer, by name in lower case. */
+  /** Selected response headers, by lower-case name. */
   headers: Record<string, string>;
   body: AnswerBody;
-  /** Of the body, as it was inflated. */
+  /** Bytes of the decompressed body. */
   bytes: number;
 }
 
@@ -57,15 +57,17 @@ const keptPrefixes = ['ratelimit', 'x-ratelimit-'];
 const maxHeaderLength = 2_048;
 
 /**
- * Calls an action once. Every status is an answer; a redirect is refused. The credential is in no answer and no error.
- * @throws DomainError whose kind for a workflow is `kindOfError(error)`: the arguments, the credential, the outbound guard
+ * Calls an action once. Every HTTP status is a result; redirects are refused. Results and errors never contain the
+ * credential.
+ * @throws DomainError whose kind for a workflow is `kindOfError(error)`: the arguments, the credential, the outbound
+ * guard
  */
 export async function sendAction(ports: SendPorts, action: CustomAction, call: ActionCall): Promise<ActionAnswer> {
   await checkArgs(ports, action, call.args);
   const limits = ports.limits ?? callLimits;
   const { timeoutMs = limits.timeoutMs } = call;
   const endsAt = performance.now() + Math.min(timeoutMs, limits.timeoutMs);
-  // What cannot be sent is not worth a token.
+  // Built first: no token is requested for a call that cannot be sent.
   buildRequest(action, call.args, {}, call.idempotencyKey);
   const credential = await withinDeadline(endsAt, call.signal, (signal) =>
     resolveCredential(ports, action, call, signal),
@@ -107,7 +109,7 @@ async function checkArgs(
   throw new DomainError('invalid', message, { reason: 'BAD_ARGUMENTS' satisfies CallErrorReason, fields });
 }
 
-/** The whole call has one deadline, for its token too. */
+/** One deadline covers the whole call, its token included. */
 async function withinDeadline<Value>(
   endsAt: number,
   signal: AbortSignal | undefined,

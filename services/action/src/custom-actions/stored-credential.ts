@@ -4,7 +4,7 @@ import { unavailableCredential } from './issue-token.ts';
 
 type Row = Pick<CustomAction, 'tenantId' | 'id'>;
 
-/** What a sealed credential is bound to: copied to another row or tenant it cannot be opened. */
+/** The place (AAD) that a credential is sealed for: copied to another row or tenant, it cannot be decrypted. */
 export function credentialPlace({ tenantId, id }: Row): string {
   return `action.custom_actions.credential:${tenantId}:${id}`;
 }
@@ -13,7 +13,10 @@ export function sealCredential(box: Pick<SecretBox, 'seal'>, row: Row, credentia
   return box.seal(JSON.stringify(credential), credentialPlace(row));
 }
 
-/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: it is sealed under a key that `SECRETS_KEYS` does not hold, or for another row */
+/**
+ * Decrypts a credential.
+ * @throws DomainError `CREDENTIAL_UNAVAILABLE`: `SECRETS_KEYS` lacks its key, or it was sealed for another row
+ */
 export function openCredential(box: Pick<SecretBox, 'open'>, row: Row, sealed: Uint8Array): ActionCredential {
   let text: string;
   try {

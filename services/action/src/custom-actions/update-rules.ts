@@ -26,12 +26,13 @@ export interface UpdateCustomActionInput {
 export interface ChangedAction {
   /** Fields whose value differs from the stored one. */
   changes: Partial<ActionFields>;
-  /** The stored credential to delete, with whatever is cached of it; null: none. */
+  /** The stored credential to delete, together with its cached token; null if none. */
   clearsCredential: ActionFields['storedCredential'];
 }
 
 /**
- * What an update changes. Omitted fields stay; null clears what may be empty, and is refused otherwise.
+ * Computes the changes of an update. Omitted fields are unchanged; null clears optional fields and is refused for
+ * others.
  * @throws DomainError `invalid` with every problem
  */
 export function changedAction(rules: ActionRules, stored: CustomAction, input: UpdateCustomActionInput): ChangedAction {
@@ -73,7 +74,7 @@ function changedInput(rules: ActionRules) {
 
 type Given = Partial<ActionFields> & { credentialSource?: SessionSource | null };
 
-/** A URL that stays is not checked again, because the operator's rules may have changed meanwhile. */
+/** An unchanged URL is not checked again, because the operator's rules may have changed since. */
 function urlProblems({ outbound }: ActionRules, { url: stored }: CustomAction, { url }: Given): FieldProblem[] {
   const message = url === undefined || url === stored ? undefined : urlTemplateProblem(url, outbound.urlProblem);
   return message === undefined ? [] : [{ path: 'url', message }];

@@ -5,21 +5,23 @@ const placeholderName = /^[\w][\w.-]{0,63}$/u;
 
 export const maxUrlLength = 2_000;
 
-/** Of a URL with its placeholders filled; servers refuse longer ones. */
+/** Maximum length of a filled URL; servers refuse longer ones. */
 const maxFilledLength = 8_192;
 
-/** Scheme and authority, path, query and fragment of a URL that is written out. */
+/** Splits an absolute URL into scheme and authority, path, query, and fragment. */
 const parts = /^(https?:\/\/[^/?#]+)([^?#]*)(\?[^#]*)?(#.*)?$/iu;
 
 /**
- * Why a URL with placeholders `{name}` in path and query is refused; undefined where it is not. Completes "<path> …".
- * @param urlProblem of the outbound guard; it sees an example in place of each placeholder
+ * Why a URL template is refused; undefined if it is valid. Placeholders `{name}` are allowed in path and query.
+ * Completes "<path> …".
+ * @param urlProblem the outbound guard's check, called with an example value for each placeholder
  */
 export function urlTemplateProblem(
   template: string,
   urlProblem: (url: string) => string | undefined,
 ): string | undefined {
-  // `URL` would drop some of these, and read others as slashes, so that what is checked is not what is written.
+  // `URL` drops some of these characters and reads others as slashes, so the checked URL would differ from the written
+  // one.
   if (/[\s\p{Cc}\\]/u.test(template)) return 'must not hold spaces, control characters or backslashes';
   const [, origin = '', path = '', query = '', fragment = ''] = parts.exec(template) ?? [];
   if (origin === '') return urlProblem(template) ?? 'must begin with http:// or https:// and a host';
@@ -32,7 +34,7 @@ export function urlTemplateProblem(
   return urlProblem(template.replaceAll(placeholder, 'x'));
 }
 
-/** The names of the arguments that fill a URL, each once. */
+/** The distinct names of a URL's placeholders. */
 export function placeholdersOf(template: string): string[] {
   return [...new Set([...template.matchAll(placeholder)].map(([, name = '']) => name))];
 }
@@ -40,8 +42,8 @@ export function placeholdersOf(template: string): string[] {
 export type FilledUrl = { url: string } | { problems: { name: string; message: string }[] };
 
 /**
- * Fills the placeholders. A value stays within its place: it is percent-encoded, and refused in the path where servers that decode it
- * would find another path.
+ * Fills the placeholders. Values are percent-encoded and cannot leave their place; in the path, a value is refused if
+ * decoding it on the server would lead to another path.
  */
 export function fillUrl(template: string, args: Readonly<Record<string, unknown>>): FilledUrl {
   const queryStart = template.indexOf('?');
@@ -54,7 +56,7 @@ export function fillUrl(template: string, args: Readonly<Record<string, unknown>
   if (problems.length > 0) return { problems };
 
   const url = template.replaceAll(placeholder, (_, name: string) => encodeURIComponent(String(ownValue(args, name))));
-  // Two values beside each other, or one beside a dot of the template, may be a segment that leads elsewhere.
+  // Adjacent values, or a value next to a dot of the template, may form a `..` segment.
   const [filledPath = ''] = url.split('?');
   const moved = path
     .split('/')
@@ -83,7 +85,7 @@ function valueProblem(value: unknown, isInPath: boolean): string | undefined {
   return undefined;
 }
 
-/** Also encoded, as `URL` and servers read them. */
+/** Also matches percent-encoded dots, which `URL` and servers decode. */
 function isDotSegment(segment: string): boolean {
   return /^(?:\.|%2e){1,2}$/iu.test(segment);
 }
