@@ -2,14 +2,14 @@ import { column, columnsOf, type RowOf, table } from '@parley/postgres/database/
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { UserStatus } from './user.ts';
 
-/** What decides how somebody signs in to an account. */
+/** The columns that decide how a user may sign in. */
 const signInMethods = table('users', {
   status: column<UserStatus>(),
   email: column<string | null>(),
   hasContact: column<boolean>({ sql: (user) => `coalesce(${user}.email, ${user}.phone_e164) IS NOT NULL` }),
   hasPassword: column<boolean>({ sql: (user) => `${user}.password_hash IS NOT NULL` }),
   hasTwoFactor: column<boolean>({ sql: (user) => `${user}.two_factor_secret_sealed IS NOT NULL` }),
-  /** The linked identity of IDP_ONE. */
+  /** The linked IDP_ONE identity. */
   idpOneSubject: column<string | null>(),
   /** Whether a code or link that was sent to the email was ever used. */
   emailProved: column<boolean>({ sql: (user) => `${user}.email_proved_at IS NOT NULL` }),
@@ -25,7 +25,7 @@ export function accountStore({ knex }: SharedDb) {
   const now = knex.raw('parley_now()');
 
   return {
-    /** The account that the identity is linked to, else the one with the email. */
+    /** Finds the account linked to the identity, else the one with the email. */
     async find(idpOneSubject: string, email: string | null): Promise<number | undefined> {
       const linked = await live().where({ idpOneSubject }).first('id');
       return (linked ?? (email === null ? undefined : await live().where({ email }).first('id')))?.id;
@@ -35,7 +35,10 @@ export function accountStore({ knex }: SharedDb) {
       return live().where({ id }).forNoKeyUpdate().first(knex.raw(columns));
     },
 
-    /** Limits sign-ins with the password until its owner has proved the email, and forgets the phone of whoever made the account. */
+    /**
+     * Limits password sign-ins until the email is verified, and deletes the phone number that the account was created
+     * with.
+     */
     async requireEmailProof(id: number): Promise<void> {
       const noPhone = { phoneCode: null, phoneNumber: null, phoneE164: null, phoneNational: null };
       await live()

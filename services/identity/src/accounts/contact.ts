@@ -11,7 +11,7 @@ export type Channel = 'EMAIL' | 'PHONE';
 
 export interface FoundContact {
   channel: Channel;
-  /** Undefined where no message can go: no address, or a national number that not exactly one user has. */
+  /** Undefined if no message can be sent: there is no address, or not exactly one user has the national number. */
   address: Contact | undefined;
   index: Buffer;
   userId: number | null;
@@ -32,12 +32,12 @@ export function contactNameOf(text: string): ContactName {
   return text.includes('@') ? { email: text } : { phoneNumber: text };
 }
 
-/** Codes and links are stored with it instead of the contact, whose owner may have no account. */
+/** Codes and links are stored under this hash, not the contact, whose owner may have no account. */
 export function contactIndex(keys: IdentityKeys, contact: Contact | { unreachable: string }): Promise<Buffer> {
   return keys.hmac('contact-index', JSON.stringify(contact));
 }
 
-/** @param account whose number is meant by a national one */
+/** @param account the account that a national number belongs to */
 export function addressOf({ email, phoneNumber }: ContactName, account?: Account): Contact | undefined {
   if (email != null) return isEmail(normalEmail(email)) ? { email: normalEmail(email) } : undefined;
   const query = readPhoneQuery(phoneNumber ?? '');

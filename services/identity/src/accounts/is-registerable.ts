@@ -15,7 +15,7 @@ export interface Registerability {
 
 const applicant = z.object({ email: anyText().transform(normalEmail), idNo: text(64).nullish() });
 
-/** `idNo` is compared without regard to its type. */
+/** Compares `idNo` regardless of its type. */
 export async function isRegisterable(
   { database, keys, settings }: Ports,
   input: QueryIsRegisterableArgs,

@@ -6,7 +6,7 @@ import { issueSecuredToken } from '../secured-tokens/issue-secured-token.ts';
 import { contactIndex } from './contact.ts';
 
 /**
- * Sends an invitation to register with this contact, in place of an earlier one.
+ * Sends an invitation to register with this contact, and revokes an earlier one.
  * @param contact an email trimmed and in lower case, or a phone number in E.164
  */
 export async function issueInvitation(ports: Ports, db: SharedDb, contact: Contact): Promise<void> {

@@ -19,9 +19,9 @@ const ticketToken = z.object({ providerToken: ticketText });
 const passwordToken = z.object({ providerToken: newPassword });
 
 /**
- * Adds a way to sign in; true also where the account has it already.
- * @throws `conflict`: the identity has another account, or the account another identity; `invalid`; `notImplemented`; `REAUTHENTICATE`;
- * as `exchangeTicket` and `withLockedSignIn`
+ * Links a way to sign in to the account; also true if it is linked already.
+ * @throws `conflict`: the identity has another account, or the account another identity; `invalid`; `notImplemented`;
+ * `REAUTHENTICATE`; as `exchangeTicket` and `withLockedSignIn`
  */
 export async function linkIdentity(
   ports: Ports,
@@ -38,7 +38,7 @@ export async function linkIdentity(
 async function linkIdpOne(ports: Ports, request: CallerRequest, providerToken: string): Promise<void> {
   const { userId } = signedIn(request.caller);
   parseInput(ticketToken, { providerToken }, '');
-  // A caller who may not link does not spend the ticket.
+  // Checked before the exchange, so that a refused caller does not use up the ticket.
   await withLockedAccount(ports, request, async () => undefined);
   const identity = await exchangeTicket(ports, request, providerToken);
   if (!identity) throw badRequest('Invalid or expired ticket');

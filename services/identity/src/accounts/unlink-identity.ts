@@ -9,7 +9,7 @@ import { servedProvider } from './served-provider.ts';
 import { userStore } from './user-store.ts';
 
 /**
- * Removes a way to sign in; true also where there is none of that kind.
+ * Unlinks a way to sign in; also true if none of that kind is linked.
  * @throws `invalid` with `LAST_LOGIN_METHOD`; `notImplemented`; `REAUTHENTICATE`; as `withLockedSignIn`
  */
 export async function unlinkIdentity(
@@ -23,7 +23,7 @@ export async function unlinkIdentity(
     const { hasPassword, hasContact, emailProofRequired } = account;
     const hasIdpOne = account.idpOneSubject !== null;
     if (!(method === 'PASSWORD' ? hasPassword : hasIdpOne)) return;
-    // A password that goes with no email or phone number, or of whoever did not prove the email, signs nobody in.
+    // A password is not a way to sign in without an email or phone, or while the email is unverified.
     const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact && !emailProofRequired;
     if (!remains) throw badRequest('This is the only way to sign in to your account', 'LAST_LOGIN_METHOD');
     await userStore(db).update(userId, method === 'PASSWORD' ? { passwordHash: null } : { idpOneSubject: null });

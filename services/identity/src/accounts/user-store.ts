@@ -89,7 +89,10 @@ export function userStore({ knex }: SharedDb) {
         .update({ ...changes, updatedAt: now });
     },
 
-    /** @returns the email to mail a notice to. Undefined where an email that nobody proved has had `maxToUnproved` in this UTC day. */
+    /**
+     * Counts a notice to the user.
+     * @returns the user's email; undefined if it is unverified and has had `maxToUnproved` notices this UTC day
+     */
     async countNotice(id: number, maxToUnproved: number): Promise<string | null | undefined> {
       const { rows } = await knex.raw(
         `UPDATE users
@@ -103,7 +106,7 @@ export function userStore({ knex }: SharedDb) {
       return rows[0]?.email;
     },
 
-    /** A code or link that was sent to the user's email was used. */
+    /** Marks the email as verified: a code or link that was sent to it was used. */
     async emailProved(id: number): Promise<void> {
       await live().where({ id }).update({ emailProvedAt: now, emailProofRequired: false });
     },

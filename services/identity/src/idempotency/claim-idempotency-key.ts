@@ -9,7 +9,11 @@ import type { ClaimIdempotencyKeyRequest } from '@parley/protos/parley/identity/
 import type { Ports } from '../ports.ts';
 import { idempotencyStore, type KeyScope, type NewClaim } from './idempotency-store.ts';
 
-/** @throws DomainError `invalid`, `IDEMPOTENCY_KEY_REUSED`: it belongs to another request; `conflict`: another claim has a lease */
+/**
+ * Claims a key for a request, or returns the stored result.
+ * @throws DomainError `invalid`, `IDEMPOTENCY_KEY_REUSED`: the key belongs to another request; `conflict`: another
+ * claim holds the lease
+ */
 export async function claimIdempotencyKey(
   { database, keys, box, settings }: Ports,
   { caller }: CallerRequest,
@@ -20,14 +24,17 @@ export async function claimIdempotencyKey(
   const scope = scopeOf(caller, key, inAnyTenant);
   const other = scopeOf(caller, key, !inAnyTenant);
   const alsoUsedIn = caller.kind === 'user' && other.tenantId !== scope.tenantId ? other : undefined;
-  // Not the hash itself: what it is of may hold a password or a code, which a hash lets guess.
+  // Keyed, because the request may contain a password or code that could be guessed from a plain hash.
   const requestHmac = await keys.hmac('idempotent-request', Buffer.from(requestSha256).toString('hex'));
   const claim = { ...scope, requestHmac, claimId, leaseMs: settings.idempotencyLeaseMs };
   const { useId, resultSealed } = await database.transactShared((db) => claimOrFind(db, claim, alsoUsedIn));
   return { useId, result: resultSealed ? box.open(resultSealed, sealingContextOf(scope)) : undefined };
 }
 
-/** @param alsoUsedIn where a sign-in has used the key for another request if anywhere: in all of its tenants, or in this one */
+/**
+ * @param alsoUsedIn the other scope of a sign-in's key (all of its tenants, or the current one), in which the key must
+ * be unused
+ */
 async function claimOrFind(
   db: SharedDb,
   claim: NewClaim,
@@ -63,7 +70,7 @@ function nameOf({ kind, signInId, apiKeyId, sessionId }: Caller): string {
   throw forbidden('An Idempotency-Key belongs to a sign-in, an API key or a session');
 }
 
-/** Copied to the row of another caller or key, a result cannot be opened. */
+/** The place (AAD) a result is sealed for: copied to another caller's or key's row, it cannot be decrypted. */
 export function sealingContextOf({ tenantId, caller, keySha256 }: KeyScope): string {
   return `identity.idempotency_keys.result:${tenantId} ${caller} ${keySha256.toString('hex')}`;
 }

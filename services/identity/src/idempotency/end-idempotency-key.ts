@@ -5,8 +5,8 @@ import { idempotencyStore } from './idempotency-store.ts';
 import { holderOf, idempotencyUsageStore } from './idempotency-usage-store.ts';
 
 /**
- * Keeps the result, encrypted, for the retries, or where the tenant's bytes are used up, what is in its place; without one the next of
- * them runs. Does nothing where another claim has followed.
+ * Stores the encrypted result for retries, or a placeholder if the tenant's bytes are used up. Without a result, the
+ * next retry runs the request. Does nothing if the key has been claimed again.
  */
 export async function endIdempotencyKey(
   { database, box, settings }: Ports,

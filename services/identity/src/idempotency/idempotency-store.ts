@@ -25,7 +25,7 @@ export interface UsedKey {
 }
 
 export interface CountedKey extends Pick<KeyScope, 'tenantId' | 'caller'> {
-  /** What its result counts among the bytes of its holder. */
+  /** Bytes that the result counts against its holder. */
   countedBytes: number;
 }
 
@@ -39,7 +39,7 @@ export function idempotencyStore({ knex }: SharedDb) {
   const rows = rowsBy(knex);
 
   return {
-    /** Until the commit, no other claim of the key by this caller is made, in whatever tenant. */
+    /** Blocks other claims of the key by this caller, in any tenant, until the commit. */
     async lockKey({ caller, keySha256 }: Pick<KeyScope, 'caller' | 'keySha256'>): Promise<void> {
       const key = keySha256.readInt32BE(0);
       await rows(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.idempotency_keys ' || :caller), :key)`, {
@@ -92,7 +92,7 @@ export function idempotencyStore({ knex }: SharedDb) {
       );
     },
 
-    /** Locks a claim that has no result; undefined where another one has followed. */
+    /** Locks a claim without a result; undefined if the key has been claimed again. */
     async lock({ useId, claimId }: Claim): Promise<LockedClaim | undefined> {
       const [locked] = await rows<LockedClaim>(
         `SELECT tenant_id, caller, key_sha256, counted_bytes FROM idempotency_keys
@@ -102,7 +102,10 @@ export function idempotencyStore({ knex }: SharedDb) {
       return locked;
     },
 
-    /** Also after its lease. The next claim of the key gets the result, which is valid from now on, or without one runs. */
+    /**
+     * Ends a claim, even after its lease. Later claims get the result, valid from now on; without a result, the next
+     * claim runs.
+     */
     async end(useId: string, resultSealed: Buffer | null, countedBytes: number): Promise<void> {
       await rows(
         `UPDATE idempotency_keys
@@ -113,7 +116,7 @@ export function idempotencyStore({ knex }: SharedDb) {
       );
     },
 
-    /** Deletes some that have expired. @returns what they counted */
+    /** Deletes a batch of expired keys. @returns the holder and counted bytes of each */
     async removeExpired(limit: number): Promise<CountedKey[]> {
       return rows<CountedKey>(
         `DELETE FROM idempotency_keys WHERE id = ANY (ARRAY (

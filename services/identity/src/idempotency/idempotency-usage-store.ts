@@ -3,16 +3,19 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { KeyScope } from './idempotency-store.ts';
 
-/** Whose bytes a kept result counts among: the tenant's, or without one the caller's. */
+/** Who a stored result's bytes count against: the tenant, or the caller if there is none. */
 export function holderOf({ tenantId, caller }: Pick<KeyScope, 'tenantId' | 'caller'>): string {
   return tenantId === noTenant ? caller : `tenant ${tenantId}`;
 }
 
-/** Bytes of kept results. A transaction that changes several holders does so in the order of their names. */
+/**
+ * Bytes of stored results per holder. To prevent deadlocks, a transaction changes several holders in the order of their
+ * names.
+ */
 export function idempotencyUsageStore({ knex }: SharedDb) {
   const rows = rowsBy(knex);
   return {
-    /** @returns false where the holder would have more than `limit`: then nothing is added. */
+    /** Adds bytes. @returns false, adding nothing, if the holder would exceed `limit` */
     async add(holder: string, bytes: number, limit: number): Promise<boolean> {
       const added = await rows(
         `INSERT INTO idempotency_usage AS known (holder, kept_bytes)

@@ -10,9 +10,9 @@ import { seenTicketStore } from './seen-ticket-store.ts';
 export const ticketText = text(4_096);
 
 /**
- * Asks IDP_ONE, in no transaction, whose ticket this is. A ticket is remembered before it is sent, so that it is never sent twice at
- * once, and never again once the provider has decided. Where that did not answer, the same ticket may be tried again; where this
- * process was killed meanwhile, its holder needs another one.
+ * Asks IDP_ONE, outside any transaction, who a ticket belongs to. The ticket is recorded before it is sent, so that it
+ * is never sent concurrently, nor again after the provider has decided. If the provider did not answer, the ticket may
+ * be retried; if this process dies meanwhile, the user needs a new one.
  * @returns undefined for a ticket that was seen before or that the provider refuses.
  * @throws DomainError `invalid` with `IDP_ONE_NOT_CONFIGURED`, `unavailable`, `tooManyRequests`
  */

@@ -7,7 +7,7 @@ import { ticketExchange } from './ticket-exchange.ts';
 
 export type IdpOne = ReturnType<typeof createIdpOne>;
 
-/** The identity provider, asked for a bounded number of exchanges at once, of which no client has more than a part. */
+/** A client of the identity provider that limits concurrent exchanges, in total and per requester. */
 export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Logger) {
   const queue = fairQueue({
     inFlight: 64,
@@ -16,9 +16,9 @@ export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Lo
   });
   return {
     exchange: ticketExchange(settings, log),
-    /** Ends when an exchange that begins now has taken too long, or its caller has left. */
+    /** A signal that aborts when an exchange that begins now times out, or its caller's signal aborts. */
     deadline: (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
-    /** Resolves when the requester may ask; dispose of the result afterwards. @throws DomainError as `FairQueue` */
+    /** Waits for a slot; dispose of the result to release it. @throws DomainError as `FairQueue` */
     async enterQueue({ address, user }: Requester, deadline: AbortSignal): Promise<Disposable> {
       const waited = async () => queue.enter({ address, user }, () => deadline);
       const release = await waited().catch((error: unknown) => {

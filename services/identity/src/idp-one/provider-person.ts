@@ -16,18 +16,18 @@ const answer = z.object({
   company: z.object({ id: identifier, name: text(255) }).nullish(),
 });
 
-/** Whom a ticket stands for, as the provider says. */
+/** The person that a ticket identifies, as reported by the provider. */
 export interface ProviderPerson {
-  /** Who it is at the provider, for ever. */
+  /** The person's permanent subject at the provider. */
   subject: string;
-  /** In the form of registrations; null where there is none in that form. */
+  /** Normalized as at registration; null if there is no valid email. */
   email: string | null;
   emailVerified: boolean;
   fullname: string;
   company: { id: string; name: string } | null;
 }
 
-/** Reads the answer to an exchange. @throws Error that names the values which are not as agreed, without repeating them. */
+/** Parses the response to an exchange. @throws Error that names invalid fields without repeating their values */
 export function readProviderPerson(body: unknown): ProviderPerson {
   const { data, error } = answer.safeParse(body);
   if (error) throw new Error(`not as agreed: ${error.issues.map(({ path }) => path.join('.') || 'all').join(', ')}`);
@@ -42,11 +42,14 @@ export function readProviderPerson(body: unknown): ProviderPerson {
   };
 }
 
-/** Whether normalising changes more than spaces around it and the case of letters: KELVIN SIGN becomes the letter k, and so somebody else's. */
+/**
+ * Whether normalization changes more than case and surrounding spaces: KELVIN SIGN becomes the letter k, which may be
+ * somebody else's address.
+ */
 function isAnothersInNormalForm(email: string): boolean {
   const trimmed = email.replace(/^ +| +$/g, '');
   const letters = [...trimmed];
-  // At the end of a word the Greek sigma has a lower case of its own.
+  // Greek sigma has a different lower case at the end of a word.
   const isByLetter = trimmed.toLowerCase() === letters.map((letter) => letter.toLowerCase()).join('');
   return /\s/.test(trimmed) || !isByLetter || !letters.every(isOfOneCasePair);
 }

@@ -1,11 +1,14 @@
 import type { SharedDb } from '@parley/postgres/database/types';
 
-/** Longer than any ticket is good for at its provider. */
+/** Longer than any ticket is valid at its provider. */
 const keptFor = "interval '1 day'";
 
 export function seenTicketStore({ knex }: SharedDb) {
   return {
-    /** False if it has been seen before: of concurrent calls exactly one gets true. Forgets some old ones, too. */
+    /**
+     * Records a ticket; false if it was recorded before. Of concurrent calls exactly one gets true. Also deletes some
+     * old tickets.
+     */
     async add(ticketSha256: Buffer): Promise<boolean> {
       await knex.raw(
         `DELETE FROM seen_tickets WHERE ticket_sha256 IN

@@ -7,7 +7,7 @@ import { type ProviderPerson, readProviderPerson } from './provider-person.ts';
 
 const maxAnswerBytes = 64 * 1024;
 
-/** Statuses that say nothing of the ticket. */
+/** Statuses that do not mean a refused ticket. */
 const transientStatuses = [408, 425, 429];
 
 export function ticketExchange(
@@ -24,12 +24,12 @@ export function ticketExchange(
     await response.body?.cancel();
     const { status } = response;
     if (status < 400 || status >= 500 || transientStatuses.includes(status)) throw new Error(`answered ${status}`);
-    const level = status === 401 || status === 403 ? 'error' : 'info'; // it may have refused the client's secret
+    const level = status === 401 || status === 403 ? 'error' : 'info'; // the client secret may have been refused
     log[level]({ status }, 'identity provider refused a ticket');
     return undefined;
   }
 
-  /** Undefined for a ticket that the provider refuses. @throws DomainError `unavailable` where it does not answer as agreed. */
+  /** Returns undefined for a refused ticket. @throws DomainError `unavailable` for an unexpected response */
   return async (ticket: string, signal: AbortSignal): Promise<ProviderPerson | undefined> => {
     try {
       return await ask(ticket, signal);

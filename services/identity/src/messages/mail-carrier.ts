@@ -7,7 +7,7 @@ import { smtpTransport } from './smtp-transport.ts';
 export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings): Carrier<string> {
   let opened: Promise<Transporter> | undefined;
 
-  /** Loaded with the first mail, because most processes send none. */
+  /** Imported for the first mail, because most processes send none. */
   async function open(): Promise<Transporter> {
     if (smtpUrl !== undefined) return smtpTransport(smtpUrl);
     const { createTransport } = await import('nodemailer');
@@ -41,12 +41,12 @@ export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings)
   };
 }
 
-/** The error for the log, without the server's text, which repeats addresses. */
+/** The error for the log, without the server's text, which may contain addresses. */
 function withoutContent(error: unknown): Error {
   const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
   const what =
     `the mail server refused ${command ?? 'the connection'}: ${code ?? 'no code'} ${responseCode ?? ''}`.trim();
-  // A login that is refused (535) is the operator's to correct, and then worth another attempt.
+  // A refused login (535) is retried, because the operator can correct it.
   const isFinal = responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH';
   return isFinal ? new MessageRefused(what) : new Error(what);
 }

@@ -1,4 +1,4 @@
-/** Where a message goes: an email address, or a phone number in E.164. */
+/** A recipient: an email address, or a phone number in E.164. */
 export type Contact = { email: string } | { phone: string };
 
 export interface Wording {

@@ -4,7 +4,7 @@ import type { Ports } from '../ports.ts';
 import { composeMessage } from './compose-message.ts';
 import { queueMessage } from './send-message.ts';
 
-/** What an account's owner is told by mail: subject, and what has happened. */
+/** Mails to an account's owner: subject and first sentence. */
 const notices = {
   PASSWORD_CHANGED: [
     'your password was changed',
@@ -29,13 +29,14 @@ const notices = {
 export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
-/** Of what happens again and again, so that it leaves a day's last mails to the rest. */
+/** Notices that others can trigger repeatedly; their lower limit keeps mails of the day free for the other notices. */
 const repeated: OwnerNotice[] = ['API_KEY_GENERATED', 'FAILED_LOGINS', 'IDENTITY_REFUSED'];
 const maxToUnproved = { repeated: 20, all: 40 };
 
 /**
- * Mails the owner of an account, after the commit, that something about its security has happened; without an email takes as long.
- * It says nothing that a user has chosen, because the email may be a stranger's, and an unproved one gets few in a UTC day.
+ * Mails a security notice to the owner of an account after the commit; takes as long for an account without an email.
+ * The text contains nothing chosen by a user, because an unverified email may belong to a stranger; such an address
+ * gets few notices per UTC day.
  */
 export async function notifyOwner(
   ports: Pick<Ports, 'box' | 'clock'>,

@@ -10,7 +10,7 @@ import type { Ports } from '../ports.ts';
 import { MessageRefused } from './carrier.ts';
 import type { Message } from './message.ts';
 
-/** Null: to nobody. What is done for an unknown contact must take the same time as for a known one. */
+/** Null: sent to nobody, so that requests for unknown contacts take the same time as for known ones. */
 type SealedMessage = Message | null;
 
 export interface SendMessage {
@@ -21,12 +21,12 @@ export interface SendMessage {
 
 const sendAfterMs = 200;
 
-/** None waits for another: codes are needed at once, and one of the servers may be away. */
+/** Queues are independent: codes are urgent, and one of the servers may be unavailable. */
 const queues = ['code-mail', 'code-sms', 'notice'] as const;
 
 export interface QueueOptions {
   queue: (typeof queues)[number];
-  /** Messages of one key are sent one after the other. Default: each has its own. */
+  /** Messages with the same key are sent one after another. Default: a key per message. */
   key?: string;
   validForS: number;
 }
@@ -47,7 +47,7 @@ export async function queueMessage(
     sealed: box.seal(JSON.stringify(message), sealingContextOf(id)).toString('base64'),
     expiresAt: new Date(clock().getTime() + validForS * 1000).toISOString(),
   };
-  // Not at once: while it is sent the answer would take longer than where there is nothing to send.
+  // Delayed, because sending at once would slow down the response and so reveal that there is a message.
   await jobs(db).append({ kind: kindOf(queue), key: key ?? id, tenantId: noTenant, data, delayMs: sendAfterMs });
 }
 
@@ -60,7 +60,7 @@ export const messageJobs = queues.map(
         perTenantLimit: {
           unlimitedBecause: 'codes have limits of their own, and notices of one user are sent one by one',
         },
-        // An outage of the mail server is no reason to give up before the message has expired.
+        // Outages of the mail server are retried until the message expires.
         retry: 'untilDone',
         retryable: (error) => !(error instanceof MessageRefused),
         backoffMs: backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true }),

@@ -26,7 +26,7 @@ export function smsCarrier({ smsUrl, smsToken, dataFolder }: DeliverySettings): 
       if (response.ok) return;
       const { status } = response;
       const what = `the SMS gateway answered ${status}`;
-      // A credential that is refused is the operator's to correct, and then worth another attempt.
+      // A refused credential is retried, because the operator can correct it.
       const isFinal = status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
       throw isFinal ? new MessageRefused(what) : new Error(what);
     },

@@ -61,7 +61,7 @@ const listedUsers = table('users', {
   fullname: column<string>(),
   status: column<UserStatus>(),
   twoFactor: column<boolean>({ sql: () => 'u.two_factor_secret_sealed IS NOT NULL' }),
-  /** Those that are not revoked and may still be refreshed. */
+  /** Sign-ins that are neither revoked nor expired. */
   signIns: column<number>({ sql: () => liveSignIns }),
   ownerOf: column<number[]>({ sql: () => tenantsAs('OWNER') }),
   memberOf: column<number[]>({ sql: () => tenantsAs('MEMBER') }),

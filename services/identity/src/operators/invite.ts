@@ -13,7 +13,7 @@ import { operatorOf } from './operator.ts';
 
 const invitation = z.object({ contact: anyText(320) });
 
-/** @returns the contact as it is stored. @throws DomainError `invalid`; `conflict` where a user has it */
+/** Invites a contact. @returns the contact as stored. @throws DomainError `invalid`; `conflict` if a user has it */
 export async function invite(ports: Ports, { caller }: CallerRequest, input: IssueInvitationRequest): Promise<string> {
   const operator = operatorOf(caller);
   const contact = contactOf(parseInput(invitation, input, '').contact);

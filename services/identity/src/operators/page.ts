@@ -13,11 +13,11 @@ export const first = z
 
 export interface Paged<Row> {
   rows: Row[];
-  /** The id of the last row where there are more. */
+  /** The id of the page's last row if more rows follow. */
   next: number | undefined;
 }
 
-/** @param rows one more than `size`, where there are so many */
+/** @param rows up to `size` + 1 rows */
 export function paged<Row extends { id: number }>(rows: Row[], size: number): Paged<Row> {
   return { rows: rows.slice(0, size), next: rows.length > size ? rows[size - 1]?.id : undefined };
 }

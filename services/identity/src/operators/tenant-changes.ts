@@ -24,7 +24,7 @@ function update(ports: Ports, request: CallerRequest, action: string, tenantId: 
   });
 }
 
-/** The owner's own switch stays as it is. */
+/** The owner's own suspension setting is unchanged. */
 export const setTenantSuspension: Change<SetTenantSuspensionRequest> = (ports, request, { tenantId, suspended }) =>
   update(ports, request, suspended ? 'suspend-tenant' : 'restore-tenant', tenantId, { suspendedByOperator: suspended });
 
@@ -61,7 +61,10 @@ export const setIdpOneBilling: Change<SetIdpOneBillingRequest> = (ports, request
     idpOneBillingConfirmed: confirmed,
   });
 
-/** The owner before becomes a member. @throws DomainError `notFound`; `invalid`: `NOT_A_MEMBER`, `USER_SUSPENDED` */
+/**
+ * Transfers a tenant to a member; the previous owner becomes a member.
+ * @throws DomainError `notFound`; `invalid`: `NOT_A_MEMBER`, `USER_SUSPENDED`
+ */
 export const passOwnership: Change<PassOwnershipRequest> = (ports, request, { tenantId, userId }) =>
   changeTenant(ports, request, { action: 'pass-ownership', tenantId, userId }, async (db) => {
     const { status, ownerOf, memberOf } = await directoryStore(db).getUser(userId);

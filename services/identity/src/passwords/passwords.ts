@@ -9,9 +9,15 @@ import { type HashThread, startHashThread } from './hash-thread.ts';
 export interface Requester {
   /** The client's address, or the IPv6 network that one client has. */
   address: string;
-  /** The wider network; these are served round-robin, because whoever has many addresses often has them in few networks. Default: the address. */
+  /**
+   * The wider network. Networks are served round-robin, because many addresses of one attacker are often in few
+   * networks. Default: the address.
+   */
   network?: string | undefined;
-  /** Whether somebody signed in asks, or the account has been signed in to from this address: these have places of their own. */
+  /**
+   * Whether the requester is signed in, or the account has been used from this address; such requests have reserved
+   * capacity.
+   */
   isKnown?: boolean | undefined;
   user?: number | undefined;
   signIn?: string | undefined;
@@ -32,7 +38,7 @@ export function requesterOf({ caller: { ip, userId, signInId }, signal }: Caller
   };
 }
 
-/** Compared against when an account has no hash; its parameters, and so its cost, are those of real hashes. */
+/** Verified against when an account has no hash; it has the same parameters, so it costs the same as a real one. */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
 /** `hash` and `verify` throw DomainError as `FairQueue` does, and `unavailable` when the requester aborts while queued. */
@@ -41,12 +47,13 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
     shares: {
       address: { inFlight: perAddress, waiting: 0 },
       user: { inFlight: perUser, waiting: 0 },
-      // Half, so that one sign-in cannot exhaust the share of its user.
+      // Half of the user's share, so that one sign-in cannot exhaust it.
       'sign-in': { inFlight: Math.ceil(perUser / 2), waiting: 0 },
     },
   });
   const strangers = fairQueue({ inFlight: atOnce, waiting, shares: { network: {} } });
-  // Places beside the others, not a part of them: without a flood they would stand empty. The processors are shared by the system then.
+  // Additional slots rather than reserved ones, which would be idle most of the time. Under load, the operating system
+  // shares the processors.
   const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { address: {} } });
   const threads = workerPool(startHashThread);
 
@@ -66,7 +73,10 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
   }
 
   return {
-    /** Counts a request until the result is disposed of. Called before any other work, so that refused requests cost nothing. */
+    /**
+     * Counts a request until the result is disposed. Called before any other work, so that refused requests cost
+     * nothing.
+     */
     admit: async (requester: Requester): Promise<Disposable> => ({
       [Symbol.dispose]: await admissions.enter({ ...requester, 'sign-in': requester.signIn }),
     }),

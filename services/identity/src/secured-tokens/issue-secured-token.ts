@@ -8,17 +8,20 @@ import type { Ports } from '../ports.ts';
 import { newSecret, newSecuredTokenId, type SecuredTokenType, secretHash, validForS } from './secured-token.ts';
 import { securedTokenStore, type TokenSeries } from './secured-token-store.ts';
 
-/** Of one code: wrong attempts. Of a contact and purpose in 24 hours: codes or links, and wrong attempts at all of its codes. */
+/**
+ * Wrong attempts per code; then per contact and purpose in 24 hours: codes or links issued, and wrong attempts in
+ * total.
+ */
 const limits = { guesses: 5, issuedInADay: 10, guessesInADay: 30 };
 
 export interface Issue {
   type: SecuredTokenType;
   purpose: TokenPurpose;
   contact: Pick<FoundContact, 'channel' | 'index' | 'userId'>;
-  /** Null: it is sent to nobody, and no secret will match it. That takes as long. */
+  /** Null: sent to nobody and matched by no secret, in the same time. */
   to: Contact | null;
   wording: (secret: string, expiresAt: Date) => Wording;
-  /** False: it has ended when it is made, so that it takes the place of no other. Default true. */
+  /** False: the token is created expired and replaces no other. Default true. */
   isLive?: boolean;
   capped: boolean;
 }
@@ -47,7 +50,7 @@ export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue
       guesses: isLive ? guesses : 0,
       validForS: validForS[type],
     });
-    if (!isNew) continue; // another one has this random id
+    if (!isNew) continue; // another token has this random id
     const wording = issue.wording(secret, new Date(ports.clock().getTime() + validForS[type] * 1000));
     const queue = contact.channel === 'EMAIL' ? 'code-mail' : 'code-sms';
     await queueMessage(ports, db, receiver && { to: receiver, ...wording }, { queue, validForS: validForS[type] });

@@ -14,7 +14,7 @@ export interface NewSecuredToken extends TokenSeries {
   channel: Channel;
   userId: number | null;
   secretHash: Buffer;
-  /** Wrong attempts that it takes. With 0 it has ended when it is made. */
+  /** Wrong attempts allowed. With 0 the token is never live. */
   guesses: number;
   validForS: number;
 }
@@ -38,7 +38,7 @@ const ofSeries = 'contact_index = :contactIndex AND type = :type AND purpose = :
 
 export function securedTokenStore({ knex }: SharedDb) {
   return {
-    /** Serializes the tokens of a series until the transaction ends. */
+    /** Locks a series of tokens until the transaction ends. */
     async lockSeries({ type, purpose, contactIndex }: TokenSeries): Promise<void> {
       await knex.raw('SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))', [
         ` ${type} ${purpose} ${contactIndex.toString('base64')}`,
@@ -74,7 +74,9 @@ export function securedTokenStore({ knex }: SharedDb) {
       return inserted.length > 0;
     },
 
-    /** Those over a day old, which no cap counts any more; a few, so that each new one clears more than itself. */
+    /**
+     * Deletes a few tokens older than a day, which no limit counts any more; more than one, so that the table shrinks.
+     */
     async clearOld(): Promise<void> {
       await knex.raw(
         `DELETE FROM secured_tokens WHERE id IN (
@@ -102,8 +104,8 @@ export function securedTokenStore({ knex }: SharedDb) {
     },
 
     /**
-     * Counts a wrong secret, or ends the token by the right one, in one step: of concurrent attempts each sees the one before.
-     * Undefined where the token is not live. Then nothing is stored, but the commit takes as long.
+     * Counts a wrong secret, or ends the token for the right one, atomically, so that concurrent attempts are counted
+     * one by one. Undefined if the token is not live: then nothing changes, but the commit takes as long.
      */
     async attempt(
       id: number,

@@ -6,7 +6,7 @@ import { normalizeText } from '../accounts/normalize-text.ts';
 import type { ValidateSecuredTokenInput } from '../generated/schema.ts';
 import type { IdentityKeys } from '../keys/identity-keys.ts';
 
-/** A code of six digits, which somebody types in, or a token of 256 random bits: that of a link, or an invitation. */
+/** A six-digit code that is typed in, or a token of 256 random bits for a link or an invitation. */
 export type SecuredTokenType = 'TIMED_OTP' | 'SECURED_TOKEN';
 
 export const validForS: Record<SecuredTokenType, number> = { TIMED_OTP: 10 * 60, SECURED_TOKEN: 60 * 60 };
@@ -46,7 +46,7 @@ export function idOf({ id }: ValidateSecuredTokenInput): number | undefined {
   return Number.isInteger(id) && id > 0 && id <= maxId ? id : 0;
 }
 
-/** The same for wrong, locked, expired and unknown ones and those of another purpose. */
+/** The same error for wrong, locked, expired and unknown tokens, and for those of another purpose. */
 export function invalidToken() {
   return badRequest('The code or link is not valid');
 }

@@ -11,13 +11,14 @@ interface AcceptedTokens {
 }
 
 export interface TokenUse extends AcceptedTokens {
-  /** Whether a right one is used up. A wrong one counts in any case. */
+  /** Consumes a valid token. Invalid attempts always count. */
   spends: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs `effect` in the transaction that checks and uses up a code or token. A wrong attempt is counted, though it throws.
+ * Runs `effect` in the transaction that checks and consumes a code or token. Invalid attempts are counted even though
+ * this throws.
  * @throws DomainError `invalid`, the same whatever is wrong with it
  */
 export async function withSecuredToken<T>(
@@ -38,7 +39,7 @@ export async function withSecuredToken<T>(
   return outcome.result;
 }
 
-/** The live token that is meant, id 0 without any, and the hash of what was given as its secret. */
+/** Finds the live token (id 0 if there is none) and hashes the given secret. */
 async function presented(ports: Ports, given: ValidateSecuredTokenInput, accepted: AcceptedTokens) {
   const { type, secret } = readSecret(given.token);
   const id = idOf(given);

@@ -5,7 +5,7 @@ import type { Ports } from '../ports.ts';
 import { presentedToken } from './secured-token.ts';
 import { withSecuredToken } from './use-secured-token.ts';
 
-/** True for a right code or token of any purpose, which stays good for its flow. Never false. @throws as `withSecuredToken` */
+/** Checks a code or token of any purpose without consuming it. Returns true or throws. @throws as `withSecuredToken` */
 export async function validateSecuredToken(
   ports: Ports,
   { signal }: CallerRequest,

@@ -2,10 +2,13 @@ import { createHash } from 'node:crypto';
 import { clientNetwork } from '@parley/kernel/http/client-network';
 import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 
-/** After so many failures for one subject from one client network (IPv4 address or IPv6 /64), the pair is locked. */
+/** Failures for one subject from one client network (IPv4 address or IPv6 /64) until the pair is locked. */
 const failuresOfPair = 10;
 const pairLockMs = 15 * 60_000;
-/** After so many for one subject in an hour, only networks that the account has used. Attempts in progress count as failures. */
+/**
+ * Failures for one subject in an hour until only networks that the account has used before may sign in. Attempts in
+ * progress count as failures.
+ */
 const failuresOfSubject = 50;
 const hourMs = 60 * 60_000;
 const uncapped = Number.MAX_SAFE_INTEGER;
@@ -47,7 +50,7 @@ export function loginLock(keyValue: KeyValue) {
       return (answer.windows[1]?.count ?? 0) > failuresOfSubject ? 'knownAddresses' : 'unlocked';
     },
 
-    /** `shouldNotify`: so many have failed that the owner is told of it; once in an hour. */
+    /** `shouldNotify`: enough attempts have failed to notify the owner; true at most once an hour. */
     async failed(subject: string, ip: string): Promise<{ shouldNotify: boolean }> {
       const answer = await keyValue.countAll([ofPair('failures', subject, ip), ofSubject('failures', subject)]);
       const [pair = 0, all = 0] = answer.counted ? answer.windows.map(({ count }) => count) : [];

@@ -13,7 +13,10 @@ import { userSuspended } from './signed-in.ts';
 
 const refresh = z.object({ refreshToken: anyText() });
 
-/** So long a spent token yields its successor again, if that is unused: for clients that sent it twice or lost the response. */
+/**
+ * Grace period in which a used token returns its unused successor again, for clients that sent it twice or lost the
+ * response.
+ */
 const graceS = 10;
 
 type Outcome =

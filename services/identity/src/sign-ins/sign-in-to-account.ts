@@ -18,8 +18,9 @@ export class ResolutionChanged extends Error {
 
 /**
  * Signs in to an account, and links the identity to it where it was found by email.
- * @returns undefined where the account is linked to another identity; its owner is told.
- * @throws ResolutionChanged; DomainError `forbidden` with `USER_SUSPENDED`; a unique violation if the identity was linked meanwhile
+ * @returns undefined if the account is linked to another identity; its owner is notified.
+ * @throws ResolutionChanged; DomainError `forbidden` with `USER_SUSPENDED`; a unique violation if the identity was
+ * linked meanwhile
  */
 export async function signInToAccount(
   ports: Ports,

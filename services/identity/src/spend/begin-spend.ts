@@ -8,7 +8,7 @@ import { callId } from './spend-call.ts';
 
 const begun = z.object({ callId });
 
-/** @throws `notFound`: its lease has ended, so that the provider must not be asked. */
+/** Marks a reserved call as started. @throws `notFound`: the lease has expired; the provider must not be called */
 export async function beginSpend(
   { ledger }: Ports,
   { caller: { tenantId } }: TenantRequest,

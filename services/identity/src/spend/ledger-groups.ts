@@ -4,13 +4,14 @@ interface Waiting<Change> {
   fail(error: unknown): void;
 }
 
-/** So many run beside each other: one may work while another one's commit is written. */
+/** Concurrent groups: one executes while another one's commit is written. */
 const groupsAtOnce = 2;
 const maxInGroup = 500;
 
 /**
- * Gathers changes of all tenants while groups of them are under way, so that many share a transaction. A tenant is in one group at a
- * time. @param make makes the changes of a group in one step. @returns those that were made
+ * Batches changes of all tenants while earlier groups run, so that many share a transaction. A tenant is in one group
+ * at a time.
+ * @param make applies the changes of a group in one step and returns those applied
  */
 export function ledgerGroups<Change>(make: (changes: Map<number, Change[]>) => Promise<ReadonlySet<Change>>) {
   const waiting = new Map<number, Waiting<Change>[]>();
@@ -58,7 +59,7 @@ export function ledgerGroups<Change>(make: (changes: Map<number, Change[]>) => P
     }
   }
 
-  /** Resolves with whether it was made; rejects where its whole group was not. */
+  /** Resolves with whether the change was applied; rejects if its whole group failed. */
   return (tenantId: number, change: Change): Promise<boolean> =>
     new Promise((done, fail) => {
       const queue = waiting.get(tenantId) ?? [];
@@ -66,6 +67,6 @@ export function ledgerGroups<Change>(make: (changes: Map<number, Change[]>) => P
       waiting.set(tenantId, queue);
       if (isDue) return;
       isDue = true;
-      setImmediate(begin); // what arrives in one turn of the event loop goes together
+      setImmediate(begin); // changes of one event-loop iteration share a group
     });
 }

@@ -18,9 +18,9 @@ export type LedgerChange = { reservation: NewReservation } | { settlement: Settl
 const reservationsAtOnce = 500;
 const settlementRequestsAtOnce = 20;
 const lapsedAtOnce = 200;
-/** How long a transaction of many tenants waits for a row that they share with others. */
+/** Lock timeout for shared rows in a transaction of many tenants. */
 const sharedWaitMs = 250;
-/** How long the reservations of one tenant hold up those of the next ones while its ledger is in use. */
+/** Maximum wait for one tenant's locked ledger before settling the next tenants. */
 const lapsedWaitMs = 1_000;
 
 /** Changes keep and end calls that are under way, one after the other for a tenant; reservations are among them, since others wait for them. */
@@ -31,7 +31,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
   const storesOf = (db: TenantDb) => ({ reservations: reservationStore(db, settings), usage: usageStore(db) });
   const inOneStep = settings.platformMonthlyCeilingUsd === null ? [] : [platformTenant];
 
-  /** @param work makes its statements at once; a second run changes nothing */
+  /** @param work sends all its statements at once and is idempotent */
   async function change<T>(
     tenantId: number,
     work: (ledger: ReturnType<typeof storesOf>) => Promise<T>,
@@ -80,7 +80,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
   }
 
   return {
-    /** @returns whether it was made; otherwise it has to be made alone, which says why. */
+    /** @returns whether the change was applied; if not, applying it alone gives the reason */
     changeWithOthers: ledgerGroups(changeTogether),
 
     reserve: inBatchesOfKey(
@@ -145,12 +145,14 @@ async function lock({ knex }: TenantDb, id: number): Promise<void> {
   );
 }
 
-/** The statements after it wait for each lock at most so long. */
+/** Sets the lock timeout of the following statements. */
 async function boundWaits({ knex }: TenantDb, ms: number): Promise<void> {
   await rowsBy(knex)(`SELECT set_config('lock_timeout', :timeout, true)`, { timeout: `${ms}ms` });
 }
 
-/** The transaction goes on as this tenant. Where another one has its lock, its statements change nothing. */
+/**
+ * Switches the transaction to this tenant. If another transaction has the tenant's lock, the statements change nothing.
+ */
 async function tryLock({ knex }: TenantDb, tenantId: number): Promise<boolean> {
   const [ledger] = await rowsBy(knex)<{ isFree: boolean }>(
     `SELECT ${enterTenant} AS tenant, set_config('enable_seqscan', 'off', true) AS plans,

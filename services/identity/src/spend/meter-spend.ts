@@ -11,7 +11,10 @@ const maxChanges = 500;
 /** Or `platformTenant`. */
 const tenant = z.object({ tenantId: z.int32().nonnegative() });
 
-/** Changes of many tenants in one step. @returns the places of those that were not made: alone, each gets its reason */
+/**
+ * Applies changes of many tenants in one step.
+ * @returns the indexes of those not applied; applying one alone gives its reason
+ */
 export async function meterSpend(
   { ledger, log }: Pick<Ports, 'ledger' | 'log'>,
   { caller }: CallerRequest,

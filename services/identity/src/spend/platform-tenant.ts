@@ -1,2 +1,6 @@
-/** In the ledger, whose lock of this id is also that of what tenants share, the platform in place of a tenant: what operators cause is charged to none, and bounded by the platform's ceiling alone. */
+/**
+ * The ledger id that stands for the platform itself. Model calls of operators are charged to it rather than to a
+ * tenant, and bounded by the platform's ceiling alone. The ledger lock with this id also protects the rows that tenants
+ * share.
+ */
 export const platformTenant = 0;

@@ -22,7 +22,7 @@ export interface LapsedReservation extends MeteredCall {
   begun: boolean;
 }
 
-/** Of an amount in messages. Caps are whole cents, so that no spend at the cap is shown below it. */
+/** SQL number format of amounts in messages. Caps are whole cents, so a spend at the cap is never shown below it. */
 const cents = 'FM9999999999990.00';
 
 const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;

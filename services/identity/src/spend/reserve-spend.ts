@@ -4,7 +4,10 @@ import type { ReserveSpendRequest } from '@parley/protos/parley/identity/v1/iden
 import type { Ports } from '../ports.ts';
 import { meteredCall } from './spend-call.ts';
 
-/** Also for a suspended tenant, whose turns go on. @throws `invalid`, `SPEND_CAP_REACHED`; `unavailable`, `PLATFORM_CEILING_REACHED` */
+/**
+ * Reserves the cost of a model call; suspended tenants may too, since their turns continue.
+ * @throws `invalid`, `SPEND_CAP_REACHED`; `unavailable`, `PLATFORM_CEILING_REACHED`
+ */
 export async function reserveSpend(
   { ledger }: Ports,
   { caller: { tenantId } }: TenantRequest,

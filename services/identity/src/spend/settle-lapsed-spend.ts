@@ -3,7 +3,10 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 import { repeated } from '@parley/kernel/timing/repeated';
 import type { Ports } from '../ports.ts';
 
-/** Settles all reservations whose lease has ended, of suspended and deleted tenants too. Safe on many replicas. */
+/**
+ * Settles all reservations with an expired lease, including those of suspended and deleted tenants. Safe on many
+ * replicas.
+ */
 export async function settleLapsedSpend({ database, ledger }: Ports): Promise<number> {
   const tenantIds = await database.transactShared<number[]>(({ knex }) =>
     knex('usage_reservations').where('leaseUntil', '<=', knex.raw('parley_now()')).distinct().pluck('tenantId'),

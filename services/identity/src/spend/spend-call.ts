@@ -12,7 +12,7 @@ export interface Settlement extends MeteredCall {
   served: boolean;
 }
 
-/** The most that one call may cost, in 1e-8 USD: what its column takes. */
+/** Maximum cost of one call, in 1e-8 USD: the range of its column. */
 const maxCostE8 = 10n ** 14n - 1n;
 
 export const callId = text(200);

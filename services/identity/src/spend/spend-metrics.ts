@@ -4,7 +4,7 @@ import { platformStore } from './platform-store.ts';
 
 type Ceiling = Pick<Ports['settings'], 'platformMonthlyCeilingUsd'>;
 
-/** What the platform spends this month, and what it may: by these an operator learns of the ceiling before calls are refused. */
+/** Gauges of the platform's monthly spend and ceiling, so that operators can react before calls are refused. */
 export function spendMetrics(
   { database, settings }: Pick<Ports, 'database'> & { settings: Ceiling },
   metrics: Metrics,

@@ -8,12 +8,12 @@ import { capValues, tenantCap } from './spend-limits.ts';
 import { addToTotals, callTypes, currentMonth, details, isFree, me, recordset, totalsOf } from './usage-sql.ts';
 
 export interface EndedCall extends Settlement {
-  /** Its cost is assumed, because its caller is gone. */
+  /** The cost is an estimate, because the caller died before settling. */
   leaseEnded: boolean;
   isRecorded: boolean;
 }
 
-/** In this month; undefined where the tenant was deleted. */
+/** This month's totals; undefined for a deleted tenant. */
 export interface MonthlySpend {
   spentUsd: number;
   capUsd: number;
@@ -31,7 +31,7 @@ const usageMonths = table('usage_months', {
   month: column<string>({ sql: (months) => `to_char(${months}.month, 'YYYY-MM')` }),
   spentUsd: column<string>({ sql: (months) => `cast(${months}.spent_usd AS text)` }),
   reservedUsd: column<string>({ sql: (months) => `cast(${months}.reserved_usd AS text)` }),
-  /** Of calls whose tokens are estimates. */
+  /** Totals of calls with estimated tokens. */
   estimatedUsd: column<string>({
     sql: (months) =>
       `(SELECT cast(cast(coalesce(sum(calls.cost_usd), 0) AS numeric(20, 8)) AS text) FROM usage_calls AS calls

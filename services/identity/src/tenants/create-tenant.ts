@@ -12,7 +12,10 @@ import type { Tenant } from './tenant.ts';
 import { checkPlanChange, newTenant } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** Becomes the current tenant. @throws `invalid`: `TENANT_LIMIT`; `forbidden`: `PLAN_CHANGE_BY_OPERATOR`; as `withLockedSignIn` */
+/**
+ * Creates a tenant and makes it current.
+ * @throws `invalid`: `TENANT_LIMIT`; `forbidden`: `PLAN_CHANGE_BY_OPERATOR`; as `withLockedSignIn`
+ */
 export async function createTenant(ports: Ports, request: CallerRequest, input: CreateTenantInput): Promise<Tenant> {
   const { userId, signInId } = signedIn(request.caller);
   const given = { ...tenantDefaults, ...parseInput(newTenant(ports.settings), withoutNulls(input)) };

@@ -13,7 +13,10 @@ import { signedIn } from '../sign-ins/signed-in.ts';
 import { requireOwner, withLockedTenant } from './locked-tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** The event ends what other services run for it. @throws `forbidden`: `OWNER_ONLY`, `REAUTHENTICATE`; as `withLockedTenant` */
+/**
+ * Deletes a tenant and publishes the event by which other services end its work.
+ * @throws `forbidden`: `OWNER_ONLY`, `REAUTHENTICATE`; as `withLockedTenant`
+ */
 export async function deleteTenant(ports: Ports, request: TenantRequest): Promise<boolean> {
   const { tenantId, userId } = signedIn(request.caller);
   await withLockedTenant(ports, request, async (db, locked) => {

@@ -4,7 +4,7 @@ import { tenantSecretStore } from '../operators/tenant-secret-store.ts';
 import { isSecretName, secretSealingContext } from '../operators/tenant-secrets.ts';
 import type { Ports } from '../ports.ts';
 
-/** Whether the tenant has a secret of this name. False also for what cannot be a name. */
+/** Whether the tenant has a secret with this name. False for an invalid name. */
 export async function hasTenantSecret(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

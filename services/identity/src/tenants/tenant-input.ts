@@ -12,7 +12,7 @@ export function tenantChanges({ regions, prices, ownCloudModel }: TenantSettings
   const region = text(32).check(
     rule((given) => (isServed(given) ? undefined : `must be one of ${regions.join(', ')}`)),
   );
-  // Only what the operator has chosen may cost nothing.
+  // Tenants may not select unpriced models.
   const isAllowed = (id: string) => id === ownCloudModel || mayBeNamed(prices.find(id));
   const refusalOf = (id: string) =>
     prices.find(id)?.embeds ? namesEmbeddings : 'names a model that has no price here';

@@ -5,7 +5,7 @@ import { type MembershipRole, type Tenant, tenants } from './tenant.ts';
 
 export type NewTenant = Pick<Tenant, 'name' | 'plan' | 'region' | 'llmProviderOverride' | 'llmModelOverride'>;
 
-/** Whose tenant it is to be, if it is that of a company. */
+/** The company that the tenant belongs to, if any. */
 export interface OfCompany {
   idpOneCompany?: string;
 }
@@ -85,7 +85,7 @@ export function tenantStore(db: SharedDb) {
       return tenant;
     },
 
-    /** Makes a member the owner, and the owner before a member. The tenant is locked. */
+    /** Makes a member the owner, and the previous owner a member. The caller has locked the tenant. */
     async setOwner(id: number, userId: number): Promise<void> {
       await knex('memberships').where({ tenantId: id, role: 'OWNER' }).update({ role: 'MEMBER' });
       await knex('memberships').where({ tenantId: id, userId }).update({ role: 'OWNER' });

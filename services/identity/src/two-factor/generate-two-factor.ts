@@ -9,7 +9,7 @@ import { newSecret, otpauthUri } from './time-based-code.ts';
 import { offerPlace } from './two-factor.ts';
 import { twoFactorStore } from './two-factor-store.ts';
 
-/** Offers a secret that the user may bind within 10 minutes. It changes nothing of a secret that is bound. */
+/** Offers a secret that the user may bind within 10 minutes. A bound secret is unchanged. */
 export async function generateTwoFactor(ports: Ports, request: CallerRequest): Promise<TwoFactorInfo> {
   const { userId } = signedIn(request.caller);
   const secret = newSecret();

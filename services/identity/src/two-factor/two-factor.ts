@@ -7,7 +7,8 @@ import { stepOf } from './time-based-code.ts';
 import { twoFactorStore } from './two-factor-store.ts';
 
 /**
- * Uses a code up: each time step of a secret is accepted once. After 5 wrong codes no code of the user is right for 15 minutes.
+ * Consumes a code: each time step of a secret is accepted once. After 5 wrong codes, all codes of the user are refused
+ * for 15 minutes.
  * @returns false for a wrong code, which the transaction must commit, because it is counted.
  */
 export async function consumeCode(
@@ -23,7 +24,7 @@ export async function consumeCode(
     await store.countWrongCode(userId);
     return false;
   }
-  // Not counted: whoever has a code that was right does not guess, and clients send requests twice.
+  // Not counted as a guess: the code was valid, and clients may send a request twice.
   if (lastStep !== null && step <= lastStep) return false;
   await store.acceptCode(userId, step);
   return true;
