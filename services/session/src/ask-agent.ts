@@ -18,16 +18,18 @@ import { openingTurnIndex, type PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;
 const maxNameLength = 200;
-/** How long an agent that is asked to stop may count what its reply has taken; then the call is cancelled. */
+/** Time for a stopping agent to report its reply's usage before the call is cancelled, in ms. */
 const stopWaitMs = 1_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: 2_000 });
 
-/** What changed in a reply. `usage` includes calls of the agent that were lost; null `citations`: no passages. */
+/** A change of a reply. `usage` includes lost calls of the agent; `citations` is null if there were no passages. */
 export interface ReplyChange {
   text: string;
   usage?: TurnUsage | undefined;
   citations?: Citation[] | null | undefined;
-  /** Began or ended, after `text`. A lost call of the agent may be followed by the same ones again. */
+  /**
+   * Tool calls that began or ended after `text`. After a lost call of the agent, the same tool calls may be repeated.
+   */
   toolCall?: ToolCall | undefined;
   /** A card, table or list to show with the text. */
   structuredContent?: unknown;
@@ -59,7 +61,7 @@ export async function* askAgent(
       const resumes = run.attempt > 1 || attempt > 1;
       const request = requestOf(turn, callId, { resumes, includesEarlierUsage: resumes && !isUsageKnown });
       const caller = serviceCaller('session', run.tenantId, run.data.requestId);
-      // A refusal of the model's is told in the words of the agent.
+      // The agent words a refusal by the model.
       const options = { signal: cancelled.signal, caller, expectedErrors: ['invalid' as const] };
       const requests = stoppable(request, signal, ended.signal);
       for await (const part of ports.agent.runTurn(requests, options)) {
@@ -92,14 +94,14 @@ export async function* askAgent(
   }
 }
 
-/** A request, and one to stop it when `signal` aborts before the call has `ended`. */
+/** The request stream: the request, then a stop request if `signal` aborts before `ended`. */
 async function* stoppable(request: RunTurnRequest, signal: AbortSignal, ended: AbortSignal) {
   yield request;
   await aborted(AbortSignal.any([signal, ended]));
   if (!ended.aborted) yield { stop: true };
 }
 
-/** A signal that aborts so long after `signal`, unless it is disposed of before. */
+/** A signal that aborts a fixed time after `signal`, unless disposed before. */
 function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -120,17 +122,17 @@ function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
   };
 }
 
-/** Whether the agent service is not reachable, or its process has ended; not where it answers that no model is. */
+/** Whether the agent service itself is unreachable; false if it answered that no model is available. */
 export function isAgentLost(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === undefined;
 }
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+/** PostgreSQL cannot store NUL or lone surrogates. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** Its name may be a model's invention, of any length. */
+/** The tool's name may be invented by the model and of any length. */
 function storableCall(call: ToolCallProto): ToolCall | undefined {
   return toolCallOf({ ...call, name: storable(call.name.slice(0, maxNameLength)) });
 }

@@ -13,7 +13,7 @@ import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** How long the process that runs the turn has to end it, before this one does. */
+/** How long to wait for the process that runs the turn to end it, before this process does. */
 const interruptTimeoutMs = 5_000;
 /** How often the database is polled while the event log is unavailable. */
 const pollMs = 100;

@@ -12,10 +12,10 @@ import { sessionStore } from './session-store.ts';
 const batchSize = 20;
 
 export const tenantEnd: TenantEnd<Ports, SessionConfig> = {
-  /** Forgets the tenant's webhooks. After its commit no session of the tenant can start, and none that ends is evaluated. */
+  /** Deletes the tenant's webhooks. After this commits, the tenant's sessions can neither start nor be evaluated. */
   async close(db: TenantDb) {
     await syncDeliveryStore(db).deleteAll();
-    // They find that the tenant is gone, and end.
+    // Delayed delivery jobs run now, find the tenant deleted, and end.
     await jobs(db).runDelayedNow(syncKind);
     return sessionStore(db).skipEvaluation();
   },

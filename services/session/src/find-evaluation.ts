@@ -3,7 +3,7 @@ import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation'
 import type { Ports } from './ports.ts';
 import { findSession } from './read-sessions.ts';
 
-/** Enough for a transcript of some 30 MB. */
+/** Time limit in ms; enough for a transcript of about 30 MB. */
 const evaluationTimeoutMs = 15_000;
 
 /** Undefined until it is stored. The transcript is empty if it exceeds `maxTranscriptBytes`; with 0 it is not read. */

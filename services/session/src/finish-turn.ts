@@ -17,7 +17,7 @@ import { type TurnFailure, turnFailure } from './turn-failure.ts';
 import type { TurnJob, TurnRun } from './turn-job.ts';
 import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
 
-/** A failure has the partial reply, in case the turn was interrupted meanwhile. */
+/** A failure includes the partial reply, which is stored if the turn was interrupted meanwhile. */
 export type TurnOutcome =
   | { kind: 'reply'; reply: Reply }
   | { kind: 'interrupted'; partial: PartialReply }
@@ -70,7 +70,7 @@ export async function finishTurn(
   }
 }
 
-/** There is more to do at the end of a turn than to store its reply; nothing was done. */
+/** Thrown, with no change made, if ending the turn needs more than storing its reply. */
 class NotAtOnce extends Error {}
 
 async function storeAtOnce(
@@ -171,7 +171,7 @@ async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<vo
   }
 }
 
-/** Words that were shown are kept, as those of a reply that was cut short, with what all of it has cost. */
+/** Text that was shown is stored as an interrupted reply, with the usage of the whole reply. */
 async function failTurn(
   ports: Ports,
   db: TenantDb,

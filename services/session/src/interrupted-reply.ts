@@ -11,7 +11,7 @@ export interface PartialReply extends StreamedReply {
   /** A card, table or list, which comes with the last text; null before. */
   structuredContent: unknown;
   usage: TurnUsage;
-  /** Whether `usage` includes the text; not where a process streamed it that was lost. */
+  /** Whether `usage` includes the text; false if the process that streamed it died. */
   isBilled: boolean;
 }
 

@@ -28,7 +28,10 @@ export function messageStore(db: TenantDb) {
       return found;
     },
 
-    /** Messages after a place in a session, oldest first: about `bytes` of them, at least one. Reads one index range. */
+    /**
+     * Messages after a position in a session, oldest first: at least one, and about `bytes` in total. Reads one index
+     * range.
+     */
     async listAfter(sessionId: number, turnIndex: number, bytes: number): Promise<TranscriptLine[]> {
       const { rows } = await knex.raw(
         `SELECT role, text, turn_index, created_at FROM (

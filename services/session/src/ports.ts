@@ -26,7 +26,7 @@ export interface Ports {
   /** By the voice service. */
   transcribe: Transcriber;
   lookUpQueue: LookUpQueue;
-  /** What an embedding client is told of the platform. */
+  /** Settings of the platform that embedding clients receive. */
   embed: { graphqlEndpoint: string; avatarServiceUrl: string };
   settings: SessionSettings;
   /** Posts evaluations to the systems of customers. */

@@ -16,7 +16,7 @@ export interface Transcript {
   messages: Message[];
 }
 
-/** Undefined if it is absent or another tenant's. */
+/** Finds a session; undefined if it is absent or another tenant's. */
 export async function findSession(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,

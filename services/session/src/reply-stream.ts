@@ -16,8 +16,8 @@ export function isHandedOver({ signal }: TurnRun): boolean {
 }
 
 /**
- * Gathers a reply and writes it into the event log, text and calls of tools in their order, citations with the first chunk. Does not
- * reject: without the event log the reply is only not streamed.
+ * Collects a reply and appends it to the event log: text and tool calls in order, citations with the first chunk. Never
+ * rejects: if the event log is unavailable, the reply is stored but not streamed.
  */
 export function replyStream(ports: Ports, run: TurnRun, turn: PreparedTurn, log: SessionLog) {
   const reply: PartialReply & { finishReason: FinishReason | null } = {
@@ -55,7 +55,7 @@ export function replyStream(ports: Ports, run: TurnRun, turn: PreparedTurn, log:
   }
 
   return {
-    /** As far as it has come. */
+    /** The reply so far. */
     reply,
 
     push({ text, toolCall, ...changed }: ReplyChange): void {
@@ -66,7 +66,7 @@ export function replyStream(ports: Ports, run: TurnRun, turn: PreparedTurn, log:
       if (toolCall) pushCall(toolCall);
     },
 
-    /** Resolves once all is written. Calls that still run are cut off. */
+    /** Resolves once everything is written. Running tool calls are marked as cancelled. */
     async end(): Promise<void> {
       for (const call of cutCalls(reply.toolCalls)) pushCall(call);
       await chunks.flush();

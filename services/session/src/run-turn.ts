@@ -89,7 +89,7 @@ async function generateReply(
   }
 }
 
-/** Of a turn that loses its agent. Jobs have as many. */
+/** Maximum attempts of a turn whose agent is lost; jobs have as many. */
 const attempts = 3;
 
 /** Whether the agent was lost in a reply that has called tools: another one says again what came before the calls, and goes on after them. */
@@ -101,7 +101,7 @@ function isModelAsked({ contextTokens }: TurnUsage): boolean {
   return contextTokens > 0;
 }
 
-/** Without text or calls of its own an attempt does not replace the one before: that is the reply so far. */
+/** An attempt without text or tool calls does not replace the previous one, which remains the reply so far. */
 async function partialReply(
   run: TurnRun,
   turn: PreparedTurn,

@@ -32,7 +32,7 @@ export interface StreamedReply {
 
 export const nothingStreamed: StreamedReply = { text: '', citations: null, toolCalls: [] };
 
-/** Whether a reply has nothing that subscribers see. */
+/** Whether subscribers have seen nothing of the reply. */
 export function isEmpty({ text, toolCalls }: StreamedReply): boolean {
   return text === '' && toolCalls.length === 0;
 }
@@ -149,8 +149,8 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
     },
 
     /**
-     * What was streamed of a reply that nobody continues: calls that still ran are cut off, and readers are told so. Nothing if the log
-     * stays unavailable. Retries for seconds: not in a transaction.
+     * Reads what was streamed of an abandoned reply; running tool calls are marked as cancelled, and readers get events
+     * of that. Empty if the log stays unavailable. Retries for seconds, so do not call it in a transaction.
      */
     async cutReply(turn: EventTurn, floor: EventId): Promise<StreamedReply> {
       const { attempt, reply } = await tryReadReply(turn.turnIndex, floor);

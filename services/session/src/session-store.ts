@@ -114,7 +114,7 @@ export function sessionStore(db: TenantDb) {
       return row?.count ?? 0;
     },
 
-    /** In one snapshot. Messages are summed up of sessions that go on, from an index that has only what was spent. */
+    /** Sums in one snapshot. For active sessions, messages are summed from an index of those with usage. */
     async usageOfCustomer(externalCustomerId: string): Promise<CustomerUsage> {
       const { rows } = await knex.raw(
         `SELECT cast(count(*) AS integer) AS session_count,
@@ -132,7 +132,7 @@ export function sessionStore(db: TenantDb) {
       return rows[0];
     },
 
-    /** False once the session has had so many tickets exchanged. */
+    /** Counts a ticket; false once the session has reached its maximum. */
     async claimTicket(id: number, most: number): Promise<boolean> {
       const { rows } = await knex.raw(
         `UPDATE sessions SET tickets_tried = tickets_tried + 1
@@ -142,7 +142,7 @@ export function sessionStore(db: TenantDb) {
       return rows.length > 0;
     },
 
-    /** For a ticket of which the provider has not decided. */
+    /** Uncounts a ticket that the provider has not decided on. */
     async releaseTicket(id: number): Promise<void> {
       await knex.raw(
         'UPDATE sessions SET tickets_tried = greatest(0, tickets_tried - 1) WHERE tenant_id = :tenantId AND id = :id',

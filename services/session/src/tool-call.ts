@@ -39,13 +39,13 @@ export function protoToolCall({ status, durationMs, errorKind, ...call }: ToolCa
   return { ...call, status: protoStatuses[status], durationMs: durationMs ?? 0, errorKind: errorKind ?? '' };
 }
 
-/** The calls of a reply after a change of one, in the order in which they were begun. */
+/** Returns the reply's calls with one added or changed, in the order in which they began. */
 export function withCall(calls: readonly ToolCall[], changed: ToolCall): ToolCall[] {
   const byId = new Map(calls.map((call) => [call.callId, call]));
   return [...byId.set(changed.callId, changed).values()];
 }
 
-/** The calls that still run, as they are once they have been cut off. */
+/** Returns the running calls, marked as cancelled. */
 export function cutCalls(calls: readonly ToolCall[]): ToolCall[] {
   return calls.flatMap((call) => (call.status === 'STARTED' ? [{ ...call, status: 'CANCELLED' as const }] : []));
 }

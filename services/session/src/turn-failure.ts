@@ -36,7 +36,7 @@ export function failureOf(error: unknown, begun: boolean): TurnFailure {
   const { reason } = error;
   // The session ends with its tenant, a moment later.
   if (reason === 'TENANT_DELETED') return turnFailure('SESSION_ENDED');
-  // Which refusal it was is in the agent's words, which are for people too.
+  // The agent's message names the refusal and is safe to show.
   if (reason === 'MODEL_REQUEST_REFUSED') return { code: reason, message: error.message };
   if (reason !== undefined && reason !== 'MODEL_UNAVAILABLE' && isFailureCode(reason)) return turnFailure(reason);
   if (error.kind === 'unavailable') return turnFailure(begun ? 'MODEL_FAILED' : 'MODEL_UNAVAILABLE');

@@ -24,8 +24,8 @@ const messageColumns = columnsOf(messages, 'message');
 const maxHistoryMessages = 200;
 
 /**
- * Of the turn in which an agent speaks first, which answers no message: before that of every message, so that it runs and is read first.
- * Clients see 0.
+ * Index of the turn in which the agent speaks first, without a message to answer. It is lower than every message's
+ * index, so that the turn runs and is read first. Clients see 0.
  */
 export const openingTurnIndex = -1;
 
@@ -201,7 +201,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       };
     },
 
-    /** The turn in which the agent greets a session that has just been made: its first, and RUNNING. */
+    /** Inserts a new session's first turn, the agent's greeting, as RUNNING. */
     async insertOpening({
       id: sessionId,
       agentId,
@@ -372,10 +372,10 @@ interface AcceptedRow {
 }
 
 interface HistoryClauses {
-  /** Of the row `turn`. */
+  /** Columns of the row `turn`. */
   sessionId: string;
   where: string;
-  /** Of messages. */
+  /** Columns of messages. */
   limit: number;
   /** Which exchanges fit; `total`: the tokens of one and of all newer ones. */
   fitting: string;

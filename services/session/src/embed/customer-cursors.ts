@@ -5,7 +5,7 @@ import type { KeyRing } from '@parley/kernel/secrets/key-ring';
 const macBytes = 16;
 const idBytes = 4;
 
-/** Whose sessions a cursor pages through. */
+/** The customer whose sessions a cursor pages through. */
 export interface CustomerOfTenant {
   tenantId: number;
   externalCustomerId: string;
@@ -13,7 +13,10 @@ export interface CustomerOfTenant {
 
 export type CustomerCursors = ReturnType<typeof createCustomerCursors>;
 
-/** Cursors of the customer look-ups: a session's id, signed for one customer of one tenant. The first key signs, all verify. */
+/**
+ * Cursors of the customer queries: a session id signed for one customer of one tenant. The first key signs, all keys
+ * verify.
+ */
 export function createCustomerCursors(ring: KeyRing) {
   const keys = ring.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', 'parley session cursor', 32)));
 

@@ -11,7 +11,7 @@ import type { Session } from '../session.ts';
 import { sessionStore } from '../session-store.ts';
 import type { CustomerOfTenant } from './customer-cursors.ts';
 
-/** A page of a customer's sessions, newest first. What a query does not select is not read. */
+/** A page of a customer's sessions, newest first. Only selected fields are read. */
 export interface CustomerPage extends CustomerOfTenant {
   sessionIds: number[];
   hasNextPage: boolean;
@@ -56,7 +56,10 @@ export function countCustomerSessions(
   return lookUpQueue(tenantId, count, signal);
 }
 
-/** In this order; a session cannot be deleted. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
+/**
+ * Reads sessions in the order of `ids`. All exist, since sessions are never deleted.
+ * @throws DomainError `invalid` with `ANSWER_TOO_LARGE`
+ */
 export async function listSessionsByIds(
   { database }: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -67,7 +70,7 @@ export async function listSessionsByIds(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** Sums over all messages of the customer's sessions, those that go on included. @throws DomainError `invalid` */
+/** Sums the usage of all the customer's sessions, including active ones. @throws DomainError `invalid` */
 export async function customerUsage(
   { database, lookUpQueue }: Ports,
   { caller: { tenantId }, signal }: TenantRequest,

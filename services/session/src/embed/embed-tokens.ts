@@ -1,6 +1,6 @@
 import { unauthenticated } from '@parley/kernel/errors';
 
-/** The one answer to every token that is not valid, or whose session or tenant is gone. */
+/** The same error for every invalid token, including tokens of a deleted tenant or missing session. */
 export function invalidToken() {
   return unauthenticated('Invalid or expired avatar token');
 }

@@ -3,8 +3,9 @@ import { fairQueue } from '@parley/kernel/queues/fair-queue';
 export type LookUpQueue = ReturnType<typeof lookUpQueue>;
 
 /**
- * Turns of queries that grow with what a customer has: two at once and one of each tenant, so that most connections to the database stay
- * free for conversations. @returns a function that runs `work` in its turn; the signal ends the wait
+ * Queues queries whose cost grows with a customer's data: two at once, one per tenant, so that most database
+ * connections stay free for conversations.
+ * @returns a function that queues and runs `work`; the signal aborts the wait
  */
 export function lookUpQueue() {
   const queue = fairQueue({ inFlight: 2, shares: { tenant: { inFlight: 1 } } });

@@ -9,13 +9,14 @@ import { requireOwnSession } from '../require-own-session.ts';
 import type { Session } from '../session.ts';
 import { sessionStore } from '../session-store.ts';
 
-/** When the evaluation is looked for, after the end; a model takes seconds. */
+/** Delays after the end at which to look for the evaluation, in ms; a model takes seconds. */
 const lookAfterMs = [0, 100, 300, 700, 1_300, 1_900];
 const evaluationTimeoutMs = 2_000;
 
 /**
- * Ends the session of the caller's token as `endSession` does, and waits a little for its evaluation: null where that takes longer. One that
- * has ended before is answered at once. @throws DomainError `forbidden`
+ * Ends the session of the caller's token like `endSession`, and waits briefly for its evaluation, which is null if it
+ * takes longer. A session that has ended before is returned at once.
+ * @throws DomainError `forbidden`
  */
 export async function sdkEndSession(
   ports: Ports,
@@ -39,7 +40,7 @@ function durationSeconds({ startedAt, endedAt }: Session): number {
   return Math.max(0, Math.round((endedAt.getTime() - startedAt.getTime()) / 1_000));
 }
 
-/** The session has ended whatever becomes of its evaluation, so failures are no errors here. */
+/** Failures to read the evaluation are not errors: the session has ended regardless. */
 async function findEvaluation(
   { evaluation, log }: Ports,
   { id: sessionId, judged }: Session,

@@ -33,15 +33,15 @@ const personaFields = ['agentName', 'personaPrompt', 'position'] as const;
 const defaultName = 'Assistant';
 
 /**
- * Starts a session for a browser that holds nothing but the token of the result; the agent greets as its first turn. Answers the session that
- * was started under the effect key, if any, with a new token.
+ * Starts a session for a browser that gets only the returned token; the agent's greeting is the first turn. If a
+ * session was started under the effect key before, returns that one with a new token.
  * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: just deleted
  */
 export async function sdkStart(ports: Ports, request: TenantRequest, input: SdkStartInput): Promise<SdkStartResult> {
   const given = parseInput(newEmbed, withoutNulls(input));
   const which = agentOf(given);
   const { tenantId } = request.caller;
-  // Before the agent is asked for, which may be gone by the time of a retry.
+  // Checked before the agent is loaded, because it may have been deleted by the time of a retry.
   const started = await committedUnder(ports.database, request);
   if (started !== undefined) {
     const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));

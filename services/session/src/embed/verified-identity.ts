@@ -1,34 +1,37 @@
 import type { LinkedIdentity } from '@parley/protos/parley/action/v1/action';
 
-/** Whom a session talks to, as the identity provider says. */
+/** The person a session talks to, as verified by the identity provider. */
 export interface VerifiedIdentity {
-  /** Who it is at the provider, for ever. */
+  /** The person's permanent subject at the provider. */
   subject: string;
-  /** Null where the provider has verified none. */
+  /** Null if the provider has not verified an email. */
   email: string | null;
   fullname: string | null;
-  /** The name of where they work. */
+  /** The person's company. */
   company: string | null;
-  /** Who they are in products of the provider; one of each product. */
+  /** The person's subjects in products of the provider; at most one per product. */
   products: LinkedIdentity[];
-  /** Set until every ticket of the call that named the person is exchanged: the same call may then go on. */
+  /**
+   * Set until all tickets of the call that identified the person are exchanged, so that a retry of the call can
+   * continue.
+   */
   unfinished?: Unfinished;
 }
 
 export interface Unfinished {
-  /** Of the person's ticket, in hexadecimal; it is spent. */
+  /** The hash of the person's ticket, which is used up, in hexadecimal. */
   ticketSha256: string;
-  /** Products whose tickets of that call are spent. */
+  /** Products whose tickets in that call are used up. */
   products: string[];
 }
 
-/** The identity with another product, or with another subject in one. */
+/** Returns the identity with a product's subject added or replaced. */
 export function withProduct(identity: VerifiedIdentity, linked: LinkedIdentity): VerifiedIdentity {
   const others = identity.products.filter(({ product }) => product !== linked.product);
   return { ...identity, products: [...others, linked] };
 }
 
-/** What a workflow sees: no subject of a product. */
+/** The part that workflows see, without the subjects of products. */
 export function identityForWorkflows(identity: VerifiedIdentity): object {
   const { products, unfinished: _, ...person } = identity;
   return { ...person, linkedProducts: products.map(({ product }) => product) };

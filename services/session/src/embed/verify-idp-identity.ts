@@ -13,9 +13,9 @@ import { sessionStore } from '../session-store.ts';
 import { type VerifiedIdentity, withProduct } from './verified-identity.ts';
 
 const maxTickets = 10;
-/** Of all calls for one person. */
+/** Maximum products linked to one person, over all calls. */
 const maxProducts = 20;
-/** Of one session, good and refused ones. More are exchanged only in another one, which the tenant's server starts. */
+/** Maximum tickets per session, accepted or refused. More need another session, which the tenant's server starts. */
 const maxExchanges = 50;
 const ticketText = text(4_096);
 const tickets = z.object({
@@ -35,9 +35,9 @@ const tickets = z.object({
 const exchangeTimeoutMs = 15_000;
 
 /**
- * Exchanges tickets of the person at the identity provider, one by one, and stores after each what it has told: from its next turn on the
- * session's workflows see it. Where a ticket is refused, or the provider is away, what came before it stays, and the same call may be sent
- * again: it goes on from there, with the person's ticket as it was and a new one in place of a refused one.
+ * Exchanges the person's tickets at the identity provider one by one, and stores each result; workflows see it from the
+ * session's next turn on. If a ticket is refused or the provider is unavailable, earlier results remain and the call
+ * can be retried: it continues with the same person's ticket and a new ticket in place of the refused one.
  * @throws DomainError `forbidden`; `invalid`: `TICKET_REFUSED`, `IDP_ONE_NOT_CONFIGURED`, a session that is not active;
  * `tooManyRequests`; `unavailable`
  */
@@ -49,7 +49,7 @@ export async function verifyIdpIdentity(
   const { caller } = request;
   requireOwnSession(caller, input.sessionId);
   const { sessionId, ticket, productTickets = [] } = parseInput(tickets, withoutNulls(input));
-  // A session that takes no messages spends no ticket.
+  // Checked first, so that no ticket is used up for a session that accepts no messages.
   const session = await ports.database.read(caller.tenantId, (db) => sessionStore(db).get(sessionId));
   assertActive(session);
   const names = [session.identity?.products ?? [], productTickets].flat().map(({ product }) => product);
@@ -81,7 +81,7 @@ export async function verifyIdpIdentity(
   return { sessionId, subject, email, fullname, company, linkedProducts: products.map(({ product }) => product) };
 }
 
-/** Products that were linked before stay so where it is the same person. */
+/** Products linked before remain linked if it is the same person. */
 function identityOf(person: ProviderPerson, before: VerifiedIdentity | null): VerifiedIdentity {
   const { subject, verifiedEmail, fullname, company } = person;
   return {
@@ -93,7 +93,7 @@ function identityOf(person: ProviderPerson, before: VerifiedIdentity | null): Ve
   };
 }
 
-/** @throws DomainError `invalid`: another call has named somebody meanwhile */
+/** @throws DomainError `invalid`: a concurrent call has identified another person */
 function sameCall(identity: VerifiedIdentity | null, ticketSha256: string): VerifiedIdentity {
   if (identity?.unfinished?.ticketSha256 === ticketSha256) return identity;
   throw badRequest('Another call has verified an identity for this session meanwhile', 'TICKET_REFUSED');
@@ -119,7 +119,7 @@ async function change(
   );
 }
 
-/** Counts before the provider is asked, so that many at once are no way around the limit. */
+/** Counts before the provider is called, so that concurrent calls cannot exceed the limit. */
 async function exchange(
   { database, identity }: Ports,
   { caller, signal }: TenantRequest,

@@ -30,7 +30,8 @@ export function syncJob(ports: Ports, { sync, settings: { leaseMs }, stopGraceMs
     gauge: { name: 'parley_session_sync_running', help: 'Evaluations that are just being posted' },
     concurrency: sync.atOnce,
     perTenantLimit: sync.perTenant,
-    // Outages of other services are no failures of the receiver; those are counted in the delivery, which ends the job.
+    // Outages of other services are not counted as failures of the receiver; only the delivery's own failures end the
+    // job.
     retry: 'untilDone',
     leaseMs,
     stopGraceMs,
@@ -59,7 +60,7 @@ async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
   await ports.database.transact(tenantId, async (db) => {
     const store = syncDeliveryStore(db);
     const { kept } = ports.sync.settings;
-    if (!(await store.findOf(data.sessionId))) return lease.complete(db); // gone with its tenant
+    if (!(await store.findOf(data.sessionId))) return lease.complete(db); // deleted with its tenant
     if (outcome.kind === 'delivered') {
       await store.finish(begun.id, 'DELIVERED', kept);
       return lease.complete(db);
@@ -76,11 +77,11 @@ async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
   });
 }
 
-/** Counts the attempt, of a delivery that is made by the first one. @returns undefined where nothing is to be posted */
+/** Counts the attempt; the first one creates the delivery. @returns undefined if there is nothing to post */
 function begin({ database, sync }: Ports, tenantId: number, data: SyncJob, { url }: GetExternalSyncResponse) {
   return database.transact(tenantId, async (db) => {
     const store = syncDeliveryStore(db);
-    // An agent without a URL has none; if it had one when the delivery was made, the attempt says so.
+    // No URL, no delivery. If the URL was removed after the delivery was created, the attempt fails with `URL_MISSING`.
     const found = url === '' ? await store.findOf(data.sessionId) : undefined;
     const delivery = url === '' ? found : await store.ensure(data, `msg_${randomUUID()}`, sync.settings.giveUpMs);
     if (delivery?.status !== 'PENDING') return undefined;
@@ -96,7 +97,10 @@ function pauseMs({ sync }: Ports, failures: number, { retryAfterMs = 0 }: Failur
   return Math.min(longestPauseMs, Math.max(pause(2 * failures - 1), retryAfterMs));
 }
 
-/** Secret and mapping are those of now. What other services fail to answer rejects, and is no attempt at the receiver. */
+/**
+ * Uses the current secret and mapping. Rejects if another service is unavailable, which is not an attempt at the
+ * receiver.
+ */
 async function prepare(
   ports: Ports,
   request: TenantRequest,
@@ -111,7 +115,7 @@ async function prepare(
   return { body: body.json, key };
 }
 
-/** @returns a text that says what is wrong with the secret */
+/** @returns the key, or an error kind if the secret is missing or unusable */
 async function keyOf({ identity }: Ports, { caller, signal }: TenantRequest, name: string): Promise<Buffer | string> {
   if (name === '') return 'SECRET_MISSING';
   try {
@@ -138,7 +142,7 @@ async function bodyOf(
   const payload = payloadOf(session, evaluation, ownerId);
   if (schemaConfigJson === '') return { json: JSON.stringify(payload) };
   const mapping = JSON.parse(schemaConfigJson) as Mapping;
-  // It may have been saved before paths were checked.
+  // The mapping may have been saved before paths were validated.
   if (Object.values(mapping).some((path) => pathProblem(path) !== undefined)) return { error: 'MAPPING_INVALID' };
   try {
     return { json: await ports.sync.mapper.map({ mapping, payload }, { tenantId, signal }) };

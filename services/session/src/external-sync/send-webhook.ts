@@ -8,9 +8,9 @@ export interface Failure {
   kind: 'failed';
   /** A kind, or `HTTP` and a status: nothing that the receiver has written. */
   error: string;
-  /** It is not tried again. */
+  /** The delivery is not retried. */
   isFinal?: boolean;
-  /** How long the receiver asks to be left alone. */
+  /** The receiver's `Retry-After`, in ms. */
   retryAfterMs?: number | undefined;
 }
 
@@ -24,10 +24,7 @@ export interface Webhook {
   signal: AbortSignal;
 }
 
-/**
- * Posts once. The status alone says what became of it: the body of the answer is not read, whatever its size.
- * @throws the signal's reason
- */
+/** Posts once. The outcome depends on the status alone; the response body is not read. @throws the signal's reason */
 export async function sendWebhook(
   { outbound, clock, settings }: Pick<SyncPorts, 'clock' | 'settings'> & { outbound: Pick<Outbound, 'stream'> },
   { url, id, body, key, signal }: Webhook,
@@ -45,7 +42,7 @@ export async function sendWebhook(
     return {
       kind: 'failed',
       error: `HTTP ${status}`,
-      isFinal: status === 410, // Standard Webhooks: the receiver wants no more
+      isFinal: status === 410, // Standard Webhooks: the receiver has unsubscribed
       retryAfterMs: retryAfterMs(answer.headers['retry-after'], clock().getTime()),
     };
   } catch (error) {

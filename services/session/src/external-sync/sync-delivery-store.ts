@@ -17,7 +17,7 @@ export interface DeliveryFilter {
   before?: number | undefined;
 }
 
-/** Beyond the limit of a tenant, finished deliveries are deleted each time that so many more have ended. */
+/** How many deliveries above the tenant's limit may end before the oldest finished ones are deleted. */
 const trimmedEvery = 100;
 
 export function syncDeliveryStore(db: TenantDb) {
@@ -26,7 +26,7 @@ export function syncDeliveryStore(db: TenantDb) {
   const untilSql = `parley_now() + cast(:forMs AS float8) * interval '1 ms'`;
 
   return {
-    /** The delivery of a session, which is made unless it is there, or the tenant is deleted. */
+    /** Finds or creates the delivery of a session; undefined if the tenant is deleted. */
     async ensure({ sessionId, agentId }: SyncJob, webhookId: string, forMs: number): Promise<SyncDelivery | undefined> {
       await tenantTombstones(db).lockShared();
       await rows(
@@ -57,7 +57,7 @@ export function syncDeliveryStore(db: TenantDb) {
       return found;
     },
 
-    /** Before anything is sent, so that attempts of processes that die count, too. */
+    /** Counts the attempt before anything is sent, so that attempts of dead processes count too. */
     async countAttempt(id: number): Promise<void> {
       await rows(
         'UPDATE sync_deliveries SET attempts = attempts + 1, next_attempt_at = NULL WHERE tenant_id = :tenantId AND id = :id',
@@ -109,7 +109,7 @@ export function syncDeliveryStore(db: TenantDb) {
       );
     },
 
-    /** Makes it PENDING again, under the same webhook id. */
+    /** Resets the delivery to PENDING under the same webhook id. */
     async restart(id: number, forMs: number): Promise<SyncDelivery> {
       const [restarted] = await rows<SyncDelivery>(
         `UPDATE sync_deliveries SET status = 'PENDING', failures = 0, next_attempt_at = parley_now(), finished_at = NULL,

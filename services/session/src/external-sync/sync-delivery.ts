@@ -7,12 +7,12 @@ export const syncDeliveries = table('sync_deliveries', {
   id: column<number>(),
   agentId: column<number>(),
   sessionId: column<number>(),
-  /** The same in every attempt. */
+  /** The webhook id, the same in every attempt. */
   webhookId: column<string>(),
   status: column<SyncStatus>(),
-  /** Those that were begun, the running one included. */
+  /** Attempts begun, including the running one. */
   attempts: column<number>(),
-  /** Why the last one failed: a kind, or `HTTP` and a status. */
+  /** Why the last attempt failed: a kind, or `HTTP` and a status. */
   lastError: column<string | null>(),
   nextAttemptAt: column<Date | null>(),
   createdAt: column<Date>(),

@@ -2,10 +2,10 @@ import type { PayloadMapper } from '@parley/json-path/payload-mapper';
 import type { Outbound } from '@parley/outbound/outbound';
 import type { SessionConfig } from '../config.ts';
 
-/** What becomes of an attempt, and of a webhook that is tried no more. */
+/** Outcomes of an attempt, and of a delivery that is not retried. */
 export type SyncOutcome = 'delivered' | 'failed' | 'given_up';
 
-/** What the external sync needs beside what all of session does. */
+/** The dependencies of external sync in addition to those of the service. */
 export interface SyncPorts {
   outbound: Pick<Outbound, 'stream'>;
   mapper: Pick<PayloadMapper, 'map' | 'start' | 'stop' | 'name'>;

@@ -51,7 +51,10 @@ export async function listSyncDeliveries(
   return { rows: rows.slice(0, first), next: rows.length > first ? rows[first - 1]?.id : undefined };
 }
 
-/** Whatever became of it before. One that is just being sent is sent again only if that attempt fails. @throws DomainError `notFound` */
+/**
+ * Sends a delivery again, whatever its status. One that is being sent is repeated only if that attempt fails.
+ * @throws DomainError `notFound`
+ */
 export async function redeliverSync(
   ports: Ports,
   request: CallerRequest,
@@ -64,7 +67,7 @@ export async function redeliverSync(
     const { agentId, sessionId, status, attempts } = await store.lock(id);
     const restarted = await store.restart(id, ports.sync.settings.giveUpMs);
     await audit(db, request.caller, { action: 'redeliver', facts: { delivery: id, sessionId, status, attempts } });
-    // In place of the job that waits for a later attempt.
+    // Replaces the job that waits for a later attempt.
     await jobs(db).removeQueued(syncKind, String(sessionId));
     await appendSync(db, { sessionId, agentId });
     return restarted;

@@ -7,7 +7,10 @@ import type { Ports } from '../ports.ts';
 /** About 4 MB of audio. */
 const maxBase64Characters = 5_600_000;
 
-/** What voice takes at `/stt`. Checked here too, so that no clip is sent that is refused, and every problem is told by its field. */
+/**
+ * The clips that voice accepts at `/stt`. Checked here too, so that refused clips are not sent and every problem names
+ * its field.
+ */
 const clip = z.object({
   audioBase64: z.string().check(rule(audioProblem)),
   audioEncoding: z.enum(['MP3', 'LINEAR16', 'WEBM_OPUS', 'OGG_OPUS'], 'must be MP3, LINEAR16, WEBM_OPUS or OGG_OPUS'),
@@ -28,7 +31,7 @@ export async function transcribeSpeech(
   { caller: { tenantId, ip }, signal }: TenantRequest,
   input: TranscribeSpeechInput,
 ): Promise<TranscribeSpeechResultDto> {
-  // The enum names its values; the input has any text.
+  // The input's type allows any text as encoding; the schema checks it.
   const given = parseInput(clip, input as z.input<typeof clip>);
   const { token } = tokens.mint({ audience: 'voice', tenantId, ...(ip !== undefined && { clientIp: ip }) });
   return transcribe(given, { tenantId, token, signal });

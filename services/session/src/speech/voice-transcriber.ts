@@ -5,7 +5,7 @@ import type { UnitHttp, UnitHttpAnswer } from '@parley/unit/unit-http';
 import { z } from 'zod';
 import type { TranscribeSpeechInput, TranscribeSpeechResultDto } from '../generated/schema.ts';
 
-/** For whom a clip is transcribed: a tenant, by a token of it for the voice service. */
+/** The tenant a clip is transcribed for, and the tenant's token for the voice service. */
 export interface TranscribedFor {
   tenantId: number;
   token: string;
@@ -22,7 +22,7 @@ const transcript = z.object({
 });
 const refusal = z.object({ error: z.object({ message: z.string().min(1).max(1_000) }) });
 
-/** Voice's refusals that are due to the clip. */
+/** Statuses of the voice service that mean an invalid clip. */
 const faultsOfClip = new Set([400, 413, 415]);
 
 /**
@@ -47,7 +47,7 @@ export function voiceTranscriber(voice: UnitHttp, atOnce: number): Transcriber {
   };
 }
 
-/** Messages of voice are made for clients. */
+/** Messages of the voice service are safe to show to clients. */
 function refusalOf(answer: UnitHttpAnswer): DomainError {
   const { status } = answer;
   const { success, data } = refusal.safeParse(jsonOf(answer));
