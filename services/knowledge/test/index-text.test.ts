@@ -15,7 +15,7 @@ async function indexUpload(app: KnowledgeApp, base: number, text: string, pageSt
   await app.database.transact(1, async (db) => {
     const { document } = await documentStore(db).lockInBase(documentId);
     await documentStore(db).writeText(documentId, { rawText: text, pageStarts });
-    await documentStore(db).update(documentId, { parseStatus: 'READY' });
+    await documentStore(db).writeStatus(documentId, { parseStatus: 'READY' });
     await switchGeneration(db, document, built, app.quotas);
   });
   return documentId;

@@ -188,7 +188,7 @@ export async function knowledgeApp(
           objectEtag: etag,
         });
         const parseError = parseStatus === 'FAILED' ? 'The file is empty' : null;
-        await documentStore(db).update(document.id, { parseStatus, parseError });
+        await documentStore(db).writeStatus(document.id, { parseStatus, parseError });
         await usageStore(db).change({ storedBytes: 5 }, quotas);
         return { ...document, parseStatus, parseError };
       });

@@ -8,7 +8,7 @@ import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { EmbeddingsMisconfigured } from '../src/embeddings/embedder.ts';
 import type { KnowledgeDocument } from '../src/knowledge.ts';
-import type { Parse } from '../src/parsing/parsing.ts';
+import type { Parse } from '../src/parsing/queue-parsing.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-app.ts';
 import { skipAttempts, skipFailures } from './skip-attempts.ts';
 

@@ -23,10 +23,6 @@ export type DocumentFields = Partial<
   Pick<
     KnowledgeDocument,
     | 'fileSizeBytes'
-    | 'parseStatus'
-    | 'parseError'
-    | 'version'
-    | 'parsedVersion'
     | 'generation'
     | 'namedGeneration'
     | 'embeddedName'
@@ -35,6 +31,9 @@ export type DocumentFields = Partial<
     | 'storedBytes'
   >
 >;
+
+type StatusFields = Pick<KnowledgeDocument, 'parseStatus'> &
+  Partial<Pick<KnowledgeDocument, 'parseError' | 'version' | 'parsedVersion'>>;
 
 interface DocumentInBase {
   document: KnowledgeDocument;
@@ -83,6 +82,12 @@ export function documentStore(db: TenantDb) {
     const base = document && (await baseStore(db).find(document.knowledgeBaseId));
     if (!base) throw notFound('Document', id);
     return { document, base };
+  }
+
+  async function update(id: number, fields: DocumentFields & Partial<StatusFields>): Promise<void> {
+    await knex('knowledge_documents')
+      .where({ tenantId, id })
+      .update({ ...fields, updatedAt: now });
   }
 
   return {
@@ -178,11 +183,10 @@ export function documentStore(db: TenantDb) {
       await rows(`DELETE FROM knowledge_documents WHERE ${draftById} RETURNING id`, { tenantId, id });
     },
 
-    async update(id: number, fields: DocumentFields): Promise<void> {
-      await knex('knowledge_documents')
-        .where({ tenantId, id })
-        .update({ ...fields, updatedAt: now });
-    },
+    update: (id: number, fields: DocumentFields): Promise<void> => update(id, fields),
+
+    /** For `parse-status.ts` alone, which has all changes of a status. */
+    writeStatus: (id: number, fields: StatusFields): Promise<void> => update(id, fields),
 
     /**
      * Marks a document as deleted and keeps its row. A trigger clears its text, because that storage is no longer

@@ -4,10 +4,9 @@ import { badRequest, isDomainError } from '@parley/kernel/errors';
 import { tenantObjects } from '@parley/objects/tenant-objects';
 import { buildGeneration, discardGeneration, switchGeneration } from '../indexing/index-text.ts';
 import type { KnowledgeDocument } from '../knowledge.ts';
-import { queueParsing } from '../parsing/queue-parsing.ts';
+import { parseAgain, refuseWhileParsing } from '../parsing/parse-status.ts';
 import type { Ports } from '../ports.ts';
 import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
-import { refuseWhileParsing } from './document-state.ts';
 import { documentStore } from './document-store.ts';
 
 /** Queues a FAILED upload for parsing again, or chunks and embeds a READY document anew from its text. */
@@ -18,20 +17,18 @@ export async function resyncKnowledgeDocument(ports: Ports, request: TenantReque
     refuseWhileParsing(found.document);
     return found.document;
   });
-  if (document.parseStatus === 'FAILED') await parseAgain(ports, caller, document);
+  if (document.parseStatus === 'FAILED') await queueAgain(ports, caller, document);
   else await indexAgain(ports, request, id);
   return true;
 }
 
-async function parseAgain(ports: Ports, caller: TenantCaller, { id, ...failed }: KnowledgeDocument): Promise<void> {
+async function queueAgain(ports: Ports, caller: TenantCaller, { id, ...failed }: KnowledgeDocument): Promise<void> {
   if (!(await isFileThere(ports, caller, failed))) throw badRequest(`Document ${id} has no uploaded file any more`);
   await ports.database.transact(caller.tenantId, async (db) => {
     const { document } = await documentStore(db).lockInBase(id);
     refuseWhileParsing(document);
     if (document.parseStatus === 'READY') return; // its text has just been replaced
-    const version = document.version + 1;
-    await documentStore(db).update(id, { parseStatus: 'PENDING', parseError: null, version });
-    await queueParsing(db, { ...document, version }, ports.parseWaitMs);
+    await parseAgain(db, document, ports.parseWaitMs);
   });
 }
 

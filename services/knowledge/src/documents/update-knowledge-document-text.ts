@@ -4,9 +4,9 @@ import { z } from 'zod';
 import type { MutationUpdateKnowledgeDocumentTextArgs } from '../generated/schema.ts';
 import { buildGeneration, discardGeneration, switchGeneration } from '../indexing/index-text.ts';
 import type { KnowledgeDocument } from '../knowledge.ts';
+import { refuseWhileParsing, replaceText } from '../parsing/parse-status.ts';
 import type { Ports } from '../ports.ts';
 import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
-import { refuseWhileParsing } from './document-state.ts';
 import { documentStore } from './document-store.ts';
 import { maxTextLength } from './ingest-document.ts';
 
@@ -50,9 +50,8 @@ export async function updateKnowledgeDocumentText(
       async (db) => {
         const documents = documentStore(db);
         const { document } = await documents.lockInBase(id);
-        refuseWhileParsing(document);
-        await documents.writeText(id, { rawText: text, pageStarts: null });
-        await documents.update(id, { parseStatus: 'READY', parseError: null, ...sizesOf(document, textBytes) });
+        await replaceText(db, document, text);
+        await documents.update(id, sizesOf(document, textBytes));
         await switchGeneration(db, document, built, quotasNow);
         await usageStore(db).change({ storedBytes: growthOf(document, textBytes) }, quotasNow);
       },

@@ -7,8 +7,8 @@ import { baseStore } from '../bases/base-store.ts';
 import type { KnowledgeConfig } from '../config.ts';
 import { documentStore } from '../documents/document-store.ts';
 import { misconfigurationOf } from '../embeddings/embedder.ts';
-import { failParse, isParsed, lockWaiting, type Parse, waits } from '../parsing/parsing.ts';
-import { endParsing } from '../parsing/queue-parsing.ts';
+import { failParse, finishParse, isParsed, lockWaiting, waits } from '../parsing/parse-status.ts';
+import type { Parse } from '../parsing/queue-parsing.ts';
 import type { Ports } from '../ports.ts';
 import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { type BuiltGeneration, buildGeneration, discardGeneration, switchGeneration } from './index-text.ts';
@@ -128,8 +128,7 @@ async function publish(
       const { document } = await documentStore(db).lockInBase(data.documentId);
       if (waits(document, data)) {
         await switchGeneration(db, document, built, quotas);
-        await documentStore(db).update(document.id, { parseStatus: 'READY' });
-        await endParsing(db, data);
+        await finishParse(db, data);
       }
       await lease.complete(db);
     },

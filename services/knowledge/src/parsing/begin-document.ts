@@ -1,9 +1,9 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
-import { documentStore } from '../documents/document-store.ts';
 import type { KnowledgeDocument } from '../knowledge.ts';
 import type { Ports } from '../ports.ts';
+import { beginParse } from './parse-status.ts';
 import { requireParser } from './parser-caller.ts';
-import { lockUnparsed, type Parse } from './parsing.ts';
+import type { Parse } from './queue-parsing.ts';
 
 /** The document is PARSING from now on. A parse that died is begun again. @throws DomainError `notFound`, `forbidden` */
 export async function beginDocument(
@@ -12,9 +12,5 @@ export async function beginDocument(
   parse: Parse,
 ): Promise<KnowledgeDocument> {
   requireParser(caller);
-  return database.transact(caller.tenantId, async (db) => {
-    const document = await lockUnparsed(db, parse);
-    await documentStore(db).update(document.id, { parseStatus: 'PARSING' });
-    return document;
-  });
+  return database.transact(caller.tenantId, (db) => beginParse(db, parse));
 }

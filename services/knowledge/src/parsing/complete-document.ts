@@ -3,11 +3,11 @@ import { invalid } from '@parley/kernel/errors';
 import { codePoints, isShapeless } from '@parley/kernel/input-checks';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import type { CompleteDocumentRequest } from '@parley/protos/parley/knowledge/v1/knowledge';
-import { documentStore } from '../documents/document-store.ts';
 import { indexKind } from '../indexing/index-document.ts';
 import type { Ports } from '../ports.ts';
+import { storeParsed } from './parse-status.ts';
 import { requireParser } from './parser-caller.ts';
-import { lockUnparsed, type Parse } from './parsing.ts';
+import type { Parse } from './queue-parsing.ts';
 
 const maxCodePoints = 5_000_000;
 const maxPages = 1_000_000;
@@ -31,10 +31,8 @@ export async function completeDocument(
   const { parse, ...text } = await joined(parts);
 
   await database.transact(caller.tenantId, async (db) => {
-    const { id, version } = await lockUnparsed(db, parse);
-    await documentStore(db).writeText(id, text);
-    await documentStore(db).update(id, { parseStatus: 'PARSING', parsedVersion: version });
-    await jobs(db).append<Parse>({ kind: indexKind, key: String(id), data: parse });
+    await storeParsed(db, parse, text);
+    await jobs(db).append<Parse>({ kind: indexKind, key: String(parse.documentId), data: parse });
   });
 }
 

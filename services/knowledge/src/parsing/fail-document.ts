@@ -1,7 +1,8 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Ports } from '../ports.ts';
+import { failParse, lockUnparsed } from './parse-status.ts';
 import { requireParser } from './parser-caller.ts';
-import { failParse, lockUnparsed, type Parse } from './parsing.ts';
+import type { Parse } from './queue-parsing.ts';
 
 const maxReasonCharacters = 500;
 

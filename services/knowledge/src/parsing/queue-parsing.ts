@@ -3,7 +3,12 @@ import { jobs } from '@parley/postgres/jobs/jobs';
 import { outbox } from '@parley/postgres/outbox/outbox';
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
 import type { KnowledgeDocument } from '../knowledge.ts';
-import type { Parse } from './parsing.ts';
+
+/** One attempt to read an uploaded file: a result for another version does not count. */
+export interface Parse {
+  documentId: number;
+  version: number;
+}
 
 export const watchKind = 'knowledge.watch-parsing';
 

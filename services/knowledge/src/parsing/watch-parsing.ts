@@ -2,7 +2,7 @@ import { backoff } from '@parley/kernel/timing/backoff';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { Ports } from '../ports.ts';
-import { failParse, isParsed, lockWaiting } from './parsing.ts';
+import { failParse, isParsed, lockWaiting } from './parse-status.ts';
 import { publishAndWatch, type WatchJob, watchKind } from './queue-parsing.ts';
 
 /** With waits that double, 16 hours by default, because the parser may be down or have a backlog. */

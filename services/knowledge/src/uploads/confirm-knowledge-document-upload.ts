@@ -6,10 +6,9 @@ import { tenantObjects } from '@parley/objects/tenant-objects';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { z } from 'zod';
 import { baseStore } from '../bases/base-store.ts';
-import { documentStore } from '../documents/document-store.ts';
 import { fileName } from '../documents/file-name.ts';
 import type { ConfirmKnowledgeDocumentUploadInput, ConfirmKnowledgeDocumentUploadResult } from '../generated/schema.ts';
-import { queueParsing } from '../parsing/queue-parsing.ts';
+import { insertPending } from '../parsing/parse-status.ts';
 import type { Ports } from '../ports.ts';
 import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { removeObjectLater } from './remove-object.ts';
@@ -61,29 +60,27 @@ export async function confirmKnowledgeDocumentUpload(
   const store = async (db: TenantDb) => {
     const upload = await unused(db);
     const { sizeBytes, etag } = stored;
-    const document = await documentStore(db).insert({
+    const file = {
       knowledgeBaseId,
-      origin: 'UPLOAD',
+      origin: 'UPLOAD' as const,
       fileName,
       mimeType,
       fileSizeBytes: sizeBytes,
       storedBytes: sizeBytes,
-      parseStatus: 'PENDING',
       objectKey: objectStorageKey,
       objectEtag: etag,
-    });
-    await uploadStore(db).confirm(upload.id, document.id);
-    await queueParsing(db, document, parseWaitMs);
+    };
+    const { id: documentId, parseStatus } = await insertPending(db, file, parseWaitMs);
+    await uploadStore(db).confirm(upload.id, documentId);
     await usageStore(db).change({ storedBytes: sizeBytes }, quotas);
-    return document.id;
+    return { documentId, parseStatus };
   };
   const refuse = async (db: TenantDb) => {
     if (await uploadStore(db).refuse(offered.id)) await removeObjectLater(db, objectStorageKey);
   };
   try {
     checkStored(stored, offered);
-    const documentId = await database.transact(tenantId, store, { turn: usageQueueKey(tenantId) });
-    return { documentId, parseStatus: 'PENDING' };
+    return await database.transact(tenantId, store, { turn: usageQueueKey(tenantId) });
   } catch (error) {
     if (isDomainError(error, 'invalid') && fileRefusals.includes(error.reason ?? '')) {
       await database.transact(tenantId, refuse);
