@@ -1,6 +1,6 @@
 import { convert, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
 import { closesFence, openingFence } from '../indexing/code-fence.ts';
-import { type PageNode, textOf } from './page-node.ts';
+import { type PageNode, textOf, unseen } from './page-node.ts';
 import { prunePage } from './prune-page.ts';
 
 export interface HtmlText {
@@ -20,24 +20,8 @@ const maxDepth = 550;
 
 const maxColumns = 50;
 
-const omitted = [
-  'script',
-  'style',
-  'noscript',
-  'template',
-  'svg',
-  'iframe',
-  'object',
-  'canvas',
-  'img',
-  'nav',
-  'rp',
-  'rt',
-  'button',
-  'select',
-  'textarea',
-  'dialog',
-];
+/** Elements that are omitted with all that they contain: those without text, and those that are not content. */
+const omitted = [...unseen, 'img', 'nav', 'button', 'dialog'];
 
 /** A synthetic root element, so that the whole tree passes through one formatter. */
 const wholePage = 'parley-page';
