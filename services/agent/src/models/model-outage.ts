@@ -15,6 +15,25 @@ const knownMs = 30 * 60_000;
 const rememberedMs = 10 * 60_000;
 const maxTenants = 10_000;
 
+/** `works`: a breaker keeps out its own tenant only. `outage`: one call at a time probes the model. `ending`: all tenants probe in turn. */
+export type OutageState = 'works' | 'outage' | 'ending';
+
+/** What moves a model to another state. A state without an entry for an event stays. */
+export type OutageEvent =
+  /** As many calls of several tenants failed as open a breaker, and nobody was answered since. */
+  | 'enoughFailures'
+  | 'answer'
+  /** The last of the answers that end an outage. */
+  | 'enoughAnswers'
+  /** No call was rejected for half an hour. */
+  | 'silence';
+
+export const transitions: Record<OutageState, Partial<Record<OutageEvent, OutageState>>> = {
+  works: { enoughFailures: 'outage' },
+  outage: { answer: 'ending', silence: 'works' },
+  ending: { enoughFailures: 'outage', enoughAnswers: 'works' },
+};
+
 export type ModelOutage = ReturnType<typeof modelOutage>;
 
 /**
@@ -37,8 +56,8 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   const answered = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
   /** Tenants whose probe had no outcome. */
   const undecided = new LRUCache<number, true>({ ...bounds, ttl: 2 * openMs });
-  let isOutage = false;
-  /** Answers still needed before tenants stop probing one at a time; 0 outside an outage. */
+  let current: OutageState = 'works';
+  /** Answers still needed before tenants stop probing one at a time, while an outage is ending. */
   let wanted = 0;
   /** When a call was last rejected; Infinity if none was since the model last answered. */
   let keptOutAtMs = Number.POSITIVE_INFINITY;
@@ -47,15 +66,23 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   let probeEndsMs = Number.NEGATIVE_INFINITY;
   let ended = 0;
 
-  const isKnown = () => keptOutAtMs <= now() && now() < keptOutAtMs + knownMs;
-  const isOfAll = () => isOutage && isKnown();
-  const isProbing = () => wanted > 0 || isOfAll();
+  function on(event: OutageEvent): void {
+    current = transitions[current][event] ?? current;
+  }
+
+  const isSilent = () => now() >= keptOutAtMs + knownMs;
+
+  function state(): OutageState {
+    if (isSilent()) on('silence');
+    return current;
+  }
+
+  const isOfAll = () => state() === 'outage';
 
   const longestMs = () => (isOfAll() ? Math.min(openMs * failing.size, knownMs) : openMs);
 
-  function forget(): void {
+  function forgetFailures(): void {
     failing.clear();
-    isOutage = false;
     keptOutAtMs = Number.POSITIVE_INFINITY;
   }
 
@@ -70,8 +97,11 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   }
 
   return {
+    get state() {
+      return state();
+    },
     /** Whether calls have been rejected and none answered since. */
-    isKnown,
+    isKnown: () => keptOutAtMs <= now() && !isSilent(),
     isOfAll,
     /** How many outages have ended. A breaker that opened before the last one lets calls through. */
     get ended() {
@@ -87,13 +117,13 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     },
     /** Whether tenants with open breakers may probe too. */
     get isEnding() {
-      return wanted > 0;
+      return state() === 'ending';
     },
     /** Whether another tenant is probing, or this tenant's probe had no outcome. */
-    keepsOut: (tenantId: number) => isProbing() && (now() < probeEndsMs || undecided.has(tenantId)),
+    keepsOut: (tenantId: number) => state() !== 'works' && (now() < probeEndsMs || undecided.has(tenantId)),
     /** Records that the model is asked now. @returns whether this call is a probe */
     asked(): boolean {
-      if (!isProbing()) return false;
+      if (state() === 'works') return false;
       lastTrialMs = now();
       probeEndsMs = lastTrialMs + probeMs;
       return true;
@@ -105,28 +135,32 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       lastTrialMs = Number.NEGATIVE_INFINITY;
     },
     failed(tenantId: number): void {
-      if (now() >= keptOutAtMs + knownMs) forget();
+      const before = state();
+      if (isSilent()) forgetFailures();
       failing.set(tenantId, (failing.get(tenantId) ?? 0) + 1);
       answered.delete(tenantId);
-      if (isOutage || !isEnough()) return;
-      isOutage = true;
-      wanted = 0;
+      if (before === 'outage' || !isEnough()) return;
+      on('enoughFailures');
       keptOutAtMs = now();
     },
     /** A breaker has opened. It proves nothing about the model if its tenant failed while others were answered. */
     keptOut(tenantId: number): void {
-      if (isOutage || !ownFaults.has(tenantId)) keptOutAtMs = now();
+      if (isOfAll() || !ownFaults.has(tenantId)) keptOutAtMs = now();
     },
     answered(tenantId: number): void {
       answeredAtMs = now();
       if (isOfAll()) wanted = enoughAnswers;
-      if (wanted > 0) {
+      on('answer');
+      if (current === 'ending') {
         wanted -= 1;
         probeEndsMs = Number.NEGATIVE_INFINITY;
-        if (wanted === 0) ended += 1;
+        if (wanted === 0) {
+          on('enoughAnswers');
+          ended += 1;
+        }
       }
       for (const other of failing.keys()) ownFaults.set(other, true);
-      forget();
+      forgetFailures();
       ownFaults.delete(tenantId);
       answered.set(tenantId, true);
     },

@@ -1,0 +1,110 @@
+import test from 'ava';
+import { type ModelOutage, modelOutage, type OutageEvent, type OutageState, transitions } from './model-outage.ts';
+
+const openMs = 10_000;
+const failures = 5;
+const halfAnHourMs = 30 * 60_000;
+
+/** A model with its clock, and the smallest thing that causes each event. */
+function observed() {
+  let nowMs = 1_000_000;
+  const outage = modelOutage(failures, openMs, () => nowMs);
+  let tenantId = 100;
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  const causes: Record<OutageEvent, (outage: ModelOutage) => void> = {
+    enoughFailures(model) {
+      pass(openMs); // no answer is so recent that it shows a model that works
+      for (let call = 0; call < failures; call += 1) model.failed((tenantId += 1));
+      model.keptOut(tenantId);
+    },
+    answer: (model) => model.answered((tenantId += 1)),
+    enoughAnswers(model) {
+      for (let answer = 0; answer < 3; answer += 1) model.answered((tenantId += 1));
+    },
+    silence: () => pass(halfAnHourMs),
+  };
+  return { outage, pass, on: (event: OutageEvent) => causes[event](outage) };
+}
+
+/** The shortest way into each state. */
+const waysInto: Record<OutageState, OutageEvent[]> = {
+  works: [],
+  outage: ['enoughFailures'],
+  ending: ['enoughFailures', 'answer'],
+};
+
+const states = Object.keys(waysInto) as OutageState[];
+const events: OutageEvent[] = ['enoughFailures', 'answer', 'enoughAnswers', 'silence'];
+
+function inState(state: OutageState) {
+  const model = observed();
+  for (const event of waysInto[state]) model.on(event);
+  return model;
+}
+
+/** The last of several answers is the event; those before it are answers too. */
+function nextOf(state: OutageState, event: OutageEvent): OutageState {
+  if (event !== 'enoughAnswers') return transitions[state][event] ?? state;
+  const answering = transitions[state].answer ?? state;
+  return transitions[answering].enoughAnswers ?? answering;
+}
+
+for (const state of states) {
+  for (const event of events) {
+    const next = nextOf(state, event);
+    test(`a model that is in ${state} is in ${next} after ${event}`, (t) => {
+      const { outage, on } = inState(state);
+      t.is(outage.state, state);
+      on(event);
+      t.is(outage.state, next);
+    });
+  }
+}
+
+test('every state can be reached, and left for every other', (t) => {
+  for (const from of states) {
+    const reached = new Set<OutageState>([from]);
+    for (const state of reached) for (const next of Object.values(transitions[state])) reached.add(next);
+    t.deepEqual([...reached].toSorted(), states.toSorted(), from);
+  }
+});
+
+test('a model that works is asked by all, another one by one tenant at a time', (t) => {
+  for (const state of states) {
+    const { outage, pass } = inState(state);
+    const takesTurn = outage.asked();
+    t.is(takesTurn, state !== 'works', state);
+    t.is(outage.keepsOut(7), state !== 'works', state);
+    pass(1_000);
+    t.false(outage.keepsOut(7), 'the turn is over');
+  }
+});
+
+test('breakers that are open take part in turns only while an outage is ending, and wait longer only in an outage', (t) => {
+  t.deepEqual(
+    states.filter((state) => inState(state).outage.isEnding),
+    ['ending'],
+  );
+  t.deepEqual(
+    states.filter((state) => inState(state).outage.longestMs > openMs),
+    ['outage'],
+  );
+});
+
+test('an outage has ended once as many were answered as it takes, or nobody was kept out for half an hour', (t) => {
+  const answered = inState('outage');
+  for (const state of ['ending', 'ending', 'works'] as const) {
+    answered.on('answer');
+    t.is(answered.outage.state, state);
+  }
+  t.is(answered.outage.ended, 1);
+
+  const forgotten = inState('outage');
+  forgotten.pass(halfAnHourMs - 1);
+  t.is(forgotten.outage.state, 'outage');
+  forgotten.pass(1);
+  t.is(forgotten.outage.state, 'works');
+  t.is(forgotten.outage.ended, 0, 'nobody was answered, so each breaker ends in its own time');
+});
