@@ -2,7 +2,6 @@ import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { StartedMesh } from './processes.ts';
 
 /**
  * Resource totals since the start of a system, by name: ms for names that begin with `CPU` or `pauses`, KB for memory and disk,
@@ -74,8 +73,16 @@ export function cpuOf(roots: Root[]): Reading {
   return reading;
 }
 
+/** A mesh, as far as its counts are read. */
+export interface CountedMesh {
+  pid: number;
+  units: Record<string, { ops?: string | undefined }>;
+  /** The folder of its temporary files, in which its processes write their counts. */
+  temporary: string;
+}
+
 /** Counts of a mesh: those that its processes keep for the bench, gRPC calls served, and bytes of the database's log. */
-export async function countsOf({ pid, units, temporary }: StartedMesh, databaseUrl: string): Promise<Reading> {
+export async function countsOf({ pid, units, temporary }: CountedMesh, databaseUrl: string): Promise<Reading> {
   const reading: Reading = { 'gRPC calls': 0 };
   for (const { ops } of Object.values(units)) {
     const metrics = ops ? await (await fetch(`${ops}/metrics`)).text() : '';

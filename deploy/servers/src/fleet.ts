@@ -3,9 +3,9 @@ import type { Engine, EngineName, Place } from './engine.ts';
 import { engines } from './engines.ts';
 import { UnavailableError } from './exec.ts';
 import type { Folders } from './folders.ts';
-import { ensureInstalled, isInstalled } from './install.ts';
+import { ensureInstalled, type InstallOptions, isInstalled } from './install.ts';
 import { ensurePlace, findPlace } from './place.ts';
-import { findProcess, startServer, stopServer, untilItAnswers } from './server.ts';
+import { findProcess, type StartOptions, startServer, stopServer, untilItAnswers } from './server.ts';
 
 /** Long enough that a busy server, or one that recovers after a crash, is not stopped as hanging. */
 const answerTimeoutMs = 15_000;
@@ -24,16 +24,12 @@ export type Server = {
   | { state: 'configured' | 'down' | 'unavailable' | 'failed' }
 );
 
-export interface FleetOptions {
+/** Default: servers outlive the command, and their data survive a crash of the machine. */
+export interface FleetOptions extends Pick<InstallOptions, 'signal' | 'say'>, Partial<StartOptions> {
+  signal: AbortSignal;
   folders: Folders;
   env: NodeJS.ProcessEnv;
   only: EngineName[];
-  signal: AbortSignal;
-  say(line: string): void;
-  /** Whether started servers end with the thread that started them. Otherwise they run until they are stopped. */
-  endWithParent?: boolean;
-  /** Whether their data may be lost with the machine, so that a COMMIT need not wait for the disk. Default: they may not. */
-  disposable?: boolean;
   /** The address that started servers listen on. Default 127.0.0.1. */
   host?: string;
   /** Default: that of this system. */

@@ -2,9 +2,12 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from './engine.ts';
 import { exec } from './exec.ts';
-import type { FleetOptions } from './fleet.ts';
 
-type InstallOptions = { tools: string } & Pick<FleetOptions, 'signal' | 'say'>;
+export interface InstallOptions {
+  tools: string;
+  signal: AbortSignal;
+  say(line: string): void;
+}
 
 /** What is installed: an engine, or another program with scripts of its own. */
 type Installed = Pick<Engine, 'folder' | 'version' | 'scripts'> & { name: string };

@@ -6,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '@parley/kernel/processes/process-start';
 import type { Engine, Place } from './engine.ts';
 import { exec, failure } from './exec.ts';
-import type { FleetOptions } from './fleet.ts';
 import { makeDataFolder } from './folders.ts';
 import { scriptFolder, scriptsOf } from './install.ts';
 
@@ -16,7 +15,13 @@ const askAgainMs = 100;
 /** The time after which a stopping server is killed. */
 const graceSeconds = 20;
 
-type StartOptions = Required<Pick<FleetOptions, 'signal' | 'endWithParent' | 'disposable'>>;
+export interface StartOptions {
+  signal: AbortSignal;
+  /** Whether started servers end with the thread that started them. Otherwise they run until they are stopped. */
+  endWithParent: boolean;
+  /** Whether their data may be lost with the machine, so that a COMMIT need not wait for the disk. */
+  disposable: boolean;
+}
 
 /**
  * Starts an installed server and waits until it answers. It and its children hold a kernel lock on their folder as long as

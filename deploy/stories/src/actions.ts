@@ -13,8 +13,8 @@ import type { OutboundCallDto } from '../../../services/action/src/generated/sch
 import { restServer } from '../../../services/action/test/custom-actions/rest-server.ts';
 import { type Script, scriptedServer } from '../../../services/action/test/mcp/scripted-server.ts';
 import type { Client } from './client.ts';
-import type { AsJson } from './conversation.ts';
 import { pagesHost, type TestMesh } from './mesh.ts';
+import type { AsJson } from './messages.ts';
 import { operator } from './operator.ts';
 
 /** An MCP server that meshes of tests may call; it ends with the test. */

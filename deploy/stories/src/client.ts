@@ -1,12 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { AccessToken } from '../../../services/identity/src/generated/schema.ts';
+import type { GraphError } from './graph-error.ts';
 import { SessionEvents, type SessionEventsOptions } from './session-events.ts';
-
-export interface GraphError {
-  message: string;
-  path?: (string | number)[];
-  extensions: { code: string; statusCode: number; reason?: string; fields?: { path: string; message: string }[] };
-}
 
 /** The response of the public endpoint to one request. */
 export interface Answer<Data> {

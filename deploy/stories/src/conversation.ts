@@ -1,29 +1,11 @@
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
-import type {
-  CitationDto,
-  EvaluationDto,
-  MessageDto,
-  SessionDto,
-  ToolCallDto,
-} from '../../../services/session/src/generated/schema.ts';
+import type { EvaluationDto, SessionDto } from '../../../services/session/src/generated/schema.ts';
 import type { Client } from './client.ts';
+import { type AsJson, type Message, messageFields, type Unread } from './messages.ts';
 import type { SessionEvents } from './session-events.ts';
 import { withinASecond } from './within-a-second.ts';
 
-/** A type of the schema as JSON has it. */
-export type AsJson<T> = T extends Date
-  ? string
-  : T extends object
-    ? { [Key in keyof T]-?: AsJson<Exclude<T[Key], undefined>> }
-    : T;
-
-export type Citation = AsJson<Omit<CitationDto, Unread>>;
-export type ToolCall = AsJson<Omit<ToolCallDto, Unread>>;
-export type Message = AsJson<Omit<MessageDto, Unread | 'citations' | 'toolCalls'>> & {
-  citations: Citation[] | null;
-  toolCalls: ToolCall[] | null;
-};
 export type Session = AsJson<Omit<SessionDto, Unread | 'createdAt' | 'agent' | 'messages'>> & {
   agent: { id: number; name: string } | null;
   messages: Message[];
@@ -31,13 +13,6 @@ export type Session = AsJson<Omit<SessionDto, Unread | 'createdAt' | 'agent' | '
 type Evaluation = AsJson<Omit<EvaluationDto, Unread | 'createdAt'>> & {
   transcript: Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>[];
 };
-/** Fields that these documents do not select. */
-type Unread = '__typename' | 'updatedAt' | 'structuredContent';
-
-export const messageFields = `id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt
-  citations { documentId documentName chunkIndex score preview }
-  toolCalls { callId name status durationMs errorKind }`;
-
 const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
   lastEventAt agent { id name }
   messages { ${messageFields} }`;

@@ -1,6 +1,6 @@
 import type { GenerateTextResultDto, TextGenerationEventDto } from '../../../services/agent/src/generated/schema.ts';
 import type { Answer, Client } from './client.ts';
-import type { AsJson } from './conversation.ts';
+import type { AsJson } from './messages.ts';
 import { Subscription } from './sockets.ts';
 
 type Generated = AsJson<Omit<GenerateTextResultDto, '__typename'>>;

@@ -1,6 +1,6 @@
 import type { SdkStartResult } from '../../../services/session/src/generated/schema.ts';
 import { Client } from './client.ts';
-import type { AsJson } from './conversation.ts';
+import type { AsJson } from './messages.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export type Started = AsJson<Omit<SdkStartResult, '__typename'>>;

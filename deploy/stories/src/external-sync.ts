@@ -1,7 +1,8 @@
 import { eventually } from '@parley/testing/eventually';
 import type { ExternalSyncDeliveryDto } from '../../../services/session/src/generated/schema.ts';
 import type { Client } from './client.ts';
-import { type AsJson, createAgent, endSession, startSession } from './conversation.ts';
+import { createAgent, endSession, startSession } from './conversation.ts';
+import type { AsJson } from './messages.ts';
 
 export type Delivery = AsJson<Omit<ExternalSyncDeliveryDto, '__typename'>>;
 

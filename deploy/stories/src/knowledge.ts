@@ -1,7 +1,7 @@
 import { eventually } from '@parley/testing/eventually';
 import type { KnowledgeDocumentDto } from '../../../services/knowledge/src/generated/schema.ts';
 import type { Client } from './client.ts';
-import type { AsJson } from './conversation.ts';
+import type { AsJson } from './messages.ts';
 
 export type KnowledgeDocument = AsJson<Omit<KnowledgeDocumentDto, '__typename'>>;
 

@@ -6,7 +6,7 @@ import type {
   ToolCallEvent,
   TurnFailedEvent,
 } from '../../../services/session/src/generated/schema.ts';
-import { type AsJson, type Message, messageFields } from './conversation.ts';
+import { type AsJson, type Message, messageFields } from './messages.ts';
 import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
 type Chunk = AsJson<AiResponseChunkEvent>;

@@ -1,6 +1,6 @@
 import { type ClientOptions, createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
-import type { GraphError } from './client.ts';
+import type { GraphError } from './graph-error.ts';
 
 interface SocketOptions extends Pick<ClientOptions, 'on'> {
   url: string;

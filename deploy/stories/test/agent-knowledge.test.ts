@@ -1,16 +1,8 @@
 import test from 'ava';
 import type { Client } from '../src/client.ts';
-import {
-  type Citation,
-  converse,
-  createAgent,
-  endSession,
-  evaluated,
-  follow,
-  readSession,
-  sendMessage,
-} from '../src/conversation.ts';
+import { converse, createAgent, endSession, evaluated, follow, readSession, sendMessage } from '../src/conversation.ts';
 import { createKnowledgeBase, ingestText } from '../src/knowledge.ts';
+import type { Citation } from '../src/messages.ts';
 import { messageOf } from '../src/scripted-model.ts';
 import { stories } from '../src/stories.ts';
 

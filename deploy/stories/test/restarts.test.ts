@@ -15,13 +15,13 @@ import {
   evaluated,
   findEvaluation,
   follow,
-  type Message,
   readSession,
   sendMessage,
   startSession,
 } from '../src/conversation.ts';
 import { openChecker } from '../src/invariants.ts';
 import { testEnvironment } from '../src/mesh.ts';
+import type { Message } from '../src/messages.ts';
 import { type MeshProcess, startOneProcess } from '../src/one-process.ts';
 import { judgement, type ScriptedModel, startScriptedModel } from '../src/scripted-model.ts';
 import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';

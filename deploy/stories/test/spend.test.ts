@@ -2,9 +2,9 @@ import { identitySchema } from '@parley/identity/schema';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
-import type { GraphError } from '../src/client.ts';
 import { converse, createAgent, endSession, evaluated, sendMessage, startSession } from '../src/conversation.ts';
 import { callerWithKey, pricedProvider, usageOf } from '../src/direct-calls.ts';
+import type { GraphError } from '../src/graph-error.ts';
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 

@@ -9,12 +9,7 @@ import type { AccessTokens } from './access-tokens.ts';
 import type { ApiKeyOwners } from './api-key-owners.ts';
 import type { CredentialCalls } from './credential-calls.ts';
 import { type CredentialStatus, noSession, type SessionKey, type StatusRequester } from './credential-status.ts';
-import type { Credentials } from './credentials.ts';
-
-export interface Origin {
-  ip: string;
-  requestId: string;
-}
+import type { Credentials, Origin } from './credentials.ts';
 
 export interface Authenticate {
   /** Authorizes all fields or none; `begun` as in `TurnOptions`. @throws `unauthenticated`, `forbidden`; as `CredentialCalls` */

@@ -9,8 +9,8 @@ import type {
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { RpcClient } from '@parley/rpc/client';
 import { type AnswerCache, answerCache } from './answer-cache.ts';
-import type { Origin } from './authenticate.ts';
 import type { CredentialCalls, Requester } from './credential-calls.ts';
+import type { Origin } from './credentials.ts';
 
 /** The current status of sign-ins, sessions and tenants, at most a second old. */
 export interface CredentialStatus {

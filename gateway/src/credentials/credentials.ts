@@ -1,6 +1,12 @@
 import type { TokenClaims } from '@parley/kernel/secrets/session-token';
 import type { AccessToken } from './access-tokens.ts';
 
+/** Where a request comes from. */
+export interface Origin {
+  ip: string;
+  requestId: string;
+}
+
 export interface Credentials {
   bearer?: string;
   apiKey?: string;

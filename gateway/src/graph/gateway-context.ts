@@ -3,15 +3,9 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import type { ClientConnection } from '../http/client-connection.ts';
 import type { RequestFacts } from '../http/request-log.ts';
-import type { HeldKey } from '../idempotency/idempotency-keys.ts';
-import type { IdempotentRequest } from '../idempotency/idempotent-requests.ts';
+import type { HeldKey, IdempotentRequest } from '../idempotency/idempotency-keys.ts';
 import type { ReadDocument } from './documents.ts';
-
-/** The remaining bytes of a response, shared by all subgraph responses that it is composed of. */
-export interface AnswerBudget {
-  bytesLeft: number;
-  parts: number;
-}
+import type { AnswerBudget } from './read-answer.ts';
 
 export interface GatewayContext {
   /** Anonymous until the root fields are known. */

@@ -1,6 +1,11 @@
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import type { Dispatcher } from 'undici';
-import type { AnswerBudget } from './gateway-context.ts';
+
+/** The remaining bytes of a response, shared by all subgraph responses that it is composed of. */
+export interface AnswerBudget {
+  bytesLeft: number;
+  parts: number;
+}
 
 /** The bytes of a subgraph's answer, taken from the budget. @throws DomainError `BAD_REQUEST` where less is left */
 export async function readBytes(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<Buffer> {

@@ -7,6 +7,13 @@ import type { RpcClient } from '@parley/rpc/client';
 import type { CredentialCalls } from '../credentials/credential-calls.ts';
 import { answerNotKept } from './answer-not-kept.ts';
 
+/** What a request with the header `Idempotency-Key` asks for. */
+export interface IdempotentRequest {
+  key: string;
+  /** It may put the sign-in into another tenant, from where its retry comes. */
+  inAnyTenant: boolean;
+}
+
 /** A key that this gateway has claimed. Its lease is renewed until `end`. */
 export interface HeldKey {
   /** `Caller.idempotencyKey` of everything that is done for the request. */

@@ -8,15 +8,9 @@ import type { FormattedExecutionResult } from 'graphql';
 import { type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';
 import type { RootField } from '../graph/root-fields.ts';
-import type { IdempotencyKeys } from './idempotency-keys.ts';
+import type { IdempotencyKeys, IdempotentRequest } from './idempotency-keys.ts';
 import { answerToKeep } from './kept-answer.ts';
 import { requestSha256 } from './request-sha256.ts';
-
-export interface IdempotentRequest {
-  key: string;
-  /** It may put the sign-in into another tenant, from where its retry comes. */
-  inAnyTenant: boolean;
-}
 
 /** Undefined where the header means nothing: the caller is anonymous, or the request has no effect. @throws DomainError `invalid` */
 export function idempotentRequest(

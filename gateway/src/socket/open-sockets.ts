@@ -2,9 +2,9 @@ import type { Caller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
-import type { Origin, OwnerOf, OwnerOfOptions, SocketOwner } from '../credentials/authenticate.ts';
+import type { OwnerOf, OwnerOfOptions, SocketOwner } from '../credentials/authenticate.ts';
 import type { CredentialStatus } from '../credentials/credential-status.ts';
-import type { Credentials } from '../credentials/credentials.ts';
+import type { Credentials, Origin } from '../credentials/credentials.ts';
 import { rateLimitedWarning } from './rate-limited-warning.ts';
 
 export interface OpenSocket {

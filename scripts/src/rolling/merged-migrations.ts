@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { previousState } from '../history.ts';
 import { root } from '../root.ts';
-import type { Step } from './observe-migrations.ts';
+
+/** One migration and its observed effects. */
+export interface Step {
+  /** `session/001-conversations`; those of every schema are `chassis/…`. */
+  name: string;
+  contracts: string | undefined;
+  /** The hash of its statements, without comments and formatting. */
+  hash: string;
+  /** What it breaks for the previous version, one sentence each. */
+  losses: string[];
+}
 
 /** The merged migrations, in order, each with the hash of its statements. */
 export type MergedMigrations = Record<string, string>;

@@ -3,8 +3,9 @@ import { testDatabaseUrl } from '@parley/testing/test-database';
 import { testSchema } from '@parley/testing/test-schema';
 import { schemas } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
+import type { Step } from './merged-migrations.ts';
 import { earlierMerged, forgotten, problemsOf, readMerged, unlisted, withNew } from './merged-migrations.ts';
-import { observe, observeMigrations, type Step } from './observe-migrations.ts';
+import { observe, observeMigrations } from './observe-migrations.ts';
 
 const sql = (name: string, statements: string, rest: Partial<Migration> = {}): Migration => ({
   name,

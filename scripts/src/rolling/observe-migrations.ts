@@ -5,18 +5,7 @@ import type { Migration, SchemaDeclaration } from '@parley/postgres/database/typ
 import type { Knex } from 'knex';
 import { readCatalogue } from './catalogue.ts';
 import { losses } from './losses.ts';
-import { earlierMerged, listedName, readMerged, withNew, writeMerged } from './merged-migrations.ts';
-
-/** One migration and its observed effects. */
-export interface Step {
-  /** `session/001-conversations`; those of every schema are `chassis/…`. */
-  name: string;
-  contracts: string | undefined;
-  /** The hash of its statements, without comments and formatting. */
-  hash: string;
-  /** What it breaks for the previous version, one sentence each. */
-  losses: string[];
-}
+import { earlierMerged, listedName, readMerged, type Step, withNew, writeMerged } from './merged-migrations.ts';
 
 /** Creates and migrates a new schema, which is not dropped, and compares the database's catalogue before and after each migration. */
 export async function observeMigrations(url: string, schema: SchemaDeclaration, schemaName: string): Promise<Step[]> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoff } from '@parley/kernel/timing/backoff';
-import type { Message } from '@parley/stories/conversation';
+import type { Message } from '@parley/stories/messages';
 import { type SessionEvent, sessionEventsDocument, type ToolCall } from '@parley/stories/session-events';
 import { createClient } from 'graphql-ws';
 import { type Api, ApiError, type Failure } from './api.ts';

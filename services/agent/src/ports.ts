@@ -9,17 +9,23 @@ import type { KnowledgeServiceDefinition } from '@parley/protos/parley/knowledge
 import type { RpcClient } from '@parley/rpc/client';
 import type { AgentReader } from './agents/agent-reader.ts';
 import type { AvatarModels } from './agents/avatar-models.ts';
-import type { DocumentationUrls } from './agents/catalogue.ts';
+import type { AgentConfigOptionsDto } from './generated/schema.ts';
 import type { Metering } from './metering/metered-chain.ts';
 import type { ModelChooser } from './model-choice/model-choice.ts';
 import type { ModelChains } from './models/model-chains.ts';
+import type { AdmittedGeneration } from './text-generations/direct-call.ts';
 import type { TenantBudget } from './text-generations/tenant-budget.ts';
-import type { AdmittedGeneration } from './text-generations/text-generation-job.ts';
 import type { ToolSettings } from './tools/tool-settings.ts';
 import type { PassageSettings } from './turns/passages.ts';
 import type { RunAccess } from './workflow-runs/run-access.ts';
 import type { WorkflowRunSettings } from './workflow-runs/workflow-run-settings.ts';
 import type { WorkflowSettings } from './workflows/workflow-settings.ts';
+
+/** Pages of vendors, which the configuration of an agent links to. */
+export type DocumentationUrls = Pick<
+  AgentConfigOptionsDto,
+  'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'
+>;
 
 export interface Ports {
   database: Database;

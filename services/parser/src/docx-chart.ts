@@ -1,6 +1,6 @@
 import type { Block } from './docx-content.ts';
 import { FileProblem } from './file-problem.ts';
-import type { Part } from './office-archive.ts';
+import type { Part } from './office-xml.ts';
 import { readXml } from './office-xml.ts';
 import { visibleCharacters } from './visible-text.ts';
 

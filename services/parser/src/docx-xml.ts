@@ -1,4 +1,4 @@
-export type { Part } from './office-archive.ts';
+export type { Part } from './office-xml.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 

@@ -1,5 +1,5 @@
 import { FileProblem } from './file-problem.ts';
-import type { Loss } from './warnings.ts';
+import type { Loss } from './losses.ts';
 
 export interface ReadText {
   text: string;

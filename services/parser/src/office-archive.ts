@@ -4,7 +4,7 @@ import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 import { archiveKindOf, contentKindOf, isEncryptedOffice } from './content-kind.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
 import type { FileType } from './file-types.ts';
-import type { TextCounter } from './office-xml.ts';
+import type { Part } from './office-xml.ts';
 
 const maxEntries = 10_000;
 
@@ -59,12 +59,6 @@ export async function openOfficeArchive(
 
 type OpenZip = (bytes: Buffer, options: object, callback: (error: Error | null, zip: ZipFile) => void) => void;
 type OpenStream = (entry: Entry, callback: (error: Error | null, stream: NodeJS.ReadableStream) => void) => void;
-
-export interface Part {
-  chunks: AsyncIterable<Buffer>;
-  /** Counts what the part holds, whatever its reader takes of it. */
-  counter?: TextCounter;
-}
 
 function checkKind(bytes: Buffer, type: FileType): void {
   if (bytes.length === 0) throw new FileProblem('empty');

@@ -1,6 +1,5 @@
 import { SaxesParser } from 'saxes';
 import { FileProblem } from './file-problem.ts';
-import type { Part } from './office-archive.ts';
 import { decodedXml } from './xml-encoding.ts';
 
 /** Names are without their prefix. */
@@ -12,6 +11,12 @@ export interface XmlHandlers {
 
 /** Gets the events of a part before its reader. */
 export type TextCounter = Required<XmlHandlers>;
+
+export interface Part {
+  chunks: AsyncIterable<Buffer>;
+  /** Counts what the part holds, whatever its reader takes of it. */
+  counter?: TextCounter;
+}
 
 const maxDepth = 2_000;
 /** Elements that later versions of Office, or other programs, add. */

@@ -1,7 +1,7 @@
 import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Problem } from './file-problem.ts';
 import type { FileType } from './file-types.ts';
-import type { LossKind } from './warnings.ts';
+import type { LossKind } from './losses.ts';
 
 export type ParseMetrics = ReturnType<typeof parseMetrics>;
 

@@ -3,11 +3,11 @@ import { type Block, blockText, type Paragraph, readStory, type Story } from './
 import { readNumbering } from './docx-numbering.ts';
 import { readStyles } from './docx-styles.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
+import { counted, type Loss, lostValues } from './losses.ts';
 import { heading, type MarkdownWriter, markdownWriter, oneLine, plainText, type ReadText, table } from './markdown.ts';
 import { type OfficeArchive, openOfficeArchive } from './office-archive.ts';
 import { partOf, readTargets, type Targets } from './office-relations.ts';
 import { countTexts, traceCharacters } from './visible-text.ts';
-import { counted, type Loss, lostValues } from './warnings.ts';
 
 const usualDocument = 'word/document.xml';
 

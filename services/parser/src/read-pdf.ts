@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { contentKindOf } from './content-kind.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
+import type { Loss } from './losses.ts';
 import { markdownWriter, type ReadText } from './markdown.ts';
 import { type Line, linesOf } from './pdf-columns.ts';
 import { type Annotation, fieldsOf, withFields } from './pdf-fields.ts';
@@ -11,7 +12,6 @@ import { isMostlyPicture, type PdfPage, type Picture, pictureOn } from './pdf-pi
 import { rowsOf, type TextItem } from './pdf-rows.ts';
 import { readableSigns } from './pdf-signs.ts';
 import { countingGivenUp, type GivenUp } from './pdf-warnings.ts';
-import type { Loss } from './warnings.ts';
 
 interface Page {
   lines: Line[];

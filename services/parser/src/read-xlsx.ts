@@ -2,13 +2,14 @@ import { readChart } from './docx-chart.ts';
 import { type Block, blockText, readStory } from './docx-content.ts';
 import { type DocxStyles, readStyles } from './docx-styles.ts';
 import { FileProblem, type ReadLimits } from './file-problem.ts';
+import { counted, type Loss, lostValues } from './losses.ts';
 import { heading, type MarkdownWriter, markdownWriter, plainText, type ReadText } from './markdown.ts';
-import { type OfficeArchive, openOfficeArchive, type Part } from './office-archive.ts';
+import { type OfficeArchive, openOfficeArchive } from './office-archive.ts';
 import { partOf, readTargets } from './office-relations.ts';
+import type { Part } from './office-xml.ts';
 import { readXml } from './office-xml.ts';
 import { type MergedRange, maxMergedCells, writeSheetTable } from './sheet-table.ts';
 import { countTexts, sheetCounter, traceCharacters, visibleCharacters } from './visible-text.ts';
-import { counted, type Loss, lostValues } from './warnings.ts';
 import { type Book, readBook, richText } from './xlsx-book.ts';
 import { cellText } from './xlsx-values.ts';
 

@@ -1,31 +1,6 @@
 import { FileProblem } from './file-problem.ts';
 import { charactersOf, type ReadText } from './markdown.ts';
 
-/** Content that is missing in a file's text, by kind; a label of the metric. */
-export type LossKind =
-  /** Characters that are in the file but not in its text. */
-  | 'characters'
-  /** Text of page headers and footers. */
-  | 'headersAndFooters'
-  /** Remarks beside the text. */
-  | 'comments'
-  /** Documents within the document. */
-  | 'embeddedDocuments'
-  /** Pages that are pictures. */
-  | 'scannedPages'
-  /** Signs whose font does not say which characters they are. */
-  | 'unknownSigns'
-  /** A value that is repeated less often than it is shown. */
-  | 'repeatedValues'
-  /** Charts whose values the file does not hold. */
-  | 'chartValues';
-
-export interface Loss {
-  kind: LossKind;
-  /** One line for the tenant, without content of the file: `2 of 14 pages have no text: scanned`. */
-  what: string;
-}
-
 const maxWarnings = 20;
 const maxWarningCharacters = 300;
 
@@ -42,15 +17,4 @@ export function withWarnings(read: ReadText, maxCharacters: number): ReadText {
   const text = `${read.text}${'\n'.repeat(missingBreaks)}${warnings.map((what) => `[${what}]\n\n`).join('')}`;
   if (text.length > maxCharacters && charactersOf(text) > maxCharacters) throw new FileProblem('tooLong');
   return { ...read, text };
-}
-
-/** Charts that were read without their values. */
-export function lostValues(charts: number): Loss[] {
-  if (charts === 0) return [];
-  return [{ kind: 'chartValues', what: `values of ${counted(charts, 'chart')} not read: the file does not hold them` }];
-}
-
-/** `1 comment`, `2,000 comments`. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }

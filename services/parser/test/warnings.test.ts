@@ -1,6 +1,7 @@
 import test from 'ava';
 import { FileProblem } from '../src/file-problem.ts';
-import { type Loss, warningsOf, withWarnings } from '../src/warnings.ts';
+import type { Loss } from '../src/losses.ts';
+import { warningsOf, withWarnings } from '../src/warnings.ts';
 
 const scanned: Loss = { kind: 'scannedPages', what: '2 of 14 pages have no text: scanned' };
 const unknown: Loss = { kind: 'unknownSigns', what: '7 signs are of unknown characters' };

@@ -10,10 +10,10 @@ import type { ToolCall as ToolCallProto } from '@parley/protos/parley/agent/v1/t
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
 import { identityForWorkflows } from './embed/verified-identity.ts';
 import type { Ports } from './ports.ts';
-import { isHandedOver } from './reply-stream.ts';
 import { type FinishReason, finishReasonOf } from './session.ts';
 import { type ToolCall, toolCallOf } from './tool-call.ts';
 import type { TurnRun } from './turn-job.ts';
+import { isHandedOver } from './turn-job.ts';
 import { openingTurnIndex, type PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;

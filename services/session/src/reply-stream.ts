@@ -1,5 +1,4 @@
 import { chunkWriter } from '@parley/live/subscriptions/chunk-writer';
-import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import { noUsage } from '@parley/protos/turn-usage';
 import type { ReplyChange } from './ask-agent.ts';
 import type { PartialReply } from './interrupted-reply.ts';
@@ -7,13 +6,8 @@ import type { Ports } from './ports.ts';
 import type { FinishReason } from './session.ts';
 import { nothingStreamed, type SessionLog } from './session-log.ts';
 import { cutCalls, type ToolCall, withCall } from './tool-call.ts';
-import type { TurnRun } from './turn-job.ts';
+import { isHandedOver, type TurnRun } from './turn-job.ts';
 import type { PreparedTurn } from './turn-store.ts';
-
-/** Whether another process runs the turn now. */
-export function isHandedOver({ signal }: TurnRun): boolean {
-  return signal.aborted && !(signal.reason instanceof JobCancelled);
-}
 
 /**
  * Collects a reply and appends it to the event log: text and tool calls in order, citations with the first chunk. Never

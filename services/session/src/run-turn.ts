@@ -1,17 +1,17 @@
 import { withRequestId } from '@parley/kernel/telemetry/request-context';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
-import type { TenantJob } from '@parley/postgres/jobs/job-types';
+import type { TenantJob } from '@parley/postgres/jobs/job-rows';
 import type { TurnUsage } from '@parley/protos/parley/agent/v1/agent';
 import { askAgent, isAgentLost } from './ask-agent.ts';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedReplyOfTurn, type TurnOutcome } from './finish-turn.ts';
 import type { PartialReply } from './interrupted-reply.ts';
 import type { Ports } from './ports.ts';
-import { isHandedOver, replyStream } from './reply-stream.ts';
+import { replyStream } from './reply-stream.ts';
 import { isEmpty, type SessionLog, type StreamedReply, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
-import { type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
+import { isHandedOver, type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
 
 export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {

@@ -1,3 +1,4 @@
+import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { PreparedTurn } from './turn-store.ts';
 
@@ -14,3 +15,8 @@ export const turnKind = 'session.turn';
 export type Prepared = PreparedTurn | null;
 
 export type TurnRun = JobRun<TurnJob, Prepared>;
+
+/** Whether another process runs the turn now. */
+export function isHandedOver({ signal }: TurnRun): boolean {
+  return signal.aborted && !(signal.reason instanceof JobCancelled);
+}

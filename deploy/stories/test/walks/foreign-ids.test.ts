@@ -1,9 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { getNullableType, isListType, isNonNullType } from 'graphql';
 import { createAction, createConnector } from '../../src/actions.ts';
-import type { Answer, Client, GraphError } from '../../src/client.ts';
+import type { Answer, Client } from '../../src/client.ts';
 import { createAgent, endSession, evaluated, readSession, sendMessage, startSession } from '../../src/conversation.ts';
 import { browserOf, isForBrowsers, sdkStart } from '../../src/embed.ts';
+import type { GraphError } from '../../src/graph-error.ts';
 import { createKnowledgeBase, ingestText, readKnowledgeDocument } from '../../src/knowledge.ts';
 import type { TestMesh } from '../../src/mesh.ts';
 import { isId, type Operation, type Place, servedOperations } from '../../src/operations.ts';

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { AnswerHead, Outbound, OutboundRequest, OutboundStream } from '@parley/outbound/outbound';
+import type { Outbound, OutboundRequest, OutboundStream } from '@parley/outbound/outbound';
+import type { AnswerHead } from '@parley/outbound/send-hop';
 
 /** Network use of one call. */
 export interface CallMeter {

@@ -3,7 +3,6 @@ import { isDomainError } from '@parley/kernel/errors';
 import { createParser } from 'eventsource-parser';
 import { unreachable } from './connector-errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { WorkOn } from './mcp-fetch.ts';
 import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
 /** A server says after how long its stream may be resumed; these bound it. */
@@ -15,6 +14,9 @@ const maxMessages = 10_000;
 /** The client ignores all others. */
 const changed = 'notifications/tools/list_changed';
 const notifications = new Set<unknown>(['notifications/progress', changed]);
+
+/** Works on what was received, of so many bytes, when it is the tenant's turn. */
+export type WorkOn = <T>(bytes: number, work: () => T) => Promise<T>;
 
 /**
  * Rewrites an event stream of a server, so that the SDK takes each message in it. A stream that ends without an answer, and cannot be

@@ -3,7 +3,7 @@ import { isDomainError } from '@parley/kernel/errors';
 import { storageProblem } from '@parley/kernel/input-checks';
 import { isJsonObject } from '@parley/kernel/json';
 import { unreachable } from './connector-errors.ts';
-import type { WorkOn } from './mcp-fetch.ts';
+import type { WorkOn } from './event-messages.ts';
 
 export interface McpTool {
   name: string;

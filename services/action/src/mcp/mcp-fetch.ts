@@ -3,7 +3,7 @@ import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { type GuardedFetch, guardedFetch } from '@parley/outbound/guarded-fetch';
 import type { Outbound } from '@parley/outbound/outbound';
 import { StatusError, unreachable } from './connector-errors.ts';
-import { eventMessages } from './event-messages.ts';
+import { eventMessages, type WorkOn } from './event-messages.ts';
 import { type Exchange, exchanges } from './exchange.ts';
 import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
@@ -14,9 +14,6 @@ const answerLimits = { maxBytes: 6 * 2 ** 20, maxEventBytes: 4 * 2 ** 20 };
 const maxResumed = 100;
 /** JSON-RPC's codes for an unknown method and for invalid arguments. Some servers send them with a status of 400 or 404. */
 const refusals = new Set<unknown>([-32_601, -32_602]);
-
-/** Works on what was received, of so many bytes, when it is the tenant's turn. */
-export type WorkOn = <T>(bytes: number, work: () => T) => Promise<T>;
 
 /** The `fetch` of the SDK's transport: guarded, bounded, and tolerant of servers that bend the rules. */
 export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): FetchLike {

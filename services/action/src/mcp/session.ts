@@ -8,9 +8,10 @@ import type { Outbound } from '@parley/outbound/outbound';
 import { refusedUrl } from '@parley/outbound/outbound-errors';
 import { z } from 'zod';
 import { StatusError, unauthorized, unreachable } from './connector-errors.ts';
+import type { WorkOn } from './event-messages.ts';
 import { type Exchange, exchanges, type Room } from './exchange.ts';
 import type { McpConnector } from './mcp-connector.ts';
-import { mcpFetch, type WorkOn } from './mcp-fetch.ts';
+import { mcpFetch } from './mcp-fetch.ts';
 
 export type { Progress };
 

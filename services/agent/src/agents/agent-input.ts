@@ -3,6 +3,7 @@ import { invalid } from '@parley/kernel/errors';
 import { between, graphEnum, rule, text, textProblem } from '@parley/kernel/input';
 import { codePoints, storageProblem } from '@parley/kernel/input-checks';
 import { isJsonObject } from '@parley/kernel/json';
+import type { OutboundPolicy } from '@parley/outbound/outbound-policy';
 import { templateEngine, templateProblem } from '@parley/text/template-engine';
 import { z } from 'zod';
 import type {
@@ -13,8 +14,9 @@ import type {
   LlmProviderType,
   VoiceTier,
 } from '../generated/schema.ts';
-import type { Ports } from '../ports.ts';
-import type { AgentFields, AgentTool } from './agent.ts';
+
+/** What the agent's model may call: a tool of a connector, or a custom action. */
+export type AgentTool = { connectorId: number; tool: string } | { actionId: number };
 
 const templates = templateEngine();
 
@@ -111,6 +113,8 @@ export const agentFields = z.object({
   tools: toolList,
 });
 
+export type AgentFields = z.output<typeof agentFields>;
+
 export const agentChanges = agentFields.partial();
 
 export const newAgent = agentFields
@@ -136,7 +140,10 @@ export function checkAvatarBackend({ avatarBackend, avatarBackendConfig }: Agent
 }
 
 /** @throws DomainError `invalid`: the URL is one that the outbound guard would refuse, whatever its name resolves to */
-export function checkSyncUrl({ outbound }: Pick<Ports, 'outbound'>, { externalSyncUrl }: Partial<AgentFields>): void {
+export function checkSyncUrl(
+  { outbound }: { outbound: Pick<OutboundPolicy, 'problemOf'> },
+  { externalSyncUrl }: Partial<AgentFields>,
+): void {
   const message = externalSyncUrl == null ? undefined : outbound.problemOf(externalSyncUrl);
   if (message) throw invalid({ path: 'input.externalSyncUrl', message });
 }

@@ -4,7 +4,8 @@ import { columnsWithin, listWithin } from '@parley/postgres/database/list-within
 import { rowsBy } from '@parley/postgres/database/rows';
 import { columnsOf, written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
-import { type Agent, type AgentFields, agents, type ListedAgent } from './agent.ts';
+import { type Agent, agents, type ListedAgent } from './agent.ts';
+import type { AgentFields } from './agent-input.ts';
 
 export function agentStore(db: TenantDb) {
   const { knex, tenantId } = db;

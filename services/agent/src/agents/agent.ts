@@ -1,5 +1,4 @@
 import { column, type RowOf, table } from '@parley/postgres/database/table';
-import type { z } from 'zod';
 import type {
   AgentStatus,
   AgentUseCase,
@@ -9,12 +8,7 @@ import type {
   LlmProviderType,
   VoiceTier,
 } from '../generated/schema.ts';
-import type { agentFields } from './agent-input.ts';
-
-export type AgentFields = z.output<typeof agentFields>;
-
-/** What the agent's model may call: a tool of a connector, or a custom action. */
-export type AgentTool = { connectorId: number; tool: string } | { actionId: number };
+import type { AgentFields, AgentTool } from './agent-input.ts';
 
 /** Lists read these columns only if they are selected. */
 const long = { long: true };

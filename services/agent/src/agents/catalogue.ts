@@ -2,11 +2,6 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { AgentConfigOptionsDto, AvatarGenderCode, RecommendedTtsVoiceDto } from '../generated/schema.ts';
 import type { Ports } from '../ports.ts';
 
-export type DocumentationUrls = Pick<
-  AgentConfigOptionsDto,
-  'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'
->;
-
 /** Voices of eSpeak NG. */
 const recommendedTtsVoices: RecommendedTtsVoiceDto[] = [
   ...pair('en-us', 'en-US'),

@@ -1,8 +1,7 @@
 import { invalid } from '@parley/kernel/errors';
 import { namesEmbeddings } from '@parley/metering/model-price';
-import type { AgentFields } from '../agents/agent.ts';
-import type { ModelChoice } from '../models/model-chains.ts';
-import type { Ports } from '../ports.ts';
+import type { AgentFields } from '../agents/agent-input.ts';
+import type { ModelChains, ModelChoice } from '../models/model-chains.ts';
 
 /** The only provider for which tenants may choose the model. */
 export const multiModelProvider = 'CLOUD_HOSTED_MODELS';
@@ -12,7 +11,7 @@ export const multiModelProvider = 'CLOUD_HOSTED_MODELS';
  * model
  */
 export function checkModelOverride(
-  { models }: Pick<Ports, 'models'>,
+  { models }: { models: ModelChains },
   given: Pick<Partial<AgentFields>, 'llmModelOverride'>,
 ): void {
   const { llmModelOverride: model } = given;
@@ -20,7 +19,7 @@ export function checkModelOverride(
 }
 
 /** @throws DomainError `invalid` if tenants may not choose this model. @param path the input field that names it */
-export function checkNamedModel({ models }: Pick<Ports, 'models'>, choice: ModelChoice, path: string): void {
+export function checkNamedModel({ models }: { models: ModelChains }, choice: ModelChoice, path: string): void {
   if (!models.isUnpriced(choice)) return;
   const message = models.embeds(choice) ? namesEmbeddings : 'names a model that has no price here';
   throw invalid({ path, message });

@@ -3,11 +3,11 @@ import { anthropicEvents } from './anthropic-events.ts';
 import type { EventAdapter } from './event-fields.ts';
 import { eventReader } from './event-reader.ts';
 import { googleEvents } from './google-events.ts';
+import type { ModelLog } from './model.ts';
 import type { ProviderSettings } from './model-settings.ts';
 import { openaiEvents } from './openai-events.ts';
 import type { ProviderConnections } from './provider-connections.ts';
 import { withoutRefusedParameters } from './refused-parameters.ts';
-import type { ModelLog } from './sdk-model.ts';
 
 export type AdaptedConnections = ReturnType<typeof adaptedConnections>;
 

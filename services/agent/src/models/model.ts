@@ -155,3 +155,8 @@ export interface Model {
   readonly maxOutputTokens: number;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent>;
 }
+
+/** Where models warn of what their provider refuses or lacks. */
+export interface ModelLog {
+  warn(fields: Record<string, unknown>, message: string): void;
+}

@@ -1,6 +1,6 @@
+import type { ModelLog } from './model.ts';
 import type { ModelSettings } from './model-settings.ts';
 import { type ChosenModel, offlineProvider, type Provider, provider } from './provider.ts';
-import type { ModelLog } from './sdk-model.ts';
 
 export type { ChosenModel, Provider } from './provider.ts';
 

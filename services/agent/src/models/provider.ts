@@ -2,12 +2,12 @@ import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { Prices } from '@parley/metering/prices';
 import { adaptedConnections } from './adapted-stream.ts';
 import { languageModels } from './language-models.ts';
-import type { Model } from './model.ts';
+import type { Model, ModelLog } from './model.ts';
 import type { ProviderSettings } from './model-settings.ts';
 import { offlineModel } from './offline-model.ts';
 import { providerConnections } from './provider-connections.ts';
 import { ErrorEvent } from './provider-fault.ts';
-import { type ModelLog, sdkModel } from './sdk-model.ts';
+import { sdkModel } from './sdk-model.ts';
 import { tracedModel } from './traced-model.ts';
 
 export interface SlotOptions {

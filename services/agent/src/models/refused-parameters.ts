@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { LRUCache } from 'lru-cache';
+import type { ModelLog } from './model.ts';
 import { bodyFault } from './provider-fault.ts';
-import type { ModelLog } from './sdk-model.ts';
 
 type Body = Record<string, unknown>;
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;

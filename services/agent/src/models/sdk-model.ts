@@ -9,7 +9,7 @@ import { drain } from './adapted-stream.ts';
 import { callDeadlines } from './call-deadlines.ts';
 import { endReason } from './end-reason.ts';
 import { type Heard, leadingThought } from './leading-thought.ts';
-import type { Model, ModelCall, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
+import type { Model, ModelCall, ModelEvent, ModelLog, ModelRequest, TokenUsage } from './model.ts';
 import { callOptions } from './model-prompt.ts';
 import type { ProviderSettings } from './model-settings.ts';
 import { modelErrorOf } from './provider-error.ts';
@@ -34,10 +34,6 @@ export interface SdkModelSettings
   isTaken: (signal: AbortSignal) => boolean;
   /** Calls `read` with thoughts of the call with this signal that the SDK does not report. */
   onThought?: (signal: AbortSignal, read: (thought: string) => void) => void;
-}
-
-export interface ModelLog {
-  warn(fields: Record<string, unknown>, message: string): void;
 }
 
 /** OpenAI refuses longer tool descriptions; other models get at most what they should reasonably read. */

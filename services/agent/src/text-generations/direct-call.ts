@@ -1,14 +1,14 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { badRequest, DomainError } from '@parley/kernel/errors';
 import { graphEnum, parseInput, rule, text, withoutNulls } from '@parley/kernel/input';
-import type { CallAccount } from '@parley/metering/spend-meter';
+import type { CallAccount, MeteredCall } from '@parley/metering/spend-meter';
 import { z } from 'zod';
 import type { GenerateTextInput, LlmProviderType } from '../generated/schema.ts';
 import { checkNamedModel } from '../model-choice/model-override.ts';
 import type { ModelRequest } from '../models/model.ts';
+import type { ModelChains } from '../models/model-chains.ts';
 import { ModelError } from '../models/model-error.ts';
 import type { ProviderChain } from '../models/provider-chain.ts';
-import type { Ports } from '../ports.ts';
 import { lastingReason } from '../turns/turn-error.ts';
 
 const imagePattern = /^data:image\/(?:png|jpeg|webp|gif);base64,[A-Za-z0-9+/]+={0,2}$/u;
@@ -30,8 +30,15 @@ export interface DirectCall {
   namesModel: boolean;
 }
 
+/** A generation that this process has admitted and not started. Its request exists only in this process's memory. */
+export interface AdmittedGeneration extends Omit<DirectCall, 'namesModel'> {
+  account: CallAccount;
+  reserved: MeteredCall;
+  held: Disposable;
+}
+
 /** Parses the input and selects the models. @throws DomainError `invalid` */
-export function directCall({ models }: Ports, input: GenerateTextInput): DirectCall {
+export function directCall({ models }: { models: ModelChains }, input: GenerateTextInput): DirectCall {
   const { prompt, provider, modelId, images } = parseInput(directInput, withoutNulls(input));
   const choice = { provider, model: provider && modelId };
   checkNamedModel({ models }, choice, 'input.modelId');

@@ -2,25 +2,16 @@ import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { withRequestId } from '@parley/kernel/telemetry/request-context';
 import { chunkWriter } from '@parley/live/subscriptions/chunk-writer';
-import type { CallAccount, MeteredCall } from '@parley/metering/spend-meter';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import { meteredStream } from '../metering/metered-chain.ts';
 import { ModelError } from '../models/model-error.ts';
 import type { Ports } from '../ports.ts';
-import type { DirectCall } from './direct-call.ts';
 import { shownReason } from './finish-reason.ts';
 import { textGenerationLog } from './text-generation-log.ts';
 
 export interface TextGenerationJob {
   requestId: string;
-}
-
-/** A generation that this process has admitted and not started. Its request exists only in this process's memory. */
-export interface AdmittedGeneration extends Omit<DirectCall, 'namesModel'> {
-  account: CallAccount;
-  reserved: MeteredCall;
-  held: Disposable;
 }
 
 export const textGenerationKind = 'agent.text-generation';

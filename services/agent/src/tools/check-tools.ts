@@ -1,6 +1,6 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { ToolRef } from '@parley/protos/parley/action/v1/action';
-import type { AgentTool } from '../agents/agent.ts';
+import type { AgentTool } from '../agents/agent-input.ts';
 import type { Ports } from '../ports.ts';
 
 /** @throws DomainError `notFound`: a connector or action is absent, deleted or another tenant's; `unavailable` */

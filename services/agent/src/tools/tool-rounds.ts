@@ -1,7 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { CallResult, ToolDescription, TurnCall } from '@parley/protos/parley/action/v1/action';
-import type { AgentTool } from '../agents/agent.ts';
+import type { AgentTool } from '../agents/agent-input.ts';
 import type { ModelMessage, ToolCall as ModelToolCall } from '../models/model.ts';
 import type { Ports } from '../ports.ts';
 import type { TurnEvent, TurnScope } from '../turns/turn.ts';

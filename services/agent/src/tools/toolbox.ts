@@ -1,7 +1,7 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { parseJson } from '@parley/kernel/json';
 import type { ToolDescription, ToolRef } from '@parley/protos/parley/action/v1/action';
-import type { AgentTool } from '../agents/agent.ts';
+import type { AgentTool } from '../agents/agent-input.ts';
 import type { ModelTool } from '../models/model.ts';
 import type { Ports } from '../ports.ts';
 import type { TurnScope } from '../turns/turn.ts';

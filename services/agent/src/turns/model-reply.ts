@@ -1,6 +1,6 @@
 import type { TenantRequest } from '@parley/kernel/caller-request';
 import { noUsage, sumOf } from '@parley/protos/turn-usage';
-import type { AgentTool } from '../agents/agent.ts';
+import type { AgentTool } from '../agents/agent-input.ts';
 import { meteredStream } from '../metering/metered-chain.ts';
 import type {
   ConversationMessage,

@@ -1,19 +1,25 @@
 import { invalid } from '@parley/kernel/errors';
 import { headerProblem } from './header-problem.ts';
-import type { OutboundRequest } from './outbound.ts';
 import { refusedRedirect } from './outbound-errors.ts';
+
+/** What is sent to the URL that a call begins with. */
+export interface FirstRequest {
+  method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Uint8Array;
+}
 
 export interface Hop {
   url: URL;
-  method: NonNullable<OutboundRequest['method']>;
+  method: NonNullable<FirstRequest['method']>;
   headers: Record<string, string>;
-  body: OutboundRequest['body'];
+  body: FirstRequest['body'];
 }
 
 /** What another origin than the first one is sent, because any other header may hold a secret. */
 const sentAnywhere = new Set(['accept', 'accept-language', 'user-agent']);
 
-export function firstHop(url: string, { method = 'GET', headers = {}, body }: OutboundRequest): Hop {
+export function firstHop(url: string, { method = 'GET', headers = {}, body }: FirstRequest): Hop {
   const given: Record<string, string> = { 'user-agent': 'parley' };
   for (const [name, value] of Object.entries(headers)) {
     const problem = headerProblem(name, value);

@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import { deadline, type TimeLimits } from './deadline.ts';
-import { firstHop, nextHop } from './hop.ts';
+import { type FirstRequest, firstHop, nextHop } from './hop.ts';
 import { notPublicHost, refusedRedirect, refusedUrl, unreachable } from './outbound-errors.ts';
 import { hostOf, type OutboundPolicyOptions, outboundPolicy } from './outbound-policy.ts';
 import { dnsResolver, type Resolve, systemResolver } from './resolve.ts';
-import { type HopAnswer, sendHop } from './send-hop.ts';
+import { type AnswerHead, type HopAnswer, sendHop } from './send-hop.ts';
 
 export interface OutboundOptions extends OutboundPolicyOptions {
   /** Default: DNS. Hosts of the allowlist are resolved as the system does. */
@@ -14,21 +14,12 @@ export interface OutboundOptions extends OutboundPolicyOptions {
   log: Logger;
 }
 
-export interface OutboundRequest extends TimeLimits {
-  method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  headers?: Readonly<Record<string, string>>;
-  body?: string | Uint8Array;
+export interface OutboundRequest extends FirstRequest, TimeLimits {
   maxBytes: number;
   /** How many are followed, each checked like the first URL. Default 0: a redirect is refused. */
   redirects?: number;
   /** Sees status and headers before the body is read; what it throws ends the call. */
   onHead?: (head: AnswerHead) => void;
-}
-
-export interface AnswerHead {
-  status: number;
-  headers: Record<string, string>;
-  url: URL;
 }
 
 export interface OutboundAnswer extends AnswerHead {

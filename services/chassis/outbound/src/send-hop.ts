@@ -1,9 +1,14 @@
 import { isDomainError } from '@parley/kernel/errors';
 import { decodedBody } from './decoded-body.ts';
 import type { Hop } from './hop.ts';
-import type { AnswerHead } from './outbound.ts';
 import { broken, unreachable } from './outbound-errors.ts';
 import { pinnedClient } from './pinned-client.ts';
+
+export interface AnswerHead {
+  status: number;
+  headers: Record<string, string>;
+  url: URL;
+}
 
 export interface HopAnswer {
   head: AnswerHead;

@@ -8,7 +8,7 @@ import { listen } from '@parley/kernel/http/listen';
 import { eventually } from '@parley/testing/eventually';
 import { certificateFor } from '@parley/testing/test-authority';
 import test from 'ava';
-import type { AnswerHead } from '../src/outbound.ts';
+import type { AnswerHead } from '../src/send-hop.ts';
 import { flood, guard, loopback, rawServer, server } from './guarded.ts';
 
 const allowed = { allowlist: ['127.0.0.1'], dns: loopback };

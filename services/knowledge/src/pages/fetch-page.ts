@@ -1,5 +1,6 @@
 import { badRequest, unavailable } from '@parley/kernel/errors';
-import type { AnswerHead, Outbound } from '@parley/outbound/outbound';
+import type { Outbound } from '@parley/outbound/outbound';
+import type { AnswerHead } from '@parley/outbound/send-hop';
 import type { FetchedPage } from './page-process.ts';
 
 const limits = { timeoutMs: 10_000, maxBytes: 5 * 1_048_576, redirects: 3 };

@@ -1,4 +1,4 @@
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from 'pino';
 import type { Setting, Settings, ValuesOf } from './settings.ts';
 
 export type Environment = Record<string, string | undefined>;

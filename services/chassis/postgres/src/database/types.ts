@@ -1,7 +1,7 @@
 import type { ListBounds } from '@parley/kernel/answer-budget';
 import type { Parties } from '@parley/kernel/queues/fair-queue';
 import type { Knex } from 'knex';
-import type { JobClaimer } from '../jobs/job-claimer.ts';
+import type { ClaimedJob } from '../jobs/job-rows.ts';
 
 /**
  * The three kinds of table. *tenant*: has `tenant_id`, row-level security forced, reached by `transact`.
@@ -44,6 +44,30 @@ export interface Registry {
   readonly runners: Map<string, JobClaimer>;
   /** The types of events that the service publishes, by topic. */
   readonly topics: Map<string, readonly string[]>;
+}
+
+export interface ReservedSlot {
+  /** Gives it to a job that begins now. */
+  use(): void;
+  /** Gives it back for any other job. */
+  free(): void;
+}
+
+/** The runner of a kind, as `jobs(db)` uses it to claim a job when it is appended. */
+export interface JobClaimer {
+  readonly kind: string;
+  /** Unique to this runner in this process. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly perTenantLimit: number | undefined;
+  /** Reserves a slot for one job, until the transaction is rolled back at the latest; undefined when none is free. */
+  reserve(knex: Knex.Transaction): ReservedSlot | undefined;
+  /** Reads, in the claiming transaction, what the handler needs first. */
+  prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
+  /** Starts a job whose claim has been committed. `claimedAtMs`: monotonic, taken before the claiming statement. */
+  begin(job: ClaimedJob, claim: { claimedAtMs: number; prepared: unknown }): void;
+  /** A cancellation of the job with this token has been committed. */
+  cancelled(token: string): void;
 }
 
 /** One open transaction. SQL takes time from `parley_now()` only. */

@@ -5,9 +5,8 @@ import { isAbortError } from '@parley/kernel/timing/abort';
 import { backoff } from '@parley/kernel/timing/backoff';
 import type { TenantDb, Transaction } from '../database/types.ts';
 import type { HeldLease, HeldLeases } from './held-leases.ts';
-import type { ClaimedJob } from './job-rows.ts';
+import type { ClaimedJob, TenantJob } from './job-rows.ts';
 import { JobCancelled, JobHandover, LeaseLost } from './job-signals.ts';
-import type { TenantJob } from './job-types.ts';
 import { jobsStore } from './jobs-store.ts';
 import type { JobRunnerOptions } from './runner-types.ts';
 

@@ -1,4 +1,15 @@
-import type { TenantJob } from './job-types.ts';
+/** A job that was appended. */
+export interface TenantJob<Data = unknown> {
+  id: number;
+  kind: string;
+  /** Jobs of one kind and key run one at a time, in the order in which they were appended. */
+  key: string;
+  tenantId: number;
+  /** What `append` was given, after serialization as JSON. */
+  data: Data;
+  /** 1 at the first claim, and at that after `retryLater`; one more at each retry, take-over or handover. */
+  attempt: number;
+}
 
 /** A claimed job, with the token of its lease. */
 export interface ClaimedJob extends TenantJob {

@@ -1,17 +1,5 @@
 import type { Transaction } from '../database/types.ts';
-
-/** A job that was appended. */
-export interface TenantJob<Data = unknown> {
-  id: number;
-  kind: string;
-  /** Jobs of one kind and key run one at a time, in the order in which they were appended. */
-  key: string;
-  tenantId: number;
-  /** What `append` was given, after serialization as JSON. */
-  data: Data;
-  /** 1 at the first claim, and at that after `retryLater`; one more at each retry, take-over or handover. */
-  attempt: number;
-}
+import type { TenantJob } from './job-rows.ts';
 
 /** The right to run a job, valid while it is renewed. */
 export interface Lease {

@@ -1,8 +1,8 @@
 import { context, propagation } from '@opentelemetry/api';
 import { checkedTenantOrNone } from '../database/identifiers.ts';
-import type { SharedDb, TenantDb } from '../database/types.ts';
+import type { JobClaimer, SharedDb, TenantDb } from '../database/types.ts';
 import { appendJob } from './append-job.ts';
-import { type JobClaimer, wakeOf } from './job-claimer.ts';
+import { wakeOf } from './job-claimer.ts';
 
 /** A job to append. The payload is stored in plain text: encrypt secrets before. */
 export interface NewJob<Data = unknown> {

@@ -1,8 +1,8 @@
 import type { Part } from '@parley/kernel/processes/unit';
 import type { Logger } from '@parley/kernel/telemetry/log';
-import type { Database, TenantDb } from '../database/types.ts';
-import type { JobClaimer } from './job-claimer.ts';
-import type { JobNotifier, JobRun, TenantJob } from './job-types.ts';
+import type { Database, JobClaimer, TenantDb } from '../database/types.ts';
+import type { TenantJob } from './job-rows.ts';
+import type { JobNotifier, JobRun } from './job-types.ts';
 
 /** How jobs of one kind are run. */
 export interface RunnerOptions {

@@ -1,8 +1,7 @@
 import { createLogger } from '@parley/kernel/telemetry/log';
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
-import type { Database, SchemaDeclaration, Transaction } from '../../src/database/types.ts';
-import type { JobClaimer } from '../../src/jobs/job-claimer.ts';
+import type { Database, JobClaimer, SchemaDeclaration, Transaction } from '../../src/database/types.ts';
 import { jobRunner } from '../../src/jobs/job-runner.ts';
 import type { JobRun } from '../../src/jobs/job-types.ts';
 import { jobs } from '../../src/jobs/jobs.ts';
