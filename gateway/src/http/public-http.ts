@@ -1,0 +1,24 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { trustedProxy } from '@parley/kernel/http/client-address';
+import type { GatewayConfig } from '../config.ts';
+import { asksForSocket } from '../socket/socket-server.ts';
+import { boundConnections } from './connections.ts';
+import { refuseUnreadable } from './raw-refusals.ts';
+
+/** The server that clients connect to, with the limits on connections and on what cannot be read. It does not listen yet. */
+export function publicHttp(config: GatewayConfig, app: RequestListener): Server {
+  const http = createServer(
+    {
+      keepAliveTimeout: 65_000,
+      requireHostHeader: false, // the app refuses it with an API error
+      shouldUpgradeCallback: asksForSocket,
+      requestTimeout: config.requestTimeoutMs,
+      headersTimeout: Math.min(10_000, config.requestTimeoutMs),
+      connectionsCheckingInterval: Math.min(5_000, config.requestTimeoutMs),
+    },
+    app,
+  );
+  refuseUnreadable(http);
+  boundConnections(http, config, trustedProxy(config.trustedProxies));
+  return http;
+}
