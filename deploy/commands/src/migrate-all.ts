@@ -3,8 +3,8 @@ import { type Environment, readAll } from '@parley/kernel/settings/config';
 import { type DatabaseUrls, requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { migrateSchema, statementTimeoutMs, userOf } from '@parley/postgres/database/migrate';
 import { missingRights } from '@parley/postgres/database/migration-rights';
-import { openPool } from '@parley/postgres/database/pool';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import { openPool } from '@parley/postgres/driver/pool';
 
 /**
  * Migrates one schema after the other and says for each what was applied. It stops at the first that fails: what came

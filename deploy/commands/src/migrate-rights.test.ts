@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rolesOf } from '@parley/postgres/database/identifiers';
-import { openPool } from '@parley/postgres/database/pool';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import { openPool } from '@parley/postgres/driver/pool';
 import { onDatabaseServer } from '@parley/testing/every-database';
 import { testDatabaseUrl } from '@parley/testing/test-database';
 import type { ExecutionContext } from 'ava';

@@ -1,5 +1,5 @@
 import { isDatabaseError } from '@parley/kernel/database-errors';
-import { openPool } from '@parley/postgres/database/pool';
+import { openPool } from '@parley/postgres/driver/pool';
 import type { Knex } from 'knex';
 import { connectionProblem, hostAndPort, reasonOf, withCauses } from './connection-problem.ts';
 import type { Installation } from './installation.ts';

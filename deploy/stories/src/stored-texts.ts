@@ -1,5 +1,5 @@
 import { kafkaDeadLetters, readTopic } from '@parley/events/kafka-dead-letters';
-import { openPool } from '@parley/postgres/database/pool';
+import { openPool } from '@parley/postgres/driver/pool';
 import { schemas, topics } from '@parley/units';
 import { connectionOf } from './invariants/read-topics.ts';
 import type { TestMesh } from './mesh.ts';

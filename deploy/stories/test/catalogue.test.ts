@@ -1,5 +1,5 @@
 import { catalogueViolations } from '@parley/postgres/database/catalogue';
-import { openPool } from '@parley/postgres/database/pool';
+import { openPool } from '@parley/postgres/driver/pool';
 import { sessionSchema } from '@parley/session/schema';
 import { testDatabaseUrl } from '@parley/testing/test-database';
 import { testSchema } from '@parley/testing/test-schema';

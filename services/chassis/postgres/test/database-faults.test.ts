@@ -8,8 +8,8 @@ import { pino } from 'pino';
 import { connectionQueue } from '../src/database/connection-queue.ts';
 import { migrateSchema } from '../src/database/migrate.ts';
 import { openDatabase } from '../src/database/open.ts';
-import { openPool } from '../src/database/pool.ts';
 import type { Database, Migration, SchemaDeclaration, TenantDb } from '../src/database/types.ts';
+import { openPool } from '../src/driver/pool.ts';
 
 /** A statement that the server refuses with this SQLSTATE. */
 const refuse = ({ knex }: TenantDb, code: string) =>

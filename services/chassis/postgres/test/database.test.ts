@@ -8,10 +8,10 @@ import { notesSchema } from '@parley/testing/notes-schema';
 import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { openDatabase } from '../src/database/open.ts';
-import type { Opening } from '../src/database/opening-client.ts';
-import { openPool } from '../src/database/pool.ts';
-import { statementGroup } from '../src/database/statement-group.ts';
 import type { TenantDb, TransactOptions } from '../src/database/types.ts';
+import type { Opening } from '../src/driver/opening-client.ts';
+import { openPool } from '../src/driver/pool.ts';
+import { statementGroup } from '../src/driver/statement-group.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   const addNote = async ({ knex, tenantId }: TenantDb, text: string): Promise<number> => {

@@ -4,8 +4,8 @@ import { notesSchema } from '@parley/testing/notes-schema';
 import type { ExecutionContext } from 'ava';
 import { catalogueViolations } from '../src/database/catalogue.ts';
 import { openDatabase } from '../src/database/open.ts';
-import { openPool } from '../src/database/pool.ts';
 import type { Migration, SchemaDeclaration } from '../src/database/types.ts';
+import { openPool } from '../src/driver/pool.ts';
 
 onOneDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
   const sql = (name: string, statements: string): Migration => ({

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
+import { openPool } from '../driver/pool.ts';
 import { checkedSchemaName, rolesOf } from './identifiers.ts';
 import { tablesOf } from './internal-tables.ts';
-import { openPool } from './pool.ts';
 import { type TableFacts, tablesIn } from './table-kinds.ts';
 import type { SchemaDeclaration } from './types.ts';
 

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isLockTimeout, transactionError } from '@parley/kernel/database-errors';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import type { Knex } from 'knex';
+import { openPool } from '../driver/pool.ts';
 import { rolesOf } from './identifiers.ts';
 import { internalMigrations, migrationsTable, tablesOf } from './internal-tables.ts';
-import { openPool } from './pool.ts';
 import { applyTableKinds } from './table-kinds.ts';
 import type { Migration, SchemaDeclaration } from './types.ts';
 

@@ -14,14 +14,13 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 import { inSpan } from '@parley/kernel/telemetry/telemetry';
 import { within } from '@parley/kernel/timing/timers';
 import type { Knex } from 'knex';
-import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
+import { type Opening, type SentQuery, swallowedError } from '../driver/opening-client.ts';
+import { openPool } from '../driver/pool.ts';
+import { preparedStatements } from '../driver/prepared-statements.ts';
+import { groupTransaction } from '../driver/statement-group.ts';
 import { type ConnectionQueue, connectionQueue, type Leave } from './connection-queue.ts';
 import { checkedSchemaName, checkedTenantOrNone, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
-import { type Opening, swallowedError } from './opening-client.ts';
-import { openPool } from './pool.ts';
-import { preparedStatements } from './prepared-statements.ts';
-import { groupTransaction } from './statement-group.ts';
 import type {
   Database,
   Registry,

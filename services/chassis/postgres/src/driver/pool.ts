@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { isQueryTimeout } from '@parley/kernel/database-errors';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import knexFactory, { type Knex } from 'knex';
-import { columnOf, fieldOf } from './names.ts';
+import { columnOf, fieldOf } from '../database/names.ts';
 import { OpeningClient } from './opening-client.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 

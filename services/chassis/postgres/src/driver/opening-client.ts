@@ -7,6 +7,8 @@ import type Query from 'pg/lib/query.js';
 import { OpenedQuery } from './opened-query.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 
+export type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
+
 /** How a transaction begins. */
 export interface Opening extends Knex.TransactionConfig {
   /** A statement that is sent in one packet with BEGIN and the first statement of the work. */
