@@ -35,7 +35,7 @@ export function settingsTables(root: string, settings = allSettings()) {
     throw new Error(
       `No README.md or SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of ${[...missing].join(', ')}`,
     );
-  const links = found.toSorted().map(([unit, path]) => `[${unit}](${path})`);
+  const links = found.toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([unit, path]) => `[${unit}](${path})`);
   return pages.map(({ path, text }) => ({ path, text: text.replace(list, `\n${links.join(' ·\n')}\n\n`) }));
 }
 
