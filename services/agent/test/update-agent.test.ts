@@ -246,7 +246,7 @@ test('changes of one agent are queued until their callers abort, apart from thos
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, everyFieldInput());
   const gate = createGate();
-  const first = database.transact(1, gate.pass, { turn: { row: `agent 1 ${id}` } });
+  const first = database.transact(1, gate.pass, { lockQueue: { row: `agent 1 ${id}` } });
   const controller = new AbortController();
   const refusals = [
     t.throwsAsync(

@@ -293,11 +293,11 @@ test('signing in is queued by the account or the company, with the abort signal'
   const { app, provider, ports } = await idpOneApp(t);
   const { caller, input } = await signUp(app);
   const { transactShared } = ports.database;
-  const turns: TransactOptions['turn'][] = [];
+  const lockQueues: TransactOptions['lockQueue'][] = [];
   ports.database = {
     ...ports.database,
     transactShared: (work, how) => {
-      if (how?.turn && how.signal === signal) turns.push(how.turn);
+      if (how?.lockQueue && how.signal === signal) lockQueues.push(how.lockQueue);
       return transactShared(work, how);
     },
   };
@@ -308,5 +308,5 @@ test('signing in is queued by the account or the company, with the abort signal'
     newPerson({ subject: 'nobody yet' }),
   ])
     await app.loginWithIdpOne(requestOf(anonymous, { signal }), { ticket: provider.ticketFor(person) });
-  t.deepEqual(turns, [{ user: caller.userId }, { row: 'company acme' }, { row: 'subject nobody yet' }]);
+  t.deepEqual(lockQueues, [{ user: caller.userId }, { row: 'company acme' }, { row: 'subject nobody yet' }]);
 });

@@ -92,7 +92,7 @@ async function registeredMeanwhile(t: Parameters<typeof idpOneApp>[0], emailVeri
   ports.database = {
     ...ports.database,
     async transactShared(work, how) {
-      if (how?.turn?.row !== undefined && !isDone) {
+      if (how?.lockQueue?.row !== undefined && !isDone) {
         isDone = true;
         await app.register(anonymous, { input });
       }
@@ -131,7 +131,7 @@ for (const [has, change] of [
     ports.database = {
       ...ports.database,
       async transactShared(work, how) {
-        if (how?.turn?.user !== undefined && !isDone) {
+        if (how?.lockQueue?.user !== undefined && !isDone) {
           isDone = true;
           await database.transactShared(({ knex }) => knex('users').update(change));
         }

@@ -242,7 +242,7 @@ test('every operation that locks a user or tenant row is queued by it, with its 
     await app.switchTenant(caller, { id: tenant }); // undoes the switch by createTenant
     await call(app, caller, signal).catch((error: unknown) => t.like(error, { kind: 'invalid' }, name));
     t.is(last?.signal, signal, name);
-    t.deepEqual([last?.turn?.user, last?.turn?.tenant], [user, name in ofTenant ? tenant : undefined], name);
+    t.deepEqual([last?.lockQueue?.user, last?.lockQueue?.tenant], [user, name in ofTenant ? tenant : undefined], name);
   }
 });
 
@@ -250,7 +250,7 @@ test('an aborted mutation leaves the queue of its user and changes nothing', asy
   const { app, database } = await identityApp(t);
   const { caller } = await signUp(app);
   const gate = createGate();
-  const first = database.transactShared(gate.pass, { turn: { user: caller.userId } });
+  const first = database.transactShared(gate.pass, { lockQueue: { user: caller.userId } });
   const controller = new AbortController();
   const refusal = t.throwsAsync(
     app.updateTenant(requestOf(caller, { signal: controller.signal }), { name: 'Too late' }),

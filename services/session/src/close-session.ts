@@ -49,8 +49,8 @@ export async function closeSession(
     await sessionStore(db).markEnding(sessionId, status);
     return { session: found, isEnding: true };
   };
-  const turn = lockQueueOf({ tenantId, sessionId });
-  const { session, isEnding } = await ports.database.transact(tenantId, close, { turn, signal });
+  const lockQueue = lockQueueOf({ tenantId, sessionId });
+  const { session, isEnding } = await ports.database.transact(tenantId, close, { lockQueue, signal });
   if (!isEnding) return session;
   return (await waitForEnd(ports, session)) ?? (await forceEnd(ports, session, status));
 }
@@ -104,5 +104,5 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     });
     return sessionStore(db).get(id);
   };
-  return ports.database.transact(tenantId, end, { turn: lockQueueOf({ tenantId, sessionId: id }) });
+  return ports.database.transact(tenantId, end, { lockQueue: lockQueueOf({ tenantId, sessionId: id }) });
 }

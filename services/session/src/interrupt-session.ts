@@ -23,5 +23,5 @@ export async function interruptSession(ports: Ports, { caller, signal }: TenantR
     // The reply may be complete when the cancellation arrives: its transaction reads this mark.
     return begun && (await turnStore(db).markFirstInterrupted(sessionId));
   };
-  return ports.database.transact(tenantId, interrupt, { turn: lockQueueOf({ tenantId, sessionId }), signal });
+  return ports.database.transact(tenantId, interrupt, { lockQueue: lockQueueOf({ tenantId, sessionId }), signal });
 }

@@ -68,7 +68,7 @@ export async function sendMessage(ports: Ports, request: TenantRequest, input: S
     return session ?? sessionStore(db).get(sessionId);
   };
   return ports.database.transact(tenantId, work, {
-    turn: lockQueueOf({ tenantId, sessionId }),
+    lockQueue: lockQueueOf({ tenantId, sessionId }),
     signal: request.signal,
   });
 }

@@ -16,7 +16,7 @@ function fieldsOf(...names: string[]): SelectedFields {
 }
 
 async function leftOf(budget: AnswerBudget): Promise<number> {
-  return budget.runExclusive(async (room) => room.bytesLeft);
+  return budget.runExclusive(async (room) => room.remainingBytes);
 }
 
 /** Three sessions with 1,002 bytes of metadata; each has four messages of 1,000 bytes in 500 characters. */

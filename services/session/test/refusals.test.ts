@@ -105,7 +105,7 @@ test('calls for one session queue for its lock, leave the queue with their calle
   const { app } = await replica({ database: own });
   const { id } = await app.startSession(inTenant(1), start);
   const gate = createGate();
-  const first = own.transact(1, gate.pass, { turn: lockQueueOf({ tenantId: 1, sessionId: id }) });
+  const first = own.transact(1, gate.pass, { lockQueue: lockQueueOf({ tenantId: 1, sessionId: id }) });
   const leaving = new AbortController();
   const refusals = [
     app.sendMessage(requestOf(inTenant(1), leaving), { sessionId: id, text: 'Too late' }),

@@ -18,7 +18,7 @@ export async function createCustomAction(
 ): Promise<StoredAction> {
   const made = newAction({ ...ports, tenantId: caller.tenantId }, input);
   return ports.database.transact(caller.tenantId, (db) => insertAction(ports, db, made), {
-    turn: { row: `custom actions of ${caller.tenantId}` },
+    lockQueue: { row: `custom actions of ${caller.tenantId}` },
     signal,
   });
 }

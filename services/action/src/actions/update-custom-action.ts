@@ -21,7 +21,7 @@ export async function updateCustomAction(
       const updated = await store.update(id, changes, clearsCredential !== null);
       return { stored: found, changed: updated, cleared: clearsCredential };
     },
-    { turn: { row: `custom action ${id}` }, signal },
+    { lockQueue: { row: `custom action ${id}` }, signal },
   );
   if (cleared === 'MESSAGING') await ports.sending.messaging.drop(stored);
   return changed;

@@ -146,7 +146,7 @@ async function end(
         return isStored;
       },
       // Queued, because each waits for the lock on the tenant's byte count and would hold a connection meanwhile.
-      { turn: { row: `kept bytes of ${tenantId}` } },
+      { lockQueue: { row: `kept bytes of ${tenantId}` } },
     );
   let isMine: boolean;
   try {

@@ -31,6 +31,6 @@ export async function createConnector(
       await noteSealing(db);
       return store.insert(fields, (row) => ports.box.seal(apiKey, apiKeyPlace(row)));
     },
-    { turn: { row: `connectors of ${tenantId}` }, signal },
+    { lockQueue: { row: `connectors of ${tenantId}` }, signal },
   );
 }

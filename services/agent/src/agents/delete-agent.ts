@@ -13,7 +13,7 @@ export async function deleteAgent(
 ): Promise<boolean> {
   const id = requireId('Agent', agentId);
   const deleted = await ports.database.transact(caller.tenantId, (db) => agentStore(db).markDeleted(id), {
-    turn: agentQueueKey(caller, id),
+    lockQueue: agentQueueKey(caller, id),
     signal,
   });
   if (!deleted) throw notFound('Agent', id);

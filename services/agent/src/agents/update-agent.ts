@@ -32,7 +32,7 @@ export async function updateAgent(
   checkModelOverride(ports, given);
   await checkAdded(ports, request, id, given);
   return ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
-    turn: agentQueueKey(caller, id),
+    lockQueue: agentQueueKey(caller, id),
     signal,
   });
 }

@@ -23,6 +23,6 @@ export async function createWorkflow(
       }
       return store.insert(fields);
     },
-    { turn: { row: `workflows of ${caller.tenantId}` }, signal },
+    { lockQueue: { row: `workflows of ${caller.tenantId}` }, signal },
   );
 }

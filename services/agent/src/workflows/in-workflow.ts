@@ -14,7 +14,7 @@ export async function inWorkflow<T>(
 ): Promise<T> {
   const id = requireId('Workflow', workflowId);
   return database.transact(caller.tenantId, async (db) => work(db, await workflowStore(db).lock(id)), {
-    turn: { row: `workflow ${caller.tenantId} ${id}` },
+    lockQueue: { row: `workflow ${caller.tenantId} ${id}` },
     signal,
   });
 }

@@ -22,13 +22,13 @@ test('concurrent lists are read one after another, each within the remaining bud
   const gate = createGate();
   const seen: number[] = [];
   const first = budget.runExclusive(async (allowance) => {
-    seen.push(allowance.bytesLeft);
+    seen.push(allowance.remainingBytes);
     await gate.pass();
     allowance.charge(70);
     return 'first';
   });
   const second = budget.runExclusive(async (allowance) => {
-    seen.push(allowance.bytesLeft);
+    seen.push(allowance.remainingBytes);
     return 'second';
   });
   gate.open();
@@ -53,7 +53,7 @@ test('a read that fails for another reason does not block the next', async (t) =
   const failed = budget.runExclusive(async () => {
     throw new Error('away');
   });
-  const next = budget.runExclusive(async (allowance) => allowance.bytesLeft);
+  const next = budget.runExclusive(async (allowance) => allowance.remainingBytes);
   await t.throwsAsync(failed, { message: 'away' });
   t.is(await next, 100);
 });

@@ -7,7 +7,7 @@ export type AnswerBudget = ReturnType<typeof answerBudget>;
 
 /** What is left of the budget, for the one read that runs. */
 export interface AnswerAllowance {
-  readonly bytesLeft: number;
+  readonly remainingBytes: number;
   charge(bytes: number): void;
 }
 
@@ -34,16 +34,16 @@ export function objectBytesOf(fields: number): number {
  * request cannot fill the memory of the process, however many aliases it uses.
  */
 export function answerBudget(maxBytes: number) {
-  let bytesLeft = maxBytes;
+  let remainingBytes = maxBytes;
   let previous: Promise<unknown> = Promise.resolve();
 
   const allowance: AnswerAllowance = {
-    get bytesLeft() {
-      return bytesLeft;
+    get remainingBytes() {
+      return remainingBytes;
     },
     charge(bytes) {
-      bytesLeft -= bytes;
-      if (bytesLeft < 0) throw answerTooLarge();
+      remainingBytes -= bytes;
+      if (remainingBytes < 0) throw answerTooLarge();
     },
   };
 
@@ -56,7 +56,7 @@ export function answerBudget(maxBytes: number) {
      */
     runExclusive<T>(read: (allowance: AnswerAllowance) => Promise<T>): Promise<T> {
       const reading = previous.then(() => {
-        if (bytesLeft < 0) throw answerTooLarge();
+        if (remainingBytes < 0) throw answerTooLarge();
         return read(allowance);
       });
       previous = reading.catch(() => undefined);

@@ -406,18 +406,18 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
         order.push(name);
         await gate.pass();
       }, how);
-    const first = shared('first', { turn: { user: 1, tenant: 1 } });
+    const first = shared('first', { lockQueue: { user: 1, tenant: 1 } });
     await eventually('the first has begun', () => order.length === 1);
     const others = [
-      shared('of its user', { turn: { user: 1, tenant: 2 } }),
-      shared('of its tenant', { turn: { user: 2, tenant: 1 } }),
-      database.transact(1, async () => void order.push('of a row'), { turn: { row: 'note 1' } }),
+      shared('of its user', { lockQueue: { user: 1, tenant: 2 } }),
+      shared('of its tenant', { lockQueue: { user: 2, tenant: 1 } }),
+      database.transact(1, async () => void order.push('of a row'), { lockQueue: { row: 'note 1' } }),
       shared('of nobody'),
     ];
-    const left = shared('left', { turn: { user: 1 }, signal: leaving.signal });
+    const left = shared('left', { lockQueue: { user: 1 }, signal: leaving.signal });
     leaving.abort();
     const refused = Promise.all(
-      [left, shared('away', { turn: { tenant: 1 }, signal: leaving.signal })].map((each) => t.throwsAsync(each)),
+      [left, shared('away', { lockQueue: { tenant: 1 }, signal: leaving.signal })].map((each) => t.throwsAsync(each)),
     );
     gate.open();
     for (const error of await refused) t.like(error, { kind: 'unavailable', message: 'The caller has gone' });
@@ -427,8 +427,8 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
 
   test('after a failed transaction the next one of the same row begins', async (t) => {
     const database = await testSchema(t, notesSchema);
-    const failing = database.transact(1, async () => Promise.reject(new Error('no')), { turn: { row: 'note 1' } });
-    const next = database.transact(1, countNotes, { turn: { row: 'note 1' } });
+    const failing = database.transact(1, async () => Promise.reject(new Error('no')), { lockQueue: { row: 'note 1' } });
+    const next = database.transact(1, countNotes, { lockQueue: { row: 'note 1' } });
     await t.throwsAsync(failing, { message: 'no' });
     t.is(await next, 0);
   });

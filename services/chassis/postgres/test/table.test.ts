@@ -117,7 +117,7 @@ onEveryDatabase(({ test, testSchema }) => {
       database.transactShared(async (db) => {
         const fields = { times: (field: string) => Number(asked.includes(field)), objectBytes: 100 };
         let bytes = 0;
-        const allowance = { bytesLeft: 1_000, charge: (more: number) => void (bytes += more) };
+        const allowance = { remainingBytes: 1_000, charge: (more: number) => void (bytes += more) };
         const answering = { knex: db.knex, answer: { allowance, fields } };
         const query = db.knex('jobs').select(db.knex.raw(columnsWithin(answering, works)));
         const [row] = await listWithin<Work>(answering, query);

@@ -27,8 +27,8 @@ async function answered(document: string, ids: number[], bytes = 10_000) {
     document: parse(document),
     rootValue: { things: () => ids.map(thing) },
   });
-  const bytesLeft = await budget.runExclusive(async (room) => room.bytesLeft).catch(() => -1);
-  return { data, errors, read, taken: bytes - bytesLeft };
+  const remainingBytes = await budget.runExclusive(async (room) => room.remainingBytes).catch(() => -1);
+  return { data, errors, read, taken: bytes - remainingBytes };
 }
 
 test('a field of many objects is read in one batch for each of its places, with the arguments there', async (t) => {

@@ -34,7 +34,7 @@ export function openIdpOneAccount(
   };
   // Others of the same company wait for the unique index, and hold no connection meanwhile.
   const row = company ? `company ${company.id}` : `subject ${subject}`;
-  return ports.database.transactShared(work, { turn: { row }, signal });
+  return ports.database.transactShared(work, { lockQueue: { row }, signal });
 }
 
 async function joinCompany(

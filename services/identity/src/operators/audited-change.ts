@@ -42,7 +42,7 @@ export async function changeTenant(
     await auditStore(db).insert({ ...entry, facts: { ...differences(auditedOfTenant, before, after), ...facts } });
     return after;
   };
-  const tenant = await database.transactShared(change, { turn: { user: userId, tenant: tenantId } });
+  const tenant = await database.transactShared(change, { lockQueue: { user: userId, tenant: tenantId } });
   await announce({ $case: 'tenantId', value: tenantId });
   return tenant;
 }
@@ -62,7 +62,7 @@ export async function changeUser(
     await auditStore(db).insert({ ...entry, facts: differences(auditedOfUser, before, after) });
     return after;
   };
-  const user = await database.transactShared(change, { turn: { user: userId } });
+  const user = await database.transactShared(change, { lockQueue: { user: userId } });
   await announce({ $case: 'userId', value: userId });
   return user;
 }

@@ -5,7 +5,7 @@ import { findContact } from '../accounts/contact.ts';
 import type { ResetPasswordEmailInput, TokenPurpose } from '../generated/schema.ts';
 import { resetLinkWording } from '../messages/token-wording.ts';
 import type { Ports } from '../ports.ts';
-import { issueSecuredToken, turnOf } from '../secured-tokens/issue-secured-token.ts';
+import { issueSecuredToken, lockQueueOf } from '../secured-tokens/issue-secured-token.ts';
 
 const linkRequest = z.object({ email: anyText().nullish(), purpose: graphEnum<TokenPurpose>() });
 
@@ -28,7 +28,7 @@ export async function resetUserPasswordWithUrl(
         wording: (token, expiresAt) => resetLinkWording(resetLink(ports, token), expiresAt),
         capped: true,
       }),
-    { turn: turnOf(contact), signal },
+    { lockQueue: lockQueueOf(contact), signal },
   );
   return true;
 }

@@ -6,7 +6,7 @@ import { namesOneContact } from '../accounts/find-account.ts';
 import type { GenerateOtpInput, TokenPurpose } from '../generated/schema.ts';
 import { codeWording } from '../messages/token-wording.ts';
 import type { Ports } from '../ports.ts';
-import { issueSecuredToken, turnOf } from './issue-secured-token.ts';
+import { issueSecuredToken, lockQueueOf } from './issue-secured-token.ts';
 
 const codeRequest = z
   .object({ email: anyText().nullish(), phoneNumber: anyText().nullish(), purpose: graphEnum<TokenPurpose>() })
@@ -27,7 +27,7 @@ export async function generateOtp(ports: Ports, { signal }: CallerRequest, input
         isLive: purpose !== 'INVITATION', // it comes from the operator alone
         capped: true,
       }),
-    { turn: turnOf(contact), signal },
+    { lockQueue: lockQueueOf(contact), signal },
   );
 }
 

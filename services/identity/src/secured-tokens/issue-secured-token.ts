@@ -58,7 +58,7 @@ export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue
   }
 }
 
-export function turnOf({ index }: Pick<FoundContact, 'index'>): { row: string } {
+export function lockQueueOf({ index }: Pick<FoundContact, 'index'>): { row: string } {
   return { row: `tokens of ${index.toString('base64')}` };
 }
 

@@ -33,7 +33,7 @@ export async function withSecuredToken<T>(
       const token = await securedTokenStore(db).attempt(id, hash, { spends });
       return token?.isRight ? { result: await effect(db, token) } : undefined;
     },
-    { turn: id === 0 ? {} : { row: `token ${id}`, user: userId }, signal },
+    { lockQueue: id === 0 ? {} : { row: `token ${id}`, user: userId }, signal },
   );
   if (!outcome) throw invalidToken();
   return outcome.result;

@@ -38,7 +38,7 @@ export async function withLockedSignIn<T>(
     return work(db, signIn);
   };
   // Changes of one user or tenant run one after another, so that they hold at most one connection of the pool in each process.
-  return database.transactShared(locked, { turn: { user: userId, tenant: tenantId }, signal });
+  return database.transactShared(locked, { lockQueue: { user: userId, tenant: tenantId }, signal });
 }
 
 export function requireComplete({ limitedReason }: LiveSignIn): void {

@@ -65,7 +65,7 @@ export async function login(ports: Ports, request: CallerRequest, input: SignInI
       ip: caller.ip ?? null,
     });
   };
-  const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, signal });
+  const signIn = await ports.database.transactShared(begin, { lockQueue: { user: userId }, signal });
   return issueTokens(ports, signIn);
 }
 

@@ -57,7 +57,9 @@ export async function refreshSignIn(
     return { kind: 'reused', signInId };
   };
   const outcome: Outcome =
-    user === undefined ? { kind: 'refused' } : await ports.database.transactShared(decide, { turn: { user }, signal });
+    user === undefined
+      ? { kind: 'refused' }
+      : await ports.database.transactShared(decide, { lockQueue: { user }, signal });
 
   if (outcome.kind === 'suspended') throw userSuspended();
   if (outcome.kind === 'reused') await ports.announce({ $case: 'signInId', value: outcome.signInId });

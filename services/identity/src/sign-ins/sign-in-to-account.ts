@@ -48,7 +48,7 @@ export async function signInToAccount(
     });
     return { signIn, revoked };
   };
-  const done = await ports.database.transactShared(work, { turn: { user: userId }, signal });
+  const done = await ports.database.transactShared(work, { lockQueue: { user: userId }, signal });
   for (const whose of done?.revoked ?? []) await ports.announce(whose);
   return done?.signIn;
 }

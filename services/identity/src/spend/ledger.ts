@@ -45,7 +45,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
         const [result] = await Promise.all([work(storesOf(db)), ...locks]);
         return result;
       },
-      { turn: { row: `ledger ${tenantId}` }, ...atOnce },
+      { lockQueue: { row: `ledger ${tenantId}` }, ...atOnce },
     );
   }
 

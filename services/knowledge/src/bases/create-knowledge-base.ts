@@ -27,6 +27,6 @@ export async function createKnowledgeBase(
       await baseModelStore(db).register(db, base.id, base.embeddingModel, true);
       return base;
     },
-    { turn: usageQueueKey(caller.tenantId) },
+    { lockQueue: usageQueueKey(caller.tenantId) },
   );
 }

@@ -21,7 +21,7 @@ export async function deleteKnowledgeBase(
       for (const objectKey of await uploadStore(db).refuseAll(id)) await removeObjectLater(db, objectKey);
       await usageStore(db).change({ knowledgeBases: -1 });
     },
-    { turn: usageQueueKey(tenantId) },
+    { lockQueue: usageQueueKey(tenantId) },
   );
   return true;
 }

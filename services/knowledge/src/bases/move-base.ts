@@ -214,7 +214,7 @@ async function embedAnew(
       if (document.generation !== generation) return false;
       return move.outdated ? replace(db, document, built) : prepare(db, knowledgeBaseId, document, built);
     },
-    { turn: usageQueueKey(tenantId) },
+    { lockQueue: usageQueueKey(tenantId) },
   );
   if (!isKept) await discardGeneration(ports, caller, id, built.generation);
 }
@@ -248,6 +248,6 @@ function switchBase({ database }: MovePorts, tenantId: number, { knowledgeBaseId
       await register(db, knowledgeBaseId, model);
       if (chunks !== 0) await usageStore(db).change({ chunks }, 'unbounded');
     },
-    { turn: usageQueueKey(tenantId) },
+    { lockQueue: usageQueueKey(tenantId) },
   );
 }

@@ -26,7 +26,7 @@ export async function deleteKnowledgeDocument(
       if (objectKey !== null) await removeObjectLater(db, objectKey);
       await usageStore(db).change({ chunks: -chunkCount, storedBytes: -storedBytes });
     },
-    { turn: usageQueueKey(tenantId) },
+    { lockQueue: usageQueueKey(tenantId) },
   );
   return true;
 }

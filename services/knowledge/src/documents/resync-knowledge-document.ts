@@ -70,7 +70,7 @@ async function indexAgain(ports: Ports, request: TenantRequest, id: number): Pro
         await switchGeneration(db, current, built, quotasNow);
         return true;
       },
-      { turn: usageQueueKey(tenantId) },
+      { lockQueue: usageQueueKey(tenantId) },
     );
     if (!isSwitched) await discardGeneration(ports, caller, id, built.generation);
   } catch (error) {

@@ -44,7 +44,7 @@ export async function storeText(ports: Ports, request: TenantRequest, { text, ..
         await switchGeneration(db, await documentStore(db).publish(id), built, quotasNow);
         await usageStore(db).change({ storedBytes }, quotasNow);
       },
-      { turn: usageQueueKey(tenantId) },
+      { lockQueue: usageQueueKey(tenantId) },
     );
     return built.chunkCount;
   } catch (error) {

@@ -55,7 +55,7 @@ export async function updateKnowledgeDocumentText(
         await switchGeneration(db, document, built, quotasNow);
         await usageStore(db).change({ storedBytes: growthOf(document, textBytes) }, quotasNow);
       },
-      { turn: usageQueueKey(tenantId) },
+      { lockQueue: usageQueueKey(tenantId) },
     );
   } catch (error) {
     await discardGeneration(ports, caller, id, built.generation);

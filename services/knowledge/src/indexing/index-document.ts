@@ -132,7 +132,7 @@ async function publish(
       }
       await lease.complete(db);
     },
-    { turn: usageQueueKey(tenantId) },
+    { lockQueue: usageQueueKey(tenantId) },
   );
 }
 

@@ -12,7 +12,7 @@ export interface Usage {
 }
 
 /** For transactions that lock the tenant's one row of its usage. */
-export function usageQueueKey(tenantId: number): NonNullable<TransactOptions['turn']> {
+export function usageQueueKey(tenantId: number): NonNullable<TransactOptions['lockQueue']> {
   return { row: `knowledge usage ${tenantId}` };
 }
 

@@ -47,7 +47,7 @@ export async function confirmKnowledgeDocumentUpload(
     if (upload.documentId !== null) throw badRequest('This upload has been confirmed before', 'UPLOAD_USED');
     return upload;
   };
-  const readUnused = () => database.transact(tenantId, unused, { turn: usageQueueKey(tenantId) });
+  const readUnused = () => database.transact(tenantId, unused, { lockQueue: usageQueueKey(tenantId) });
   const offered = await readUnused();
   if (mimeType !== offered.mimeType) throw anotherType(offered);
   const stored = await storedFacts(tenantObjects(objects, tenantId), objectStorageKey);
@@ -80,7 +80,7 @@ export async function confirmKnowledgeDocumentUpload(
   };
   try {
     checkStored(stored, offered);
-    return await database.transact(tenantId, store, { turn: usageQueueKey(tenantId) });
+    return await database.transact(tenantId, store, { lockQueue: usageQueueKey(tenantId) });
   } catch (error) {
     if (isDomainError(error, 'invalid') && fileRefusals.includes(error.reason ?? '')) {
       await database.transact(tenantId, refuse);

@@ -42,7 +42,7 @@ export async function requestKnowledgeDocumentUpload(
       const uploadId = await uploadStore(db).open(upload, openUploads);
       await settleLater(db, uploadId, objectKey);
     },
-    { turn: usageQueueKey(caller.tenantId) },
+    { lockQueue: usageQueueKey(caller.tenantId) },
   );
   return { uploadUrl: url, objectStorageKey: objectKey };
 }

@@ -105,7 +105,7 @@ async function change(
   sessionId: number,
   next: (before: VerifiedIdentity | null) => VerifiedIdentity,
 ): Promise<VerifiedIdentity> {
-  const work = { turn: lockQueueOf({ tenantId, sessionId }) };
+  const work = { lockQueue: lockQueueOf({ tenantId, sessionId }) };
   return database.transact(
     tenantId,
     async (db) => {

@@ -34,7 +34,7 @@ export const resolvers: Resolvers = {
     evaluation: (_, { sessionId }, { ports, answer, tenantRequest }, info) =>
       answer.budget.runExclusive(async (room) => {
         const times = selectedFields(info).times('transcript');
-        const maxTranscriptBytes = times === 0 ? 0 : Math.max(1, Math.floor(room.bytesLeft / times));
+        const maxTranscriptBytes = times === 0 ? 0 : Math.max(1, Math.floor(room.remainingBytes / times));
         const evaluation = await findEvaluation(ports, tenantRequest(info), { sessionId, maxTranscriptBytes });
         if (evaluation && times > 0) room.charge(times * Number(evaluation.transcriptBytes));
         return evaluation;

@@ -40,7 +40,7 @@ export async function listWithin<Row extends object>(
   const sums = knex
     .select(knex.raw('sum(answer_bytes) OVER (ROWS UNBOUNDED PRECEDING) AS bytes'))
     .from(list.as('list'));
-  const excess = knex.select(knex.raw('1')).from(sums.as('sums')).where('bytes', '>', allowance.bytesLeft);
+  const excess = knex.select(knex.raw('1')).from(sums.as('sums')).where('bytes', '>', allowance.remainingBytes);
 
   const rows: (Row & { answerBytes: number })[] = await knex.select('*').from(list.as('list')).whereNotExists(excess);
   if (rows.length === 0 && (await excess.limit(1)).length > 0) allowance.charge(Number.POSITIVE_INFINITY);

@@ -97,7 +97,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const registry: Registry = { runners: new Map(), topics: new Map() };
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
-  const turns = fairQueue({ shares: { user: oneAtATime, tenant: oneAtATime, row: oneAtATime } });
+  const lockQueues = fairQueue({ shares: { user: oneAtATime, tenant: oneAtATime, row: oneAtATime } });
   let closed = false;
   let answeredAt = Number.NEGATIVE_INFINITY;
 
@@ -116,11 +116,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** Runs `work` once no other transaction of this process that names the same parties runs. */
-  async function inTurn<T>({ turn, signal }: TransactOptions, work: () => Promise<T>): Promise<T> {
-    if (!turn) return work();
+  async function inLockQueue<T>({ lockQueue, signal }: TransactOptions, work: () => Promise<T>): Promise<T> {
+    if (!lockQueue) return work();
     let end: Release;
     try {
-      const entered = turns.enter(turn, () => signal);
+      const entered = lockQueues.enter(lockQueue, () => signal);
       end = typeof entered === 'function' ? entered : await entered;
     } catch (error) {
       throw isDomainError(error) ? error : unavailable('The caller has gone', error);
@@ -287,7 +287,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     registry,
 
     async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options: TransactOptions = {}) {
-      return inTurn(options, () =>
+      return inLockQueue(options, () =>
         run(settings(roles.tenant, tenantId), 'transact', (db) => work({ ...db, tenantId }), waysOf(options)),
       );
     },
@@ -302,7 +302,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
 
     async transactShared<T>(work: (db: SharedDb) => Promise<T>, options: TransactOptions = {}) {
-      return inTurn(options, () =>
+      return inLockQueue(options, () =>
         run(
           settings(roles.shared, undefined),
           'transactShared',

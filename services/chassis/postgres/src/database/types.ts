@@ -97,12 +97,12 @@ export interface SharedDb extends Transaction {
 /** When a transaction may take a connection. */
 export interface TransactOptions {
   /**
-   * Whose rows `work` locks: of the transactions that name the same user, tenant or row, one at a time runs in this process. The
+   * The user, tenant or row whose rows `work` locks. In this process, transactions that name the same party run one at a time. The
    * others wait before they take a connection; otherwise the requests of one party could hold all connections while they wait for
    * one lock. Name all parties at once, so that no transaction waits for one while it holds another.
    */
-  turn?: Parties<'user' | 'tenant' | 'row'> | undefined;
-  /** Aborted when the caller has left: a transaction that still waits for its turn then rejects with `unavailable`. */
+  lockQueue?: Parties<'user' | 'tenant' | 'row'> | undefined;
+  /** Aborts when the caller disconnects: a transaction that is still queued then rejects with `unavailable`. */
   signal?: AbortSignal | undefined;
   /**
    * The statements of `work` are sent as one group, which commits without waiting for their results: one round trip less, half of the CPU
