@@ -62,11 +62,11 @@ export function publicServer(options: PublicServerOptions): Part {
   let supergraph: Supergraph | undefined;
   metrics.gauge(
     'parley_subgraph_calls_waiting',
-    'Calls to subgraphs that wait for their turn, because their client, their tenant or all have as many under way as may',
+    'Calls to subgraphs that are queued, because their client, their tenant or all clients have reached the limit',
     () => supergraph?.waiting() ?? 0,
   );
   const queues = waitingQueues(config, metrics);
-  const { calls, starts, replays, turns } = queues;
+  const { calls, starts, replays, scheduler } = queues;
   const clientIp = clientAddress(config.trustedProxies);
   let opened = new AsyncDisposableStack();
 
@@ -111,7 +111,7 @@ export function publicServer(options: PublicServerOptions): Part {
   async function serve(graph: Awaited<ReturnType<typeof openGraph>>): Promise<void> {
     const { apollo, credentials, documents } = graph;
     const { rules, accessTokens } = credentials;
-    const http = publicHttp(config, httpApp({ config, apollo, rules, accessTokens, documents, clientIp, turns, log }));
+    const http = publicHttp(config, httpApp({ config, apollo, rules, accessTokens, documents, clientIp, scheduler, log }));
     const { drain } = httpDrain(http);
     const sockets = await openSocketServer(graph, http);
     const address = await listen(http, config.port, host);
@@ -133,7 +133,7 @@ export function publicServer(options: PublicServerOptions): Part {
     const registry = openSockets({ ownerOf, credentialStatus, maxAgeMs, anonymousMaxAgeMs, log });
     opened.defer(() => registry.stop());
     const originOf = originsBy(clientIp);
-    const shared = { config, documents, authenticate, throttle, replays, turns };
+    const shared = { config, documents, authenticate, throttle, replays, scheduler };
     const sockets = socketServer({ ...shared, http, schema, open: registry, originOf, log });
     const onChanged = (changed: CredentialsChanged | undefined) => {
       credentialStatus.invalidate(changed);

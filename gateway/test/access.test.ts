@@ -63,7 +63,7 @@ test('a user without a tenant reaches the subgraphs with none', async (t) => {
   t.is(reached[0]?.caller.tenantId, null);
 });
 
-test('a credential of a kind that the operation does not accept is not looked at, and the right kind is named', async (t) => {
+test('a credential of an unaccepted kind is not verified, and the error names the accepted kind', async (t) => {
   const { ask, identity, reached } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   identity.addApiKey('sk_right', { apiKeyId: 5, tenantId: 1, tenantSuspended: false });

@@ -132,7 +132,7 @@ test('a subgraph that closes the connection is unavailable, and the gateway keep
   t.notRegex(answer.text, /socket|127/);
 });
 
-test('connections to a subgraph that is always asked are replaced, so that its added processes are asked too', async (t) => {
+test('connections under constant load are replaced, so that added processes of a subgraph get requests', async (t) => {
   const connections = new Set<Socket>();
   const agent = await rawServer(t, (request, response) => {
     connections.add(request.socket);
@@ -184,7 +184,7 @@ test('a query on an idle connection that the subgraph closes is retried, a mutat
   t.deepEqual(asked, ['mutation']);
 });
 
-test('a mutation is sent again where there was no connection, because nothing of it was sent', async (t) => {
+test('a mutation is retried if its connection was never opened, because nothing of it was sent', async (t) => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     request.resume();
@@ -214,7 +214,7 @@ test('a mutation is sent again where there was no connection, because nothing of
   t.deepEqual(asked, ['/']);
 });
 
-test('where a router says that there is no way any more a query is sent again, a mutation is not', async (t) => {
+test('if a router reports a lost route, a query is retried, a mutation is not', async (t) => {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
   const agent = await rawServer(t, async (request, response) => {

@@ -145,7 +145,7 @@ test('calls of one tenant are bounded over all addresses', async (t) => {
   t.deepEqual(busy.counts, { ok: 3, refused: 1 });
 });
 
-test('a field may have fewer long calls of a tenant than others have, and what waits for its turn is not sent', async (t) => {
+test('a field may allow fewer long calls per tenant than others, and a queued call is not sent', async (t) => {
   const { ask, seen, waiting, answerLast, answerAllUntil } = await setup(
     t,
     { GATEWAY_LONG_CALLS: '10', GATEWAY_LONG_CALLS_PER_TENANT: '9' },

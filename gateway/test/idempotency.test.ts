@@ -136,7 +136,7 @@ test.serial('the same key with another body is BAD_REQUEST, and what differs in 
   t.is(effects.length, 1);
 });
 
-test.serial('refusals of the operation are answered again', async (t) => {
+test.serial('a retry gets the same refusal as the first request', async (t) => {
   const { keyed, effects, hooks } = await counting(t);
   for (const [n, refusal] of [notFound('Session', 7), conflict('taken', 'WHY')].entries()) {
     hooks.outcome = () => Promise.reject(refusal);
@@ -185,7 +185,7 @@ test.serial(
   },
 );
 
-test.serial('where a later subgraph is away, what an earlier one did is not done again', async (t) => {
+test.serial('if a later subgraph is unavailable, a retry does not repeat the effect of an earlier one', async (t) => {
   const { keyed, effects, stop } = await counting(t);
   await stop('agent graph');
   const two = createAgent.replace('{ ', '{ endSession(sessionId: 1) { id } ');
@@ -213,7 +213,7 @@ test.serial(
   },
 );
 
-test.serial('a connection that is cut before the answer loses it, one that never was loses nothing', async (t) => {
+test.serial('a connection cut before the answer loses it; one that never opened loses nothing', async (t) => {
   const cut = createServer(({ socket }) => socket.destroy());
   t.teardown(() => cut.close());
   const address = await listen(cut);
@@ -232,7 +232,7 @@ test.serial('a connection that is cut before the answer loses it, one that never
   t.is(identity.keys.ended.filter(({ result }) => result === undefined).length, 2);
 });
 
-test.serial('a header that is sent twice is no key', async (t) => {
+test.serial('a request with two Idempotency-Key headers is refused', async (t) => {
   const { url, token, effects, identity } = await counting(t);
   const asked = request(url, {
     method: 'POST',
@@ -253,21 +253,24 @@ test.serial('a header that is sent twice is no key', async (t) => {
   t.deepEqual([effects.length, identity.asked.some(isOfKeys)], [0, false]);
 });
 
-test.serial('a query that costs something is kept as mutations are, and others ignore the key', async (t) => {
-  const { keyed, effects, identity } = await counting(t, { also: 'agent' });
-  const byKey = { token: undefined as never, apiKey: 'sk_right' };
-  const first = await keyed(generate, 'k', byKey);
-  t.deepEqual(first.data, { generateText: { text: 'Answer 1' } });
-  t.is((await keyed(generate, 'k', byKey)).text, first.text);
-  t.is(effects.length, 1);
+test.serial(
+  'the answer of a @sentOnce query is kept as that of a mutation, and other queries ignore the key',
+  async (t) => {
+    const { keyed, effects, identity } = await counting(t, { also: 'agent' });
+    const byKey = { token: undefined as never, apiKey: 'sk_right' };
+    const first = await keyed(generate, 'k', byKey);
+    t.deepEqual(first.data, { generateText: { text: 'Answer 1' } });
+    t.is((await keyed(generate, 'k', byKey)).text, first.text);
+    t.is(effects.length, 1);
 
-  const asked = identity.asked.length;
-  for (const [n, key] of ['k', 'k', 'x'.repeat(300), ''].entries()) {
-    t.deepEqual((await keyed('{ agentCount }', key)).data, { agentCount: n + 2 });
-  }
-  t.false(identity.asked.slice(asked).some(isOfKeys));
-  t.is(effects.at(-1)?.key, undefined);
-});
+    const asked = identity.asked.length;
+    for (const [n, key] of ['k', 'k', 'x'.repeat(300), ''].entries()) {
+      t.deepEqual((await keyed('{ agentCount }', key)).data, { agentCount: n + 2 });
+    }
+    t.false(identity.asked.slice(asked).some(isOfKeys));
+    t.is(effects.at(-1)?.key, undefined);
+  },
+);
 
 test.serial('a public operation ignores the key', async (t) => {
   const { ask, effects } = await counting(t, { also: 'identity' });
@@ -323,7 +326,7 @@ test.serial(
   },
 );
 
-test.serial('without identity nothing runs', async (t) => {
+test.serial('while identity is unavailable, no request with a key runs', async (t) => {
   const { keyed, effects, stop, restartRpc } = await counting(t);
   await keyed(endSession, 'before');
   await stop('identity rpc');
@@ -335,7 +338,7 @@ test.serial('without identity nothing runs', async (t) => {
   t.is(effects.length, 2);
 });
 
-test.serial('an answer that identity cannot take at once reaches the client, and is kept later', async (t) => {
+test.serial('an answer that identity cannot store at once reaches the client, and is stored later', async (t) => {
   const { keyed, effects, identity } = await counting(t);
   let fails = 3;
   identity.keys.beforeEnd = async () => {
@@ -432,7 +435,7 @@ test.serial(
   },
 );
 
-test.serial('without the header identity is asked nothing more', async (t) => {
+test.serial('a request without the header makes no additional call to identity', async (t) => {
   const { ask, token, identity, effects } = await counting(t);
   for (let i = 0; i < 5; i++) await ask(endSession, { token });
   t.false(identity.asked.some(isOfKeys));

@@ -63,7 +63,7 @@ test('the answer of a query with @passedThrough reaches the client as the bytes 
   t.is(received.length, 1);
 });
 
-test('where another selection could be in the answer, or variables decide on it, the gateway writes the answer', async (t) => {
+test('the gateway composes the answer itself if the query has several selections or conditions', async (t) => {
   const { ask } = await passing(t, oddNumbers);
   const written = { embed: { vectors: [[1.5, 2]] } };
   const queries: [string, object][] = [
@@ -130,7 +130,7 @@ test('of several operations the one that is named is sent, with its fragments an
   t.deepEqual(codesOf(await post({ query })), ['OPERATION_RESOLUTION_FAILURE']);
 });
 
-test('what may refuse a request does so before the subgraph is asked', async (t) => {
+test('every check that may refuse a request runs before the subgraph is called', async (t) => {
   const { ask, received, identity } = await passing(t, oddNumbers);
   t.deepEqual(codesOf(await ask(vectors, { apiKey: 'sk_wrong' })), ['UNAUTHENTICATED']);
   const token = await identity.signIn('s-1');
@@ -179,7 +179,7 @@ test('errors of the subgraph are those that the gateway would write, and the sub
   }
 });
 
-test('an answer that holds more than data, or is none, is never sent on', async (t) => {
+test('a response with more than data, or that is no GraphQL result, is never passed on', async (t) => {
   const answers: [string, Partial<Record<'data' | 'code', unknown>>][] = [
     ['no JSON: secret', { code: 'INTERNAL' }],
     ['{"data":{"embed":{"vectors":[[1.50]]}', { code: 'INTERNAL' }],
@@ -206,9 +206,9 @@ test('an answer that holds more than data, or is none, is never sent on', async 
   }
 });
 
-test('a subgraph that is gone is UNAVAILABLE, and an answer above the limit is refused', async (t) => {
-  const gone = await passing(t, oddNumbers, { graphUrls: { knowledge: 'http://127.0.0.1:1' } });
-  t.deepEqual(codesOf(await gone.ask(vectors)), ['UNAVAILABLE']);
+test('an unreachable subgraph is UNAVAILABLE, and an answer over the limit is refused', async (t) => {
+  const unreachable = await passing(t, oddNumbers, { graphUrls: { knowledge: 'http://127.0.0.1:1' } });
+  t.deepEqual(codesOf(await unreachable.ask(vectors)), ['UNAVAILABLE']);
   const long = `{"data":{"embed":{"vectors":[[${'1,'.repeat(1_000)}1]]}}}`;
   const { ask } = await passing(t, long, { env: { GATEWAY_MAX_ANSWER_BYTES: '2000' } });
   const answer = await ask(vectors);

@@ -166,7 +166,7 @@ test.serial(
     guesses.at(-1)?.client.terminate();
     await eventually('closed sockets leave the queue', async () => (await waiting()) <= 18);
     gate.open();
-    // On a busy machine their turn may time out.
+    // On a busy machine queued lookups may time out.
     for (const { closed } of guesses.slice(0, -1))
       t.true([4403, 1013].includes(await eventually('it does not get in', closed)));
     t.deepEqual(codesOf(await request), ['UNAUTHENTICATED']);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { requestTurns } from '@parley/kernel/queues/request-turns';
+import { requestScheduler } from '@parley/kernel/queues/request-scheduler';
 import { createLogger } from '@parley/kernel/telemetry/log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { eventually } from '@parley/testing/eventually';
@@ -10,7 +10,7 @@ import { readGatewayConfig } from '../src/config.ts';
 import { createDocuments } from '../src/graph/documents.ts';
 import type { FieldRules } from '../src/graph/field-rules.ts';
 import { createThrottle } from '../src/limits/throttle.ts';
-import { replayTurns } from '../src/socket/replay-turns.ts';
+import { replayScheduler } from '../src/socket/replay-scheduler.ts';
 import { socketServer } from '../src/socket/socket-server.ts';
 import { attachSubscriptions } from '../src/socket/subscriptions.ts';
 import { openSocket } from './support/socket.ts';
@@ -45,8 +45,8 @@ async function throttledSockets(t: ExecutionContext) {
       recheck: () => undefined,
       stop: () => undefined,
     },
-    replays: replayTurns(),
-    turns: requestTurns(),
+    replays: replayScheduler(),
+    scheduler: requestScheduler(),
     originOf: ({ url = '' }: IncomingMessage) => ({
       ip: new URL(url, 'http://x').searchParams.get('ip') ?? '',
       requestId: 'r',

@@ -6,12 +6,12 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 
 const caller: Caller = { kind: 'service', service: 'gateway', tenantId: null, requestId: 'readiness' };
-/** Shorter than what probes wait, 1 s in Kubernetes unless told otherwise. */
+/** Shorter than the timeout of readiness probes, which is 1 s by default in Kubernetes. */
 const timeoutMs = 500;
 
 const refused = "identity refuses the calls of this gateway: MESH_KEY is not identity's, or the clocks differ";
 
-/** Readiness as `untilReached`, by a call that identity accepts: with another `MESH_KEY` the gateway does not get ready. */
+/** Readiness like `untilReached`, but identity must accept the call: with a wrong `MESH_KEY` the gateway never becomes ready. */
 export function acceptedByIdentity(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   log: Logger,

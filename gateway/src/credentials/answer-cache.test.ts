@@ -28,7 +28,7 @@ test('a failure is not cached', async (t) => {
   t.is(await answers.get('a', async () => 1), 1);
 });
 
-test('at most so many answers are kept', async (t) => {
+test('the number of cached answers is bounded', async (t) => {
   const answers = answerCache<string>(2);
   for (const key of ['a', 'b', 'c']) await answers.get(key, async () => key);
   t.is(answers.find('a'), undefined);

@@ -4,7 +4,7 @@ import { atMost } from './at-most.ts';
 /** Bounds how long a stale answer is used if an announcement is lost. */
 const maxAgeMs = 1_000;
 
-/** Caches answers of a service for at most a second and shares requests in flight. */
+/** Caches a service's answers for at most a second and shares requests in flight. */
 export interface AnswerCache<Value> {
   find(key: string): Promise<Value> | undefined;
   /** @throws what `ask` threw; failures are not cached. */

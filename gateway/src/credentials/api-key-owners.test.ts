@@ -7,7 +7,7 @@ import { apiKeyOwners } from './api-key-owners.ts';
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest();
 
-/** Owners of the keys `a` to `e`, tenant 1 to 5. The first two questions wait at the gate, and others go together meanwhile. */
+/** Owners of the keys `a` to `e`, tenants 1 to 5. The first two lookups wait at the gate; later ones form a batch meanwhile. */
 function setup(resolveApiKeys?: () => Promise<never>) {
   const gate = createGate();
   const known = new Map([...'abcde'].map((key, n) => [hashOf(key).toString('hex'), n + 1]));
@@ -31,7 +31,7 @@ function setup(resolveApiKeys?: () => Promise<never>) {
   return { gate, asked, known, owner: (key: string) => ownerOfKey({ keySha256: hashOf(key), requestId: 'r' }) };
 }
 
-test('keys that are asked for while others are resolved go together, and each gets its own owner', async (t) => {
+test('keys requested during other lookups are looked up in one batch, and each gets its own owner', async (t) => {
   const { gate, asked, owner } = setup();
   const all = [...'abcdea'].map(owner);
   const unknown = owner('x');
@@ -44,7 +44,7 @@ test('keys that are asked for while others are resolved go together, and each ge
   t.deepEqual(asked, [1, 1, 5]);
 });
 
-test('a key that is revoked before it is asked for has no owner, although a question about it is under way', async (t) => {
+test('a key revoked before it is requested has no owner, although an older lookup of it is in flight', async (t) => {
   const { gate, known, owner } = setup();
   const before = [owner('a'), owner('b')];
   known.delete(hashOf('a').toString('hex'));
@@ -55,7 +55,7 @@ test('a key that is revoked before it is asked for has no owner, although a ques
   t.is((await after[1])?.tenantId, 3);
 });
 
-test('where many cannot be asked for together, each is asked for alone', async (t) => {
+test('if a batch fails, each key is looked up separately', async (t) => {
   const { gate, asked, owner } = setup(() => Promise.reject(unavailable('identity does not answer')));
   const all = [...'abcd'].map(owner);
   gate.open();

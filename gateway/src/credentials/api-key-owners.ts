@@ -10,13 +10,13 @@ export interface AskedKey {
   requestId: string;
 }
 
-/** Whose API key it is now. @throws DomainError `notFound`; `unavailable` */
+/** Returns the current owner of an API key. @throws DomainError `notFound`; `unavailable` */
 export type ApiKeyOwners = (asked: AskedKey) => Promise<ResolveApiKeyResponse>;
 
-/** A replica that does not answer must not hold up the keys of others for long. */
+/** Timeout of a batch in ms, so that a silent replica delays other keys only briefly. */
 const togetherMs = 1_000;
 
-/** Asks identity for many keys at once while earlier questions are under way, and for each alone where that fails. */
+/** Looks up keys at identity, in batches while earlier lookups are in flight. If a batch fails, looks up each key separately. */
 export function apiKeyOwners(
   identity: () => Pick<RpcClient<typeof IdentityServiceDefinition>, 'resolveApiKey' | 'resolveApiKeys'>,
 ): ApiKeyOwners {
@@ -25,7 +25,7 @@ export function apiKeyOwners(
     return identity().resolveApiKey({ keySha256 }, { caller, expectedErrors: ['notFound'] });
   }
 
-  /** Undefined where they could not be asked for together. */
+  /** Looks up a batch; undefined if that fails. */
   async function together(asked: AskedKey[]): Promise<Map<string, ResolveApiKeyResponse> | undefined> {
     const [{ requestId } = { requestId: '' }] = asked;
     const keysSha256 = asked.map(({ keySha256 }) => keySha256);
@@ -43,7 +43,7 @@ export function apiKeyOwners(
     if (found) return asked.map(async (key) => found.get(nameOf(key.keySha256)) ?? Promise.reject(unknown()));
     const owners = asked.map(alone);
     const [first, second] = owners;
-    // The next batch waits for one answer, so that there are batches under load, but for a silent replica only so long.
+    // Waiting for this lookup lets a batch form under load; the timeout bounds the wait for a silent replica.
     if (first && !second) await within(togetherMs, 'looking up an API key', first).catch(() => undefined);
     return owners;
   });

@@ -173,7 +173,7 @@ test('a full queue of its client delays neither the check of an open socket nor 
   const calls = credentialCalls({ limits: { shares: { address: { inFlight: 1, waiting: 0 }, tenant: {} } } });
   const { authenticate, ownerOf } = setup(live, '', calls);
   const gate = createGate();
-  const first = calls.inTurn(origin, gate.pass);
+  const first = calls.queued(origin, gate.pass);
   const key = { apiKey: 'sk_1' };
   t.like(await t.throwsAsync(authenticate(fields('key'), key, origin)), { kind: 'tooManyRequests' });
   t.like(await ownerOf(key, origin, look), { caller: { apiKeyId: 5 }, ended: false });

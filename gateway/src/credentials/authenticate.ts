@@ -12,7 +12,7 @@ import { type CredentialStatus, noSession, type SessionKey, type StatusRequester
 import type { Credentials, Origin } from './credentials.ts';
 
 export interface Authenticate {
-  /** Authorizes all fields or none; `begun` as in `TurnOptions`. @throws `unauthenticated`, `forbidden`; as `CredentialCalls` */
+  /** Authorizes all fields or none; `begun` as in `QueueOptions`. @throws `unauthenticated`, `forbidden`; as `CredentialCalls` */
   (fields: RootField[], credentials: Credentials, origin: Origin, begun?: boolean): Promise<Caller>;
 }
 
@@ -93,7 +93,7 @@ const credentialNames: Record<CredentialKind, string> = {
   SESSION_TOKEN: 'an avatar token',
 };
 
-/** Names the kinds that would do, to whoever sent another one. */
+/** Names the accepted kinds to a client that sent another one. */
 function unacceptable(credentials: Credentials, rules: FieldRule[]): DomainError {
   if (credentialKinds(credentials).length === 0) return unauthenticated();
   const kinds = (Object.keys(credentialNames) as CredentialKind[]).filter((kind) =>
@@ -156,7 +156,7 @@ async function apiKeyCaller(deps: CredentialDeps, request: CredentialRequest): P
       apiKeyId,
       tenantId,
       tenantSuspended: suspended,
-    } = await deps.calls.inTurn(request.requester, () => deps.apiKeyOwner({ keySha256, requestId: origin.requestId }));
+    } = await deps.calls.queued(request.requester, () => deps.apiKeyOwner({ keySha256, requestId: origin.requestId }));
     if (suspended) throw tenantSuspended();
     return { kind: 'apiKey', apiKeyId, tenantId, ...origin };
   } catch (error) {

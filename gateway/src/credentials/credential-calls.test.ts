@@ -8,12 +8,12 @@ test('lookups of one client are queued without delaying others, and a full queue
   const calls = credentialCalls({ limits });
   const gate = createGate();
   const ip = '192.0.2.1';
-  const first = calls.inTurn({ ip }, () => gate.pass());
-  const second = calls.inTurn({ ip }, async () => 'second');
-  t.like(await t.throwsAsync(calls.inTurn({ ip }, async () => t.fail())), { kind: 'tooManyRequests' });
-  const begun = calls.inTurn({ ip, begun: true }, async () => 'begun');
+  const first = calls.queued({ ip }, () => gate.pass());
+  const second = calls.queued({ ip }, async () => 'second');
+  t.like(await t.throwsAsync(calls.queued({ ip }, async () => t.fail())), { kind: 'tooManyRequests' });
+  const begun = calls.queued({ ip, begun: true }, async () => 'begun');
   t.is(calls.waiting, 2);
-  t.is(await calls.inTurn({ ip: '192.0.2.2' }, async () => 'other'), 'other');
+  t.is(await calls.queued({ ip: '192.0.2.2' }, async () => 'other'), 'other');
   gate.open();
   await first;
   t.deepEqual(await Promise.all([second, begun]), ['second', 'begun']);
@@ -21,7 +21,7 @@ test('lookups of one client are queued without delaying others, and a full queue
 
 test('a failed call releases its slot', async (t) => {
   const calls = credentialCalls({ limits });
-  const ask = () => calls.inTurn({ ip: '2001:db8::1' }, () => Promise.reject(new Error('away')));
+  const ask = () => calls.queued({ ip: '2001:db8::1' }, () => Promise.reject(new Error('away')));
   for (let n = 0; n < 3; n += 1) await t.throwsAsync(ask(), { message: 'away' });
 });
 
@@ -30,17 +30,17 @@ test('checks of open sockets overtake requests and new sockets of the same clien
   const gate = createGate();
   const ip = '192.0.2.1';
   const asked = (['request', 'newSocket', 'newSocket'] as const).flatMap((purpose) => [
-    calls.inTurn({ ip, purpose }, gate.pass),
+    calls.queued({ ip, purpose }, gate.pass),
   ]);
   const waiting = [
-    calls.inTurn({ ip, purpose: 'request' }, gate.pass),
-    calls.inTurn({ ip, purpose: 'newSocket' }, gate.pass),
+    calls.queued({ ip, purpose: 'request' }, gate.pass),
+    calls.queued({ ip, purpose: 'newSocket' }, gate.pass),
   ];
   for (const purpose of ['request', 'newSocket'] as const) {
-    const more = calls.inTurn({ ip, purpose }, async () => t.fail());
+    const more = calls.queued({ ip, purpose }, async () => t.fail());
     t.like(await t.throwsAsync(more), { kind: 'tooManyRequests' }, purpose);
   }
-  t.is(await calls.inTurn({ ip, purpose: 'openSocket' }, async () => 'open'), 'open');
+  t.is(await calls.queued({ ip, purpose: 'openSocket' }, async () => 'open'), 'open');
   gate.open();
   await Promise.all([...asked, ...waiting]);
   t.is(calls.waiting, 0);
@@ -50,9 +50,9 @@ test('an aborted lookup leaves the queue', async (t) => {
   const calls = credentialCalls({ limits });
   const gate = createGate();
   const ip = '192.0.2.1';
-  const first = calls.inTurn({ ip }, gate.pass);
+  const first = calls.queued({ ip }, gate.pass);
   const closed = new AbortController();
-  const left = calls.inTurn({ ip, signal: closed.signal }, async () => t.fail());
+  const left = calls.queued({ ip, signal: closed.signal }, async () => t.fail());
   t.is(calls.waiting, 1);
   closed.abort();
   await t.throwsAsync(left, { name: 'AbortError' });

@@ -1,6 +1,6 @@
 import { clientNetwork } from '@parley/kernel/http/client-network';
 import { type FairQueueLimits, fairQueue } from '@parley/kernel/queues/fair-queue';
-import { takeTurn } from '../limits/turns.ts';
+import { enterQueue } from '../limits/enter-queue.ts';
 
 /** Before the lookup nothing is verified, so it counts against the client address. */
 export interface Requester {
@@ -17,7 +17,7 @@ export type CredentialPurpose = 'request' | 'newSocket' | 'openSocket';
 /** Runs credential lookups in a queue that is fair between client addresses. */
 export interface CredentialCalls {
   /** @throws DomainError `tooManyRequests` when the queue is full, `unavailable` after the wait; the abort reason. */
-  inTurn<T>(requester: Requester, call: () => Promise<T>): Promise<T>;
+  queued<T>(requester: Requester, call: () => Promise<T>): Promise<T>;
   readonly waiting: number;
 }
 
@@ -43,9 +43,9 @@ export function credentialCalls({
     openSocket: queueFor(Number.POSITIVE_INFINITY),
   };
   return {
-    async inTurn({ ip, purpose = 'request', begun = false, signal }, call) {
+    async queued({ ip, purpose = 'request', begun = false, signal }, call) {
       const parties = { address: clientNetwork(ip) };
-      const end = await takeTurn(queues[purpose], parties, {
+      const end = await enterQueue(queues[purpose], parties, {
         withinMs: turnWithinMs,
         begun,
         ...(signal && { signal }),

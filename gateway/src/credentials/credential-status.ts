@@ -80,14 +80,14 @@ export function createCredentialStatus({ identity, session, calls }: CredentialS
     }
   }
 
-  /** Only a cache miss waits for its turn. Clients that need the same answer wait in their own queues. */
+  /** Only a cache miss is queued. Clients that need the same answer wait in their own queues. */
   function known<Value>(
     answers: AnswerCache<Value>,
     key: string,
     requester: Requester,
     ask: () => Promise<Value>,
   ): Promise<Value> {
-    return answers.find(key) ?? calls.inTurn(requester, () => answers.get(key, ask));
+    return answers.find(key) ?? calls.queued(requester, () => answers.get(key, ask));
   }
 
   return {

@@ -1,7 +1,7 @@
 import Module, { createRequire } from 'node:module';
 
 /**
- * What `@apollo/gateway` loads to report its own metrics, to compose supergraphs, to fetch them and to call subgraphs: none of it is used
+ * Modules that `@apollo/gateway` loads to report its own metrics, to compose supergraphs, to fetch them and to call subgraphs: none of it is used
  * here, and it takes 15 MB and a tenth of the modules of a process.
  */
 const unused = [
@@ -17,7 +17,7 @@ const unused = [
   'make-fetch-happen',
 ];
 
-/** `@apollo/gateway`, which finds empty modules in the place of those. */
+/** `@apollo/gateway`, loaded with empty modules in place of those above. */
 function load(): typeof import('@apollo/gateway') {
   const require = createRequire(import.meta.url);
   const { cache, resolve } = createRequire(require.resolve('@apollo/gateway'));
@@ -26,7 +26,7 @@ function load(): typeof import('@apollo/gateway') {
   try {
     return require('@apollo/gateway');
   } finally {
-    // Whoever else wants one gets the real one.
+    // Any other importer gets the real module.
     for (const path of left) delete cache[path];
   }
 }

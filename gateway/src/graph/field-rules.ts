@@ -11,11 +11,11 @@ export interface FieldRule {
   longBody?: boolean;
   /** `failing`: only when the call fails. */
   changesCaller?: 'always' | 'failing';
-  /** The sign-in may be in another tenant afterwards. */
+  /** The field may switch the sign-in to another tenant. */
   changesTenant?: boolean;
   sentOnce?: boolean;
   longRunning?: boolean;
-  /** Calls of such fields of its subgraph that a tenant has under way at once. */
+  /** Maximum concurrent calls per tenant of the long-running fields of this subgraph. */
   callsPerTenant?: number;
   passedThrough?: boolean;
 }
@@ -23,7 +23,7 @@ export interface FieldRule {
 export interface Throttle {
   requests: number;
   windowSeconds: number;
-  /** Whether the operation is refused while counts cannot be shared between processes. */
+  /** Whether the operation is refused while processes cannot share their counts. */
   failsClosed?: boolean;
 }
 

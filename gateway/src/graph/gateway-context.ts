@@ -12,22 +12,22 @@ export interface GatewayContext {
   caller: Caller;
   currentCaller?: CurrentCaller;
   credentials: Credentials;
-  /** Each header `Idempotency-Key`. */
+  /** The values of all `Idempotency-Key` headers. */
   idempotencyKeys: readonly string[];
-  /** Of a request with that header, and with effects. */
+  /** Set for a request that has the header and has effects. */
   idempotent?: IdempotentRequest | undefined;
-  /** That its effects are committed under. */
+  /** The claimed idempotency key; effects commit under it. */
   heldKey?: HeldKey;
-  /** A mutation of a request with a key did what it is for. */
+  /** A mutation of a request with a key has taken effect. */
   tookEffect?: boolean;
-  /** A subgraph was sent a mutation of a request with a key, and may still carry it out. */
+  /** The answer to a mutation with a key was lost; the subgraph may still carry it out. */
   lostAnswer?: boolean;
   client: string;
   /** A subgraph has been called, so a full queue no longer refuses the request. */
   begun?: boolean;
-  /** One of its root fields may take minutes. `callsPerTenant`: the least of those that have it. */
+  /** Set if a root field may take minutes. `callsPerTenant` is the smallest bound of these fields. */
   longRunning?: { callsPerTenant: number | undefined } | undefined;
-  /** What the only subgraph has answered already, or why it did not: execution sends nothing then. */
+  /** The response of the only subgraph, requested before execution, which then sends nothing. Rejects if the call failed. */
   received?: Promise<Buffer>;
   connection: ClientConnection;
   bodyBytes: number;

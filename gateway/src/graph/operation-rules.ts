@@ -145,8 +145,8 @@ function observe(
 /** A single response was bounded while it was read; shared references expand to at most the square of that. */
 function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayContext>, maxBytes: number): void {
   const { body } = response;
-  const { parts, bytesLeft } = contextValue.answer;
-  if (body?.kind !== 'single' || parts < 2 || (maxBytes - bytesLeft) ** 2 < maxBytes) return;
+  const { parts, remainingBytes } = contextValue.answer;
+  if (body?.kind !== 'single' || parts < 2 || (maxBytes - remainingBytes) ** 2 < maxBytes) return;
   if (isLargerThan(body.singleResult.data, maxBytes))
     body.singleResult = { errors: [graphError(answerTooLarge()).toJSON()] };
 }

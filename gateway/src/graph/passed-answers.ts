@@ -16,11 +16,11 @@ import type { SubgraphSource } from './subgraph-source.ts';
 export interface PassedAnswersOptions {
   rules: FieldRules;
   sourceOf: (query: string) => SubgraphSource | undefined;
-  /** Answers up to this size are kept for an `Idempotency-Key`, so they are read. */
+  /** Answers up to this size are stored for an `Idempotency-Key`, so they are parsed rather than passed on. */
   maxKeptBytes: number;
 }
 
-/** The bytes of the answers that are sent on as they were received, by the data that stand for them. */
+/** Raw subgraph responses, keyed by their placeholder `data` object. */
 const passed = new WeakMap<object, Buffer>();
 
 function bytesOf({ data }: FormattedExecutionResult): Buffer | undefined {
@@ -31,18 +31,18 @@ export function isPassed(answer: FormattedExecutionResult): boolean {
   return bytesOf(answer) !== undefined;
 }
 
-/** Writes answers as `write` does, those of `passedAnswers` as they are. */
+/** Serializes answers with `write`, except those of `passedAnswers`, which are already bytes. */
 export function passing(write: (answer: object) => string): (answer: FormattedExecutionResult) => string {
   return (answer) => {
     const bytes = bytesOf(answer);
-    // Apollo Server hands it to `response.send`, which takes bytes too: a text of them would take most of the time.
+    // Apollo Server passes this to `response.send`, which also accepts bytes; converting them to text would dominate the cost.
     return bytes ? (bytes as unknown as string) : write(answer);
   };
 }
 
 /**
- * Sends an answer with `@passedThrough` on as bytes, after all else that may refuse a request. One that holds anything but data is
- * left to the execution of the gateway, which asks the subgraph no second time.
+ * Passes the response of a `@passedThrough` query on as raw bytes. Register it after every plugin that may refuse a request. A response
+ * that holds more than `data` goes through normal execution, which reuses it instead of calling the subgraph again.
  */
 export function passedAnswers({
   rules,
@@ -82,7 +82,7 @@ export function passedAnswers({
   };
 }
 
-/** The one selection of a query; undefined where it is a fragment, or variables decide on it. */
+/** The single selection of a query; undefined if it is a fragment or has directives. */
 function onlyField({ operation, selectionSet }: OperationDefinitionNode): FieldNode | undefined {
   const [only, ...more] = selectionSet.selections;
   if (operation !== OperationTypeNode.QUERY || more.length > 0 || only?.kind !== Kind.FIELD) return undefined;
@@ -102,7 +102,7 @@ function givenVariables(
 const dataFirst = Buffer.from('{"data":{');
 const ends = ['}}', '}}\n'].map((end) => Buffer.from(end));
 
-/** Whether the other parts of a result are not there. A string cannot hold their names, because its quotes are escaped. */
+/** Whether a result has `data` only. A string value cannot contain the quoted names below, because its quotes are escaped. */
 function holdsDataOnly(bytes: Buffer): boolean {
   const isWhole =
     dataFirst.equals(bytes.subarray(0, dataFirst.length)) &&

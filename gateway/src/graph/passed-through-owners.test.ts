@@ -19,7 +19,7 @@ test('a query with @passedThrough belongs to the subgraph of all its types', (t)
   t.deepEqual([...ownersOf('large: [Vectors!]! @join__field(graph: B)', types)], [['large', 'base']]);
 });
 
-test('a query of several subgraphs, or that reaches a type of another one, cannot be passed through', (t) => {
+test('a query that needs several subgraphs or reaches a type of another one cannot be passed through', (t) => {
   const refused: [string, string, RegExp][] = [
     ['large: Int', '', /Query\.large cannot be passed through: it is no query of one subgraph/u],
     [

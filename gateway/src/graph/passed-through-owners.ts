@@ -3,8 +3,8 @@ import type { FieldRules } from './field-rules.ts';
 import { argumentsOf, unitsOf } from './join-directives.ts';
 
 /**
- * The unit of each query with `@passedThrough`.
- * @throws Error where another type has the directive, or an answer may need several subgraphs.
+ * Maps each query with `@passedThrough` to its unit.
+ * @throws Error if a field of another type has the directive, or an answer may need several subgraphs.
  */
 export function passedThroughOwners(supergraphSdl: string, rules: FieldRules): Map<string, string> {
   const passed = [...rules].filter(([, { passedThrough }]) => passedThrough).map(([name]) => name);
@@ -30,7 +30,7 @@ interface Declared {
   name: string;
   graphs: string[];
   fields: Map<string, { type: string; graphs: string[] }>;
-  /** That implement it, or are members of it. */
+  /** The types that implement this interface or are members of this union. */
   kinds: string[];
 }
 

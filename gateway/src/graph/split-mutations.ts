@@ -18,7 +18,7 @@ export interface RequestPart {
   query: string;
   /** Root fields, without `_entities`. */
   fields: RootField[];
-  /** The name in the result of the one field of a part. */
+  /** The response name of a part's only field. */
   responseName?: string;
 }
 
@@ -57,7 +57,7 @@ export function isRetryable(query: string, rules: FieldRules): boolean {
   return fieldsOf(document, operation).every((field) => !ruleOf(rules, field)?.sentOnce);
 }
 
-/** Of a selection that `splitSelections` has made: a field, within any number of inline fragments. */
+/** The field of a selection made by `splitSelections`, which may wrap it in inline fragments. */
 function responseNameOf(selection: SelectionNode): string {
   if (selection.kind === Kind.FIELD) return (selection.alias ?? selection.name).value;
   const [only] = selection.kind === Kind.INLINE_FRAGMENT ? selection.selectionSet.selections : [];

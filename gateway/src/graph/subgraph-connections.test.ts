@@ -4,7 +4,7 @@ import { wasNotSent } from './subgraph-connections.ts';
 const failed = (code: string, syscall?: string) =>
   Object.assign(new Error(code), { code, ...(syscall && { syscall }) });
 
-test('a request was not sent where there was no connection', (t) => {
+test('a request whose connection was never opened was not sent', (t) => {
   t.true(wasNotSent(failed('ECONNREFUSED', 'connect')));
   t.true(wasNotSent(failed('ECONNREFUSED')), 'all addresses of a name were tried');
   t.true(wasNotSent(failed('EHOSTUNREACH', 'connect')));
@@ -12,7 +12,7 @@ test('a request was not sent where there was no connection', (t) => {
   t.true(wasNotSent(failed('UND_ERR_CONNECT_TIMEOUT')));
 });
 
-test('a request may have run where its connection was lost, also for want of a way to the other process', (t) => {
+test('a request may have run if its open connection was lost, even by a routing error', (t) => {
   t.false(wasNotSent(failed('UND_ERR_SOCKET')));
   t.false(wasNotSent(failed('ECONNRESET', 'read')));
   t.false(wasNotSent(failed('EHOSTUNREACH', 'read')));

@@ -9,9 +9,9 @@ export interface SubgraphConnectionsOptions {
   url: string;
   rules: FieldRules;
   tls: MeshTls | undefined;
-  /** How many there are at once; undefined: as many as are needed. */
+  /** Maximum number of connections. Undefined: unbounded. */
   connections: number | undefined;
-  /** How long one is used, in ms. */
+  /** Maximum age of a connection in ms. */
   connectionMs: number;
   maxAnswerBytes: number;
 }
@@ -24,11 +24,11 @@ export interface Message {
 }
 
 const connectTimeoutMs = 1_000;
-/** The handshake waits for the other process, a connection alone only for its system. */
+/** Longer than for TCP alone: the handshake needs the other process, which may be busy. */
 const tlsConnectTimeoutMs = 5_000;
-/** Sends of a request whose connection closes before the response, or does not come about. */
+/** Attempts for a request whose connection closes before the response or cannot be opened. */
 const maxAttempts = 3;
-/** Before a connection is tried again: a balancer learns meanwhile which process is gone. */
+/** Pause in ms before a reconnect, so that a load balancer notices meanwhile which process has stopped. */
 const reconnectPauseMs = 50;
 
 /** Pooled HTTP connections to one subgraph. */
@@ -41,19 +41,16 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
     // The timeouts of undici exclude the wait in the queue and restart with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Less than servers that stop wait for one more request, whatever they announce.
+    // Shorter than a draining server's linger time; its keep-alive header is ignored.
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
-    // While there is always a request, a connection would stay, and processes of the service that are added would get none.
+    // Under constant load a connection would never close, and added processes of the service would get none.
     clientTtl: connectionMs,
     maxResponseSize: maxAnswerBytes,
   });
 
   return {
-    /**
-     * A stopping server closes idle connections. Queries are sent again; a mutation only where none of it was sent, because it may
-     * have run.
-     */
+    /** Retries when a stopping server closes the connection: queries always, mutations only if nothing of them was sent. */
     async post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
       const { signal } = message;
       for (let attempt = 1; ; attempt += 1) {
@@ -78,12 +75,12 @@ export function wasNotSent(error: unknown): boolean {
   return wasRefused(error) || isOneOf(unreachedCodes, error);
 }
 
-/** A connection that is lost has the same codes, where a router answers that there is no way to the other process any more. */
+/** An open connection can fail with the same codes when a route disappears, so the system call must be `connect`. */
 function wasRefused(error: unknown): boolean {
   return isOneOf(refusedCodes, error) && !('syscall' in error && error.syscall !== 'connect');
 }
 
-/** Opens connections with the certificate that counts at the time. */
+/** Opens connections with the current certificate. */
 function tlsConnector(tls: MeshTls): buildConnector.connector {
   const build = () => buildConnector({ ...tls.current, allowH2: false, timeout: tlsConnectTimeoutMs });
   let connect = build();
@@ -96,10 +93,10 @@ function tlsConnector(tls: MeshTls): buildConnector.connector {
 /** The connection closed before any response. */
 const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** There was no connection, which was known at once. */
+/** The connection was refused at once. */
 const refusedCodes = new Set<unknown>(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** There was no connection either, and to try again takes as long. */
+/** No connection was opened either, but a retry would take as long again. */
 const unreachedCodes = new Set<unknown>(['ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
 function isOneOf(codes: Set<unknown>, error: unknown): error is Error {

@@ -35,19 +35,19 @@ export interface SubgraphSourceOptions {
   tls: MeshTls | undefined;
   /** Time limit in ms from entering the queue to the last byte of the response. */
   timeoutMs: number;
-  /** How long a connection is used, in ms. */
+  /** Maximum age of a connection in ms. */
   connectionMs: number;
   calls: FairQueueLimits<SubgraphShare>;
-  /** The same of requests with a field that may take minutes. */
+  /** Limits for requests with a field that may take minutes. */
   long: { timeoutMs: number; calls: FairQueueLimits<SubgraphShare> };
   maxAnswerBytes: number;
   log: Logger;
 }
 
-/** Over pooled HTTP connections; the fetcher of `@apollo/gateway` takes half of the cost of a federated query. */
+/** Calls a subgraph over pooled HTTP connections; the fetcher of `@apollo/gateway` takes half of the cost of a federated query. */
 export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   readonly unit: string;
-  /** The bytes of an answer to a query, unread. Throws as `process` does. */
+  /** Returns the raw bytes of the answer to a query. @throws as `process` */
   receive(request: Query, context: GatewayContext): Promise<Buffer>;
   readonly waiting: number;
   close(): Promise<void>;
@@ -66,10 +66,10 @@ export function subgraphSource({
   maxAnswerBytes,
   log,
 }: SubgraphSourceOptions): SubgraphSource {
-  // The queue of the pool is first in, first out, so one client could fill it.
+  // The pool's own queue is first in, first out, so one client could fill it.
   const usual = fairQueue(calls);
   const longRunning = fairQueue(long.calls);
-  /** By `callsPerTenant`. */
+  /** Queues of fields with their own bound, keyed by `callsPerTenant`. */
   const boundQueues = new Map<number, FairQueue<SubgraphShare>>();
   const connections = subgraphConnections({
     url,
@@ -93,8 +93,8 @@ export function subgraphSource({
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${limitMs} ms`)), limitMs);
     const unsubscribe = connection.onClose(() => {
-      // What has begun under a key is finished for its retry, which could not know how far it got.
-      if (!context.heldKey || !context.begun) abort.abort(new Error('The client is gone'));
+      // A request with an idempotency key that has begun is finished, because a retry could not know how far it got.
+      if (!context.heldKey || !context.begun) abort.abort(new Error('The client disconnected'));
     });
     try {
       abort.signal.throwIfAborted();
@@ -177,7 +177,7 @@ export function subgraphSource({
     return answer;
   }
 
-  /** What was received before execution began. */
+  /** Parses the response that was received before execution began. */
   async function readReceived(received: Promise<Buffer>): Promise<GraphAnswer> {
     const bytes = await received;
     try {

@@ -3,7 +3,7 @@ import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
 import type { RequestSource } from '@parley/kernel/http/client-address';
 import { clientNetwork } from '@parley/kernel/http/client-network';
-import type { RequestTurns } from '@parley/kernel/queues/request-turns';
+import type { RequestScheduler } from '@parley/kernel/queues/request-scheduler';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import cors from 'cors';
 import express, { type RequestHandler } from 'express';
@@ -28,14 +28,14 @@ export interface HttpAppOptions {
   accessTokens: AccessTokens;
   documents: Pick<Documents, 'read'>;
   clientIp: (request: RequestSource) => string;
-  turns: RequestTurns;
+  scheduler: RequestScheduler;
   log: Logger;
 }
 
 export function httpApp(options: HttpAppOptions): RequestListener {
-  const { config, apollo, rules, accessTokens, documents, clientIp, turns, log } = options;
+  const { config, apollo, rules, accessTokens, documents, clientIp, scheduler, log } = options;
   const clientOf = (request: RequestSource) => clientNetwork(clientIp(request));
-  const admission = requestAdmission(config, clientOf, turns);
+  const admission = requestAdmission(config, clientOf, scheduler);
   const app = express().disable('x-powered-by').disable('etag');
   app.use(helmet());
   app.use(
@@ -69,13 +69,13 @@ export function httpApp(options: HttpAppOptions): RequestListener {
         bodyBytes: bodies.bytesOf(req),
         read: res.locals.read as ReadDocument | undefined,
         facts: res.locals.facts as RequestFacts,
-        answer: { bytesLeft: config.maxAnswerBytes, parts: 0 },
+        answer: { remainingBytes: config.maxAnswerBytes, parts: 0 },
       }),
     }),
   );
   app.use((_request, response) => refuse(response, 404, 'There is nothing here; GraphQL is at /graphql', 'NOT_FOUND'));
   app.use(failedRequests(log));
-  const logged = requestLog(log); // outside of the wait for a turn, which a client may leave
+  const logged = requestLog(log); // includes requests whose client disconnects while they are queued
   return (request, response) =>
     logged(request, response, () => admission.admit(request, response, () => app(request, response)));
 }

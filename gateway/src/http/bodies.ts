@@ -5,7 +5,7 @@ import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
 import { bodyTooLarge, refuse } from './http-rules.ts';
 
-/** As many as 64 KB of metadata can have. Bodies up to `uncheckedBytes` are not counted. */
+/** As many JSON values as 64 KB of metadata can have. Bodies up to `uncheckedBytes` are not counted. */
 const maxValues = 45_000;
 const uncheckedBytes = 20_000;
 
@@ -15,7 +15,7 @@ export interface BodyLimits {
   maxBodiesBytes: number;
 }
 
-/** Short bodies have their own budget, so that long ones cannot block them. */
+/** Short bodies have a separate budget, so that long ones cannot block them. */
 const shortBodyBytes = 65_536;
 
 const shortBodiesShare = 1 / 2;
@@ -78,7 +78,7 @@ export function requestBodies(
     };
     request.on('data', count);
     response.once('close', () => {
-      request.off('data', count); // what still comes is thrown away
+      request.off('data', count); // later chunks are discarded
       charge(budget, 0);
     });
     next();
@@ -92,7 +92,7 @@ export function requestBodies(
     sizes.set(request, body.length);
     if (body.length > maxBodyBytes && !longOperations.some((name) => body.includes(name)))
       return next(new BodyTooLong(maxBodyBytes));
-    // Decoding would replace invalid bytes with U+FFFD and store something else than was sent.
+    // Decoding would replace invalid bytes with U+FFFD and so change what the client sent.
     if (!isUtf8(body)) return next(new InvalidJson());
     if (body.length > uncheckedBytes && holdsMoreValues(body, maxValues)) return next(new TooManyValues(maxValues));
     try {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientNetwork } from '@parley/kernel/http/client-network';
-import type { RequestTurn, RequestTurns } from '@parley/kernel/queues/request-turns';
+import type { RequestScheduler, ScheduledRequest } from '@parley/kernel/queues/request-scheduler';
 import type { RequestHandler } from 'express';
 import { clientCounts } from '../limits/client-counts.ts';
 import { clientConnection } from './client-connection.ts';
@@ -40,20 +40,20 @@ export interface RequestAdmission {
   admit(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
   /** Answers 429 when the client has too many requests in progress, over any number of connections. */
   refuseTooMany: RequestHandler;
-  /** Takes another turn when the first one ended while the body was still arriving. */
+  /** Schedules the request again if its first slot ended while the body was still arriving. */
   resume: RequestHandler;
 }
 
-/** Admits requests in turn between clients and bounds those of each client. Waiting requests count as in progress. */
+/** Admits requests round-robin between clients and bounds those of each client. Waiting requests count as in progress. */
 export function requestAdmission(
   { maxConnectionsPerClient }: Pick<ConnectionLimits, 'maxConnectionsPerClient'>,
   clientOf: (request: IncomingMessage) => string,
-  turns: RequestTurns,
+  scheduler: RequestScheduler,
 ): RequestAdmission {
   const clients = clientCounts();
   const tooMany = new WeakSet<IncomingMessage>();
 
-  const turnOf = (request: IncomingMessage, response: ServerResponse): RequestTurn => ({
+  const scheduledOf = (request: IncomingMessage, response: ServerResponse): ScheduledRequest => ({
     request,
     client: clientOf(request),
     signal() {
@@ -65,21 +65,21 @@ export function requestAdmission(
 
   return {
     admit(request, response, handle) {
-      const turn = turnOf(request, response);
-      const { client } = turn;
+      const scheduled = scheduledOf(request, response);
+      const { client } = scheduled;
       if (clients.of(client) >= maxConnectionsPerClient) {
         tooMany.add(request);
         return handle();
       }
       clients.add(client, 1);
       response.once('close', () => clients.add(client, -1));
-      void turns.take(turn, handle);
+      void scheduler.run(scheduled, handle);
     },
     refuseTooMany(request, response, next) {
       if (!tooMany.has(request)) return next();
-      response.setHeader('connection', 'close'); // whatever else it sends
+      response.setHeader('connection', 'close'); // ignores whatever else it sends
       refuse(response, 429, 'This address has too many requests under way', 'TOO_MANY_REQUESTS');
     },
-    resume: (request, response, next) => turns.take(turnOf(request, response), next),
+    resume: (request, response, next) => scheduler.run(scheduledOf(request, response), next),
   };
 }

@@ -10,7 +10,7 @@ export interface RequestFacts {
   failed?: boolean;
 }
 
-/** Logs one line at the end; `outcome` is `aborted` when the client disconnected before its response. `ms` includes waiting for a turn. */
+/** Logs one line at the end; `outcome` is `aborted` when the client disconnected before its response. `ms` includes queueing. */
 export function requestLog(log: Logger) {
   const tracer = trace.getTracer('parley.gateway');
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {

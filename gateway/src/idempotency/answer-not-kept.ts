@@ -3,5 +3,5 @@ import { conflict } from '@parley/kernel/errors';
 
 const refusal = conflict('The request was carried out; its answer was not kept', 'ANSWER_NOT_KEPT');
 
-/** What retries with an `Idempotency-Key` are answered in place of an answer that is too large to keep. */
+/** The response to retries with an `Idempotency-Key` when the original answer was too large to store. */
 export const answerNotKept = Buffer.from(JSON.stringify({ errors: [graphError(refusal)] }));

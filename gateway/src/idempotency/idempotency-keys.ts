@@ -10,17 +10,17 @@ import { answerNotKept } from './answer-not-kept.ts';
 /** What a request with the header `Idempotency-Key` asks for. */
 export interface IdempotentRequest {
   key: string;
-  /** It may put the sign-in into another tenant, from where its retry comes. */
+  /** The request may switch the sign-in to another tenant, so its retry may come from there. */
   inAnyTenant: boolean;
 }
 
 /** A key that this gateway has claimed. Its lease is renewed until `end`. */
 export interface HeldKey {
-  /** `Caller.idempotencyKey` of everything that is done for the request. */
+  /** The `Caller.idempotencyKey` of all calls made for the request. */
   readonly useId: string;
-  /** Keeps what retries are answered; without it they run. Never rejects: what cannot be kept now is kept later. */
+  /** Stores the answer for retries; without an answer, retries run again. Never rejects: a failed store is retried in the background. */
   end(answer: Buffer | undefined): Promise<void>;
-  /** Retries run once the lease has ended, and not before. */
+  /** Stops renewing the lease, so retries can run only after it expires. */
   leaveToLease(): void;
 }
 
@@ -33,7 +33,7 @@ export interface IdempotencyKeys {
 
 export interface IdempotencyKeysOptions {
   identity: () => RpcClient<IdentityServiceDefinition>;
-  calls: Pick<CredentialCalls, 'inTurn'>;
+  calls: Pick<CredentialCalls, 'queued'>;
   log: Logger;
 }
 
@@ -44,10 +44,10 @@ export function idempotencyKeys({ identity, calls, log }: IdempotencyKeysOptions
         .renewIdempotencyKey(claim, { caller })
         .catch((error: unknown) => log.warn({ err: error }, 'idempotency key not renewed; will retry'));
     const timer = setInterval(renew, leaseMs / 3).unref();
-    const letGo = () => clearInterval(timer);
+    const stopRenewing = () => clearInterval(timer);
     return {
       useId: claim.useId,
-      leaveToLease: letGo,
+      leaveToLease: stopRenewing,
       async end(result) {
         const send = () => identity().endIdempotencyKey({ ...claim, result, resultInPlace: answerNotKept }, { caller });
         try {
@@ -59,7 +59,7 @@ export function idempotencyKeys({ identity, calls, log }: IdempotencyKeysOptions
             log.error({ err: cause }, 'answer of an idempotent request not stored; a retry would run again'),
           );
         } finally {
-          letGo();
+          stopRenewing();
         }
       },
     };
@@ -70,7 +70,7 @@ export function idempotencyKeys({ identity, calls, log }: IdempotencyKeysOptions
       const claimId = randomUUID();
       const claim = () =>
         identity().claimIdempotencyKey({ ...asked, claimId }, { caller, expectedErrors: ['invalid', 'conflict'] });
-      const { useId, leaseMs, result } = await calls.inTurn({ ip: caller.ip ?? '' }, claim);
+      const { useId, leaseMs, result } = await calls.queued({ ip: caller.ip ?? '' }, claim);
       return result ? { answer: result } : { held: hold(caller, { useId, claimId }, leaseMs) };
     },
   };

@@ -12,7 +12,7 @@ import type { IdempotencyKeys, IdempotentRequest } from './idempotency-keys.ts';
 import { answerToKeep } from './kept-answer.ts';
 import { requestSha256 } from './request-sha256.ts';
 
-/** Undefined where the header means nothing: the caller is anonymous, or the request has no effect. @throws DomainError `invalid` */
+/** Returns undefined if the header has no meaning: the caller is anonymous or the request has no effect. @throws DomainError `invalid` */
 export function idempotentRequest(
   { idempotencyKeys: [key, ...more], caller }: Pick<GatewayContext, 'idempotencyKeys' | 'caller'>,
   fields: RootField[],
@@ -32,7 +32,7 @@ export interface IdempotentRequestsOptions {
   log: Logger;
 }
 
-/** Answers retries of a request as the first one, and keeps the answer of that. After all else that may refuse a request. */
+/** Stores the answer of a request and replays it to retries. Register it after every plugin that may refuse a request. */
 export function idempotentRequests({
   keys,
   maxKeptBytes,

@@ -29,7 +29,7 @@ test('401, 429 and 5xx are not kept', (t) => {
   }
 });
 
-test('a request that took effect in part is kept, since a retry would do that again', (t) => {
+test('the answer of a request that took effect in part is kept, because a retry would repeat that part', (t) => {
   for (const answer of [
     { data: null, errors: [failed(503)] },
     { data: { a: { id: 1 }, b: null }, errors: [failed(429)] },
@@ -42,7 +42,7 @@ test('a conflict with an earlier attempt that is in progress is not kept', (t) =
   t.is(kept({ data: null, errors: [graphError(keyInProgress()).toJSON()] }), undefined);
 });
 
-test('in place of a large answer retries get a conflict that says so', (t) => {
+test('retries of a request with a large answer get a conflict that explains it', (t) => {
   const refusal = { errors: [{ extensions: { code: 'CONFLICT', statusCode: 409, reason: 'ANSWER_NOT_KEPT' } }] };
   t.like(kept({ data: { a: 'x'.repeat(1_000) } }), refusal);
   t.like(kept({ data: { a: 'é'.repeat(495) } }), refusal, 'in bytes');

@@ -6,11 +6,11 @@ import { answerNotKept } from './answer-not-kept.ts';
 
 export interface KeepOptions {
   maxBytes: number;
-  /** A mutation of the request has taken effect: a retry that ran would repeat that, whatever became of the others. */
+  /** Some mutation of the request has taken effect, so running a retry would repeat it, even if other mutations failed. */
   tookEffect: boolean;
 }
 
-/** Of a request with an `Idempotency-Key`: what its retries are answered; undefined where they are to run. */
+/** The answer to store for retries of a request with an `Idempotency-Key`; undefined if retries should run. */
 export function answerToKeep(
   answer: FormattedExecutionResult,
   { maxBytes, tookEffect }: KeepOptions,

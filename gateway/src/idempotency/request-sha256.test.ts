@@ -12,11 +12,11 @@ test('the order of names in variables does not matter, that of lists does', (t) 
   t.not(hex(list), hex(asked));
 });
 
-test('no variables are empty variables, and no name of an operation is an empty one', (t) => {
+test('missing and empty variables hash equally, and so do missing and empty operation names', (t) => {
   t.is(hex({ query }), hex({ query, variables: {}, operationName: '' }));
 });
 
-test('another text, name, value or type of a value is another request', (t) => {
+test('a different query text, name, value or value type gives a different hash', (t) => {
   const others: AskedOperation[] = [
     { ...asked, query: query.replace('id', 'name') },
     { ...asked, operationName: 'A' },

@@ -7,7 +7,7 @@ export interface AskedOperation {
   variables?: Record<string, unknown> | undefined;
 }
 
-/** Of what a request asks, whatever the order of names in its variables. */
+/** Hashes query, operation name and variables. The order of names in variables does not matter. */
 export function requestSha256({ query, operationName, variables }: AskedOperation): Buffer {
   const asked = [query, operationName || null, variables ?? {}];
   return createHash('sha256').update(JSON.stringify(asked, sortedByName)).digest();

@@ -13,26 +13,26 @@ test('a mutation that answered took effect, one that failed did not', (t) => {
   t.false(tookEffect({ query: one }, { errors: [{}] }), 'a request that was refused as a whole');
 });
 
-test('an error below a mutation is of its result', (t) => {
+test('a mutation with an error in its selected result has taken effect', (t) => {
   t.true(tookEffect({ query: one }, { data: null, errors: [at('begin', 'agent')] }));
   t.true(tookEffect({ query: one }, { data: { begin: { agent: null } }, errors: [at('begin', 'agent')] }));
 });
 
-test('where the first of several failed nothing ran, where another one did the first has taken effect', (t) => {
+test('if the first of several mutations failed, none took effect; if a later one failed, the first did', (t) => {
   t.false(tookEffect({ query: two }, { data: null, errors: [at('a')] }));
   t.true(tookEffect({ query: two }, { data: null, errors: [at('b')] }));
   t.false(tookEffect({ query: two }, { data: { a: null, b: null }, errors: [at('a'), at('b')] }));
   t.true(tookEffect({ query: two }, { data: { a: null, b: { id: 1 } }, errors: [at('a')] }));
 });
 
-test('queries take no effect here, whatever they cost', (t) => {
+test('queries never count as effects', (t) => {
   t.false(tookEffect({ query: '{ answer { text } }' }, { data: { answer: { text: 'Hi' } } }));
   t.false(tookEffect({ query: '{ _entities { id } }' }, { data: { _entities: [{ id: 1 }] } }));
 });
 
 const skipped = 'mutation ($s: Boolean!) { a: begin @skip(if: $s) { id } b: begin { id } }';
 
-test('a field that is left out did not run before the one that failed', (t) => {
+test('a field excluded by a directive does not count as run before the failed one', (t) => {
   const failed = { data: null, errors: [at('b')] };
   t.false(tookEffect({ query: skipped, variables: { s: true } }, failed));
   t.true(tookEffect({ query: skipped, variables: { s: false } }, failed));
@@ -45,7 +45,7 @@ test('a field that is left out did not run before the one that failed', (t) => {
   t.true(tookEffect({ query: included, variables: { s: true } }, failed));
 });
 
-test('of two that failed, nothing ran: one that may be null, and one that may not', (t) => {
+test('two failed mutations, one nullable and one not, took no effect', (t) => {
   t.false(tookEffect({ query: two }, { data: null, errors: [at('a'), at('b')] }));
   t.true(
     tookEffect({ query: two }, { data: null, errors: [at('a'), at('b', 'agent')] }),
@@ -53,7 +53,7 @@ test('of two that failed, nothing ran: one that may be null, and one that may no
   );
 });
 
-test('the name of the type is no effect', (t) => {
+test('__typename does not count as an effect', (t) => {
   const failed = { data: { __typename: 'Mutation', kind: 'Mutation', begin: null }, errors: [at('begin')] };
   t.false(tookEffect({ query: 'mutation { __typename kind: __typename begin { id } }' }, failed));
 });

@@ -11,8 +11,8 @@ interface SubgraphAnswer {
 }
 
 /**
- * Whether a mutation of a request to a subgraph did what it is for. They run in order, and one that fails and may not be null ends that;
- * an error below a mutation is of what was selected of its result.
+ * Whether some mutation of a subgraph request has taken effect. Mutations run in order, and a failed non-null one nulls all of `data`.
+ * An error below a mutation comes from its selected result, so the mutation itself has taken effect.
  */
 export function tookEffect({ query, variables }: Asked, { data, errors = [] }: SubgraphAnswer): boolean {
   const running = runningMutations(query, variables).map(({ responseName }) => responseName);

@@ -130,7 +130,7 @@ function collect(value: unknown, path: string, levels: number, problems: Refused
   }
 }
 
-/** Of each variable, where its first use stands. */
+/** The path of each variable's first use. */
 function argumentPaths(document: DocumentNode): Map<string, string> {
   const paths = new Map<string, string>();
   visit(document, {

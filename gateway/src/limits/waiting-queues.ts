@@ -1,8 +1,8 @@
-import { requestTurns } from '@parley/kernel/queues/request-turns';
+import { requestScheduler } from '@parley/kernel/queues/request-scheduler';
 import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { GatewayConfig } from '../config.ts';
 import { credentialCalls } from '../credentials/credential-calls.ts';
-import { replayTurns } from '../socket/replay-turns.ts';
+import { replayScheduler } from '../socket/replay-scheduler.ts';
 import { subscriptionStarts } from '../socket/subscription-starts.ts';
 
 /** A session, its tenant and an API key. */
@@ -10,7 +10,7 @@ const lookupsPerSocket = 3;
 
 export type WaitingQueues = ReturnType<typeof waitingQueues>;
 
-/** The queues in which clients' work waits for its turn, each with its gauge. */
+/** The queues of clients' work, each with its gauge. */
 export function waitingQueues(config: GatewayConfig, metrics: Metrics) {
   const calls = credentialCalls({
     limits: config.subgraphCalls,
@@ -18,26 +18,26 @@ export function waitingQueues(config: GatewayConfig, metrics: Metrics) {
   });
   metrics.gauge(
     'parley_credential_checks_waiting',
-    'Questions about credentials that wait for their turn, because their client or all have as many under way as may',
+    'Credential lookups that are queued, because their client or all clients have reached the limit',
     () => calls.waiting,
   );
   const starts = subscriptionStarts({ ...config.subscriptionStarts, timeoutMs: config.subgraphTimeoutMs });
   metrics.gauge(
     'parley_subscriptions_waiting',
-    'Subscriptions that wait to begin, because of their client, their tenant or all as many are beginning as may',
+    'Subscriptions that wait to start, because their client, their tenant or all clients have reached the limit',
     () => starts.waiting,
   );
-  const replays = replayTurns();
+  const replays = replayScheduler();
   metrics.gauge(
     'parley_replayed_events_waiting',
-    'Replays of which the next event waits for its turn among those of all sockets',
+    'Replays whose next event is queued behind those of other sockets',
     () => replays.waiting,
   );
-  const turns = requestTurns();
+  const scheduler = requestScheduler();
   metrics.gauge(
     'parley_requests_waiting',
-    'HTTP requests and frames of sockets that wait for their turn to be worked on',
-    () => turns.waiting,
+    'HTTP requests and socket frames that are queued',
+    () => scheduler.waiting,
   );
-  return { calls, starts, replays, turns };
+  return { calls, starts, replays, scheduler };
 }

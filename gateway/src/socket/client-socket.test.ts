@@ -7,14 +7,14 @@ import test, { type ExecutionContext } from 'ava';
 import { WebSocket, WebSocketServer } from 'ws';
 import { clientSocket } from './client-socket.ts';
 
-/** A socket of a client, at both of its ends; `turns` pass the gate one by one. */
+/** Both ends of a client's socket. The scheduler lets one frame at a time through the gate. */
 async function setup(t: ExecutionContext) {
   const gate = createGate();
   const signals: AbortSignal[] = [];
   const ClientSocket = clientSocket(
     { maxUnsentBytes: 1_000_000, maxMessagesPerSecond: 1_000 },
     {
-      async take({ signal }, work) {
+      async run({ signal }, work) {
         signals.push(signal());
         await gate.pass();
         work();
@@ -41,7 +41,7 @@ async function setup(t: ExecutionContext) {
   return { atClient, atServer, messages, gate, signals };
 }
 
-test('while frames wait for their turn nothing more is read, and then all of them are handled in order', async (t) => {
+test('a socket is not read while its frames are queued, and then all frames are handled in order', async (t) => {
   const { atClient, messages, gate } = await setup(t);
   const names = Array.from({ length: 100 }, (_, n) => `${n}`);
   // 40 MB: more than any system keeps in the buffers of one connection.
@@ -81,7 +81,7 @@ test('a socket with too many refused operations is closed with 4429', async (t) 
   t.is((await once(atClient, 'close'))[0], 4429);
 });
 
-test('the signal of frames that wait aborts when their socket has gone', async (t) => {
+test('the signal of frames that wait aborts when their socket closes', async (t) => {
   const { atClient, signals } = await setup(t);
   atClient.send('x');
   await eventually('it waits', () => signals.length === 1);
@@ -90,7 +90,7 @@ test('the signal of frames that wait aborts when their socket has gone', async (
   await eventually('it does not wait any more', () => signals[0]?.aborted);
 });
 
-test('pongs wait for no turn', async (t) => {
+test('pongs are not queued', async (t) => {
   const { atClient, atServer, messages, gate } = await setup(t);
   atClient.send('x');
   const pong = once(atServer, 'pong');

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import type { FrameTurns } from './frame-turns.ts';
+import type { FrameScheduler } from './frame-scheduler.ts';
 
 export interface ClientSocketLimits {
   maxUnsentBytes: number;
@@ -9,7 +9,7 @@ export interface ClientSocketLimits {
 
 const cutAfterMs = 1_000;
 
-/** Refused operations of a socket in a second. */
+/** Refused operations that a socket may have per second; one more closes it. */
 const maxRefusals = 20;
 
 const batchBytes = 65_536;
@@ -24,13 +24,13 @@ interface Frame {
   data: Buffer;
 }
 
-export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits, turns: FrameTurns) {
+export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits, scheduler: FrameScheduler) {
   return class ClientSocket extends WebSocket {
     #stream: Duplex | undefined;
     #client = '';
     #isBatching = false;
     #waiting: Frame[] = [];
-    #gone: AbortController | undefined;
+    #closed: AbortController | undefined;
     #isServing = false;
     #received = 0;
     #refused = 0;
@@ -59,23 +59,23 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
 
     #dropFrames(): void {
       this.#waiting = [];
-      this.#gone?.abort();
+      this.#closed?.abort();
     }
 
-    /** Reads nothing more while frames wait for their client's turn, so that what follows waits at the client. */
+    /** Pauses the socket while its frames are queued, so that backpressure reaches the client. */
     async #serve(frame: Frame): Promise<void> {
       this.#waiting.push(frame);
       if (this.#isServing) return this.pause();
       this.#isServing = true;
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         const { event, data } = next;
-        const signal = () => (this.#gone ??= new AbortController()).signal;
-        const isTaken = await turns.take({ client: this.#client, bytes: data.length, signal }, () => {
+        const signal = () => (this.#closed ??= new AbortController()).signal;
+        const isServed = await scheduler.run({ client: this.#client, bytes: data.length, signal }, () => {
           if (this.readyState !== WebSocket.OPEN) return;
           if (event === 'ping') super.emit(event, data);
           else this.#handle(String(data));
         });
-        if (!isTaken) this.#closeFlooding('Too many bytes wait');
+        if (!isServed) this.#closeFlooding('Too many bytes wait');
       }
       this.#isServing = false;
       if (this.isPaused && !this.#isFlooding) this.resume();
@@ -94,7 +94,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       if (this.#refused > maxRefusals) this.#closeFlooding('Too many refused operations');
     }
 
-    /** The client may go on sending, so nothing more is read, not even its answer. */
+    /** The client may go on sending, so nothing more is read, not even its close frame. */
     #closeFlooding(reason: string): void {
       this.#isFlooding = true;
       this.close(4429, reason);
@@ -106,7 +106,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       setTimeout(() => this.terminate(), cutAfterMs).unref();
     }
 
-    /** Serves frames in the turns of this client, and batches writes to the stream. */
+    /** Schedules frames under this client, and batches writes to the stream. */
     attach(stream: Duplex, client: string): void {
       this.#stream = stream;
       this.#client = client;

@@ -146,8 +146,8 @@ export function openSockets({
   function sweep(): void {
     const now = performance.now();
     for (const entry of open.values()) {
-      const mostMs = hasCredential(entry.socket) ? maxAgeMs : Math.min(anonymousMaxAgeMs, maxAgeMs);
-      if (now - entry.openedAtMs >= mostMs) refuse(entry);
+      const lifetimeMs = hasCredential(entry.socket) ? maxAgeMs : Math.min(anonymousMaxAgeMs, maxAgeMs);
+      if (now - entry.openedAtMs >= lifetimeMs) refuse(entry);
     }
     const due = [...sharedCredentials.values()].filter(({ check }) => !check);
     credentialStatus.refresh(

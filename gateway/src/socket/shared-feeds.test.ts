@@ -168,7 +168,7 @@ test('a shared stream stays open until its last reader leaves', async (t) => {
   t.is(cleo.ended, undefined);
 });
 
-test('a shared stream that stalls behind another is closed, and one that is only later is not', async (t) => {
+test('a shared stream that stalls behind another is closed, and one that only lags briefly is not', async (t) => {
   const { read } = place(t, { maxLagMs: 200 });
   const [late, lateToo] = [await read('late'), await read('late')];
   late.source.give(item(1));

@@ -4,7 +4,7 @@ import { formatGraphError, graphError } from '@parley/graph/graph-errors';
 import { errorTable } from '@parley/kernel/error-table';
 import { DomainError, isDomainError } from '@parley/kernel/errors';
 import { clientNetwork } from '@parley/kernel/http/client-network';
-import type { RequestTurns } from '@parley/kernel/queues/request-turns';
+import type { RequestScheduler } from '@parley/kernel/queues/request-scheduler';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Context } from 'graphql-ws';
@@ -20,10 +20,10 @@ import { type RawRefusal, refuseRaw } from '../http/raw-refusals.ts';
 import { clientCounts } from '../limits/client-counts.ts';
 import { type Throttle, throttleMessage } from '../limits/throttle.ts';
 import { clientSocket } from './client-socket.ts';
-import { frameTurns } from './frame-turns.ts';
+import { frameScheduler } from './frame-scheduler.ts';
 import type { OpenSocket, OpenSockets } from './open-sockets.ts';
 import { type ReplayPace, replayPace } from './replay-pace.ts';
-import type { ReplayTurns } from './replay-turns.ts';
+import type { ReplayScheduler } from './replay-scheduler.ts';
 import { sharedResults } from './shared-results.ts';
 import { readSubscription } from './subscription-documents.ts';
 import type { SubscriptionContext } from './subscriptions.ts';
@@ -36,8 +36,8 @@ export interface SocketServerOptions {
   authenticate: Authenticate;
   throttle: Throttle;
   open: OpenSockets;
-  replays: ReplayTurns;
-  turns: Pick<RequestTurns, 'take'>;
+  replays: ReplayScheduler;
+  scheduler: Pick<RequestScheduler, 'run'>;
   originOf: (request: IncomingMessage) => Origin;
   log: Logger;
 }
@@ -55,7 +55,7 @@ type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketStat
 
 const closeTimeoutMs = 5_000;
 
-/** Of one message. Each fragment costs time, and only the whole message takes a turn. */
+/** Fragments per message. Each costs time, but only the whole message is scheduled and counted. */
 const maxFragments = 64;
 
 /** Other protocols in `upgrade` are ignored, as HTTP allows. */
@@ -64,8 +64,8 @@ export function asksForSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 export function socketServer(options: SocketServerOptions): SocketServer {
-  const { http, schema, config, documents, authenticate, throttle, open, replays, turns, originOf, log } = options;
-  const ClientSocket = clientSocket(config.socket, frameTurns({ ...config.socket, turns }));
+  const { http, schema, config, documents, authenticate, throttle, open, replays, scheduler, originOf, log } = options;
+  const ClientSocket = clientSocket(config.socket, frameScheduler({ ...config.socket, scheduler }));
   const serverOptions: ServerOptions<typeof ClientSocket> & { closeTimeout: number } = {
     WebSocket: ClientSocket,
     noServer: true,

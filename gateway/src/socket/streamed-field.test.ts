@@ -116,7 +116,7 @@ test('a subscription completes after the last event, for all readers of its stre
   for (const titles of await Promise.all(readers)) t.deepEqual(titles, [{ title: 'news 1' }, { title: 'news 2' }]);
 });
 
-test('a stream that is lost goes on after its last event, where the reader cannot say so', async (t) => {
+test('a lost stream resumes after its last event if the field has no argument for the position', async (t) => {
   const { streams, calls } = service();
   const source = streamedField({ name: 'news', takesAfter: false }, () => calls, starts);
   const titles: unknown[] = [];
@@ -140,7 +140,7 @@ test('a stream that is lost goes on after its last event, where the reader canno
   t.deepEqual(titles, [{ title: 'news 1' }, { title: 'news 2' }]);
 });
 
-test('a stream whose owner promises to resume goes on after its last event, at first that which the reader named', async (t) => {
+test('a stream whose owner promises to resume does so after its last event, or after the one that the reader named', async (t) => {
   const { streams, calls } = service({ 'parley-resumes': '1' });
   let resumed = 0;
   const source = streamedField(
@@ -170,7 +170,7 @@ test('a stream whose owner promises to resume goes on after its last event, at f
   t.is(resumed, 2);
 });
 
-test('a stream that is lost ends with an error where the reader says where to go on, and one that is refused always', async (t) => {
+test('a lost stream fails if the reader names the position itself, and a refused one always fails', async (t) => {
   for (const takesAfter of [true, false]) {
     const { streams, calls } = service();
     const source = streamedField({ name: 'news', takesAfter }, () => calls, starts);
@@ -182,7 +182,7 @@ test('a stream that is lost ends with an error where the reader says where to go
   }
 });
 
-test('a stream is given up where its reader is too slow', async (t) => {
+test('a stream that is ended for a slow reader is not resumed', async (t) => {
   const { streams, calls } = service();
   const source = streamedField({ name: 'news', takesAfter: false }, () => calls, starts);
   const slow = source({ topic: 'a' }, caller, new AbortController().signal)[Symbol.asyncIterator]().next();

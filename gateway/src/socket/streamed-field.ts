@@ -14,18 +14,18 @@ import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
 
-/** Pauses before a stream that was lost is followed again, until an event comes. After the last one, some 20 s, it is given up. */
+/** Pauses in ms between attempts to reopen a lost stream; an event resets them. After all of them, some 20 s, the stream fails. */
 const resumeAfterMs = [100, 200, 500, 1_000, ...Array.from({ length: 9 }, () => 2_000)];
 
-/** A stream that was there for so long has not failed at once. */
+/** A stream that was open for this time counts as a success, so its loss starts the pauses anew. */
 const longLivedMs = 10_000;
 
-/** Event ids have the time of the engine's clock, which that of this gateway may be ahead of by so much. */
+/** Event ids carry the engine's time; this gateway's clock may be ahead of it by this much. */
 const clockSkewMs = 1_000;
 
 /**
- * A Subscription field, fed by its owner's gRPC stream, which all readers that have caught up share. Where readers cannot say where to go
- * on, or the owner promises to know it, a lost stream is followed again after its last event, at another replica.
+ * A Subscription field, fed by its owner's gRPC stream. All readers that have caught up share one stream. A lost stream is resumed at
+ * another replica after its last event, if the field has no argument for the resume position or the owner promises to resume.
  */
 export function streamedField(
   { name: field, takesAfter }: { name: string; takesAfter: boolean },
@@ -69,7 +69,7 @@ export function streamedField(
     { signal, following }: { signal: AbortSignal; following: (promise: FollowPromise) => void },
   ) {
     const end = await starts.begin(caller, signal);
-    if (signal.aborted) return end(); // aborted as its turn came
+    if (signal.aborted) return end(); // aborted while it was queued
     const onHeader = (header: FollowHeader) => {
       following(promiseOf(header));
       end();

@@ -22,7 +22,7 @@ test('a field of several subgraphs or of none is refused', (t) => {
   t.throws(() => owners('type Subscription { a: Int }'), { message: /Subscription.a belongs to no subgraph/ });
 });
 
-test('fields whose readers say where to go on are known by their argument', (t) => {
+test('fields whose clients name the event to resume after are found by that argument', (t) => {
   t.deepEqual(
     [
       ...fieldsWithAfter(

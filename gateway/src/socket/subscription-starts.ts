@@ -1,10 +1,10 @@
 import type { Caller } from '@parley/kernel/caller';
 import { clientNetwork } from '@parley/kernel/http/client-network';
 import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
-import { takeTurn } from '../limits/turns.ts';
+import { enterQueue } from '../limits/enter-queue.ts';
 
 export interface SubscriptionStarts {
-  /** @returns a function to call once it has started or ended at its owner. @throws as `takeTurn` */
+  /** @returns a function to call once it has started or ended at its owner. @throws as `enterQueue` */
   begin(caller: Caller, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;
 }
@@ -20,7 +20,7 @@ export function subscriptionStarts({ limits, timeoutMs, longestMs }: Subscriptio
   const queue = fairQueue(limits);
   return {
     async begin({ ip = '', tenantId }, signal) {
-      const end = await takeTurn(
+      const end = await enterQueue(
         queue,
         { address: clientNetwork(ip), tenant: tenantId },
         { withinMs: timeoutMs, signal },

@@ -3,7 +3,7 @@ import type { Caller } from '@parley/kernel/caller';
 import test from 'ava';
 import { buildSchema } from 'graphql';
 import { replayPace } from './replay-pace.ts';
-import { replayTurns } from './replay-turns.ts';
+import { replayScheduler } from './replay-scheduler.ts';
 import { attachSubscriptions, type SubscriptionContext, type SubscriptionEvent } from './subscriptions.ts';
 
 const caller: Caller = { kind: 'user', tenantId: 1, ip: '192.0.2.1', requestId: 'r-1' };
@@ -27,7 +27,7 @@ const live = (count: number) => Array.from({ length: count }, () => at(Date.now(
 
 /** Event loop iterations while these are read. */
 async function roundsOf(payloads: SubscriptionEvent[]): Promise<number> {
-  const pace = replayPace(async () => undefined, replayTurns(0));
+  const pace = replayPace(async () => undefined, replayScheduler(0));
   const reading = { isDone: false };
   const read = async () => {
     for await (const _ of subscribeTo(payloads, { pace, signal: never }));
@@ -46,11 +46,11 @@ test('replayed events yield to the event loop, live ones are delivered at once',
   t.true((await roundsOf([...live(1), ...old(100)])) <= 2, 'a reader that has caught up gets live events');
 });
 
-test('a socket with a full buffer takes no turn', async (t) => {
-  const turns = replayTurns();
+test('the replay of a socket with a full buffer occupies no slot', async (t) => {
+  const scheduler = replayScheduler();
   const room = Promise.withResolvers<void>();
-  const full = subscribeTo(old(1), { pace: replayPace(() => room.promise, turns), signal: never }).next();
-  const other = subscribeTo(old(100), { pace: replayPace(async () => undefined, turns), signal: never });
+  const full = subscribeTo(old(1), { pace: replayPace(() => room.promise, scheduler), signal: never }).next();
+  const other = subscribeTo(old(100), { pace: replayPace(async () => undefined, scheduler), signal: never });
   let seen = 0;
   for await (const _ of other) seen += 1;
   t.is(seen, 100);
@@ -59,13 +59,13 @@ test('a socket with a full buffer takes no turn', async (t) => {
 });
 
 test('an aborted replay ends, and its socket and others continue', async (t) => {
-  const turns = replayTurns();
-  const end = await turns.next(caller, never);
-  const pace = replayPace(async () => undefined, turns);
+  const scheduler = replayScheduler();
+  const end = await scheduler.next(caller, never);
+  const pace = replayPace(async () => undefined, scheduler);
   const leaving = new AbortController();
   const left = subscribeTo(old(1), { pace, signal: leaving.signal }).next();
   const stays = subscribeTo(old(1), { pace, signal: never }).next();
-  while (turns.waiting === 0) await round();
+  while (scheduler.waiting === 0) await round();
   leaving.abort();
   t.true((await left).done);
   end();

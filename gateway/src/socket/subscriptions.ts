@@ -28,7 +28,7 @@ export interface SubscriptionContext {
 
 const liveMs = 2_000;
 
-/** `@apollo/gateway` executes no subscriptions. Replayed events wait for slow readers, live ones for nobody. */
+/** `@apollo/gateway` executes no subscriptions. Replayed events wait for slow readers; live ones do not wait. */
 export function attachSubscriptions(schema: GraphQLSchema, sources: Record<string, SubscriptionSource>): void {
   const fields = schema.getSubscriptionType()?.getFields() ?? {};
   for (const name of new Set([...Object.keys(fields), ...Object.keys(sources)])) {
@@ -50,7 +50,7 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
       try {
         for await (const event of source(args, caller, signal)) {
           hasCaughtUp ||= isLive(event);
-          const end = hasCaughtUp ? undefined : await pace.turn(caller, signal);
+          const end = hasCaughtUp ? undefined : await pace.next(caller, signal);
           try {
             yield rootOf(event);
           } finally {

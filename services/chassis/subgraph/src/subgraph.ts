@@ -19,7 +19,7 @@ import { type GraphServerOptions, listen } from '@parley/kernel/http/listen';
 import { readWithin } from '@parley/kernel/http/read-within';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { Part } from '@parley/kernel/processes/unit';
-import { requestTurns } from '@parley/kernel/queues/request-turns';
+import { requestScheduler } from '@parley/kernel/queues/request-scheduler';
 import { withRequestId } from '@parley/kernel/telemetry/request-context';
 import type { MeshTls } from '@parley/kernel/tls/mesh';
 import { parse } from 'graphql';
@@ -66,8 +66,8 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   const { maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
   const write = answerWriter(maxAnswerBytes);
-  // A server accepts one new connection in each iteration of the event loop, so long ones keep those out who have none yet.
-  const turns = requestTurns();
+  // A server accepts one new connection per event loop iteration, so long iterations would keep new clients out.
+  const scheduler = requestScheduler();
   let draining: HttpDrain | undefined;
 
   /** Answers a request in a span of its own. */
@@ -92,11 +92,11 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     const signal = leftSignal(response);
     const body = await readBody(request);
     const started = performance.now();
-    let hasTurn = false;
-    await turns.take({ request, client: turnOf(caller), signal: () => signal }, () => {
-      hasTurn = true;
+    let isScheduled = false;
+    await scheduler.run({ request, client: clientOf(caller), signal: () => signal }, () => {
+      isScheduled = true;
     });
-    if (!hasTurn) return; // the client has left
+    if (!isScheduled) return; // the client has disconnected
     const asked = asRequest(body);
     const answering = graphAnswer(answerBudget(maxAnswerBytes));
     const { fields, ...result } = await run(asked, options.context(graphContext(caller, signal, answering)));
@@ -160,8 +160,8 @@ function tooLarge(): RequestRefused {
   return new RequestRefused(413, `A request may have at most ${maxBodyBytes} bytes`);
 }
 
-/** Users without a tenant have turns of their own, all others without one share theirs. */
-function turnOf({ tenantId, userId }: Caller): string {
+/** The scheduler's key: the tenant, or the user if there is none. All anonymous callers share one key. */
+function clientOf({ tenantId, userId }: Caller): string {
   return tenantId === null ? `user ${userId}` : `tenant ${tenantId}`;
 }
 

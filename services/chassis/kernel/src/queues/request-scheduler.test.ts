@@ -1,6 +1,6 @@
 import { setImmediate as round } from 'node:timers/promises';
 import test from 'ava';
-import { type RequestTurnsOptions, requestTurns } from './request-turns.ts';
+import { type RequestSchedulerOptions, requestScheduler } from './request-scheduler.ts';
 
 const never = new AbortController().signal;
 
@@ -10,15 +10,15 @@ function burn(ms: number): void {
 }
 
 /** @param costMs time that each request blocks the event loop. */
-function setup({ costMs = 0, ...options }: RequestTurnsOptions & { costMs?: number } = {}) {
-  const turns = requestTurns(options);
+function setup({ costMs = 0, ...options }: RequestSchedulerOptions & { costMs?: number } = {}) {
+  const scheduler = requestScheduler(options);
   const begun: string[] = [];
   const begin = (client: string, name = client, signal = never) => {
     const work = () => {
       begun.push(name);
       burn(costMs);
     };
-    void turns.take({ request: {}, client, signal: () => signal }, work);
+    void scheduler.run({ request: {}, client, signal: () => signal }, work);
   };
   /** Event loop iterations until `count` requests have started. */
   async function roundsUntil(count: number): Promise<number> {
@@ -26,20 +26,20 @@ function setup({ costMs = 0, ...options }: RequestTurnsOptions & { costMs?: numb
     for (; begun.length < count; rounds += 1) await round();
     return rounds;
   }
-  return { turns, begun, begin, roundsUntil };
+  return { scheduler, begun, begin, roundsUntil };
 }
 
 test('a single request starts at once', async (t) => {
-  const { turns, begun, begin } = setup();
+  const { scheduler, begun, begin } = setup();
   for (const name of ['first', 'second', 'third']) {
     begin('192.0.2.1', name);
     t.is(begun.at(-1), name);
     await round();
   }
-  t.is(turns.waiting, 0);
+  t.is(scheduler.waiting, 0);
 });
 
-test('clients take turns, however many requests one of them sends at once', async (t) => {
+test('requests run round-robin between clients, even if one client sends many at once', async (t) => {
   const { begun, begin, roundsUntil } = setup();
   for (let n = 0; n < 600; n += 1) begin('a');
   for (const client of ['b', 'c', 'b', 'c']) begin(client);
@@ -73,7 +73,7 @@ test.serial('requests get as much of an iteration as long other work takes', asy
   t.true(rounds <= 50, `${rounds} rounds`); // one request in each would take 100
 });
 
-test.serial('a new client gets its turn after one request of each waiting client', async (t) => {
+test.serial('a request of a new client runs after one request of each waiting client', async (t) => {
   const { begun, begin, roundsUntil } = setup({ sliceMs: 0, costMs: 0.5 });
   for (let n = 0; n < 50; n += 1) begin('a');
   await roundsUntil(5);
@@ -85,7 +85,7 @@ test.serial('a new client gets its turn after one request of each waiting client
 });
 
 test('a request runs up to its first asynchronous wait before the next one starts', async (t) => {
-  const turns = requestTurns({ sliceMs: 60_000 });
+  const scheduler = requestScheduler({ sliceMs: 60_000 });
   const seen: string[] = [];
   const work = (name: string) => async () => {
     seen.push(`${name} begins`);
@@ -93,42 +93,42 @@ test('a request runs up to its first asynchronous wait before the next one start
     await new Promise((resolve) => process.nextTick(resolve));
     seen.push(`${name} waits`);
   };
-  for (const client of ['a', 'b', 'c']) void turns.take({ request: {}, client, signal: () => never }, work(client));
+  for (const client of ['a', 'b', 'c']) void scheduler.run({ request: {}, client, signal: () => never }, work(client));
   while (seen.length < 6) await round();
   t.deepEqual(seen, ['a begins', 'a waits', 'b begins', 'b waits', 'c begins', 'c waits']);
 });
 
-test('a request continues at once within its turn, and waits for another afterwards', async (t) => {
-  const turns = requestTurns({ sliceMs: 0 });
+test('a request continues at once within its slot, and is queued again afterwards', async (t) => {
+  const scheduler = requestScheduler({ sliceMs: 0 });
   const seen: string[] = [];
-  const take = (client: string, request: object, name: string) =>
-    turns.take({ request, client, signal: () => never }, () => void seen.push(name));
+  const run = (client: string, request: object, name: string) =>
+    scheduler.run({ request, client, signal: () => never }, () => void seen.push(name));
   const [first, second] = [{}, {}];
-  void take('a', first, 'first');
-  void take('b', second, 'second');
+  void run('a', first, 'first');
+  void run('b', second, 'second');
   await Promise.resolve();
-  void take('a', first, 'first goes on');
+  void run('a', first, 'first goes on');
   t.deepEqual(seen, ['first', 'first goes on']);
   while (seen.length < 3) await round();
-  void take('a', first, 'first goes on again');
+  void run('a', first, 'first goes on again');
   t.deepEqual(seen, ['first', 'first goes on', 'second']);
   while (seen.length < 4) await round();
-  t.is(turns.waiting, 0);
+  t.is(scheduler.waiting, 0);
 });
 
 test('an aborted request never starts and delays no other', async (t) => {
-  const { turns, begun, begin, roundsUntil } = setup();
+  const { scheduler, begun, begin, roundsUntil } = setup();
   const leaving = new AbortController();
   begin('a');
   begin('a', 'left', leaving.signal);
   begin('a', 'next');
-  t.is(turns.waiting, 2);
+  t.is(scheduler.waiting, 2);
   leaving.abort();
-  t.is(turns.waiting, 1);
+  t.is(scheduler.waiting, 1);
   begin('a', 'left before it came', leaving.signal);
   begin('b');
   await roundsUntil(3);
   await round();
   t.deepEqual(begun, ['a', 'next', 'b']);
-  t.is(turns.waiting, 0);
+  t.is(scheduler.waiting, 0);
 });

@@ -1,6 +1,6 @@
 import { setImmediate as round } from 'node:timers/promises';
 import test from 'ava';
-import { replayTurns } from './replay-turns.ts';
+import { replayScheduler } from './replay-scheduler.ts';
 
 const never = new AbortController().signal;
 const from = (ip: string, tenantId = 1) => ({ ip, tenantId });
@@ -21,34 +21,34 @@ async function roundsDuring(work: Promise<unknown>): Promise<number> {
 }
 
 test('replays yield to the event loop, however many there are', async (t) => {
-  const turns = replayTurns(0);
+  const scheduler = replayScheduler(0);
   const events = 20;
   const replays = Array.from({ length: 5 }, async () => {
-    for (let n = 0; n < events; n += 1) (await turns.next(from('192.0.2.1'), never))();
+    for (let n = 0; n < events; n += 1) (await scheduler.next(from('192.0.2.1'), never))();
   });
   const rounds = await roundsDuring(Promise.all(replays));
   t.true(rounds >= 5 * events - 1, `${rounds}`);
 });
 
 test('short events share an event loop iteration', async (t) => {
-  const turns = replayTurns(60_000);
+  const scheduler = replayScheduler(60_000);
   const replay = async () => {
-    for (let n = 0; n < 100; n += 1) (await turns.next(from('192.0.2.1'), never))();
+    for (let n = 0; n < 100; n += 1) (await scheduler.next(from('192.0.2.1'), never))();
   };
   t.true((await roundsDuring(replay())) <= 2);
 });
 
-test('clients take turns, however many replays one of them or its tenant has', async (t) => {
-  const turns = replayTurns();
+test('events are scheduled round-robin between clients, however many replays a client or its tenant has', async (t) => {
+  const scheduler = replayScheduler();
   const order: string[] = [];
   async function replay(name: string, caller: ReturnType<typeof from>, events: number): Promise<void> {
     for (let n = 0; n < events; n += 1) {
-      const end = await turns.next(caller, never);
+      const end = await scheduler.next(caller, never);
       order.push(name);
       end();
     }
   }
-  const first = await turns.next(from('192.0.2.9'), never);
+  const first = await scheduler.next(from('192.0.2.9'), never);
   const many = Array.from({ length: 50 }, () => replay('a', from('192.0.2.1'), 4));
   const others = [replay('b', from('192.0.2.2', 2), 4), replay('c', from('192.0.2.3', 3), 4)];
   first();
@@ -64,15 +64,15 @@ test('clients take turns, however many replays one of them or its tenant has', a
 });
 
 test('an aborted replay leaves the queue and delays no other', async (t) => {
-  const turns = replayTurns();
-  const first = await turns.next(from('192.0.2.1'), never);
+  const scheduler = replayScheduler();
+  const first = await scheduler.next(from('192.0.2.1'), never);
   const leaving = new AbortController();
-  const left = turns.next(from('192.0.2.1'), leaving.signal);
-  const second = turns.next(from('192.0.2.1'), never);
-  t.is(turns.waiting, 2);
+  const left = scheduler.next(from('192.0.2.1'), leaving.signal);
+  const second = scheduler.next(from('192.0.2.1'), never);
+  t.is(scheduler.waiting, 2);
   leaving.abort();
   await t.throwsAsync(left, { name: 'AbortError' });
   first();
   (await second)();
-  t.is(turns.waiting, 0);
+  t.is(scheduler.waiting, 0);
 });

@@ -1,22 +1,22 @@
-import type { RequestTurns } from '@parley/kernel/queues/request-turns';
+import type { RequestScheduler } from '@parley/kernel/queues/request-scheduler';
 import { sleep } from '@parley/kernel/timing/timers';
 import { clientCounts } from '../limits/client-counts.ts';
 
-/** Runs the frames of all sockets in the turns of their clients, and bounds what those of one client may cost in a second. */
-export interface FrameTurns {
-  /** Runs `work` now, or later unless the frame's signal aborts. Resolves to false where too many bytes of the client wait. */
-  take(frame: Frame, work: () => void): Promise<boolean>;
+/** Runs the frames of all sockets round-robin between clients, and bounds what the frames of one client may cost per second. */
+export interface FrameScheduler {
+  /** Runs `work` now, or later unless the frame's signal aborts. Resolves to false if too many bytes of the client are queued. */
+  run(frame: Frame, work: () => void): Promise<boolean>;
 }
 
 interface Frame {
   client: string;
   bytes: number;
-  /** Aborted when its socket has gone; called only if the frame has to wait. */
+  /** Aborts when the socket closes; called only if the frame has to wait. */
   signal: () => AbortSignal;
 }
 
-export interface FrameTurnsOptions {
-  turns: Pick<RequestTurns, 'take'>;
+export interface FrameSchedulerOptions {
+  scheduler: Pick<RequestScheduler, 'run'>;
   /** Limits of one socket. */
   maxMessagesPerSecond: number;
   maxFrameBytes: number;
@@ -24,14 +24,14 @@ export interface FrameTurnsOptions {
   now?: () => number;
 }
 
-/** So many sockets of a client may be at their limit at once. That lets 1,000 reconnect and subscribe within a few seconds. */
+/** The sockets of a client that may reach their message limit at once: 1,000 sockets can reconnect within a few seconds. */
 const socketsAtLimit = 25;
 
-/** So many frames of a client in a second may have the greatest length. */
-const longestFrames = 64;
+/** The bytes that a client may send per second, in frames of maximum size. */
+const maxSizeFrames = 64;
 
-/** Of the event loop's time, as for answers and bodies. */
-const mostOfTime = 1 / 4;
+/** The share of event loop time that the frames of one client may use; unread answers and bodies have the same share. */
+const maxTimeShare = 1 / 4;
 
 interface FrameWindow {
   frames: number;
@@ -40,17 +40,17 @@ interface FrameWindow {
   endsAt: number;
 }
 
-export function frameTurns({
-  turns,
+export function frameScheduler({
+  scheduler,
   maxMessagesPerSecond,
   maxFrameBytes,
   windowMs = 1_000,
   now = () => performance.now(),
-}: FrameTurnsOptions): FrameTurns {
+}: FrameSchedulerOptions): FrameScheduler {
   const windows = new Map<string, FrameWindow>();
-  /** Bytes of frames that wait. */
+  /** Queued bytes by client. */
   const waiting = clientCounts();
-  const mostBytes = longestFrames * maxFrameBytes;
+  const maxBytes = maxSizeFrames * maxFrameBytes;
 
   function windowOf(client: string): FrameWindow {
     const known = windows.get(client);
@@ -62,19 +62,19 @@ export function frameTurns({
   }
 
   function isUsedUp({ frames, bytes, ms }: FrameWindow): boolean {
-    return frames >= socketsAtLimit * maxMessagesPerSecond || bytes >= mostBytes || ms >= mostOfTime * windowMs;
+    return frames >= socketsAtLimit * maxMessagesPerSecond || bytes >= maxBytes || ms >= maxTimeShare * windowMs;
   }
 
   /** Resolves to false when frames before this one have used up the second. */
   async function serve({ client, bytes, signal }: Frame, work: () => void): Promise<boolean> {
-    let gone: AbortSignal | undefined;
-    const untilGone = () => (gone ??= signal());
+    let closed: AbortSignal | undefined;
+    const closedSignal = () => (closed ??= signal());
     const current = windowOf(client);
-    if (isUsedUp(current)) await sleep(current.endsAt - performance.now(), untilGone(), { ref: false });
+    if (isUsedUp(current)) await sleep(current.endsAt - performance.now(), closedSignal(), { ref: false });
     let isServed = false;
-    await turns.take({ request: {}, client, signal: untilGone }, () => {
+    await scheduler.run({ request: {}, client, signal: closedSignal }, () => {
       const window = windowOf(client);
-      if (isUsedUp(window) || gone?.aborted) return;
+      if (isUsedUp(window) || closed?.aborted) return;
       isServed = true;
       const from = now();
       work();
@@ -82,13 +82,13 @@ export function frameTurns({
       window.bytes += bytes;
       window.ms += now() - from;
     });
-    return isServed || gone?.aborted === true;
+    return isServed || closed?.aborted === true;
   }
 
   return {
-    async take(frame, work) {
+    async run(frame, work) {
       const { client, bytes } = frame;
-      if (waiting.of(client) + bytes > mostBytes) return false;
+      if (waiting.of(client) + bytes > maxBytes) return false;
       waiting.add(client, bytes);
       try {
         while (!(await serve(frame, work))) continue;

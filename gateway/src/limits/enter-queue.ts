@@ -1,19 +1,19 @@
 import { unavailable } from '@parley/kernel/errors';
 import type { FairQueue, Parties, Release } from '@parley/kernel/queues/fair-queue';
 
-export interface TurnOptions {
+export interface QueueOptions {
   /** Maximum wait in ms; then `unavailable`. */
   withinMs: number;
   signal?: AbortSignal;
-  /** Part of an operation that has begun, so a full queue does not refuse it. */
+  /** Set for calls of an operation that has begun: a full queue does not refuse them. */
   begun?: boolean;
 }
 
 /** @returns a function that releases the slot. @throws DomainError as `FairQueue.enter`; the abort reason. */
-export async function takeTurn<Kind extends string>(
+export async function enterQueue<Kind extends string>(
   queue: FairQueue<Kind>,
   parties: Parties<Kind>,
-  { withinMs, signal, begun }: TurnOptions,
+  { withinMs, signal, begun }: QueueOptions,
 ): Promise<Release> {
   signal?.throwIfAborted();
   const cancel = new AbortController();

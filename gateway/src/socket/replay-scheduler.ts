@@ -3,14 +3,14 @@ import { clientNetwork } from '@parley/kernel/http/client-network';
 import { fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
 
 /** Schedules replayed events of all sockets round-robin, and yields to the event loop between them. */
-export interface ReplayTurns {
+export interface ReplayScheduler {
   /** @returns a function to call once the event has been sent. @throws the abort reason. */
   next(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;
 }
 
 /** @param sliceMs per iteration of the event loop. Default 2: ten iterations delay other work by some 20 ms. */
-export function replayTurns(sliceMs = 2): ReplayTurns {
+export function replayScheduler(sliceMs = 2): ReplayScheduler {
   const queue = fairQueue<'address' | 'tenant'>({ inFlight: 1, shares: { address: {}, tenant: {} } });
   let roundEndsAt: number | undefined;
 
