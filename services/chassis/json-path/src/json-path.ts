@@ -1,17 +1,17 @@
 import parse from 'jsonpath-rfc9535/parser';
 
-/** Code points of one path. */
+/** Maximum length of a path, in code points. */
 export const maxPathLength = 500;
 
-/** Of brackets and parentheses within each other: the parser takes twice as long for each one or two more. */
+/** Maximum nesting of brackets and parentheses: the parser's time doubles with every one or two levels. */
 const maxDepth = 12;
 
-/** The functions of RFC 9535, with how many arguments they have. The parser takes every name. */
+/** The functions of RFC 9535 and their numbers of arguments; the parser itself accepts any name. */
 const functions: Record<string, number> = { length: 1, count: 1, value: 1, match: 2, search: 2 };
 
 type Query = ReturnType<typeof parse>;
 
-/** Why a text is no JSONPath of RFC 9535, or one that nobody needs; undefined where it is one. Completes "<path> …". */
+/** Why a text is not a JSONPath (RFC 9535) within our limits; undefined if it is. Completes "<path> …". */
 export function pathProblem(text: string): string | undefined {
   if ([...text].length > maxPathLength) return `must have at most ${maxPathLength} characters`;
   if (depthOf(text) > maxDepth) return `must have at most ${maxDepth} brackets within each other`;
@@ -22,7 +22,7 @@ export function pathProblem(text: string): string | undefined {
   }
 }
 
-/** A parsed path, and whether it names one value at most, whatever it is asked of (`singular query` of RFC 9535). */
+/** A parsed path, and whether it selects at most one value of any document (`singular query` of RFC 9535). */
 export function parsePath(text: string): { query: Query; isSingular: boolean } {
   const query = parse(text);
   return { query, isSingular: query.segments.every(isSingularSegment) };
@@ -62,7 +62,7 @@ function functionProblem(node: unknown): string | undefined {
   return undefined;
 }
 
-/** Where the parser gave up, without a word of the text. */
+/** The position of a syntax error, without quoting the text. */
 function placeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('location' in error)) return '';
   const { location } = error as { location?: { start?: { offset?: number } } };

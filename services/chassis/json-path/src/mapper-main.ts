@@ -8,7 +8,7 @@ import { MappingTooLarge, mappedJson } from './mapping.ts';
 function mapped({ mapping, payloadJson, maxProcessorMs, maxCharacters }: MappingTask): MappingAnswer {
   try {
     const map = () => ({ json: mappedJson(mapping, JSON.parse(payloadJson), maxCharacters) });
-    // V8 ends a regular expression that backtracks for ever, too.
+    // This also ends a regular expression that backtracks endlessly.
     return withinProcessorTime(maxProcessorMs, map, { patience: 5 }) ?? { problem: 'MAPPING_TOO_SLOW' };
   } catch (error) {
     const isTooLarge = error instanceof MappingTooLarge || error instanceof RangeError;

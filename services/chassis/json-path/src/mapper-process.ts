@@ -12,7 +12,7 @@ export type MappingProblem = 'MAPPING_TOO_SLOW' | 'MAPPING_TOO_LARGE' | 'MAPPING
 
 export type MappingAnswer = { json: string } | { problem: MappingProblem };
 
-/** What became of a mapping. */
+/** The outcome of a mapping. */
 export class MappingError extends Error {
   override name = 'MappingError';
   readonly problem: MappingProblem;
@@ -25,11 +25,11 @@ export class MappingError extends Error {
 
 export interface MapperLimits {
   heapMb: number;
-  /** After so long beyond a task's own limit its process is killed. */
+  /** Time in ms beyond a task's own limit after which its process is killed. */
   killAfterMs: number;
 }
 
-/** What such a process takes beside its heap, with room to spare. */
+/** A generous bound on the memory of a process beside its heap. */
 const besideHeapMb = 128;
 
 export function startMapperProcess({ heapMb, killAfterMs }: MapperLimits) {
@@ -42,7 +42,7 @@ export function startMapperProcess({ heapMb, killAfterMs }: MapperLimits) {
     get ended() {
       return mapper.ended;
     },
-    /** One at a time. @throws MappingError; Error if the process did not start or was ended. */
+    /** Runs one mapping at a time. @throws MappingError; Error if the process did not start or was ended. */
     async map(task: MappingTask): Promise<string> {
       const onTimeout = () => new MappingError('MAPPING_TOO_SLOW');
       const timeoutMs = task.maxProcessorMs + killAfterMs;

@@ -1,7 +1,7 @@
 import { type JsonValue, query } from 'jsonpath-rfc9535';
 import { parsePath } from './json-path.ts';
 
-/** Maps fields of the result to paths of what is mapped. */
+/** The fields of the result, each with the path of its value in the source. */
 export type Mapping = Readonly<Record<string, string>>;
 
 export class MappingTooLarge extends Error {
@@ -9,8 +9,8 @@ export class MappingTooLarge extends Error {
 }
 
 /**
- * The mapped object as JSON: of a path that can name one value only, that value, or null where there is none; of any other path, the list
- * of its values. Takes as long as the paths want: `payloadMapper` bounds it.
+ * Returns the mapped object as JSON. A path for at most one value gives that value or null; any other path gives a list. The time is
+ * unbounded here; `payloadMapper` bounds it.
  * @throws MappingTooLarge above `maxCharacters`
  */
 export function mappedJson(mapping: Mapping, payload: JsonValue, maxCharacters: number): string {

@@ -8,15 +8,15 @@ export { MappingError, type MappingProblem } from './mapper-process.ts';
 export type PayloadMapper = ReturnType<typeof payloadMapper>;
 
 export interface PayloadMapperOptions extends Partial<MapperLimits> {
-  /** Default 2, each started on first use. */
+  /** Maximum number of processes, each started on first use. Default 2. */
   maxProcesses?: number;
-  /** Of one mapping, all its fields together. Default 300. */
+  /** Maximum processor time of one mapping with all its fields, in ms. Default 300. */
   maxProcessorMs?: number;
-  /** Of the mapped object as JSON. Default 1,000,000. */
+  /** Maximum length of the mapped object as JSON. Default 1,000,000. */
   maxCharacters?: number;
 }
 
-/** Evaluates the JSONPaths of tenants in other processes, which can be ended, and one mapping of a tenant at a time. */
+/** Evaluates the JSONPaths of tenants in processes that can be killed, one mapping per tenant at a time. */
 export function payloadMapper({
   maxProcesses = 2,
   heapMb = 64,
@@ -24,7 +24,7 @@ export function payloadMapper({
   maxProcessorMs = 300,
   maxCharacters = 1_000_000,
 }: PayloadMapperOptions = {}) {
-  const turns = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
+  const queue = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
   const processes = workerPool(() => startMapperProcess({ heapMb, killAfterMs }));
   let stopped = false;
 
@@ -33,14 +33,14 @@ export function payloadMapper({
     async start(): Promise<void> {
       stopped = false;
     },
-    /** @returns JSON. @throws MappingError where the mapping is to blame; Error where the process is */
+    /** @returns JSON. @throws MappingError if the mapping itself fails; Error if its process fails */
     async map(
       { mapping, payload }: { mapping: Mapping; payload: object },
       { tenantId, signal }: { tenantId: number; signal: AbortSignal },
     ): Promise<string> {
       signal.throwIfAborted();
       const task = { mapping, payloadJson: JSON.stringify(payload), maxProcessorMs, maxCharacters };
-      using _turn = { [Symbol.dispose]: await turns.enter({ tenant: tenantId }, () => signal) };
+      using _slot = { [Symbol.dispose]: await queue.enter({ tenant: tenantId }, () => signal) };
       if (stopped) throw new Error('No payloads are mapped any more');
       return await processes.use((mapper) => mapper.map(task));
     },

@@ -8,9 +8,9 @@ export type Dialect = 'draft-07' | '2020-12';
 
 export interface CompileOptions {
   dialect: Dialect;
-  /** All problems of a value rather than the first one. */
+  /** Collects all problems of a value rather than the first one. */
   all: boolean;
-  /** Of this schema; they are shared by all that it is compiled to. */
+  /** The patterns of this schema, shared by its compiled forms. */
   patterns: Patterns;
 }
 
@@ -22,33 +22,33 @@ const options: Options = {
   validateFormats: true,
   formats,
   unicodeRegExp: true,
-  // Else `constructor` and the like would be properties of every object.
+  // Otherwise every object would have properties such as `constructor`.
   ownProperties: true,
-  // A schema whose references are written out can be as large as its square.
+  // A schema with inlined references can grow to the square of its size.
   inlineRefs: false,
   loopRequired: 20,
   loopEnum: 20,
 };
 
 /**
- * Compiles a schema by an ajv of its own: one that is shared would keep every schema, and let a tenant's `$id` stand for another's.
- * It fetches nothing, because only ajv's asynchronous compilation can.
+ * Compiles a schema with its own ajv instance: a shared one would retain every schema and mix up the `$id`s of tenants. It fetches
+ * nothing, because only ajv's asynchronous compilation can.
  * @throws Error of ajv, or of the engine for regular expressions
  */
 export function compileSchema(schema: object, { dialect, all, patterns }: CompileOptions): ValidateFunction {
   const code = {
-    // Optimising takes twice the time of compiling, and saves a fraction of a millisecond in a check.
+    // Optimizing doubles the compile time and saves only a fraction of a millisecond per check.
     optimize: false,
     regExp: Object.assign((pattern: string) => patterns.of(pattern), { code: 'linearRegExp' }),
   };
   const ajv = new classes[dialect]({ ...options, code, allErrors: all, meta: false, validateSchema: false });
-  ajv.removeKeyword('id'); // of draft-04: an error in ajv
-  // The dialect is chosen; ajv would look for the meta-schema. `$async` is ajv's own, and makes the check a promise.
+  ajv.removeKeyword('id'); // a keyword of draft-04, which ajv rejects
+  // The dialect is already chosen, and ajv would look up `$schema`. `$async` is an extension of ajv that makes the check a promise.
   const { $schema: _, $async: __, ...rest } = schema as Record<string, unknown>;
   return ajv.compile(rest);
 }
 
-/** What the meta-schema says of schemas, by dialect. Compiling these takes 40 ms, the first time that one is used. */
+/** Validators of schemas against their meta-schema, by dialect. Compiled on first use, which takes 40 ms. */
 export function metaSchemas() {
   const compiled = new Map<Dialect, ValidateFunction>();
   return (schema: object, dialect: Dialect): ErrorObject[] => {
@@ -65,7 +65,7 @@ function metaSchema(dialect: Dialect): ValidateFunction {
   return validate;
 }
 
-/** By `$schema`; undefined where it names another one. */
+/** The dialect named by `$schema`; undefined for an unsupported one. */
 export function dialectOf(schema: unknown): Dialect | undefined {
   const named = isJsonObject(schema) ? schema['$schema'] : undefined;
   if (named === undefined) return '2020-12';

@@ -5,10 +5,10 @@ const maxFields = 20;
 const maxKeyLength = 100;
 const maxMessageLength = 300;
 
-/** Keywords whose error only says that others, which have errors as well, failed. */
+/** Keywords whose error only repeats that a subschema failed, which reports its own errors. */
 const summaries = new Set(['allOf', 'if', '$ref', 'propertyNames']);
 
-/** What ajv found, by path below `root`, without the values that it found it in. One problem to a path, the first 20 paths. */
+/** The errors of ajv by path below `root`, without values: one per path, at most 20 paths. */
 export function errorFields(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   const fields = new Map<string, string>();
   const telling = errors.filter(({ keyword }) => !summaries.has(keyword));

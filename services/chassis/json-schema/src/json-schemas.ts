@@ -14,36 +14,36 @@ export type JsonSchemas = ReturnType<typeof jsonSchemas>;
 
 export interface SchemaOptions {
   /**
-   * For schemas that are not the tenant's own, as those of a connector's tools: what the dialect's meta-schema says against them is
-   * ignored, as are patterns that cannot be checked in linear time, and other dialects are read as the nearest one. Default false.
+   * For schemas that the tenant did not write, such as those of a connector's tools. Violations of the meta-schema and patterns without
+   * a linear-time check are ignored, and an unknown dialect is read as the nearest known one. Default false.
    */
   lenient?: boolean;
-  /** Whose share of memory and processor time it takes. Default: nobody's. */
+  /** The tenant whose share of memory and processor time is charged. Default: none is charged. */
   tenantId?: number;
 }
 
 export const schemaLimits = { maxBytes: 65_536, maxDepth: 64, maxValues: 8_000 };
 export const argsLimits = { maxBytes: 262_144, maxDepth: 64, maxValues: 50_000 };
 
-/** Of a schema, by whether it is read leniently: what it would refuse is refused by the server, too. */
+/** Maximum compile time of a schema in ms. Lenient schemas get less, because the tool's server checks the arguments too. */
 const compileMs = { strict: 250, lenient: 40 };
 const checkMs = 50;
 
-/** Of what is compiled, in bytes. */
+/** Memory for compiled schemas, in bytes. */
 const maxMemory = 64 * 2 ** 20;
-/** What ajv generates and V8 makes of it, for a byte of the schema, twice; and a step of its patterns with the states found for it. */
+/** Estimated bytes of two compiled forms per byte of schema, and of a pattern's step with its cached states. */
 const memory = { byte: 36, step: 750 };
 
-/** What watched work of one tenant may take: at once, and then in each second. */
+/** The time that one tenant's watched work may take: as a burst, and per second. */
 const defaultTime = { burstMs: 2_000, msPerSecond: 50 };
 
-/** Checks of fewer steps than these cannot take long, so they run without a watch. */
+/** Checks with fewer steps than this are short, so they run without a time limit. */
 const maxUnwatchedSteps = 50_000;
 
-/** Problems of larger args are not collected, because there may be one for each value and keyword. */
+/** For larger args only the first problem is reported, because each value and keyword may have one. */
 const maxCollectedSteps = 200_000;
 
-/** A schema that has used up its time is not asked again for so long. */
+/** Pause in ms before a schema that exceeded its time is used again. */
 const restMs = 60_000;
 
 interface Compiled {
@@ -53,14 +53,14 @@ interface Compiled {
   compileAll: () => ValidateFunction;
   compileMs: number;
   values: number;
-  /** What it takes in memory, `all` included. */
+  /** Estimated memory in bytes, including `all`. */
   bytes: number;
-  /** Whether it may take longer than in proportion to its size and that of the args. */
+  /** Whether a check may take more than linear time. */
   isSlow: boolean;
   restsUntil: number;
 }
 
-/** What must hold for arguments, as tenants and their tool servers write it: hostile schemas and args cost bounded time and memory. */
+/** Validates arguments against schemas of tenants and their tool servers. Hostile input costs bounded time and memory. */
 export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tenantTime = defaultTime } = {}) {
   const leastMemory = Math.floor(maxMemory / maxKept);
   const kept = tenantCache<Compiled | FieldProblem[]>({ max: maxKept, maxSize: maxMemory });
@@ -88,7 +88,7 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
     const patterns = patternsOf({ isLenient: lenient });
     const compiledWith = (all: boolean) => compileSchema(schema, { dialect, all, patterns });
     const limitMs = compileMs[lenient ? 'lenient' : 'strict'];
-    // Compiles the meta-schema, which is not this schema's time.
+    // Compiles the meta-schema first, so that its time is not charged to this schema.
     if (!lenient) metaErrors({}, dialect);
     try {
       const first = withinProcessorTime(limitMs, () => {
@@ -124,12 +124,12 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
       const all = collecting(schema, tenantId);
       return all ? run(all) : problems;
     } catch (error) {
-      // A stack overflow: references that lead back to themselves without reading on in the args.
+      // A stack overflow: the references form a cycle that consumes no part of the args.
       throw error instanceof RangeError ? tooSlow(error) : error;
     }
   }
 
-  /** Undefined where there is no time for it: the first problem has to do. */
+  /** Undefined if there is no time for it; then only the first problem is reported. */
   function collecting(schema: Compiled, tenantId: number | undefined): ValidateFunction | undefined {
     if ('all' in schema || !times.has(tenantId)) return schema.all;
     schema.all = times.take(tenantId, () => withinProcessorTime(schema.compileMs, schema.compileAll));
@@ -138,7 +138,7 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
 
   return {
     /**
-     * Why a schema cannot check arguments, by path below `path`; empty where it can.
+     * The problems of a schema, by path below `path`; empty if it can check arguments.
      * @throws DomainError `invalid` with `SCHEMA_TOO_SLOW`: the tenant has used up its time
      */
     schemaProblems(schema: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
@@ -147,9 +147,9 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
     },
 
     /**
-     * What is wrong with arguments, an object, by path below `path`; empty where nothing is. No message has a value of them.
+     * The problems of arguments (an object), by path below `path`; empty if there are none. No message quotes a value.
      * @param schema undefined or null: any object will do
-     * @throws DomainError `invalid` with `SCHEMA_INVALID`: see `schemaProblems`; with `SCHEMA_TOO_SLOW`: it cannot be told in time
+     * @throws DomainError `invalid` with `SCHEMA_INVALID`: see `schemaProblems`; with `SCHEMA_TOO_SLOW`: the check takes too long
      */
     argsProblems(schema: unknown, args: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
       const { problem, values } = measureJson(args, argsLimits);
@@ -161,7 +161,7 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
       return below(path, check(made, args, values, options.tenantId));
     },
 
-    /** How many compiled schemas are kept, and what they take in memory. */
+    /** The number of cached schemas and their memory. */
     get kept() {
       return kept.size;
     },
@@ -196,10 +196,10 @@ function nearestDialect(schema: object): Dialect {
   return typeof named === 'string' && named.includes('draft-0') ? 'draft-07' : '2020-12';
 }
 
-/** Keywords that can take more than a step for each value of schema and args: recursion, patterns, comparisons of all pairs. */
+/** Keywords that can take more than linear time: recursion, patterns, and comparisons of all pairs. */
 const slowKeywords = /"(?:\$ref|\$dynamicRef|\$recursiveRef|pattern|patternProperties|uniqueItems|format)":/u;
 
-/** Without quotes from the schema that are longer than a name. */
+/** Shortens quotes of the schema that are longer than a name. */
 function reasonOf(error: unknown): string {
   if (error instanceof RangeError) return 'it is nested too deeply';
   const text = error instanceof Error ? error.message : 'it is not valid';

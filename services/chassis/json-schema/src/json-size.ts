@@ -1,13 +1,13 @@
 export interface JsonLimits {
   maxBytes: number;
   maxDepth: number;
-  /** Values, those of arrays and objects included. */
+  /** Maximum number of values, nested ones included. */
   maxValues: number;
 }
 
 export interface JsonSize {
   values: number;
-  /** What is too large; undefined where nothing is. Completes "<path> …". */
+  /** Names the exceeded limit; undefined if none is. Completes "<path> …". */
   problem: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export function measureJson(value: unknown, { maxBytes, maxDepth, maxValues }: J
     const depth = next.depth + 1;
     const keys = Array.isArray(next.value) ? undefined : Object.keys(next.value);
     const elements = keys?.length ?? (next.value as unknown[]).length;
-    // Before they are listed, which takes time by itself.
+    // Checked before the entries are listed, because listing takes time.
     if (values + pending.length + elements > maxValues) return exceeds(`must have at most ${maxValues} values`);
     for (const key of keys ?? []) {
       bytes += Buffer.byteLength(key) + 3;

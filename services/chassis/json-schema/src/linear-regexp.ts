@@ -1,28 +1,28 @@
 import { RE2JS } from 're2js';
 
-/** What ajv needs of a regular expression. */
+/** The part of `RegExp` that ajv uses. */
 export interface LinearRegExp {
-  /** The size of its program. */
+  /** The size of the compiled program. */
   steps: number;
   test(text: string): boolean;
-  /** The pattern: ajv shares an expression between all patterns that have the same text here. */
+  /** Returns the pattern: ajv shares an expression between patterns with the same text. */
   toString(): string;
 }
 
 const maxLength = 1_000;
 
-/** Each character costs at most as many steps. `{n,m}` multiplies. */
+/** Maximum steps of a program, which is also the cost of each character. `{n,m}` multiplies steps. */
 const maxSteps = 1_000;
 
-/** Of all patterns of a schema: a step takes about 700 bytes, thousands of times the text that it comes from. */
+/** Maximum steps of all patterns of a schema. A step takes about 700 bytes, thousands of times its text. */
 const maxSchemaSteps = 10_000;
 
-/** Characters after which the states that were found for them are forgotten; each takes up to 8 bytes a step. */
+/** Number of characters after which cached states are dropped; a state takes up to 8 bytes per step. */
 const keepsStatesFor = 50;
 
 export type Patterns = ReturnType<typeof patternsOf>;
 
-/** The patterns of one schema, each compiled once. @param isLenient what cannot be compiled matches everything */
+/** The patterns of one schema, each compiled once. @param isLenient an unsupported pattern matches everything */
 export function patternsOf({ isLenient }: { isLenient: boolean }) {
   const known = new Map<string, LinearRegExp>();
   let steps = 0;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Of the whole cache, what one tenant's entries may take: else one could make those of all others be forgotten. */
+/** The share of the cache that one tenant may use, so that no tenant can evict the entries of all others. */
 const tenantPart = 1 / 4;
 
 interface Entry<Value> {
@@ -9,7 +9,7 @@ interface Entry<Value> {
   size: number;
 }
 
-/** Keeps what was used last, within bounds for all tenants and for each. */
+/** An LRU cache with bounds per tenant and for all tenants together. */
 export function tenantCache<Value extends object>({ max, maxSize }: { max: number; maxSize: number }) {
   const taken = new Map<number | undefined, number>();
   const kept = new LRUCache<string, Entry<Value>>({
@@ -37,7 +37,7 @@ export function tenantCache<Value extends object>({ max, maxSize }: { max: numbe
 
   return {
     get: (tenantId: number | undefined, key: string): Value | undefined => kept.get(`${tenantId}:${key}`)?.value,
-    /** Replaces nothing: `key` is not kept. */
+    /** Adds a new entry; `key` must not be in the cache. */
     set(tenantId: number | undefined, key: string, value: Value, size: number): void {
       take(tenantId, size);
       kept.set(`${tenantId}:${key}`, { tenantId, value, size });

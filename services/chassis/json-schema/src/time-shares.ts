@@ -6,7 +6,7 @@ export interface TimeShareOptions {
   now: () => number;
 }
 
-/** The processor time of this thread that each tenant may take: a burst, which is given back little by little. */
+/** Limits the processor time of each tenant on this thread by a token bucket. */
 export function timeShares({ burstMs, msPerSecond, now }: TimeShareOptions) {
   const used = new LRUCache<number, { ms: number; at: number }>({ max: 10_000 });
 
@@ -16,10 +16,10 @@ export function timeShares({ burstMs, msPerSecond, now }: TimeShareOptions) {
   }
 
   return {
-    /** Whether it may begin something; nobody's work always may. */
+    /** Whether work of the tenant may begin; work without a tenant always may. */
     has: (tenantId: number | undefined): boolean => tenantId === undefined || usedBy(tenantId) < burstMs,
 
-    /** Runs synchronous work, and counts its time. */
+    /** Runs synchronous work and charges its time. */
     take<Result>(tenantId: number | undefined, work: () => Result): Result {
       if (tenantId === undefined) return work();
       const before = process.threadCpuUsage();

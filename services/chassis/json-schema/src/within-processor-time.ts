@@ -3,21 +3,21 @@ import { createContext, Script } from 'node:vm';
 const context = createContext({ work: undefined });
 const call = new Script('work()');
 
-/** The share of its time that work may have had and still begin anew. */
-const mostRun = 0.8;
+/** Work that used up to this share of its time may be restarted. */
+const maxRunShare = 0.8;
 
 export interface ProcessorTimeOptions {
   /**
-   * A busy machine may stop this thread for longer than the work takes; then the work begins anew, once, with as much more time as the
-   * machine has kept from it, at most so many times. During that the thread does nothing else. 0: never. Default 20.
+   * A busy machine may suspend this thread for longer than the work takes. The work is then restarted once, with its limit extended by
+   * the lost time, up to this multiple of it. The thread is blocked meanwhile. 0: never restarted. Default 20.
    */
   patience?: number;
 }
 
 /**
- * Runs synchronous work and ends it when it has taken about `ms` of processor time, endless loops too; where it begins anew, up to twice
- * that, and more only if the machine becomes free meanwhile. It starts a thread that watches the time, which costs 0.1 ms.
- * @returns undefined where it has been ended
+ * Runs synchronous work and terminates it, even in an endless loop, after about `ms` of processor time. Restarted work may take up to
+ * twice that, or more if the machine becomes idle meanwhile. Starting the watchdog thread costs 0.1 ms.
+ * @returns undefined if the work was terminated
  */
 export function withinProcessorTime<Result extends object>(
   ms: number,
@@ -28,8 +28,8 @@ export function withinProcessorTime<Result extends object>(
   const result = within(ms, work);
   if (result || patience === 0) return result;
   const ran = (processorMs() - startedAt) / ms;
-  // What has had nearly all of its time is not stopped by others.
-  return ran < mostRun ? within(Math.ceil(ms * Math.min(patience, 1 / ran)), work) : undefined;
+  // Work that used nearly all of its time was slow itself rather than suspended.
+  return ran < maxRunShare ? within(Math.ceil(ms * Math.min(patience, 1 / ran)), work) : undefined;
 }
 
 function within<Result extends object>(timeout: number, work: () => Result): Result | undefined {
@@ -44,7 +44,7 @@ function within<Result extends object>(timeout: number, work: () => Result): Res
   }
 }
 
-/** It is an error of the context's own class. */
+/** Checked by code, because the error belongs to another context's class. */
 function isTimeout(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';

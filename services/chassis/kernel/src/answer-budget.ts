@@ -5,16 +5,16 @@ export const defaultMaxAnswerBytes = 33_554_432;
 
 export type AnswerBudget = ReturnType<typeof answerBudget>;
 
-/** What is left of the budget, for the one read that runs. */
+/** The remaining budget, for the one read that runs. */
 export interface AnswerAllowance {
   readonly remainingBytes: number;
   charge(bytes: number): void;
 }
 
 export interface SelectedFields {
-  /** Under how many names (aliases) the field is in the answer; 0: it is not selected. */
+  /** The number of names (aliases) under which the field is in the answer; 0: it is not selected. */
   times(field: string): number;
-  /** Bytes that one object is charged with, beside its texts and JSON values. */
+  /** The bytes charged for one object, beside its texts and JSON values. */
   readonly objectBytes: number;
 }
 
@@ -24,13 +24,13 @@ export interface ListBounds {
   fields: SelectedFields;
 }
 
-/** More than a small object takes as JSON: it is what the object takes in memory. */
+/** The size of an object in memory, which is more than a small object takes as JSON. */
 export function objectBytesOf(fields: number): number {
   return 96 + 12 * fields;
 }
 
 /**
- * How many bytes the answer of one request may still take. Lists are charged before their rows leave the database, so that one
+ * The remaining bytes of one request's answer. Lists are charged before their rows leave the database, so that one
  * request cannot fill the memory of the process, however many aliases it uses.
  */
 export function answerBudget(maxBytes: number) {
@@ -48,7 +48,7 @@ export function answerBudget(maxBytes: number) {
   };
 
   return {
-    /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is less left. */
+    /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, if less remains. */
     charge: allowance.charge,
     /**
      * Runs one read at a time, in the order of the calls: concurrent lists would each count the whole remaining budget as theirs.

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import { type DomainError, forbidden, unauthenticated } from './errors.ts';
 
 /**
- * Who calls. The gateway derives it from a credential; a service that acts by itself (a turn, an event) makes its own. Services
+ * The caller of an operation. The gateway derives it from a credential; a service that acts on its own (a turn, an event) creates one. Services
  * authorize by this alone.
  */
 export interface Caller {
@@ -12,7 +12,7 @@ export interface Caller {
   tenantId: number | null;
   /** kind `user` only. */
   userId?: number;
-  /** For audit logs: of a `user` the username, else the full name; of an `operator` what they call themselves. */
+  /** For audit logs: the username or else full name of a `user`; the self-chosen name of an `operator`. */
   displayName?: string;
   /** kind `user` only: the `sid` of the access token. */
   signInId?: string;
@@ -25,7 +25,7 @@ export interface Caller {
   /** The client's address, where a client is behind the call. */
   ip?: string;
   /**
-   * Stands for the `Idempotency-Key` of the request: the same in each of its retries, another one for any other request. Each
+   * Derived from the `Idempotency-Key` of the request: the same in all its retries, different for any other request. Each
    * field of the request commits its effect under a key derived from it (`effectKey` of `CallerRequest`).
    */
   idempotencyKey?: string;
@@ -65,7 +65,7 @@ export function createCallers(
   now: () => number = Date.now,
   refusal = 'This port takes calls from the mesh only',
 ) {
-  // Once: making them from bytes for each MAC costs five times the MAC.
+  // Created once, because creating keys from bytes for each MAC costs five times the MAC.
   const keys = (sharedKeys instanceof Uint8Array ? [sharedKeys] : sharedKeys).map((key) => createSecretKey(key));
   const [signing] = keys;
   if (!signing) throw new TypeError('no key signs callers');
@@ -121,7 +121,7 @@ export function inTenant(caller: Caller): TenantCaller {
   return caller as TenantCaller;
 }
 
-/** Also for a caller whose tenant is deleted, or who is no longer a member of it. */
+/** The error of `inTenant`; also used for a deleted tenant or an ended membership. */
 export function inNoTenant(): DomainError {
   return forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
 }

@@ -13,7 +13,7 @@ export interface DomainErrorDetails {
   /** A more specific code for clients, e.g. `NO_TENANT`. */
   reason?: string | undefined;
   fields?: FieldProblem[] | undefined;
-  /** What had come of the work before it failed; JSON for clients of the GraphQL API. */
+  /** Partial results of the failed work; JSON for clients of the GraphQL API. */
   details?: object | undefined;
   /** Logged, never sent. */
   cause?: unknown;
@@ -41,7 +41,7 @@ export class DomainError extends Error {
   }
 }
 
-/** Input with invalid values, each of which is named. */
+/** Invalid input; names each invalid value. */
 export function invalid(...fields: FieldProblem[]): DomainError {
   return new DomainError('invalid', fields.map(({ path, message }) => `${path} ${message}`).join('; '), { fields });
 }
@@ -51,7 +51,7 @@ export function badRequest(message: string, reason?: string): DomainError {
   return new DomainError('invalid', message, { reason });
 }
 
-/** Also for what another tenant owns, so that nobody learns that it exists. */
+/** Also used for another tenant's entities, so that their existence is not revealed. */
 export function notFound(what: string, id: number | string): DomainError {
   const text = String(id);
   const short = text.length > maxIdLength ? `${text.slice(0, maxIdLength)}…` : text;

@@ -7,7 +7,7 @@ export function idempotencyKeyProblem(key: string): string | undefined {
 
 const inProgress = 'IDEMPOTENCY_KEY_IN_PROGRESS';
 
-/** Of a retry while the request that it repeats runs. It is no result: the next retry may get another answer. */
+/** The error of a retry while the original request runs. It is not stored: a later retry may get the answer. */
 export function keyInProgress(): DomainError {
   return conflict('The request with this Idempotency-Key is in progress; try again later', inProgress);
 }

@@ -13,11 +13,11 @@ export function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** Among those with a place and no ink: blank Braille, marks of layout, a filler of Khitan, a note without a head. */
+/** Characters that take space but show nothing: blank Braille, layout marks, the Khitan filler, the null notehead. */
 const shapeless =
   /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffc\u{13430}-\u{13440}\u{16fe4}\u{1d159}]*$/u;
 
-/** Whether a reader sees nothing of a text. */
+/** Whether a text has no visible characters. */
 export function isShapeless(text: string): boolean {
   return shapeless.test(text);
 }

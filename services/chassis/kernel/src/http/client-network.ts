@@ -6,10 +6,10 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address and the length of its prefix in bits. */
 export type Network = readonly [Address, number];
 
-/** Of an IPv4-mapped IPv6 address before the IPv4 one. */
+/** The bits of an IPv4-mapped IPv6 address before its IPv4 address. */
 const mappedBits = 96;
 
-/** What limits count as one client: an IPv4 address, or an IPv6 /64, within which a client chooses its addresses; else `unknown`. */
+/** The key by which limits identify a client: its IPv4 address or IPv6 /64, within which it chooses addresses; else `unknown`. */
 export function clientNetwork(address: string): string {
   if (isIP(address) === 4) return address; // already in canonical form
   const read = readAddress(address);
@@ -18,7 +18,7 @@ export function clientNetwork(address: string): string {
   return `${new ipaddr.IPv6([...read.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
-/** The wider network of an address, as sites and providers have them: an IPv4 /24 or an IPv6 /48; else `unknown`. */
+/** The network of a site or provider: the IPv4 /24 or IPv6 /48 of the address; else `unknown`. */
 export function widerNetwork(address: string): string {
   const read = readAddress(address);
   if (!read) return 'unknown';

@@ -2,10 +2,10 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
 
-/** How long a unit keeps an idle connection to another one. */
+/** Keep-alive time of idle connections between units, in ms. */
 export const idleConnectionMs = 2_000;
 
-/** How long servers of production wait for a request on idle connections as they stop: longer than other units keep those. */
+/** Linger time in ms of idle connections when a production server stops: longer than the keep-alive time of other units. */
 export const productionLingerMs = 4_000;
 
 export type HttpDrain = ReturnType<typeof httpDrain>;
@@ -16,7 +16,7 @@ export type HttpDrain = ReturnType<typeof httpDrain>;
  */
 export function httpDrain(http: Server | TlsServer) {
   const open = new Set<ServerResponse>();
-  // Also those whose TLS handshake is under way, which `closeAllConnections` leaves open.
+  // Includes connections during their TLS handshake, which `closeAllConnections` does not close.
   const sockets = new Set<Socket>();
   let isDraining = false;
   let isLingering = false;
@@ -42,7 +42,7 @@ export function httpDrain(http: Server | TlsServer) {
   return {
     /**
      * Refuses new connections and resolves when the open ones have closed: each after its current response, which carries
-     * `connection: close`. Connections left after `timeoutMs` are closed at once.
+     * `connection: close`. Connections that are still open after `timeoutMs` are closed at once.
      * @param lingerMs how long idle connections stay open for one more request, which a client may be sending just now. None is lost
      * where clients keep idle connections for less than that. Default 0.
      */
@@ -50,7 +50,7 @@ export function httpDrain(http: Server | TlsServer) {
       isDraining = true;
       isLingering = lingerMs > 0;
       for (const response of open) markLast(response);
-      // That of HTTP servers would also close idle connections.
+      // `close` of an HTTP server would also close idle connections.
       const closed = new Promise((resolve) => NetServer.prototype.close.call(http, resolve));
       const closeIdle = () => {
         isLingering = false;

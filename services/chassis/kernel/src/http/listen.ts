@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { MeshOptions } from '../tls/mesh.ts';
 
-/** What each server of a unit needs. */
+/** Options of every server of a unit. */
 export interface ServerOptions {
   /** The unit's name, which is also the audience of its callers. */
   unit: string;
@@ -18,18 +18,18 @@ export interface ServerOptions {
   onListening?: (address: string) => void;
 }
 
-/** What a server needs that takes calls of other units. */
+/** Options of a server that accepts calls of other units. */
 export interface MeshServerOptions extends ServerOptions {
   mesh?: MeshOptions | undefined;
   callers: Callers;
   log: Logger;
 }
 
-/** What the GraphQL server of a service needs beside its schema. */
+/** Options of a service's GraphQL server, beside its schema. */
 export interface GraphServerOptions extends MeshServerOptions {
   /** The limit of one answer, in bytes; a larger one is `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
   maxAnswerBytes?: number;
-  /** How long idle connections may bring one more request when it stops, in ms (`httpDrain`). Default 0. */
+  /** Linger time of idle connections when the server stops, in ms (`httpDrain`). Default 0. */
   lingerMs?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Reads a whole body into memory. @throws what `tooLarge` makes where it has more than `maxBytes` */
+/** Reads a whole body into memory. @throws the error of `tooLarge` if it exceeds `maxBytes` */
 export async function readWithin(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -8,14 +8,14 @@ export interface OpsServerOptions extends ServerOptions {
   ready: () => Promise<void>;
 }
 
-/** The least time between the beginnings of two checks or two collections. */
+/** The minimum time in ms between the starts of two checks or two collections. */
 const spacingMs = 100;
 /** After this time a check that hangs counts as failed. */
 const timeoutMs = 5_000;
 
 /**
- * The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). However many
- * ask, one check and one collection are under way at once.
+ * The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). At most
+ * one check and one collection run at a time, however many requests arrive.
  */
 export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onListening }: OpsServerOptions): Part {
   let server: Server | undefined;
@@ -33,7 +33,7 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
     return reason;
   }
 
-  // A collection does not wait for a check, which takes as long as an engine that hangs: the next one has its outcome.
+  // A collection does not wait for a check, which a hanging engine may block; the next collection has its outcome.
   metrics.gauge('parley_ready', 'Whether `/readyz` answered 200 when it was last checked', () => {
     void observe();
     return isReady ? 1 : 0;
@@ -71,7 +71,7 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
   };
 }
 
-/** Whoever asks while a call is under way gets the outcome of the next one, so no outcome is older than the question. */
+/** A caller during a running call gets the outcome of the next one, so no outcome is older than its request. */
 function shared<T>(what: string, load: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** In which Linux shows processor times, whatever its own is. */
+/** The unit of processor times in /proc, in ms; independent of the kernel's own tick. */
 const tickMs = 10;
 
-/** What a process has used since its start, in ms, in all its threads. Undefined for none, and on systems other than Linux. */
+/** The processor time of all threads of a process since its start, in ms. Undefined if there is no such process, or not on Linux. */
 export function processorMs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

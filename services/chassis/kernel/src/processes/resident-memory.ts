@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a process has in memory, in MB: the kernel tells it at once, also while the process is busy. Undefined for none, and on systems other than Linux. */
+/** The resident memory of a process in MB, from the kernel. Undefined if there is no such process, or not on Linux. */
 export function residentMb(pid: number | undefined): number | undefined {
   if (pid === undefined) return undefined;
   try {

@@ -11,7 +11,7 @@ export interface RunOptions {
   addresses?: Pick<Addresses, 'announced'>;
   /** How long stopping may take, in ms, before the process exits with code 1. Default `longestStopMs`. */
   stopTimeoutMs?: number;
-  /** Resolves when something that the parts need has ended: everything is stopped, with exit code 1. */
+  /** Resolves when something that the parts depend on has ended. Everything is then stopped, with exit code 1. */
   failed?: Promise<Error>;
   onReady?: () => void | Promise<void>;
 }

@@ -16,17 +16,17 @@ export interface TaskProcessOptions {
   serialization?: 'json' | 'advanced' | undefined;
   /** The process is killed if it has not started by then. Default 60,000. */
   startTimeoutMs?: number | undefined;
-  /** How much nicer the process is than this one, for long tasks beside others' requests. Limit their processor time then. Default 0. */
+  /** Added to this process's nice value, so that long tasks yield to requests. Limit their processor time then. Default 0. */
   niceness?: number | undefined;
 }
 
 export interface PerformOptions {
   /** The process is killed when the task takes longer, not counting its start. */
   timeoutMs: number;
-  /** The same for its processor time, on Linux. That does not pass while the process waits for a processor. Default: unlimited. */
+  /** Maximum processor time of a task in ms, on Linux; time spent waiting for a CPU does not count. Default: unlimited. */
   maxProcessorMs?: number | undefined;
   onTimeout: () => Error;
-  /** The process is killed when it has more than so many MB in memory, on Linux. Elsewhere a limit of its heap must do. Default: unlimited. */
+  /** Maximum resident memory in MB, on Linux; the process is then killed. Elsewhere only a heap limit applies. Default: unlimited. */
   maxMemory?: { mb: number; onExceeded: () => Error } | undefined;
   /** Kills the process when it aborts; the task is rejected with its reason. */
   signal?: AbortSignal | undefined;
@@ -34,7 +34,7 @@ export interface PerformOptions {
 
 const watchIntervalMs = 50;
 
-/** The process has ended in a task, by itself or by another's signal. */
+/** The process ended during a task, by itself or by a signal from elsewhere. */
 export class TaskProcessDied extends Error {
   override name = 'TaskProcessDied';
   /** `SIGABRT`, as when its heap was full, or `exit code 1`. */
@@ -46,7 +46,7 @@ export class TaskProcessDied extends Error {
   }
 }
 
-/** No task has begun, so this says nothing about one. */
+/** The process failed before a task began, so no task is to blame. */
 export class TaskProcessNotStarted extends Error {
   override name = 'TaskProcessNotStarted';
 
@@ -114,7 +114,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     get ended() {
       return ended || ending !== undefined;
     },
-    /** Kills it at once: the task under way is rejected with `why`. */
+    /** Kills the process at once; the running task rejects with `why`. */
     kill,
     /** @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout`, `maxMemory` or `kill`; the signal's reason; Error if the process was ended. */
     async perform(
@@ -169,7 +169,7 @@ function setRef(child: ChildProcess, isRef: boolean): void {
 
 const nicest = 19;
 
-/** All threads that it has by now; those it starts later inherit it. */
+/** Sets the nice value of all current threads; later threads inherit it. */
 function makeNicer(pid: number | undefined, by: number): void {
   if (pid === undefined) return;
   try {

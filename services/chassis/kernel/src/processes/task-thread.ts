@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 export interface TaskThreadOptions {
   /** Calls `answerTasks`. */
   module: URL;
-  /** Of the thread, in debuggers and lists of threads. */
+  /** The thread's name in debuggers and thread lists. */
   name: string;
   /** In errors: `that hashes passwords`. */
   purpose: string;
@@ -11,7 +11,7 @@ export interface TaskThreadOptions {
 
 export type TaskResult<Answer> = { value: Answer } | { error: string };
 
-/** The thread is gone, in a task or before. */
+/** The thread has ended, during a task or before it. */
 export class TaskThreadEnded extends Error {
   override name = 'TaskThreadEnded';
 }

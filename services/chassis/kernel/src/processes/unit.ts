@@ -1,9 +1,9 @@
-/** One of the things that a unit consists of. It does nothing before `start`. */
+/** A component of a unit, such as a server or a pool. It does nothing before `start`. */
 export interface UnitPart {
   name: string;
-  /** Left out where there is nothing to open. */
+  /** Omitted if there is nothing to open. */
   start?(): Promise<void>;
-  /** Finishes or hands over what is in progress, then closes. Called once, also where a later part failed to start. */
+  /** Finishes or hands over work in progress, then closes. Called once, also if a later part failed to start. */
   stop(): Promise<void>;
   /** Rejects with the reason while the part is not ready. A part without it is ready once started. */
   ready?(): Promise<void>;

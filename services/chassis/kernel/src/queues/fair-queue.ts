@@ -1,9 +1,9 @@
 import { DomainError, unavailable } from '../errors.ts';
 
 export interface ShareLimits {
-  /** Calls in flight; default: unlimited. */
+  /** Maximum number of calls in flight. Default: unlimited. */
   inFlight?: number;
-  /** Calls that wait; one more is refused. Default: unlimited. */
+  /** Maximum number of queued calls; one more is refused. Default: unlimited. */
   waiting?: number;
   /** Names the party's calls in the message of that refusal. Default: `of this <kind>`. */
   label?: string;
@@ -39,18 +39,18 @@ interface Party {
   active: Map<string | number, Party> | undefined;
   inFlight: number;
   waiting: number;
-  /** How many of its calls have begun so far. */
+  /** Number of its calls that have begun so far. */
   begun: number;
-  /** How many flows wait. */
+  /** Number of queued flows. */
   flows: number;
-  /** Its flows that wait for the end of one of its own calls; of all calls together: the flows that may begin. */
+  /** Its flows that wait until one of its own calls ends. For all calls together: the flows that may begin. */
   parked: Set<Flow>;
 }
 
 interface Flow {
   key: string;
   parties: Party[];
-  /** By number, oldest first. */
+  /** Queued calls by number, oldest first. */
   calls: Map<number, Waiting>;
   newest: number;
   /** The `parked` set that it is in. */
@@ -63,10 +63,10 @@ interface Waiting {
 }
 
 /**
- * Limits calls in flight. Those that wait begin round robin by party, so that none waits for all calls of another.
+ * Limits calls in flight. Queued calls begin round robin by party, so that no party waits for all calls of another.
  *
  * Flows begin one call each, round robin. A flow with a party at its limit is parked with that party and checked again when one of
- * its calls is over, so that the cost of a step does not grow with the number of waiting calls.
+ * its calls is over, so that the cost of a step does not grow with the number of queued calls.
  */
 export function fairQueue<Kind extends string>({
   shares,
@@ -196,7 +196,7 @@ export function fairQueue<Kind extends string>({
     for (let flow = firstOf(ready); flow && hasRoom(all); flow = firstOf(ready)) {
       queue(flow);
       if (flow.queuedIn === ready) firstOf(flow.calls)?.[1].begin();
-      // One flow was woken for each ended call. Where another limit parks it again, the next flow may use the place.
+      // One flow was woken for each ended call. If another limit parks it again, the next flow may use the slot.
       wakeOneOfEach(flow.parties);
     }
   }

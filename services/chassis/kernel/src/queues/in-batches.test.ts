@@ -16,7 +16,7 @@ test('what is asked while a batch is under way goes into the next one, up to its
   t.deepEqual(batches, [[1], [2, 3, 4], [5]]);
 });
 
-test('a batch takes from each party in turn, so that none waits for all that another has asked before', async (t) => {
+test('a batch takes items round robin between parties, so that no party waits for all items of another', async (t) => {
   const gate = createGate();
   const batches: string[][] = [];
   const limits = { name: 'many', atOnce: 1, size: 3, partyOf: ([party = '']: string) => party };

@@ -1,13 +1,13 @@
 import { type Context, context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 
 export interface BatchLimits<Item> {
-  /** Of the span of a batch of several. */
+  /** The span name of a batch of several items. */
   name: string;
-  /** Batches under way at once; what is asked meanwhile waits for the next one. */
+  /** Maximum number of concurrent batches; later items wait for the next batch. */
   atOnce: number;
-  /** The most of one batch. */
+  /** Maximum number of items in a batch. */
   size: number;
-  /** Whose an item is. Batches take from each party in turn, so that none waits for all of another. Default: all are of one. */
+  /** The party of an item. Batches take items round robin, so that no party waits for all of another. Default: one party. */
   partyOf?: (item: Item) => string | number;
 }
 
@@ -21,16 +21,16 @@ interface Asked<Item, Result> {
 const tracer = trace.getTracer('parley.batches');
 
 /**
- * Serves together what is asked while earlier batches are under way, so that each costs less the more is asked; a single one waits for
- * nothing. Whoever asks gets an answer that was begun after they asked. A batch of several has a trace of its own, with links to those
- * of all who asked.
+ * Batches items that arrive while earlier batches run, so that the cost per item falls under load; a single item does not wait. An
+ * answer always comes from a batch that started after its request. A batch of several items has its own trace, linked to those of all
+ * requests.
  * @param serve returns the results, or promises of them, in the order of the items; where it rejects, all of its batch do
  */
 export function inBatches<Item, Result>(
   { name, atOnce, size, partyOf = () => 0 }: BatchLimits<Item>,
   serve: (items: Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
 ): (item: Item) => Promise<Result> {
-  /** By party; whose turn is next comes first. */
+  /** Queued items by party; the first party is served next. */
   const waiting = new Map<string | number, Queue<Asked<Item, Result>>>();
   let underWay = 0;
 
@@ -82,7 +82,7 @@ export function inBatches<Item, Result>(
     });
 }
 
-/** As `inBatches`, for each key apart: the limits are those of a key, and no key waits for another. */
+/** Like `inBatches`, separately for each key: the limits apply per key, and no key waits for another. */
 export function inBatchesOfKey<Key, Item, Result>(
   limits: BatchLimits<Item>,
   serve: (key: Key, items: Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
@@ -104,7 +104,7 @@ export function inBatchesOfKey<Key, Item, Result>(
 
 type Queue<T> = ReturnType<typeof queueOf<T>>;
 
-/** The `shift` of an array moves all that stay, which takes seconds for some ten thousand. */
+/** A queue with constant-time removal; `Array.shift` takes seconds for tens of thousands of items. */
 function queueOf<T>() {
   let items: T[] = [];
   let next = 0;
@@ -113,7 +113,7 @@ function queueOf<T>() {
       return items.length - next;
     },
     push: (item: T) => void items.push(item),
-    /** The caller knows that there is one. */
+    /** Removes the first item. The caller must know that there is one. */
     shift(): T {
       const item = items[next] as T;
       next += 1;

@@ -28,7 +28,7 @@ export const ringEntries = z
 
 /**
  * `k2:…,k1:…`: a ring whose keys have names of up to 32 letters, digits, `-` and `_`. To rotate, put a new key first and remove
- * an old one when nothing made with it is in use any more. Never reuse a name.
+ * an old one when nothing signed or encrypted with it is in use. Never reuse a name.
  */
 export const keyRing = ringEntries
   .refine(

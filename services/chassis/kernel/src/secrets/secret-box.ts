@@ -33,7 +33,7 @@ export function createSecretBox(keys: Uint8Array[]) {
   const prefix = Buffer.concat([Buffer.of(version), first.id]);
 
   return {
-    /** How all starts that is sealed with the first key, and nothing else. */
+    /** The prefix of exactly those secrets that are sealed with the first key. */
     prefix,
 
     /** Whether the ring has other keys than the first. */

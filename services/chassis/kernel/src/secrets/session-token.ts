@@ -20,7 +20,7 @@ export type TokenSubject =
   | {
       audience: 'voice';
       tenantId: number;
-      /** Where a unit uses the token for a client: that client's address, which throttles count in place of the unit's. */
+      /** The client's address when a unit uses the token on a client's behalf; throttles count it instead of the unit's. */
       clientIp?: string | undefined;
     };
 
@@ -30,7 +30,7 @@ export type TokenClaims<Audience extends TokenAudience = TokenAudience> = Extrac
 > & {
   tokenId: string;
   issuedAt: Date;
-  /** From this moment on it is not valid. */
+  /** The moment at which the token expires. */
   expiresAt: Date;
 };
 
@@ -42,7 +42,7 @@ export interface SessionTokenOptions {
   lifetimeMs?: number;
 }
 
-/** Longer ones are refused before parsing. The largest subject makes about 3,600 characters. */
+/** Longer tokens are refused before parsing. The largest subject gives about 3,600 characters. */
 const maxTokenLength = 4_096;
 const macBytes = 32;
 

@@ -111,7 +111,7 @@ export function unknownSettings(env: Environment, units: string[]): Record<strin
   return Object.fromEntries(unknown.toSorted().map((name) => [name, nearest(name, [...known].toSorted())]));
 }
 
-/** Edits between a name and the setting that was meant. */
+/** Maximum edit distance between a variable and the setting that was meant. */
 const fewEdits = 2;
 
 /** Variables that differ from one of these settings by a letter or two. @returns that setting, by variable. */

@@ -1,7 +1,7 @@
 import { secretKeys } from '../secrets/secret-box.ts';
 import { type Environment, SettingsError } from './config.ts';
 
-/** @throws SettingsError where units sign with it as well, who could act as operators then */
+/** @throws SettingsError if the mesh uses the same key, because units could then act as operators */
 export function checkOperatorKey(env: Environment, operatorKey: Buffer | undefined): void {
   const meshKeys = secretKeys.safeParse(env['MESH_KEY']).data ?? [];
   if (meshKeys.some((key) => operatorKey?.equals(key)))

@@ -14,7 +14,7 @@ const wholeNumber = z.coerce
   .meta({ title: 'number' });
 /** A count or a duration in whole milliseconds or seconds, as the setting's name says. At most what a timer and an SQL integer take. */
 export const positiveInt = wholeNumber.max(2_147_483_647, 'must be at most 2147483647');
-/** An amount of memory, which may be more. */
+/** An amount of memory in bytes, which may exceed the limit of `positiveInt`. */
 export const byteCount = wholeNumber;
 /** 1 second to 10 minutes: what is shorter ends between two renewals, and after a death a retry waits for all of it. */
 export const leaseMs = wholeNumber.min(1_000, 'must be at least 1000').max(600_000, 'must be at most 600000');

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
 export interface SettingOptions<Value> {
-  /** Its value must not appear in a list or a message. */
+  /** The value must not appear in a list or a message. */
   secret?: boolean;
-  /** What is used without it, in a few words: `PGlite`. Lists show it beside the default. */
+  /** The fallback without a value, in a few words (`PGlite`). Lists show it beside the default. */
   without?: string;
   /** The default where `NODE_ENV` is `production`. */
   productionDefault?: Value;
-  /** Must be given in production, where no engine is replaced by a smaller one. */
+  /** Required in production, which does not fall back to embedded engines. */
   requiredInProduction?: boolean;
-  /** When it is required, in words, where its reader decides that by other settings: `without SESSION_DATABASE_URL`. */
+  /** The condition under which it is required, if that depends on other settings: `without SESSION_DATABASE_URL`. */
   required?: string;
-  /** Another setting and its text, without which a value of this one is wrong. */
+  /** Another setting and the text that it must have for this one to be valid. */
   takes?(value: Value): { name: string; value: string } | undefined;
 }
 
@@ -24,12 +24,12 @@ export interface Setting<Value = unknown> {
   readonly options: SettingOptions<Value>;
 }
 
-/** Settings that are read where the variable `name` is given. Without it their values are undefined. */
+/** Settings that are read only if the variable `name` is set; otherwise their values are undefined. */
 export interface OptionalGroup<S extends Settings = Settings> {
   readonly kind: 'optionalGroup';
   readonly name: string;
   readonly settings: S;
-  /** One of them that says that `name` has been forgotten. */
+  /** One of them that, if set without `name`, shows that `name` was forgotten. */
   readonly takesName?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export function setting<T extends z.ZodType>(
   return { kind: 'setting', name, type: type as z.ZodType<z.output<T>>, meaning, options };
 }
 
-/** Declares settings that are required only where the variable `name`, one of them, is given. */
+/** Declares settings that are required only if the variable `name`, which is one of them, is set. */
 export function optionalGroup<S extends Settings>(name: string, settings: S, takesName?: string): OptionalGroup<S> {
   return { kind: 'optionalGroup', name, settings, takesName };
 }
@@ -71,11 +71,11 @@ export interface ListedSetting {
   /** E.g. `port`, or `a | b | c` for an enum. */
   type: string;
   secret: boolean;
-  /** As text of the environment. Undefined where it is required, has none or is a secret. */
+  /** The default as text. Undefined if the setting is required, has none or is a secret. */
   default: string | undefined;
   /** The default where `NODE_ENV` is `production`, if it differs. */
   productionDefault: string | undefined;
-  /** What is used without it, in words. */
+  /** The fallback without a value, in words. */
   without: string | undefined;
   /** When it must be given: `always`, `in production`, `with NAME` or `without NAME`, where NAME is another setting. */
   required: string | undefined;

@@ -43,8 +43,8 @@ export const fetchedUrl = httpUrl.refine(
   'has a user or password',
 );
 /**
- * What the driver knows. libpq's `prefer` and `allow` are not among them, because they would go on without TLS where a server, or whoever
- * stands in its place, refuses it.
+ * The TLS modes of the driver. libpq's `prefer` and `allow` are missing, because they would continue without TLS when the server, or an
+ * attacker in its place, refuses it.
  */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 function isSslMode(mode: string): boolean {
@@ -86,7 +86,7 @@ export const meshKeySetting = setting(
   'Signs the callers of calls between units. Of several, separated by commas, the first signs and all are accepted.',
   { secret: true },
 );
-/** A key beside the mesh's, so that no unit can act as an operator. */
+/** A key separate from the mesh's, so that no unit can act as an operator. */
 export const operatorKeySetting = setting(
   'OPERATOR_KEY',
   secretKey.optional(),
@@ -94,7 +94,7 @@ export const operatorKeySetting = setting(
   { secret: true, without: 'operators can do nothing' },
 );
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
-/** How the brokers are reached beside their addresses. */
+/** TLS and login of the connections to brokers. */
 const kafkaConnection = {
   tls: setting('KAFKA_TLS', flag.default(false), 'Whether the brokers are reached by TLS.'),
   login: optionalGroup(
@@ -118,7 +118,7 @@ const kafkaConnection = {
     'KAFKA_USERNAME',
   ),
 };
-/** Of commands, which do nothing without Kafka. */
+/** Settings of commands, which do nothing without Kafka. */
 export const neededKafkaSettings = {
   brokers: setting('KAFKA_BROKERS', brokers, brokersMeaning),
   ...kafkaConnection,
@@ -153,8 +153,7 @@ const samplers = [
 const tracesUrl = httpUrl.optional();
 
 /**
- * What turns traces on, what chooses a part of the SDK, and what may be secret. Exporters, batches and limits read their variables
- * themselves.
+ * Settings that enable traces, choose a part of the SDK, or may be secret. Exporters, batches and limits read their own variables.
  */
 export const tracingSettings = {
   endpoint: setting(
@@ -230,7 +229,7 @@ export const tracingSettings = {
   ),
 };
 
-/** What every process reads, with one unit or with all. */
+/** Settings of every process, with one unit or with all. */
 const everyProcessSettings = {
   nodeEnv: setting(
     'NODE_ENV',
@@ -263,7 +262,7 @@ const everyProcessSettings = {
   tracing: tracingSettings,
 };
 
-/** What the process of a service reads besides, where it publishes or consumes events. */
+/** Additional settings of a service process that publishes or consumes events. */
 export const eventSettings = {
   kafka: {
     brokers: setting('KAFKA_BROKERS', brokers.optional(), brokersMeaning, {
@@ -279,7 +278,7 @@ export const eventSettings = {
   },
 };
 
-/** What the process of a service reads besides, where it keeps files. */
+/** Additional settings of a service process that stores files. */
 export const fileSettings = {
   s3: optionalGroup('S3_ENDPOINT', {
     endpoint: setting('S3_ENDPOINT', fetchedUrl, 'The S3 service that stores files.', {
@@ -299,7 +298,7 @@ export const fileSettings = {
   }),
 };
 
-/** What one process for all units reads. */
+/** Settings of one process with all units. */
 export const processSettings = {
   ...everyProcessSettings,
   databasePoolSize: poolSizeSetting,
@@ -307,7 +306,7 @@ export const processSettings = {
   ...fileSettings,
 };
 
-/** How a process of its own reaches other units. */
+/** Settings by which a unit's own process reaches other units. */
 export const meshSettings = {
   lookupIntervalMs: setting(
     'MESH_LOOKUP_INTERVAL_MS',
@@ -339,7 +338,7 @@ export const unitProcessSettings = {
   host: setting('PARLEY_HOST', z.string().default('127.0.0.1'), 'The address that the servers of a unit listen on.'),
 };
 
-/** Where the database of a service is. Its own settings override the shared ones. */
+/** The database of a service. Its own settings override the shared ones. */
 export function databaseSettings(service: string) {
   const prefix = service.toUpperCase();
   return {
@@ -410,7 +409,7 @@ export const voicePublicUrlSetting = setting(
   'The address of the voice service that clients know (`avatarServiceUrl` of `sdkStart`).',
 );
 
-/** Of the gateway, which verifies session tokens, and of those who make them. */
+/** Settings of the gateway, which verifies session tokens, and of the services that issue them. */
 export const avatarTokenKeysSetting = setting(
   'AVATAR_TOKEN_KEYS',
   keyRing,
@@ -451,7 +450,7 @@ export const secretsKeysSetting = setting(
   { secret: true },
 );
 
-/** One setting for both units, so that each turn can have its call of a model. */
+/** One setting for both units, so that every turn can make its model call. */
 export const turnsAtOnceSetting = setting(
   'SESSION_TURNS_AT_ONCE',
   positiveInt.default(200),
@@ -474,7 +473,7 @@ function isPortRange(text: string): boolean {
   return /^\d{1,5}(-\d{1,5})?$/u.test(text) && from >= 1 && from <= to && to <= 65_535;
 }
 
-/** Of the outbound guard, for every unit that calls URLs of tenants. */
+/** Settings of the outbound guard, for every unit that calls URLs of tenants. */
 export const outboundSettings = {
   allowlist: setting(
     'OUTBOUND_ALLOWLIST',
@@ -517,5 +516,5 @@ const idpOne = {
 
 export type IdpOneSettings = ValuesOf<typeof idpOne>;
 
-/** Of the external identity provider, for every unit that asks it. */
+/** Settings of the external identity provider, for every unit that calls it. */
 export const idpOneSettings = optionalGroup('IDP_ONE_URL', idpOne);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { SettingsError } from '../settings/config.ts';
 import { droppedLines, lineOutput } from './line-output.ts';
 
-/** Keeps the line that a full disk has cut in two, and some more. */
+/** Maximum buffered bytes: enough for a line that a full disk truncated, and some more. */
 const maxUnwrittenBytes = 64 * 1024;
 
 /**

@@ -38,7 +38,7 @@ export function lineOutput(out: Writable) {
   };
 }
 
-/** The line that counts those which are missing in a log. */
+/** A log line with the number of dropped lines. */
 export function droppedLines(lines: number, why: string): string {
   const line = { level: 'warn', time: new Date().toISOString(), lines, msg: `log lines dropped: ${why}` };
   return `${JSON.stringify(line)}\n`;

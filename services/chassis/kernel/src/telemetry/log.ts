@@ -31,7 +31,7 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       const requestId = currentRequestId();
       return { ...(span && { traceId: span.traceId, spanId: span.spanId }), ...(requestId && { requestId }) };
     },
-    // For whoever logs the headers of a request.
+    // In case code logs the headers of a request.
     redact: [
       'authorization',
       '*.authorization',

@@ -44,7 +44,7 @@ export function readTracing(env: Environment): TracingSettings | undefined {
   return isOn ? readSettings(env, tracingSettings) : undefined;
 }
 
-/** Runs `work` in a span of its own. Attributes hold ids and counts, never text, prompts, tokens or secrets. */
+/** Runs `work` in its own span. Attributes hold ids and counts, never text, prompts, tokens or secrets. */
 export async function inSpan<T>(
   tracer: Tracer,
   name: string,

@@ -128,10 +128,10 @@ const spanLimits = {
   attributePerLinkCountLimit: ['OTEL_LINK_ATTRIBUTE_COUNT_LIMIT'],
 };
 
-/** More ms than a timer of Node takes, which it would make 1. */
+/** Longer than the longest timer of Node, which would fire after 1 ms instead. */
 const maxNumber = 2 ** 31 - 1;
 
-/** The values of these variables, the first that is given of each; without one, or out of bounds, the SDK's default counts. */
+/** The first value that is set for each option. If none is, or it is out of bounds, the SDK's default applies. */
 function numbersOf<Key extends string>(names: Record<Key, string[]>, least: number): Partial<Record<Key, number>> {
   const given = Object.entries<string[]>(names).flatMap(([key, each]) => {
     const value = each.map((name) => getNumberFromEnv(name)).find((number) => number !== undefined);

@@ -3,16 +3,16 @@ export interface BackoffOptions {
   firstMs: number;
   /** The longest pause. */
   maxMs: number;
-  /** Shortens each pause at random, by half at most, so that those who failed together do not all come back together. Default false. */
+  /** Shortens each pause at random, by at most half, so that clients that failed together do not retry together. Default false. */
   jitter?: boolean;
-  /** As `Math.random`, which is the default. */
+  /** A replacement for `Math.random`, which is the default. */
   random?: () => number;
 }
 
-/** Beyond it no pause is any longer, and the power of 2 would end as infinity. */
+/** Bounds the exponent, which would otherwise overflow to infinity. */
 const maxDoublings = 31;
 
-/** How long to pause after so many failures (1, 2, …) in a row, in ms: doubled by each. */
+/** The pause in ms after a number of consecutive failures (1, 2, …); each failure doubles it. */
 export function backoff({ firstMs, maxMs, jitter = false, random = Math.random }: BackoffOptions) {
   return (failures: number): number => {
     const pauseMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, maxDoublings));

@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry/log.ts';
 export interface RepeatedOptions {
   name: string;
   pauseMs: number;
-  /** Logged with the first of failures in a row. */
+  /** The log message of the first of consecutive failures. */
   failure: string;
   log: Pick<Logger, 'warn'>;
 }

@@ -4,10 +4,9 @@ import type { Logger } from '../telemetry/log.ts';
 const longestMs = 30_000;
 
 /**
- * The readiness of what needs an engine later than at once, such as events, which wait in the outbox. Not ready before `ping` has
- * resolved once, so that a rollout with wrong settings is held up; but ready after `atMostMs` since the first question in any case, so that
- * a unit that is restarted in an outage serves what works without the engine. It logs then why the engine was not reached. A later outage
- * leaves it ready.
+ * Readiness for an engine that is not needed at once, such as the event bus, whose events wait in the outbox. Not ready until `ping` has
+ * resolved once, so that a rollout with wrong settings stops. Ready in any case `atMostMs` after the first check, so that a unit restarted
+ * during an outage serves what works without the engine; the reason is then logged. A later outage does not affect readiness.
  */
 export function untilReached(
   engine: string,

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { hasCode } from '../errors.ts';
 
 /**
- * The certificates of a text in PEM, in its order.
- * @throws Error which says what is wrong with it, without its content.
+ * Parses the certificates of a PEM text, in order.
+ * @throws Error that explains the problem without quoting the text.
  */
 export function parseCertificates(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu) ?? [];
@@ -20,8 +20,8 @@ export function parseCertificates(pem: string): X509Certificate[] {
 }
 
 /**
- * Those by which one leads to an authority: this alone, or certificates between them first. Undefined where there is no way. One that has
- * signed itself is its own authority where it is among them, whatever it says that its key is for.
+ * The chain from a certificate to an authority: the authority alone, or intermediates first. Undefined if there is none. A self-signed
+ * certificate among the authorities is its own authority, whatever key usage it declares.
  */
 export function wayTo(
   certificate: X509Certificate,
@@ -41,7 +41,7 @@ export function wayTo(
   return undefined;
 }
 
-/** The text of a file. @throws Error which says why it cannot be read, without its path */
+/** Reads a text file. @throws Error with the reason, without the path */
 export function readPem(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -55,11 +55,11 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'of an unknown error';
 }
 
-/** For messages: a path, unless the content of a file, which may be a key, was given in its place. */
+/** A path for messages, unless the value is the content of a file, which may be a key. */
 export const shownPath = (path: string) =>
   /[\r\n]|-----BEGIN/u.test(path) ? 'the content of a file in place of its path' : path;
 
-/** The path of a file with certificates in PEM, which is there when the setting is read. */
+/** The path of a PEM file with certificates; the file must exist when the setting is read. */
 export const certificatesFile = z
   .string()
   .check(({ value, issues }) => {

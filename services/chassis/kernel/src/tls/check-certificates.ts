@@ -1,6 +1,6 @@
 import { type Environment, SettingsError } from '../settings/config.ts';
 
-/** @throws SettingsError where a process of production would verify no certificate. Node reads this variable by itself, so it is no setting. */
+/** @throws SettingsError if a production process would not verify certificates. Node reads this variable itself, so it is no setting. */
 export function checkCertificates({ NODE_ENV, NODE_TLS_REJECT_UNAUTHORIZED }: Environment): void {
   if (NODE_ENV !== 'production' || NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
   throw new SettingsError([

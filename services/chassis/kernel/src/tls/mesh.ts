@@ -6,11 +6,11 @@ import { meshSettings } from '../settings/shared-settings.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { parseCertificates, readPem, shownPath, wayTo } from './certificates.ts';
 
-/** How the units of a mesh reach each other. */
+/** DNS and TLS settings of calls between the units of a mesh. */
 export interface MeshOptions {
-  /** How often a client looks the name of a unit up again, in ms. Default 10,000. */
+  /** Interval in ms at which a client resolves the name of a unit again. Default 10,000. */
   lookupIntervalMs?: number | undefined;
-  /** With what units prove to each other who they are. Without it calls between units are not encrypted. */
+  /** Certificates for mutual TLS. Without them calls between units are not encrypted. */
   tls?: MeshTls | undefined;
 }
 
@@ -25,11 +25,11 @@ export interface MeshTls {
   readonly current: MeshCertificate;
   /** When the certificate expires, in seconds of Unix time. */
   readonly expiresAt: number;
-  /** Calls `listener` with what counts from now on. @returns a function that ends that */
+  /** Calls `listener` with each new certificate. @returns a function that unsubscribes */
   onChange(listener: (changed: MeshCertificate) => void): () => void;
 }
 
-/** The files of the settings, by what they hold. */
+/** The paths in the settings, by content. */
 export type MeshTlsFiles = Record<keyof MeshCertificate, string>;
 
 /** Kubernetes replaces mounted files within about a minute. */
@@ -118,7 +118,7 @@ function privateKey(pem: string) {
   }
 }
 
-/** Why other units would refuse a certificate. */
+/** Why other units would refuse a certificate; undefined if they would accept it. */
 function whyRefused({ cert, ca }: MeshCertificate): string | undefined {
   const [own, ...between] = parseCertificates(cert);
   if (!own) return undefined;
@@ -135,8 +135,7 @@ function whyRefused({ cert, ca }: MeshCertificate): string | undefined {
 }
 
 /**
- * What the files hold. Where they are read while they are replaced, are damaged, or hold what other units would refuse, what was there
- * before counts on.
+ * Rereads the files. If they are being replaced, damaged, or other units would refuse their content, the previous ones stay in use.
  */
 export function meshTls(
   files: MeshTlsFiles,
