@@ -2,7 +2,7 @@ import { declareService } from '@parley/service/declaration';
 import { exportSettings } from './config.ts';
 import { exportSchema } from './export-schema.ts';
 
-/** Apart from the code, for tools and for the processes that start it. */
+/** Separate from the code, so that tools and launchers can read it without loading the service. */
 export const exportDeclaration = declareService({
   name: 'export',
   serves: ['rpc'],

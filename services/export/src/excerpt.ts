@@ -6,18 +6,18 @@ export interface ExcerptLimits {
 /** The beginning and the end of a conversation. */
 export interface Excerpt<Message> {
   first: Message[];
-  /** Between the two. */
+  /** The number of messages omitted between beginning and end. */
   leftOut: number;
   last: Message[];
 }
 
 /**
- * Collects a conversation of any length: all of it, or of a longer one its first and its last messages, each of at most half of the
- * limits. A message longer than half of the limit is cut. It never holds more than that.
+ * Collects a conversation of any length: all of it, or its first and last messages, each part within half of the limits. A message
+ * longer than half of the limit is truncated. Memory is bounded by the limits.
  */
 export function excerpt<Message extends { text: string }>({ maxCharacters, maxMessages }: ExcerptLimits) {
   const first = collected<Message>();
-  /** Whether the beginning has ended: a short message after a long one does not come into it. */
+  /** Whether the beginning is complete. A message that did not fit ends it, even if a later shorter one would fit. */
   let isFull = false;
   const last = collected<Message>();
   const half = { characters: Math.ceil(maxCharacters / 2), messages: Math.ceil(maxMessages / 2) };
@@ -38,7 +38,7 @@ export function excerpt<Message extends { text: string }>({ maxCharacters, maxMe
         leftOut += 1;
       }
     },
-    /** The conversation lacks so many messages here: what is kept of it ends before them, or begins after. */
+    /** Marks that this many messages of the conversation are missing here. */
     leaveOut(count: number): void {
       if (count === 0) return;
       isFull = true;
@@ -48,7 +48,7 @@ export function excerpt<Message extends { text: string }>({ maxCharacters, maxMe
   };
 }
 
-/** A shorter excerpt of an excerpt, of at most half as many characters. */
+/** An excerpt of an excerpt, with at most half as many characters. */
 export function halved<Message extends { text: string }>({ first, leftOut, last }: Excerpt<Message>): Excerpt<Message> {
   const messages = [...first, ...last];
   const shorter = excerpt<Message>({
@@ -61,23 +61,23 @@ export function halved<Message extends { text: string }>({ first, leftOut, last 
   return shorter.excerpt();
 }
 
-/** How much of a document messages take up, in characters. */
+/** The space of messages in a document, in characters. */
 export function charactersOf(messages: readonly { text: string }[]): number {
   return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
 const lineEnd = /[\n\r\p{Zl}\p{Zp}]/gu;
-/** So many characters fill a line, which a shorter one takes up as well. */
+/** Characters per line; a shorter line counts as a full one. */
 const charactersOfLine = 80;
 
-/** How much of a document a text takes up, in characters. */
+/** The space of a text in a document, in characters. */
 export function sizeOf({ text }: { text: string }): number {
   let size = text.length;
   for (const _ of text.matchAll(lineEnd)) size += charactersOfLine;
   return size;
 }
 
-/** One message alone takes no more than half of the room either. */
+/** Truncates a single message to half of the limit. */
 function clipped<Message extends { text: string }>(message: Message, max: number): Message {
   if (sizeOf(message) <= max) return message;
   let { text } = message;
@@ -115,11 +115,11 @@ function collected<Message extends { text: string }>() {
     shift(): void {
       characters -= sizeOf(all[start] ?? { text: '' });
       start += 1;
-      if (start < 1_024) return; // moving the others takes time
+      if (start < 1_024) return; // moving the array's elements takes time
       all.splice(0, start);
       start = 0;
     },
-    /** @returns how many there were. */
+    /** @returns the number of messages. */
     clear(): number {
       const before = count();
       all.length = 0;

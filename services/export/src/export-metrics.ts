@@ -11,13 +11,13 @@ export function exportMetrics(metrics: Metrics) {
   );
   const durations = metrics.durations('parley_export_render_seconds', 'How long rendering a document took', []);
   const pages = metrics.counter('parley_export_pages_total', 'Pages that were rendered', []);
-  // Alerts see the first one only if there was a value before.
+  // Alerts notice the first increment only if the counter already has a value.
   for (const outcome of ['rendered', 'reused', 'failed', 'fallback'] as const) ended.add({ outcome }, 0);
   return {
     ended: (outcome: 'rendered' | 'reused' | 'failed' | 'fallback') => ended.add({ outcome }),
     attemptFailed: (problem: string) => attempts.add({ problem }),
     rendered: (count: number) => pages.add({}, count),
-    /** Returns what to call at the end. */
+    /** @returns a function to call at the end. */
     rendering: () => durations.startTimer({}),
   };
 }

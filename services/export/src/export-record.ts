@@ -26,12 +26,12 @@ export function exportsPrefix(tenantId: number): string {
   return `${tenantPrefix(tenantId)}exports/`;
 }
 
-/** The key of the operator's document, which the tenant's exports share; it stays until the tenant ends. */
+/** The key of the operator's fallback document, which the tenant's exports share; it is kept until the tenant is deleted. */
 export function fallbackKey(tenantId: number, hash: string): string {
   return `${exportsPrefix(tenantId)}fallback/${hash}.pdf`;
 }
 
-/** The prefix of the files that attempts at one export have stored. Later exports of the same content may refer to them. */
+/** The prefix of the files stored by attempts at one export. Later exports of the same content may refer to them. */
 export function filesPrefix({ tenantId, id }: Pick<ExportRecord, 'tenantId' | 'id'>): string {
   return `${exportsPrefix(tenantId)}${id}/`;
 }

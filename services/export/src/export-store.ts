@@ -30,10 +30,10 @@ export interface ExportCounts {
   keptOfSession: number;
 }
 
-/** Statuses change from an unfinished one only: what has ended stays as it is. */
+/** The unfinished statuses. Only they can change; a finished status is final. */
 const unfinished = `status IN ('PENDING', 'RENDERING')`;
 
-/** The files of a tenant. */
+/** The file references of a tenant's exports. */
 const files = `SELECT object_key, min(session_id) AS session_id, max(file_size_bytes) AS bytes, min(id) AS since FROM export_records
   WHERE tenant_id = :tenantId AND status = 'READY' GROUP BY object_key`;
 
@@ -68,7 +68,7 @@ export function exportStore(db: TenantDb) {
       return found;
     },
 
-    /** Until this transaction ends, no other one counts or inserts for the tenant, or changes which of its exports refer to a file. */
+    /** Takes the tenant's lock: until this transaction ends, no other one counts or inserts exports, or changes their file references. */
     async lock(): Promise<void> {
       await rows(
         `SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.export_records'), cast(:tenantId AS integer))`,
@@ -99,10 +99,10 @@ export function exportStore(db: TenantDb) {
       return made;
     },
 
-    /** False if it is gone or has ended. */
+    /** Returns false if the export was removed or has finished. */
     markRendering: (id: number) => change(id, `status = 'RENDERING'`),
 
-    /** PENDING again until another attempt begins. @returns the time, in milliseconds since 1970; undefined if it is gone or has ended */
+    /** Sets PENDING until another attempt begins. @returns the time in ms since 1970; undefined if it was removed or has finished */
     async markWaiting(id: number): Promise<number | undefined> {
       if (!(await change(id, `status = 'PENDING'`))) return undefined;
       const [row] = await rows<{ nowMs: number }>(
@@ -119,7 +119,7 @@ export function exportStore(db: TenantDb) {
         { objectKey, fileSizeBytes, contentHash },
       ),
 
-    /** With a file in its place it is FALLBACK_READY, else FAILED. `failureHash`: of a failure that the same content has each time. */
+    /** Sets FALLBACK_READY with a fallback file, else FAILED. `failureHash` identifies a failure that recurs for the same content. */
     markFailed: (id: number, { errorMessage, failureHash = null, fallback }: FailedExport) =>
       fallback
         ? change(
@@ -132,7 +132,7 @@ export function exportStore(db: TenantDb) {
             failureHash,
           }),
 
-    /** Why an export of the session has failed before, with the same content and limits. */
+    /** The failure of an earlier export of the session with the same content and limits; undefined if there was none. */
     async findFailure(sessionId: number, failureHash: string): Promise<string | undefined> {
       const [found] = await rows<{ errorMessage: string }>(
         `SELECT error_message FROM export_records
@@ -142,7 +142,7 @@ export function exportStore(db: TenantDb) {
       return found?.errorMessage;
     },
 
-    /** A file with this content. The session is part of the content, so no other session has one. Valid while the lock is held. */
+    /** Finds a file with this content. The content includes the session, so no other session has it. Valid while the lock is held. */
     async findFile(sessionId: number, contentHash: string): Promise<StoredFile | undefined> {
       const [found] = await rows<StoredFile>(
         `SELECT object_key, file_size_bytes FROM export_records
@@ -152,7 +152,7 @@ export function exportStore(db: TenantDb) {
       return found;
     },
 
-    /** The bytes of all files, each counted once, however many exports refer to it. */
+    /** The total bytes of the tenant's files; a file with several references counts once. */
     async keptBytes(): Promise<number> {
       const [sum] = await rows<{ bytes: number }>(
         `SELECT cast(coalesce(sum(bytes), 0) AS float8) AS bytes FROM (${files}) AS files`,
@@ -161,7 +161,7 @@ export function exportStore(db: TenantDb) {
       return sum?.bytes ?? 0;
     },
 
-    /** The exports that refer to the oldest file of the session whose files have most bytes; not to this file. */
+    /** The exports that refer to the oldest file, except this one, of the session with the most bytes. */
     async findExcess(exceptKey: string): Promise<number[]> {
       const found = await rows<{ id: number }>(
         `WITH files AS MATERIALIZED (${files}),
@@ -175,7 +175,7 @@ export function exportStore(db: TenantDb) {
       return found.map(({ id }) => id);
     },
 
-    /** Those of the keys to which an export refers. */
+    /** Returns the keys that some export refers to. */
     async listReferenced(keys: readonly string[]): Promise<string[]> {
       const found = await rows<{ objectKey: string }>(
         `SELECT DISTINCT object_key FROM export_records
@@ -185,7 +185,7 @@ export function exportStore(db: TenantDb) {
       return found.map(({ objectKey }) => objectKey);
     },
 
-    /** Ms until it is so old; not positive after that, and for one that is gone. */
+    /** Time in ms until the export reaches this age; zero or negative afterwards, and for a removed export. */
     async timeLeftMs(id: number, keptMs: number): Promise<number> {
       const [row] = await rows<{ left: number }>(
         `SELECT cast(extract(epoch FROM created_at + cast(:keptMs AS float8) * interval '1 millisecond' - parley_now()) * 1000 AS float8)
@@ -196,7 +196,7 @@ export function exportStore(db: TenantDb) {
       return row?.left ?? 0;
     },
 
-    /** @returns the keys of the files that they referred to, other than the operator's document. */
+    /** Deletes exports. @returns the keys of their files, without the operator's document. */
     async delete(ids: readonly number[]): Promise<string[]> {
       const deleted = await rows<Pick<ExportRecord, 'status' | 'objectKey'>>(
         'DELETE FROM export_records WHERE tenant_id = :tenantId AND id = ANY (:ids) RETURNING status, object_key',

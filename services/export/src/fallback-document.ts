@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const maxBytes = 20_000_000;
 
-/** The file of the operator's document, as a setting: its bytes. */
+/** A setting with the path of the operator's fallback document; its value is the content of the file. */
 export const fallbackFile = z
   .string()
   .optional()

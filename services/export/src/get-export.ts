@@ -5,13 +5,13 @@ import { type ExportRecord, pdf } from './export-record.ts';
 import { exportStore } from './export-store.ts';
 import type { Ports } from './ports.ts';
 
-/** What a reader of an export gets: with a link that is stored nowhere. */
+/** An export for its reader, with a download link that is not stored. */
 export type ReadExport = ExportRecord & { downloadUrl: string | undefined };
 
 const hourMs = 60 * 60 * 1_000;
 const linkMs = { READY: 24 * hourMs, FALLBACK_READY: 7 * 24 * hourMs };
 
-/** @throws DomainError `notFound`, also for another tenant's, and for another session's with a session token */
+/** @throws DomainError `notFound`, also for exports of another tenant, or of another session than the token's */
 export async function getExport(ports: Ports, { caller }: TenantRequest, id: number): Promise<ReadExport> {
   const { tenantId, kind, sessionId } = caller;
   const found = await ports.database.transact(tenantId, (db) => exportStore(db).find(id));
@@ -19,7 +19,7 @@ export async function getExport(ports: Ports, { caller }: TenantRequest, id: num
   return withLink(ports, found);
 }
 
-/** Signs a link to its file, if it has one. */
+/** Signs a link to the file of the export, if it has one. */
 export async function withLink({ objects }: Pick<Ports, 'objects'>, record: ExportRecord): Promise<ReadExport> {
   const { tenantId, sessionId, status, objectKey } = record;
   if (objectKey === null || !(status === 'READY' || status === 'FALLBACK_READY'))

@@ -1,27 +1,27 @@
-/** What the template needs of a message. */
+/** The part of a message that highlights are found in. */
 export interface SaidMessage {
   role: 'USER' | 'MODEL';
   text: string;
 }
 
 export interface Highlights {
-  /** Statements of the longest replies, in the order of the conversation. */
+  /** Statements from the longest replies, in the order of the conversation. */
   statements: string[];
-  /** The last different questions that the agent asked, in that order. */
+  /** The agent's last distinct questions, in the order of the conversation. */
   questions: string[];
 }
 
-const most = 8;
+const maxHighlights = 8;
 const sentenceLength = { min: 10, max: 300 };
-/** Of a reply, where the question that ends it is looked for. */
+/** The end of a reply in which its final question is searched, in characters. */
 const tailCharacters = 600;
 const headCharacters = 1_500;
 const question = /[?？؟\u037E]["'”’»」』)\]]*$/u;
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** Finds key points and questions while a conversation of any length streams by. The same conversation has the same ones. */
+/** Collects key points and questions of a streamed conversation. Deterministic: the same conversation gives the same result. */
 export function highlighter() {
-  /** The longest replies so far, the shortest first. */
+  /** The longest replies so far, in ascending order of length. */
   let longest: { index: number; length: number; statement: string }[] = [];
   let questions: string[] = [];
   let index = 0;
@@ -31,13 +31,13 @@ export function highlighter() {
       index += 1;
       if (role !== 'MODEL') return;
       const asked = sentencesOf(text.slice(-tailCharacters).toWellFormed()).findLast((each) => question.test(each));
-      if (asked !== undefined) questions = [...questions.filter((each) => each !== asked), asked].slice(-most);
-      if (longest.length === most && text.length <= (longest[0]?.length ?? 0)) return;
+      if (asked !== undefined) questions = [...questions.filter((each) => each !== asked), asked].slice(-maxHighlights);
+      if (longest.length === maxHighlights && text.length <= (longest[0]?.length ?? 0)) return;
       const statement = sentencesOf(text.slice(0, headCharacters).toWellFormed()).find((each) => !question.test(each));
       if (statement === undefined || longest.some((each) => each.statement === statement)) return;
       longest = [...longest, { index, length: text.length, statement }]
         .toSorted((a, b) => a.length - b.length || a.index - b.index)
-        .slice(-most);
+        .slice(-maxHighlights);
     },
     highlights: (): Highlights => ({
       statements: longest.toSorted((a, b) => a.index - b.index).map(({ statement }) => statement),
@@ -46,7 +46,7 @@ export function highlighter() {
   };
 }
 
-/** Those of a length that says something. */
+/** Keeps texts that are long enough to be meaningful. */
 function sentencesOf(text: string): string[] {
   return text
     .split('\n')

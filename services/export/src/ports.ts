@@ -11,7 +11,7 @@ import type { Renderer } from './renderer.ts';
 
 export interface Ports {
   database: Database;
-  /** Of all tenants; use `tenantObjects`. */
+  /** The objects of all tenants; use `tenantObjects` for one tenant. */
   objects: ObjectStore;
   session: Pick<RpcClient<SessionServiceDefinition>, 'resolveSessions' | 'streamTranscript'>;
   agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent'>;
@@ -29,7 +29,7 @@ export interface Ports {
     | 'keptBytesPerTenant'
     | 'keptDays'
   >;
-  /** What is offered in place of a document that could not be rendered. */
+  /** The document that replaces one that could not be rendered. */
   fallback: Buffer | undefined;
   metrics: ExportMetrics;
   log: Logger;

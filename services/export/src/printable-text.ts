@@ -1,18 +1,18 @@
-/** A line as the template shows it. */
+/** A line for the template. */
 export interface Line {
   text: string;
-  /** Whether it is laid out from right to left. Default: no. */
+  /** Whether the line runs from right to left. Default false. */
   rtl?: true;
-  /** Whether it is Chinese, for line breaks and punctuation. Default: no. */
+  /** Whether the line is Chinese, for line breaks and punctuation. Default false. */
   han?: true;
 }
 
-// Control characters but tab and line feed, noncharacters, and overrides of direction, which show text in another order than it has.
+// Control characters except tab and line feed, noncharacters, and bidi overrides, which would reorder the displayed text.
 const unprintable = /[[\p{Cc}--[\t\n]]\u202D\u202E\p{Noncharacter_Code_Point}]/gv;
 const lineEnds = /\r\n?|[\p{Zl}\p{Zp}]/gu;
-/** More marks on one letter than any language has would cover the lines above it. */
+/** Maximum combining marks per letter: more than any language uses, but few enough not to cover other lines. */
 const tooManyMarks = /(\p{M}{8})\p{M}+/gu;
-/** So many characters without a place for a line break do not fit into a line. Ideographs break anywhere. */
+/** A run of this many characters without a break opportunity does not fit into a line. Ideographs break anywhere. */
 const unbroken = /[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{M}\u200B-\u200D]{48}(?!\s|$|\p{M})/gu;
 const zeroWidthSpace = '\u200B';
 const firstLetter = /\p{L}/u;
@@ -22,8 +22,8 @@ const ideograph = /\p{Script=Han}/u;
 const tabWidth = 4;
 
 /**
- * Text as a document can show it: what has no shape, such as a control character or half of a pair, becomes U+FFFD, and a word that is
- * longer than a line gets places to break. Ends of lines become line feeds.
+ * Makes a text printable: characters without a shape, such as control characters and lone surrogates, become U+FFFD; words longer than a
+ * line get break opportunities; line ends become line feeds.
  */
 export function printable(text: string): string {
   return text
@@ -35,7 +35,7 @@ export function printable(text: string): string {
     .replaceAll(unbroken, `$&${zeroWidthSpace}`);
 }
 
-/** The lines of a text, each with the direction of its first letter; that of a line without letters is that of the line before. */
+/** Splits a text into lines. A line has the direction of its first letter, or without letters that of the previous line. */
 export function linesOf(text: string): Line[] {
   let rtl = false;
   return printable(text)
@@ -48,7 +48,7 @@ export function linesOf(text: string): Line[] {
     });
 }
 
-/** A text as one line, of which a longer one than `max` characters is cut. */
+/** A text as one line, truncated to `max` characters. */
 export function lineOf(text: string, max = 1_000): Line {
   const characters = [
     ...text

@@ -8,7 +8,7 @@ import type { Judgement, StudyKitContent, TranscriptMessage } from './study-kit.
 
 type Source = Pick<ExportRecord, 'sessionId' | 'agentId'>;
 
-/** Whether a session goes on, and its evaluation, which it has at some time after its end. */
+/** Whether a session is still open, and its evaluation, which is available some time after its end. */
 export interface SessionState {
   isActive: boolean;
   evaluation: Judgement | undefined;
@@ -33,16 +33,16 @@ export async function readState(
 interface ReadOptions {
   source: Source;
   state: SessionState;
-  /** Default: unlimited. */
+  /** Maximum characters of the conversation. Default: unlimited. */
   maxCharacters?: number | undefined;
 }
 
-/** A message takes up as much of a page besides its text. */
+/** The space on the page that a message takes beside its text, in characters. */
 const charactersOfMessage = 200;
 
 /**
- * Reads the conversation as it streams; of a long one no more than a document has is kept. Undefined for one that has more than
- * `maxCharacters`, which is not read to its end.
+ * Streams the conversation and keeps at most what a document can hold. Returns undefined, without reading the rest, if it has more than
+ * `maxCharacters`.
  * @throws DomainError `notFound`, `unavailable`
  */
 export async function readContent(

@@ -15,18 +15,18 @@ export interface RemoveExportJob {
 export const removeKind = 'export.remove';
 
 const dayMs = 24 * 60 * 60 * 1_000;
-/** A job waits at most so long, below the 24 days that a delay may have; then it looks again. */
+/** Longest delay of the removal job before it checks again; below the maximum delay of 24 days. */
 const maxDelayMs = 20 * dayMs;
 
-/** Has an export removed after so many days; by then they may be others. */
+/** Schedules the removal of an export. The retention setting may change before it is due. */
 export async function removeLater(db: TenantDb, exportId: number, keptDays: number): Promise<void> {
   const delayMs = Math.min(keptDays * dayMs, maxDelayMs);
   await jobs(db).append<RemoveExportJob>({ kind: removeKind, key: String(exportId), data: { exportId }, delayMs });
 }
 
 /**
- * Removes an export when its time is over: first its record, with a job for its file if no other export refers to it, then what its
- * attempts have stored besides.
+ * Removes an expired export: first its record, with a job for its file if no other export refers to it; then all other files that its
+ * attempts stored.
  */
 export function removeJob({
   database,
@@ -56,7 +56,7 @@ export interface RemoveFileJob {
 
 export const removeFileKind = 'export.remove-file';
 
-/** Removes a file to which no export refers. None can again: exports refer to a file that is new, or by one that refers to it. */
+/** Removes a file without references. It cannot gain one: an export refers to a new file, or to one that another export refers to. */
 export function removeFileJob({ objects }: Pick<Ports, 'objects'>): JobDeclaration {
   return job<RemoveFileJob>({
     kind: removeFileKind,
@@ -68,7 +68,7 @@ export function removeFileJob({ objects }: Pick<Ports, 'objects'>): JobDeclarati
   });
 }
 
-/** Deletes exports, and has the files removed to which no other one refers. */
+/** Deletes exports and schedules the removal of files that no other export refers to. */
 async function deleteExports(db: TenantDb, ids: readonly number[]): Promise<void> {
   const store = exportStore(db);
   await store.lock();
@@ -80,20 +80,20 @@ async function deleteExports(db: TenantDb, ids: readonly number[]): Promise<void
 }
 
 /**
- * Makes room for a new file, in the transaction that refers to it. The session with most bytes loses its oldest files first, so that
- * one session's flood takes nothing from the others.
+ * Makes room for a new file, in the transaction that stores its reference. The session with the most bytes loses its oldest files first,
+ * so that a flood of one session does not evict files of others.
  */
 export async function removeExcess(db: TenantDb, newKey: string, maxBytes: number): Promise<void> {
   const store = exportStore(db);
   await store.lock();
   while ((await store.keptBytes()) > maxBytes) {
     const ids = await store.findExcess(newKey);
-    if (ids.length === 0) return; // the new file alone is larger
+    if (ids.length === 0) return; // the new file alone exceeds the limit
     await deleteExports(db, ids);
   }
 }
 
-/** Removes the files of an export that is gone, other than those to which later exports refer. */
+/** Removes the files of a removed export, except those that later exports refer to. */
 export async function removeOwnFiles(
   { database, objects }: Pick<Ports, 'database' | 'objects'>,
   { tenantId, exportId, signal }: { tenantId: number; exportId: number; signal: AbortSignal },
@@ -111,7 +111,7 @@ export interface RemovedFiles {
   tenantId: number;
   prefix: string;
   signal: AbortSignal;
-  /** Answers which of these keys stay. Default: none. */
+  /** Returns which of these keys to keep. Default: none. */
   keep?: (keys: string[]) => Promise<string[]>;
 }
 

@@ -22,25 +22,25 @@ import type { StudyKitContent } from './study-kit.ts';
 
 export interface RenderExportJob {
   exportId: number;
-  /** How often it has waited for the evaluation. */
+  /** Number of waits for the evaluation so far. */
   evaluationWaits?: number;
-  /** How often it has waited for another service or the object store. */
+  /** Number of waits for another service or the object store so far. */
   waits?: number;
   /** When the first of these waits began, by the database's clock: milliseconds since 1970. */
   waitingSinceMs?: number;
 }
 
-/** Every export begins as a small one. */
+/** The kind of every new export: it is tried as a small document first. */
 export const renderKind = 'export.render';
-/** Renders documents that are not small, so that they do not take the slots of those that are. */
+/** The kind of large documents, which have their own slots so that they do not block small ones. */
 export const renderLargeKind = 'export.render-large';
 
-/** So many failures make it FAILED or FALLBACK_READY. */
+/** Number of failures after which the export is FAILED or FALLBACK_READY. */
 const maxAttempts = 3;
-/** Most documents are rendered by then; another process starts anew with the others. */
+/** Grace period when the process stops: most documents finish within it; another process renders the rest from the start. */
 const stopGraceMs = 5_000;
 const evaluationRetryMs = 1_000;
-/** An export that has waited so long for another service or the object store is FAILED or FALLBACK_READY. */
+/** Longest wait for another service or the object store; then the export is FAILED or FALLBACK_READY. */
 const maxWaitMs = 24 * 60 * 60 * 1_000;
 const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 
@@ -127,7 +127,7 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: Do
   const outcome = await ports.database.transact(tenantId, async (db) => {
     const store = exportStore(db);
     await store.lock();
-    // Another export of the same content may have been rendered meanwhile; then this file goes.
+    // Another export of the same content may have been rendered meanwhile; then this file is removed.
     const known = await store.findFile(record.sessionId, contentHash);
     if (!(await store.markReady(exportId, { ...(known ?? { objectKey, fileSizeBytes }), contentHash })))
       return undefined;
@@ -140,7 +140,7 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: Do
   ports.metrics.ended(outcome);
 }
 
-/** Files of the same content are the same, so an export refers to one of the session's that is there. False if there is none. */
+/** Refers to an existing file of the session with the same content, because rendering would give the same file. False if none. */
 async function shareFile(
   { database }: Ports,
   { tenantId, lease }: JobRun<RenderExportJob>,
@@ -156,7 +156,7 @@ async function shareFile(
   });
 }
 
-/** Below so many characters a shorter excerpt makes a file hardly smaller. */
+/** Below this number of characters a shorter excerpt hardly reduces the size of the file. */
 const leastCharacters = 1_000;
 
 interface RenderedContent {
@@ -166,7 +166,7 @@ interface RenderedContent {
   signal: AbortSignal;
 }
 
-/** Of content whose file is too large, an excerpt of half of it is rendered, or of half of that. @throws LastingProblem */
+/** Renders content; if the file is too large, halves the excerpt and retries. @throws LastingProblem */
 async function renderFitting(ports: Ports, { content, prepared, size, signal }: RenderedContent): Promise<Rendered> {
   let { transcript } = content;
   for (let json = prepared.json; ; json = ports.renderer.prepare({ ...content, transcript }).json) {
@@ -202,7 +202,7 @@ async function render(
   }
 }
 
-/** It waits anew, PENDING, among those that are not small. */
+/** Queues the export again, PENDING, as a large document. */
 async function renderAsLarge(
   { database }: Ports,
   { tenantId, key, data, lease }: JobRun<RenderExportJob>,
@@ -214,19 +214,19 @@ async function renderAsLarge(
   });
 }
 
-/** Whether a document may have failed only because the limits of small ones are lower. */
+/** Whether the document may fit the limits of large documents although it exceeded those of small ones. */
 function isOfSmallLimits(error: unknown): boolean {
   return error instanceof RenderProblem && (error.problem === 'tooSlow' || error.problem === 'tooMuchMemory');
 }
 
-/** Of an export that is gone, with its tenant or its time, while it was rendered. */
+/** Removes the files of an export that was removed, with its tenant or by expiry, while it was rendered. */
 async function removeFilesIfGone(ports: Ports, { tenantId, data, signal }: JobRun<RenderExportJob>): Promise<void> {
   const { exportId } = data;
   const isThere = await ports.database.transact(tenantId, (db) => exportStore(db).find(exportId));
   if (!isThere) await removeOwnFiles(ports, { tenantId, exportId, signal });
 }
 
-/** Uses up no attempt: an outage is no fault of the document. @throws RenderProblem where it has waited too long */
+/** Retries without consuming an attempt, because an outage is no fault of the document. @throws RenderProblem after too long a wait */
 async function waitAndRetry(
   { database, log }: Ports,
   { tenantId, data, retryLater }: JobRun<RenderExportJob>,
@@ -250,8 +250,8 @@ async function waitAndRetry(
 }
 
 /**
- * One file for the exports of a tenant. While the object store is away, the failure is recorded later; it is recorded without the document
- * once the export is as old as one may wait.
+ * Stores the fallback document, one per tenant. During an outage of the object store the failure is recorded later, or without the
+ * document once the export has reached the maximum wait.
  */
 async function storeFallback(
   { database, fallback, objects }: Ports,

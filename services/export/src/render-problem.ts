@@ -2,7 +2,7 @@ import { LeaseLost } from '@parley/postgres/jobs/job-signals';
 
 export type Problem = 'tooSlow' | 'tooMuchMemory' | 'tooLarge' | 'notRendered' | 'ended' | 'unavailable';
 
-/** Why a document has not been rendered. */
+/** The reason why a document was not rendered. */
 export class RenderProblem extends Error {
   override name = 'RenderProblem';
   readonly problem: Problem;
@@ -13,12 +13,12 @@ export class RenderProblem extends Error {
   }
 }
 
-/** The problem that content has each time that it is rendered. */
+/** A problem that recurs whenever the same content is rendered. */
 export class LastingProblem extends Error {
   override name = 'LastingProblem';
   /** Identifies content and limits. */
   readonly failureHash: string;
-  /** What whoever asked for the document reads. */
+  /** The message for the requester of the document. */
   readonly reason: string;
 
   constructor({ failureHash, reason, cause }: { failureHash: string; reason: string; cause?: unknown }) {
@@ -28,12 +28,12 @@ export class LastingProblem extends Error {
   }
 }
 
-/** Problems that another attempt has too. The others depend on what else the machine does. */
+/** Problems that recur at every attempt. The others depend on the load of the machine. */
 export function isLasting(error: unknown): error is RenderProblem {
   return error instanceof RenderProblem && (error.problem === 'tooLarge' || error.problem === 'notRendered');
 }
 
-/** What whoever asked for the document reads. */
+/** The message for the requester of the document. */
 export function reasonOf(error: unknown): string {
   if (error instanceof LastingProblem) return error.reason;
   if (error instanceof RenderProblem) return reasons[error.problem];

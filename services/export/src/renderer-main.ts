@@ -10,7 +10,7 @@ import { parseContent, studyKit } from './study-kit.ts';
 
 const compiler = NodeCompiler.create({
   workspace: dirname(templateFile),
-  // By their families these come before fonts of the system, and the template names no others.
+  // These families take precedence over system fonts, and the template names no others.
   fontArgs: [{ fontBlobs: fontFiles().map((file) => readFileSync(file)) }],
 });
 const mainFileContent = readFileSync(templateFile, 'utf8');
@@ -18,6 +18,6 @@ const mainFileContent = readFileSync(templateFile, 'utf8');
 performTasks(({ content }: RenderTask): RendererAnswer => {
   const kit = JSON.stringify(studyKit(parseContent(content)));
   const { result } = compiler.compile({ mainFileContent, inputs: { kit } });
-  // What the compiler says may quote the text.
+  // Messages of the compiler may quote the text.
   return result ? { pdf: compiler.pdf(result), pages: result.numOfPages } : { problem: 'notRendered' };
 });

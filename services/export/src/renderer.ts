@@ -32,7 +32,7 @@ export interface Rendered {
   pages: number;
 }
 
-/** Content before it is rendered. The same content has the same hash, and the same hash gives the same bytes at the same limits. */
+/** Content ready to render. Equal content has an equal hash, and an equal hash and limits give the same bytes. */
 export interface PreparedContent {
   json: string;
   contentHash: string;
@@ -46,16 +46,16 @@ export interface Renderer extends Part {
   render(content: Pick<PreparedContent, 'json'>, signal: AbortSignal, size?: DocumentSize): Promise<Rendered>;
 }
 
-/** Requests come first where processors are short. */
+/** Nice value of render processes, so that requests take precedence on a busy machine. */
 const niceness = 5;
-/** By the clock a document may take so many times its processor time, as it waits for processors. */
+/** Elapsed-time limit as a multiple of the processor-time limit, because a process may wait for a CPU. */
 const longestWait = 10;
-/** Of the memory limit, what V8's heap may have: the compiler's memory is outside of it. */
+/** The share of the memory limit for V8's heap; the compiler's memory is outside of it. */
 const heapShare = 0.4;
 
 /**
- * Lays out and renders each document in a process of its own, which is killed at its limits: the compiler runs as native code, keeps
- * what it has compiled, and could end the process that it is in.
+ * Renders each document in a separate process that is killed at its limits: the compiler is native code, caches compiled documents, and
+ * could crash its process.
  */
 export function renderer(limits: RenderLimits): Renderer {
   const { maxBytes } = limits;
@@ -77,7 +77,7 @@ export function renderer(limits: RenderLimits): Renderer {
     },
     prepare(content) {
       const json = JSON.stringify(content);
-      // Beyond `maxBytes` a shorter excerpt is rendered, so that limit is part of what makes a file.
+      // Beyond `maxBytes` a shorter excerpt is rendered, so the limit is part of the hash.
       const contentHash = sha256(`${making}\n${maxBytes}\n${json}`);
       return { json, contentHash, failureHash: sha256(`${contentHash}\n${limits.timeoutMs}\n${limits.maxMemoryMb}`) };
     },
@@ -133,7 +133,7 @@ function problemOf({ how }: TaskProcessDied): Problem {
   return how === 'SIGABRT' ? 'tooMuchMemory' : 'ended';
 }
 
-/** Without writing, processes, code from text, and files other than its own. The compiler's native code is not held to it. */
+/** Node permissions: no writes, child processes or eval, and no foreign files. They do not restrict the compiler's native code. */
 export function rendererArguments(maxMemoryMb: number): string[] {
   return [
     '--permission',

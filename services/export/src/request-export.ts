@@ -12,8 +12,8 @@ import { type RenderExportJob, renderKind } from './render-export.ts';
 import { requireOwnSession } from './require-own-session.ts';
 
 /**
- * Stores an export with the job that renders it and the one that removes it, in one transaction: what was answered is rendered,
- * whichever process dies. The same request key answers the same export.
+ * Stores an export with its render and removal jobs in one transaction, so that a confirmed export is rendered even if a process dies.
+ * The same request key returns the same export.
  * @throws DomainError `forbidden`; `tooManyRequests`; `invalid`
  */
 export async function requestExport(

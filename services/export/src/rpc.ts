@@ -8,7 +8,7 @@ import { requestExport } from './request-export.ts';
 export function exportRpc(ports: Ports): ExportServiceImplementation<MeshContext> {
   return {
     requestExport: async (given, call) => {
-      // As it was made, even if it is being rendered by now.
+      // Returns the export as created, even if it is already being rendered.
       const requested = await requestExport(ports, tenantRequest(call), given);
       return { export: protoExport(await withLink(ports, requested)) };
     },

@@ -4,12 +4,12 @@ import { type Line, lineOf, linesOf } from './printable-text.ts';
 
 /** A message of a transcript. */
 export interface TranscriptMessage extends SaidMessage {
-  /** Place in the session, from 0 without gap. */
+  /** Index in the session, from 0 without gaps. */
   turnIndex: number;
   createdAt: Date;
 }
 
-/** The judgement of a session. */
+/** The evaluation of a session. */
 export interface Judgement {
   score: number;
   summary: string;
@@ -18,23 +18,23 @@ export interface Judgement {
   recommendation: string;
 }
 
-/** All that a study kit is made of. */
+/** The content of a study kit. */
 export interface StudyKitContent {
   sessionId: number;
   agent: { name: string; position: string; subject: string };
-  /** Whether the session goes on. */
+  /** Whether the session is still open. */
   isActive: boolean;
   transcript: Excerpt<TranscriptMessage>;
-  /** Of the first and the last message of the session; undefined where it has none. */
+  /** The times of the first and last message of the session; undefined if it has none. */
   from: Date | undefined;
   until: Date | undefined;
   highlights: Highlights;
   evaluation: Judgement | undefined;
 }
 
-/** What the template gets: data, all of it shown as it is. */
+/** The data of the template, which shows all values literally. */
 export interface StudyKit {
-  /** Of the file: when the last message was said. */
+  /** The date in the file: the time of the last message. */
   date: { year: number; month: number; day: number; hour: number; minute: number; second: number } | null;
   session: number;
   agent: Line;
@@ -106,7 +106,7 @@ function shown({ role, text, turnIndex, createdAt }: TranscriptMessage): ShownMe
   return { number: turnIndex + 1, byPerson: role === 'USER', at: minuteOf(createdAt), lines: linesOf(text) };
 }
 
-/** In UTC, because a reader's time zone is not known. */
+/** Formats a time in UTC, because the reader's time zone is unknown. */
 function minuteOf(date: Date): string {
   return date.toISOString().slice(0, 16).replace('T', ' ');
 }

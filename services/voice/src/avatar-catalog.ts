@@ -1,9 +1,9 @@
 import { text } from '@parley/kernel/input';
 import { z } from 'zod';
 
-/** Where the files of models are, below the service's address. */
+/** The path of model files at the service. */
 export const modelsPath = 'avatars/models';
-/** The name of a catalogue in its folder. */
+/** The file name of a catalogue. */
 export const catalogName = 'models.json';
 
 export const maxCatalogBytes = 1_000_000;
@@ -39,15 +39,15 @@ export function fileName({ id }: Pick<AvatarModel, 'id'>): string {
   return `${id}.glb`;
 }
 
-/** What every `.glb` begins with. */
+/** The first bytes of every `.glb` file. */
 const magic = 'glTF';
 
-/** @throws Error for what is no `.glb` by its first bytes */
+/** @throws Error unless the first bytes are those of a `.glb` file */
 export function checkModel(content: Buffer): void {
   if (content.toString('latin1', 0, magic.length) !== magic) throw new Error('it is no .glb');
 }
 
-/** The address of a catalogue, and of what stands beside it: the URL of a `.json`, or of the folder with `models.json`. */
+/** The URLs of a catalogue and its folder, given the URL of either: a `.json` file, or a folder with `models.json`. */
 export function catalogUrl(url: string): string {
   if (url.endsWith('.json')) return url;
   return new URL(catalogName, url.endsWith('/') ? url : `${url}/`).href;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Part } from '@parley/kernel/processes/unit';
 import { type AvatarModel, catalogName, checkModel, fileName, readCatalog } from './avatar-catalog.ts';
 
-/** The file of a model, open until it is closed. */
+/** An open file of a model; call `close` when done. */
 export interface ModelFile {
   size: number;
   etag: string;
@@ -16,9 +16,9 @@ export interface ModelFile {
 }
 
 export interface AvatarModels extends Part {
-  /** @throws DomainError `unavailable` where there has been no list yet */
+  /** @throws DomainError `unavailable` if no list has been loaded yet */
   list(): Promise<AvatarModel[]>;
-  /** The file of a model, by its name (`aria.glb`). @throws DomainError `unavailable` where it cannot be had now */
+  /** Opens the file of a model by name (`aria.glb`). @throws DomainError `unavailable` if it cannot be fetched now */
   find(name: string): Promise<ModelFile | undefined>;
 }
 

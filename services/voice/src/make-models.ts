@@ -1,4 +1,4 @@
-/** Makes the files of our own models, plain heads: `node services/voice/src/make-models.ts`. */
+/** Generates the built-in models, plain heads: `node services/voice/src/make-models.ts`. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -8,7 +8,7 @@ interface Head {
   gender: 'FEMALE' | 'MALE';
   skin: Color;
   hair: Color;
-  /** How far down the hair reaches: 0 is the top, 1 the chin. */
+  /** The lower end of the hair: 0 is the top of the head, 1 the chin. */
   hairLength: number;
 }
 
@@ -25,9 +25,9 @@ interface Shape {
   center: Vector;
   radius: Vector;
   color: Color;
-  /** Which part of the ellipsoid, from the top (0) to the bottom (1). Default: all of it. */
+  /** The visible part of the ellipsoid, from the top (0) to the bottom (1). Default: all of it. */
   until?: number;
-  /** How much it grows when the mouth opens, as a morph target. */
+  /** The growth of this part when the mouth opens, as a morph target. */
   opens?: Vector;
 }
 
@@ -145,7 +145,7 @@ function each(value: (axis: 0 | 1 | 2) => number): Vector {
   return [value(0), value(1), value(2)];
 }
 
-/** What `models.json` holds. */
+/** The content of `models.json`. */
 export const catalog = `${JSON.stringify(
   heads.map(({ id, label, gender }) => ({ id, label, gender })),
   null,

@@ -10,19 +10,19 @@ interface Kept {
   path: string;
   size: number;
   etag: string;
-  /** Clients that are being sent it. */
+  /** Number of clients that are receiving the file. */
   readers: number;
 }
 
 export type ModelCache = ReturnType<typeof modelCache>;
 
-/** The folders of caches of this process. */
+/** The cache folders of this process. */
 const ours = new Set<string>();
 
-/** Files of models in a temporary folder, of `maxBytes` in all. Those that are used least recently make room, but not while they are being sent. */
+/** An LRU cache of model files in a temporary folder, bounded by `maxBytes`. A file that is being sent is not evicted. */
 export function modelCache(maxBytes: number) {
   const files = new Map<string, Kept>(); // least recently used first
-  /** Replaced while they were being sent. */
+  /** Files that were replaced while they were being sent. */
   const retired = new Set<Kept>();
   let bytes = 0;
   let folder: string | undefined;
@@ -33,7 +33,7 @@ export function modelCache(maxBytes: number) {
     await rm(kept.path, { force: true });
   }
 
-  /** Counts `more` bytes, for which files are dropped where that is needed. @throws Error where it is not enough */
+  /** Reserves `more` bytes, evicting files if needed. @throws Error if there is not enough room */
   async function take(more: number): Promise<void> {
     bytes += more;
     for (const [name, kept] of files) {
@@ -46,7 +46,7 @@ export function modelCache(maxBytes: number) {
   return {
     has: (name: string) => files.has(name),
 
-    /** Opens a file that is there. */
+    /** Opens an existing file. */
     async open(name: string): Promise<ModelFile | undefined> {
       const kept = files.get(name);
       if (!kept) return undefined;
@@ -56,13 +56,13 @@ export function modelCache(maxBytes: number) {
       try {
         return opened(kept, await open(kept.path));
       } catch {
-        kept.readers -= 1; // someone has cleared the temporary folder
+        kept.readers -= 1; // the temporary folder was cleared from outside
         if (kept.readers === 0 && files.get(name) === kept) await drop(name, kept);
         return undefined;
       }
     },
 
-    /** Stores a file in place of the one of that name. @throws Error where it is no `.glb`, there is no room, or the body fails */
+    /** Stores a file, replacing one of the same name. @throws Error if it is no `.glb`, there is no room, or the body fails */
     async put(name: string, body: AsyncIterable<Uint8Array>): Promise<void> {
       folder ??= newFolder();
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -93,7 +93,7 @@ export function modelCache(maxBytes: number) {
       files.set(name, { path, size, etag: etagOf(hash.digest()), readers: 0 });
     },
 
-    /** Deletes all. */
+    /** Deletes all files. */
     async clear(): Promise<void> {
       if (folder === undefined) return;
       await rm(folder, { recursive: true, force: true });
@@ -104,7 +104,7 @@ export function modelCache(maxBytes: number) {
     },
   };
 
-  /** Its bytes count until the last reader has closed it. */
+  /** Removes a file; its bytes count until its last reader has closed it. */
   async function retire(name: string, kept: Kept): Promise<void> {
     if (kept.readers === 0) return drop(name, kept);
     files.delete(name);
@@ -130,7 +130,7 @@ export function modelCache(maxBytes: number) {
   }
 }
 
-/** A folder of this process, whose number is in the name so that what a killed one left is found. */
+/** Creates a cache folder. Its name contains the pid, so that the leftovers of a killed process are found. */
 function newFolder(): string {
   const prefix = `parley-models-${process.pid}-`;
   for (const name of readdirSync(tmpdir())) {

@@ -1,4 +1,4 @@
-/** The OpenAPI document that is served at `/openapi.json`. */
+/** The OpenAPI document, served at `/openapi.json`. */
 
 const error = (description: string) => ({
   description,

@@ -5,16 +5,16 @@ import type { ProviderWork } from './provider-work.ts';
 import type { AvatarVendor } from './providers/avatar-vendor.ts';
 import type { Listener, Speaker } from './speech.ts';
 
-/** What the use cases of voice need. */
+/** The dependencies of voice's use cases. */
 export interface Ports {
   speak: Speaker;
-  /** Undefined where no provider transcribes. */
+  /** Undefined if no provider for transcripts is configured. */
   listen: Listener | undefined;
-  /** Undefined where no vendor of hosted avatars is configured. */
+  /** Undefined if no vendor of hosted avatars is configured. */
   openVendorSession: AvatarVendor | undefined;
   models: AvatarModels;
   page: TryPage;
-  /** Runs a call of a provider within the limits of its tenant, and measures it. */
+  /** Runs and measures a provider call within the limits of its tenant. */
   provide: ProviderWork;
   log: Logger;
 }

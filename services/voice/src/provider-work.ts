@@ -11,14 +11,14 @@ export type ProviderWork = <T>(
   work: () => Promise<T>,
 ) => Promise<T>;
 
-/** Bounds what is asked of each provider at once, for each tenant and in all, and measures how long they take. */
+/** Bounds the concurrent calls of each provider, per tenant and in total, and measures their duration. */
 export function providerWork(limits: Record<ProviderKind, FairQueueLimits<'tenant'>>, metrics: Metrics): ProviderWork {
   const queues = { tts: fairQueue(limits.tts), stt: fairQueue(limits.stt), avatar: fairQueue(limits.avatar) };
-  const seconds = metrics.durations('parley_voice_provider_seconds', 'Calls of providers, without waiting for a turn', [
+  const seconds = metrics.durations('parley_voice_provider_seconds', 'Duration of provider calls without queueing', [
     'what',
     'outcome',
   ]);
-  metrics.gauge('parley_voice_calls_waiting', 'Calls of providers that wait for their turn', () =>
+  metrics.gauge('parley_voice_calls_waiting', 'Provider calls that are queued', () =>
     Object.values(queues).reduce((sum, { waiting }) => sum + waiting, 0),
   );
 
@@ -26,7 +26,7 @@ export function providerWork(limits: Record<ProviderKind, FairQueueLimits<'tenan
     try {
       return await queues[what].enter({ tenant }, () => signal);
     } catch (error) {
-      // No refusal says which limit was reached.
+      // The message does not reveal which limit was reached.
       if (!isDomainError(error, 'tooManyRequests')) throw error;
       throw new DomainError('tooManyRequests', 'Too many requests; try again in a minute');
     }

@@ -9,31 +9,31 @@ import type { AvatarModels } from './avatar-models.ts';
 import { modelCache } from './model-cache.ts';
 
 export interface RemoteModelsOptions {
-  /** Of `models.json` or its folder; the files are beside it. */
+  /** The URL of `models.json` or of its folder, which also has the files. */
   url: string;
-  /** How long a list and a file are used before the source is asked whether they have changed. */
+  /** Time in ms before a list or file is revalidated at the source. */
   keptMs: number;
-  /** How long the source may take for one answer. */
+  /** Timeout of a request to the source, in ms. */
   timeoutMs: number;
-  /** The bytes of all files that are kept. */
+  /** Maximum bytes of all cached files. */
   maxBytes: number;
   metrics: Metrics;
   log: Logger;
   now?: () => number;
 }
 
-/** How long the source is left alone after a failure, where `keptMs` is not shorter. */
+/** Pause in ms after a failure, or `keptMs` if that is shorter. */
 const restMs = 10_000;
 
-/** Something that is fetched again when it is old, one fetch at a time. What is known stays while the source is away. */
+/** A cached value that is fetched again when it expires, one fetch at a time. It stays in use while the source is unavailable. */
 interface Known {
-  /** When it may be fetched again. */
+  /** The time from which it may be fetched again. */
   nextAt: number;
   fetching: Promise<void> | undefined;
   error: unknown;
 }
 
-/** The catalogue of 3D models at a URL. Files are fetched when they are first asked for, one at a time, and kept on disk. */
+/** The catalogue of 3D models at a URL. Files are fetched on first use, one at a time, and cached on disk. */
 export function remoteModels(options: RemoteModelsOptions): AvatarModels {
   const { keptMs, timeoutMs, maxBytes, metrics, log, now = Date.now } = options;
   const source = catalogUrl(options.url);
@@ -56,7 +56,7 @@ export function remoteModels(options: RemoteModelsOptions): AvatarModels {
     throw new Error(`status ${response.status}`);
   }
 
-  /** Fetches what is due; calls at the same time share one fetch. Never rejects. */
+  /** Fetches an expired value; concurrent calls share one fetch. Never rejects. */
   function refresh(known: Known, what: 'catalogue' | 'file', url: string, work: () => Promise<void>): Promise<void> {
     if (now() < known.nextAt || stopping.signal.aborted) return known.fetching ?? Promise.resolve();
     known.fetching ??= (async () => {
@@ -122,7 +122,7 @@ export function remoteModels(options: RemoteModelsOptions): AvatarModels {
       if (!(await known()).some((model) => fileName(model) === name)) return undefined;
       const file = files.get(name) ?? { ...newKnown(), etag: null };
       files.set(name, file);
-      // A file that another one has taken the place of is due at once.
+      // An evicted file must be fetched at once.
       if (!cache.has(name) && file.error === undefined && !file.fetching) file.nextAt = 0;
       const fetching = refresh(file, 'file', new URL(name, source).href, () => fetchFile(name, file));
       if (!cache.has(name)) await within(timeoutMs, () => away(file.error), fetching);

@@ -38,14 +38,14 @@ export const voice = defineUnit(voiceDeclaration, {
   servers: (ports, given) => [voiceServer(ports, given)],
 });
 
-/** What may be asked at once: of each provider elsewhere as many as the settings say, of our own engines one a process. */
+/** Maximum concurrent calls: of remote providers by settings, of local engines one per process. */
 function callLimits({ calls, tts, stt, speechProcesses, whisper }: VoiceConfig) {
   const limits = (inFlight: number, perTenant: number) => ({
     inFlight,
     shares: { tenant: { inFlight: perTenant, waiting: calls.waitingPerTenant } },
   });
   const elsewhere = limits(calls.inFlight, calls.perTenant);
-  /** One tenant leaves a process to the others where there are several. */
+  /** One tenant may not use all processes, if there are several. */
   const here = (processes: number) => limits(processes, Math.max(1, processes - 1));
   return {
     tts: tts.provider === 'espeak' ? here(speechProcesses) : elsewhere,

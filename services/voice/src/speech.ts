@@ -1,10 +1,10 @@
-/** How synthesised audio is encoded. LINEAR16 is 16-bit PCM with a WAV header. */
+/** Encodings of synthesized audio. LINEAR16 is 16-bit PCM with a WAV header. */
 export type SpeechEncoding = 'MP3' | 'LINEAR16';
 
-/** How audio that is transcribed is encoded. */
+/** Encodings of audio to transcribe. */
 export type ClipEncoding = 'MP3' | 'LINEAR16' | 'WEBM_OPUS' | 'OGG_OPUS';
 
-/** What is spoken: plain text, or SSML, which was checked to be well-formed. */
+/** The input of synthesis: plain text, or well-formed SSML. */
 export type Utterance = { text: string } | { ssml: string };
 
 export interface SpeechRequest {
@@ -16,7 +16,7 @@ export interface SpeechRequest {
   audioEncoding: SpeechEncoding;
 }
 
-/** When a mark of the SSML is reached. */
+/** The time of an SSML mark. */
 export interface Timepoint {
   markName: string;
   timeSeconds: number;
@@ -36,25 +36,25 @@ export interface ClipRequest {
 
 export interface Transcript {
   transcript: string;
-  /** 0 to 1; 0 where the provider does not say. */
+  /** 0 to 1; 0 if the provider returns none. */
   confidence: number;
   languageCode: string;
 }
 
 /** Counts the bytes that a request holds. */
 export interface Memory {
-  /** @throws DomainError where there is none left */
+  /** @throws DomainError if none remains */
   take(bytes: number): void;
   giveBack(bytes: number): void;
 }
 
-/** The request that a provider is asked for. */
+/** The client's request behind a provider call. */
 export interface Asking {
   signal: AbortSignal;
   memory: Memory;
 }
 
-/** Makes speech, whose audio it has taken from the memory when it returns. Errors are DomainErrors that clients may see. */
+/** Synthesizes speech and charges its audio to the memory. Errors are DomainErrors that clients may see. */
 export type Speaker = (request: SpeechRequest, asking: Asking) => Promise<Speech>;
 
 /** Transcribes speech. Errors are DomainErrors that clients may see. */

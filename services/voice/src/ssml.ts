@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 
-/** Why a text is not SSML that can be spoken; undefined where it is. Completes "ssml …". */
+/** Why a text is not speakable SSML; undefined if it is. Completes "ssml …". */
 export function ssmlProblem(ssml: string): string | undefined {
   let problem: string | undefined;
   let root: string | undefined;
@@ -30,10 +30,10 @@ export function textOfSsml(ssml: string): string {
   return parts.join('').replace(/\s+/gu, ' ').trim();
 }
 
-/** A part of SSML: a text, the start of an element (with its attributes), or its end. */
+/** A token of SSML: text, the start of an element with its attributes, or its end. */
 export type SsmlToken = { text: string } | { name: string; attributes?: Record<string, string> };
 
-/** SSML in parts, without comments and instructions. It must be well-formed. */
+/** The tokens of well-formed SSML, without comments and processing instructions. */
 export function ssmlTokens(ssml: string): SsmlToken[] {
   const tokens: SsmlToken[] = [];
   const parser = new SaxesParser();
@@ -46,7 +46,7 @@ export function ssmlTokens(ssml: string): SsmlToken[] {
   return tokens;
 }
 
-/** Elements whose effect is bounded. The others are left out, and what they hold is spoken. */
+/** Elements whose effect is bounded. Other elements are dropped, and their content is spoken. */
 const kept: Record<string, string[]> = {
   p: [],
   s: [],
@@ -58,12 +58,12 @@ const kept: Record<string, string[]> = {
   sub: ['alias'],
 };
 
-/** The longest pause of one `break`, in ms. */
+/** Maximum pause of one `break`, in ms. */
 const longestBreakMs = 10_000;
-/** The pauses of all `break`s of one text, in ms. */
+/** Maximum total pause of one text, in ms. */
 export const longestPausesMs = 60_000;
 
-/** How long the pauses of SSML are together, each as long as it may be, in ms. */
+/** The total pause of SSML in ms, each `break` capped. */
 export function pausesMs(ssml: string): number {
   return ssmlTokens(ssml).reduce((sum, token) => {
     const time = 'name' in token && token.name === 'break' ? token.attributes?.['time'] : undefined;
@@ -72,8 +72,8 @@ export function pausesMs(ssml: string): number {
 }
 
 /**
- * SSML with the elements that the built-in voice may be given: no files, no voices, no endless pauses. Its marks are `m0`, `m1`, …, since
- * eSpeak NG returns names escaped; `marks` has the given names in that order.
+ * Restricts SSML to elements that are safe for the built-in voice: no files, voices or endless pauses. Marks become `m0`, `m1`, …,
+ * because eSpeak NG escapes names; `marks` has the original names in that order.
  */
 export function plainSsml(ssml: string): { plain: string; marks: string[] } {
   const marks: string[] = [];
@@ -121,6 +121,6 @@ function read(parser: SaxesParser, ssml: string): void {
   try {
     parser.write(ssml).close();
   } catch {
-    // The handler of errors has noted it.
+    // The error handler has recorded it.
   }
 }

@@ -7,15 +7,15 @@ import { readSpeechRequest, speakFor } from './synthesize.ts';
 
 export interface SpeechStream {
   contentType: string;
-  /** One audio file in parts. It rejects where a part cannot be spoken. */
+  /** The parts of one audio file. Rejects if a part cannot be synthesized. */
   audio: AsyncIterable<Buffer>;
 }
 
 const contentTypes: Record<SpeechEncoding, string> = { MP3: 'audio/mpeg', LINEAR16: 'audio/wav' };
 
 /**
- * Speaks a text or SSML piece by piece. While one piece is sent, the next one is spoken, and no more than that one.
- * @throws DomainError for what can be seen before anything is spoken
+ * Speaks a text or SSML piece by piece. While one piece is sent, only the next one is synthesized.
+ * @throws DomainError for problems found before synthesis begins
  */
 export function streamSpeech(ports: Ports, tenantId: number, input: unknown, asking: Asking): SpeechStream {
   const { utterance, ...voice } = readSpeechRequest(input);
@@ -28,7 +28,7 @@ export function streamSpeech(ports: Ports, tenantId: number, input: unknown, ask
   };
   const started = (piece: Utterance | undefined): Promise<Buffer> | undefined => {
     const audio = piece && spoken(piece);
-    audio?.catch(() => undefined); // it is awaited later, or not at all when the client has left
+    audio?.catch(() => undefined); // awaited later, or never if the client disconnects
     return audio;
   };
 

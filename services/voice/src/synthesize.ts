@@ -37,12 +37,12 @@ export function synthesize(ports: Ports, tenantId: number, input: unknown, askin
   return speakFor(ports, tenantId, readSpeechRequest(input), asking);
 }
 
-/** What `/tts` takes, checked. @throws DomainError `invalid` */
+/** Validates the input of `/tts`. @throws DomainError `invalid` */
 export function readSpeechRequest(input: unknown): SpeechRequest {
   return requestOf(parseInput(speech, input as z.input<typeof speech>, ''), '');
 }
 
-/** The same by the request of Google Cloud Text-to-Speech. Its other fields are ignored, and the audio is MP3. */
+/** Validates a request in the format of Google Cloud Text-to-Speech. Other fields are ignored; the audio is MP3. */
 export function synthesizeAsGoogle(ports: Ports, tenantId: number, body: unknown, asking: Asking): Promise<Speech> {
   const { input, voice, audioConfig } = parseInput(googleSpeech, body as z.input<typeof googleSpeech>, '');
   const given = { ...input, voiceName: voice.name, languageCode: voice.languageCode, ...audioConfig };
@@ -51,7 +51,7 @@ export function synthesizeAsGoogle(ports: Ports, tenantId: number, body: unknown
 
 type Given = z.output<typeof speech> extends infer Output ? { [Key in keyof Output]?: Output[Key] } : never;
 
-/** Speaks what was checked, in the turn of its tenant. @throws DomainError */
+/** Speaks validated input in the queue of its tenant. @throws DomainError */
 export function speakFor(
   { speak, provide }: Ports,
   tenantId: number,

@@ -5,7 +5,7 @@ import type { Ports } from './ports.ts';
 import type { Asking, Transcript } from './speech.ts';
 import { languageCode } from './synthesize.ts';
 
-/** About 4 MB of audio. */
+/** Maximum length of base64, about 4 MB of audio. */
 const maxBase64Characters = 5_600_000;
 
 const clip = z.object({
@@ -15,7 +15,7 @@ const clip = z.object({
   sampleRateHertz: between(8_000, 48_000).nullish(),
 });
 
-/** Transcribes a clip. @throws DomainError `unavailable` also where no provider is configured */
+/** Transcribes a clip. @throws DomainError `unavailable`, also if no provider is configured */
 export async function transcribe(
   { listen, provide }: Ports,
   tenantId: number,

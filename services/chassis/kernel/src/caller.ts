@@ -2,8 +2,8 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import { type DomainError, forbidden, unauthenticated } from './errors.ts';
 
 /**
- * The caller of an operation. The gateway derives it from a credential; a service that acts on its own (a turn, an event) creates one. Services
- * authorize by this alone.
+ * The caller of an operation. The gateway derives it from a credential; a service that acts on its own (a turn, an event) creates one.
+ * Services authorize by this alone.
  */
 export interface Caller {
   /** `anonymous`: a public operation. `service`: a unit on its own behalf. `operator`: a person who runs the platform. */

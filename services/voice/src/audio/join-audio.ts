@@ -3,8 +3,8 @@ import { mp3Audio } from './mp3.ts';
 import { type PcmFormat, readWav, wavHeader } from './wav.ts';
 
 /**
- * Joins audio files of one encoding to one: the function it returns takes one file after the other, and returns what is next of the whole.
- * Of WAV files the first header is kept, with an open end. @throws Error where the files do not fit
+ * Joins audio files of one encoding. The returned function takes one file after another and returns the next bytes of the joined file.
+ * The joined WAV file has the first header with an open end. @throws Error if the formats differ
  */
 export function audioJoiner(encoding: SpeechEncoding): (file: Buffer) => Buffer {
   if (encoding === 'MP3') return mp3Audio;

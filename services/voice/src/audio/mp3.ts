@@ -3,8 +3,7 @@ const kilobits2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
 const sampleRates = [44_100, 48_000, 32_000];
 
 /**
- * The audio of an MP3 file, without tags and without the frame that gives the length of the file: so it can follow other audio, or be
- * followed by it.
+ * The audio frames of an MP3 file, without tags and without the frame with the file's length, so that it can be joined with other audio.
  */
 export function mp3Audio(file: Buffer): Buffer {
   let audio = file;
@@ -21,7 +20,7 @@ export function mp3Audio(file: Buffer): Buffer {
   return /Xing|Info|VBRI/u.test(info) ? audio.subarray(first) : audio;
 }
 
-/** The bytes of the frame of layer III that the audio begins with; undefined where it begins with something else. */
+/** The length of the layer III frame at the start of the audio; undefined if there is none. */
 export function frameLength(audio: Buffer): number | undefined {
   if (audio.length < 4 || audio.readUInt16BE(0) < 0xffe0) return undefined;
   const version = (audio.readUInt8(1) >> 3) & 3;

@@ -1,9 +1,9 @@
-/** How much of two neighbouring pieces overlaps, and how far the best place for the next one is looked for, in seconds. */
+/** The overlap of neighbouring pieces, and the search range for the best position of the next one, in seconds. */
 const windowSeconds = 0.03;
 const seekSeconds = 0.012;
 
 /**
- * Makes speech `factor` times as long without changing its pitch (overlap-add, each piece where it fits best to the one before).
+ * Makes speech `factor` times as long without changing its pitch (overlap-add, each piece at the position that best fits the previous).
  * @param factor 1 returns the same samples.
  */
 export function stretch(samples: Int16Array, sampleRate: number, factor: number): Int16Array {
@@ -27,7 +27,7 @@ export function stretch(samples: Int16Array, sampleRate: number, factor: number)
   return out;
 }
 
-/** Where, from `around` on, samples are most like `tail`. Every fourth one is compared, which is enough for speech. */
+/** The offset from `around` at which samples are most similar to `tail`. Compares every fourth sample, which suffices for speech. */
 function bestPlace(samples: Int16Array, tail: Int16Array, around: number, seek: number): number {
   let best = around;
   let highest = Number.NEGATIVE_INFINITY;

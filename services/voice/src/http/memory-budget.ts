@@ -1,28 +1,27 @@
 import { DomainError, unavailable } from '@parley/kernel/errors';
 
-/** The memory of one request. */
+/** The share of the memory budget that one request holds. */
 export interface MemoryShare {
   /**
-   * @throws DomainError `tooManyRequests` where its tenant or its address has used up a share; `unavailable` where all requests together
-   * have used up the budget
+   * @throws DomainError `tooManyRequests` if the share of its tenant or address is used up; `unavailable` if the whole budget is
    */
   take(bytes: number): void;
   giveBack(bytes: number): void;
-  /** Gives back what the request still has. It gets nothing more. */
+  /** Releases the memory of the request; it can reserve no more. */
   end(): void;
 }
 
-/** For whom a request is made. */
+/** The tenant and address that a request counts for. */
 export interface MemoryParties {
   tenantId: number;
-  /** As limits count it: an IPv4 address or an IPv6 /64. */
+  /** The client's IPv4 address or IPv6 /64. */
   network: string;
 }
 
-/** One tenant, and one address, may have this part of the budget. */
+/** The share of the budget that one tenant, or one address, may use. */
 const sharesInBudget = 4;
 
-/** Bounds the bytes of the bodies and of the unsent answers of all requests together, and those of each tenant and each address. */
+/** Bounds the bytes of request bodies and unsent answers: in total, per tenant and per address. */
 export function memoryBudget(maxBytes: number): { share(parties: MemoryParties): MemoryShare } {
   const maxShare = Math.ceil(maxBytes / sharesInBudget);
   const heldBy = new Map<string, number>();

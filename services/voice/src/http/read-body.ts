@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { readWithin } from '@parley/kernel/http/read-within';
 import { parseJson } from '@parley/kernel/json';
 
-/** A refusal by an HTTP status that no kind of `DomainError` has. */
+/** A refusal with an HTTP status that no `DomainError` maps to. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly status: number;
@@ -17,8 +17,8 @@ export class HttpRefusal extends Error {
 }
 
 /**
- * Reads a JSON object, whose bytes are reported to `take` as they come. No body is an empty object where it is `optional`.
- * @throws HttpRefusal for another type, size or content; DomainError `unavailable` where the budget is used up
+ * Reads a JSON object and reports its bytes to `take` as they arrive. If `optional`, a missing body is an empty object.
+ * @throws HttpRefusal for another type, size or content; DomainError `unavailable` if the budget is used up
  */
 export async function readJsonBody(
   request: IncomingMessage,

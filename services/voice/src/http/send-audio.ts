@@ -4,12 +4,12 @@ import type { Speech } from '../speech.ts';
 import type { SpeechStream } from '../stream-speech.ts';
 import { HttpRefusal } from './read-body.ts';
 
-/** So much is written at once, and must be taken by the client within the time it is given. Its base64 has no padding. */
+/** Bytes per write, each of which the client must read within the stall timeout. A multiple of 3, so that its base64 has no padding. */
 const blockBytes = 49_152;
 
 /**
- * Sends audio as it comes, and no faster than the client reads. The status is sent with the first part: until then an error can be answered.
- * @throws HttpRefusal where the client takes nothing for `stallTimeoutMs`
+ * Streams audio with backpressure. The status is sent with the first part; until then an error can still be sent.
+ * @throws HttpRefusal if the client reads nothing for `stallTimeoutMs`
  */
 export async function sendAudio(
   response: ServerResponse,
@@ -30,8 +30,8 @@ export async function sendAudio(
 }
 
 /**
- * Sends speech as JSON, no faster than the client reads. Its base64 is made block by block, so that it is never in memory as a whole.
- * @throws HttpRefusal where the client takes nothing for `stallTimeoutMs`
+ * Sends speech as JSON with backpressure. The base64 is encoded block by block, so that it is never in memory as a whole.
+ * @throws HttpRefusal if the client reads nothing for `stallTimeoutMs`
  */
 export async function sendSpeech(
   response: ServerResponse,
@@ -53,7 +53,7 @@ function* blocksOf(audio: Buffer): Generator<Buffer> {
   for (let at = 0; at < audio.length; at += blockBytes) yield audio.subarray(at, at + blockBytes);
 }
 
-/** Writes a block, and waits until the client has taken what is written. */
+/** Writes a block and waits until the client has read it. */
 async function write(response: ServerResponse, block: Buffer | string, stallTimeoutMs: number): Promise<void> {
   if (response.destroyed || response.write(block)) return;
   const over = new AbortController();

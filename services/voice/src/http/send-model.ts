@@ -4,8 +4,8 @@ import type { ModelFile } from '../avatar-models.ts';
 import { HttpRefusal } from './read-body.ts';
 
 /**
- * Sends the file of a model: for a day from caches, and in part where one range is asked for.
- * @param stallMs how long the client may take nothing. @throws HttpRefusal 416
+ * Sends the file of a model, cacheable for a day; answers a request for one range.
+ * @param stallMs maximum time in ms without the client reading. @throws HttpRefusal 416
  */
 export async function sendModel(
   request: IncomingMessage,
@@ -35,7 +35,7 @@ export async function sendModel(
   await pipeline(read(from, to), response);
 }
 
-/** The one range of a header; undefined where it has another form or several, which are answered by the whole file. */
+/** The single range of the header; undefined for several ranges or another form, which get the whole file. */
 function rangeOf(header: string, size: number): { from: number; to: number } | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/u.exec(header.trim()) ?? [];
   if (first === '' && last === '') return undefined;

@@ -28,7 +28,7 @@ export interface TryPage extends Part {
   send(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** The page by which a person tries the service. It has all that it needs, and is read at start. */
+/** The page for trying out the service. It is self-contained and read at start. */
 export function tryPage(): TryPage {
   const contents = new Map<string, Buffer>();
   return {

@@ -41,7 +41,7 @@ interface Call {
   asking: Asking;
 }
 
-/** What a route does: it answers JSON, speech as JSON, or sends audio. */
+/** A route's handler: it returns JSON or speech as JSON, or streams audio. */
 type Post = { maxBodyBytes: number; isBodyOptional?: boolean } & (
   | { answer(ports: Ports, call: Call): Promise<object> }
   | { speak(ports: Ports, call: Call): Promise<Speech> }
@@ -50,9 +50,9 @@ type Post = { maxBodyBytes: number; isBodyOptional?: boolean } & (
 
 const drainTimeoutMs = 20_000;
 
-/** Texts of 5,000 characters, each of which may be escaped. */
+/** Enough for texts of 5,000 characters, even if all are escaped. */
 const textBodyBytes = 131_072;
-/** 5,600,000 characters of base64, and the other fields. */
+/** Enough for 5,600,000 characters of base64 and the other fields. */
 const clipBodyBytes = 5_700_000;
 
 const posts: Record<ThrottledRoute, Post> = {
@@ -83,7 +83,7 @@ const exposedHeaders = 'x-request-id, retry-after, etag, content-range, accept-r
 const knownGets = ['/health', '/openapi.json', `/${modelsPath}`, ...tryPaths];
 const modelFile = new RegExp(`^/${modelsPath}/([\\w-]+\\.glb)$`, 'u');
 
-/** The HTTP server for clients. Each request is throttled before its token is refused, and that before its body is read. */
+/** The HTTP server for clients. Throttling comes before token verification, and both before the body is read. */
 export function voiceServer(
   ports: Ports,
   { config, metrics, log, keyValue, host, addresses, development }: Given,
@@ -97,7 +97,7 @@ export function voiceServer(
   const throttle = voiceThrottle({ keyValue, onDegraded: () => degraded.add(), log });
   const budget = memoryBudget(config.maxBodiesBytes);
   const seconds = metrics.durations('parley_voice_request_seconds', 'Requests of clients', ['route', 'outcome']);
-  /** Responses that ended before their end by a fault that is not the client's. */
+  /** Responses that were cut short by a fault other than the client's. */
   const failed = new WeakSet<ServerResponse>();
   const tracer = trace.getTracer('parley.voice');
   const http = createServer(
@@ -121,7 +121,7 @@ export function voiceServer(
     response.setHeader('x-request-id', requestId);
     response.setHeader('x-content-type-options', 'nosniff');
     allowOrigin(request, response);
-    // Node looks whether any of what is written was taken in this time.
+    // Node fires this when no written byte was sent within this time.
     response.once('prefinish', () => response.socket?.setTimeout(config.stallTimeoutMs));
     const span = tracer.startSpan('voice request', { kind: SpanKind.SERVER, root: true, attributes: { route } });
     const inRequest = (work: () => void) =>
@@ -167,7 +167,7 @@ export function voiceServer(
   async function answerPost(route: ThrottledRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const post = posts[route];
     const { claims, refusal } = readToken(request);
-    // A unit that calls for a client is not that client.
+    // A unit that calls on a client's behalf is throttled as that client, by the address in its token.
     const behind = claims?.audience === 'voice' ? claims.clientIp : undefined;
     const address = behind ?? clientIp(request);
     await throttle(route, address, claims?.tenantId);
@@ -177,7 +177,7 @@ export function voiceServer(
     const left = new AbortController();
     const memory = budget.share({ tenantId: claims.tenantId, network: clientNetwork(address) });
     const tooSlow = setTimeout(() => reset(response), config.answerTimeoutMs);
-    // Only now has the client taken the answer, or left.
+    // Only now has the client received the answer or disconnected.
     response.once('close', () => {
       clearTimeout(tooSlow);
       left.abort(new HttpRefusal(499, 'The client has left'));
@@ -218,7 +218,7 @@ export function voiceServer(
   function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
     if (response.destroyed) return;
     if (response.headersSent) return cutOff(response, error);
-    // What has not been read of a body would be taken for the next request.
+    // The unread rest of a body would be parsed as the next request.
     if (!request.complete) response.setHeader('connection', 'close');
     const { status, code, message } = refusalOf(error);
     if (status === 429 || status === 503) response.setHeader('retry-after', status === 429 ? '60' : '5');
@@ -226,7 +226,7 @@ export function voiceServer(
     send(response, status, { error: { code, message } });
   }
 
-  /** Ends a stream so that no client takes what it has for the whole: by a reset, which is an error in HTTP/1.0, too. */
+  /** Resets the connection, so that no client, not even with HTTP/1.0, mistakes a truncated stream for a complete one. */
   function cutOff(response: ServerResponse, error: unknown): void {
     const { status } = refusalOf(error);
     if (status >= 500) failed.add(response);
@@ -235,7 +235,7 @@ export function voiceServer(
   }
 
   function report(status: number, error: unknown): void {
-    // Without a cause it is a limit, or what is not set up: a client must not fill the log with that.
+    // An error without a cause is a limit or a missing configuration; clients must not be able to fill the log with those.
     if (status === 503 && error instanceof Error && error.cause !== undefined)
       log.warn({ err: error }, 'dependency unavailable');
     if (status === 500) log.error({ err: error }, 'request failed');
@@ -280,12 +280,12 @@ function send(response: ServerResponse, status: number, content: object): void {
   response.writeHead(status).end(response.req.method === 'HEAD' ? undefined : body);
 }
 
-/** Without its query. */
+/** The path of a URL, without its query. */
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/';
 }
 
-/** The path as a label of metrics, without anything that a client chooses. */
+/** The route as a metrics label; contains nothing that a client chooses. */
 function routeOf(path: string): string {
   if (Object.hasOwn(posts, path) || path === '/health' || path === '/openapi.json') return path;
   return path.startsWith(`/${modelsPath}`) ? `/${modelsPath}` : 'other';

@@ -2,7 +2,7 @@ import { DomainError } from '@parley/kernel/errors';
 import { clientNetwork } from '@parley/kernel/http/client-network';
 import { type DegradingCountsOptions, degradingCounts } from '@parley/live/key-value/degrading-counts';
 
-/** Routes that are throttled, with their requests a minute from one address. */
+/** Throttled routes with their limit of requests per minute and address. */
 export const requestsPerMinute = {
   '/tts': 30,
   '/tts/google': 30,
@@ -12,13 +12,13 @@ export const requestsPerMinute = {
 };
 export type ThrottledRoute = keyof typeof requestsPerMinute;
 
-/** A tenant may make so many times the requests of one address. */
+/** The limit of a tenant as a multiple of that of an address. */
 const tenantFactor = 20;
 const windowMs = 60_000;
 
 /**
- * Counts a request for its address and, where it has a valid token, for its tenant: both or neither.
- * @throws DomainError `tooManyRequests`, the same for both
+ * Counts a request for its address and, with a valid token, for its tenant: both or neither.
+ * @throws DomainError `tooManyRequests`, which does not reveal which limit was reached
  */
 export function voiceThrottle(options: DegradingCountsOptions) {
   const countAll = degradingCounts(options);

@@ -1,11 +1,11 @@
 import { sentenceEnds } from './sentence-ends.ts';
 
-/** Pieces behind the first have at least so many characters, so that many short sentences do not become as many calls. */
+/** Minimum length of pieces after the first, so that many short sentences do not cause as many calls. */
 export const shortestPiece = 200;
 
 /**
- * Where the pieces of a text end, the end of the text included. The first piece is one sentence, so that its audio is there early;
- * the others are as many sentences as have `shortestPiece` characters together. Each has something to say, unless the text has nothing.
+ * The end offsets of the pieces of a text, including the end of the text. The first piece is one sentence, so that audio starts early;
+ * each later one has as many sentences as make up `shortestPiece` characters. No piece is silent, unless the whole text is.
  */
 export function pieceEnds(text: string, languageCode: string): number[] {
   const lastSpoken = text.length - (/[^\p{L}\p{N}]*$/u.exec(text)?.[0].length ?? 0);

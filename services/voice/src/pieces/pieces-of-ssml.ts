@@ -6,14 +6,14 @@ interface Opened {
   tag: string;
 }
 
-/** Elements that mean the same when they are closed and opened again between two sentences. */
+/** Elements that may be closed and reopened between two sentences without changing the speech. */
 const divisible = new Set(['speak', 'p', 's', 'prosody', 'emphasis', 'voice', 'lang']);
-/** What is in one of these ends a sentence, with or without a full stop. */
+/** Elements whose end also ends a sentence, even without a full stop. */
 const ofSentences = new Set(['p', 's']);
 
 /**
- * Cuts SSML between sentences. Each piece is SSML, too: elements that go on are closed, and opened again in the next piece. Where one
- * cannot be (`say-as`, `sub`, `audio`, …), there is no cut. A mark or pause between two sentences goes with the second.
+ * Splits SSML between sentences. Each piece is valid SSML: open elements are closed and reopened in the next piece. There is no split
+ * inside elements that cannot be reopened (`say-as`, `sub`, `audio`, …). A mark or pause between sentences belongs to the second one.
  */
 export function piecesOfSsml(ssml: string, languageCode: string): string[] {
   const tokens = ssmlTokens(ssml);

@@ -2,7 +2,7 @@ import type { Utterance } from '../speech.ts';
 import { pieceEnds } from './piece-ends.ts';
 import { piecesOfSsml } from './pieces-of-ssml.ts';
 
-/** Cuts a text or SSML into pieces that are spoken one by one. Together they say the same. */
+/** Splits a text or SSML into pieces that are synthesized one by one and together give the same speech. */
 export function piecesOf(utterance: Utterance, languageCode: string): Utterance[] {
   if ('ssml' in utterance) return piecesOfSsml(utterance.ssml, languageCode).map((ssml) => ({ ssml }));
   const { text } = utterance;

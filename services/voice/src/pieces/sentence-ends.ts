@@ -1,11 +1,11 @@
-/** A full stop behind one of these is seldom the end of a sentence. */
+/** Abbreviations after which a full stop seldom ends a sentence. */
 const abbreviated = /(?:^|[\s(])(?:\p{Lu}|Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|e\.g|i\.e|cf|z\.B|bzw|Nr)\.\s*$/u;
-/** A sentence beyond so many characters is cut, where one of its clauses ends or else between words. */
+/** A longer sentence is split at the end of a clause, or else between words. */
 const longestSentence = 400;
 const clauseEnd = /(?:[,;:–—]\s|[，、；：])(?![\s\S]*(?:[,;:–—]\s|[，、；：]))/u;
 const lastSpace = /\s(?!.*\s)/su;
 
-/** Where the sentences of a text end, the end of the text included. */
+/** The end offsets of the sentences of a text, including the end of the text. */
 export function sentenceEnds(text: string, languageCode: string): number[] {
   const ends: number[] = [];
   let start = 0;
@@ -18,7 +18,7 @@ export function sentenceEnds(text: string, languageCode: string): number[] {
   return ends;
 }
 
-/** Where one sentence is cut, because it is too long. */
+/** The offsets at which a sentence that is too long is split. */
 function clauseEnds(text: string, start: number, end: number): number[] {
   const cuts: number[] = [];
   let from = start;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Asking } from '../speech.ts';
 import { jsonOf, type ProviderCall, unreadable } from './provider-call.ts';
 
-/** Opens a session of a hosted avatar at its vendor, and returns the vendor's credential of it. */
+/** Opens a session of a hosted avatar at its vendor and returns the vendor's credential for it. */
 export type AvatarVendor = (avatar: AvatarBinding, asking: Asking) => Promise<string>;
 
 const answerShape = z.object({ sessionToken: z.string().min(1).max(16_384) });

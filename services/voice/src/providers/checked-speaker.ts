@@ -2,7 +2,7 @@ import { isAudio } from '../audio/is-audio.ts';
 import type { Speaker } from '../speech.ts';
 import { unreadable } from './provider-call.ts';
 
-/** A speaker whose answers are audio: whatever else a provider answers is not passed on. */
+/** Wraps a speaker and passes only valid audio on; any other answer of the provider is an error. */
 export function checkedSpeaker(speak: Speaker): Speaker {
   return async (request, asking) => {
     const speech = await speak(request, asking);

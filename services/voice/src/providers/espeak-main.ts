@@ -8,7 +8,7 @@ import type { SpeechTask, SpeechTaskAnswer } from './espeak-task.ts';
 
 interface SynthesisEvent {
   type: string;
-  /** In ms. */
+  /** The position in ms. */
   audio_position: number;
   id?: string;
 }
@@ -16,18 +16,18 @@ interface SynthesisEvent {
 interface EspeakWorker {
   rate: number;
   readonly samplerate: number;
-  /** @returns 0 where it has that voice */
+  /** @returns 0 if the voice exists */
   set_voice(name: string): number;
   /** @param take returns true to stop */
   synthesize(ssml: string, take: (samples: Int16Array | null, events: SynthesisEvent[]) => boolean): void;
 }
 
-/** Words a minute of the usual rate, and the bounds between which eSpeak NG itself changes it. */
+/** Words per minute at the usual rate, and the bounds that eSpeak NG supports. */
 const usualRate = 175;
 const lowestRate = 80;
 const highestRate = 450;
 
-/** Languages that eSpeak NG has under another code. */
+/** Languages for which eSpeak NG uses another code. */
 const otherNames: Record<string, string> = { zh: 'cmn', no: 'nb' };
 
 const espeakPackage: string = '@echogarden/espeak-ng-emscripten'; // not a literal, because it may not be installed
@@ -65,7 +65,7 @@ performTasks((task: SpeechTask): SpeechTaskAnswer => {
   return { audio, timepoints };
 });
 
-/** The names of voices that would do, the best first. A variant (`+f3`) goes with each. */
+/** The names of suitable voices, best first, each with a variant (`+f3`). */
 function candidates({ voiceName, languageCode }: SpeechTask): string[] {
   const [voice = '', variant] = voiceName.split('+', 2);
   const language = languageCode.replaceAll('_', '-').toLowerCase();

@@ -14,19 +14,19 @@ export const espeakPackage = '@echogarden/espeak-ng-emscripten';
 export interface EspeakOptions {
   timeoutMs: number;
   maxBytes: number;
-  /** Whether the package is installed. Default: looks for it. */
+  /** Whether the package is installed. Default: detected. */
   isInstalled?: () => boolean;
 }
 
-/** MP3 of this voice is less than a quarter of its PCM. */
+/** MP3 of this voice takes less than a quarter of its PCM's bytes. */
 const mp3Factor = 4;
 const maxMemoryMb = 512;
-/** With the memory outside of the heap. */
+/** Memory limit of the process, including memory outside the heap. */
 const maxResidentMb = 640;
-/** By the clock a text may take so many times its processor time, as it waits for processors. */
+/** Elapsed-time limit as a multiple of the processor-time limit, because a process may wait for a CPU. */
 const longestWait = 4;
 
-/** Speech of eSpeak NG, a process for each text at once, which the caller bounds: it is native code, and blocks its thread. */
+/** Speech by eSpeak NG, which is native code and blocks its thread: one process per concurrent text, bounded by the caller. */
 export function espeakSpeaker({ timeoutMs, maxBytes, isInstalled = found }: EspeakOptions): Part & {
   speak: Speaker;
 } {

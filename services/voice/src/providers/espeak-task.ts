@@ -1,15 +1,15 @@
 import type { Speech, SpeechEncoding } from '../speech.ts';
 
-/** A text for the process that has eSpeak NG. */
+/** A text for the eSpeak NG process. */
 export interface SpeechTask {
   ssml: string;
   voiceName: string;
   languageCode: string;
   speakingRate: number;
   audioEncoding: SpeechEncoding;
-  /** More bytes of audio than that are a problem, before it is encoded. */
+  /** Maximum bytes of audio before encoding; more is `tooLong`. */
   maxPcmBytes: number;
 }
 
-/** `noVoice`: it has neither the voice nor one of the language. `tooLong`: the audio would be larger than allowed. */
+/** `noVoice`: neither the voice nor another one for its language exists. `tooLong`: the audio exceeds the limit. */
 export type SpeechTaskAnswer = Speech | { problem: 'noVoice' | 'tooLong' };

@@ -16,7 +16,7 @@ const speechAnswer = z.object({
     .default([]),
 });
 
-/** Speech of an API like that of Google Cloud Text-to-Speech (v1beta1, which has the times of marks). */
+/** Speech by an API like Google Cloud Text-to-Speech (v1beta1, which returns the times of marks). */
 export function googleSpeaker({ url = 'https://texttospeech.googleapis.com', key, call }: GoogleOptions): Speaker {
   return async ({ utterance, voiceName, languageCode, speakingRate, audioEncoding }, asking) => {
     const body = JSON.stringify({
@@ -59,7 +59,7 @@ const clipAnswer = z.object({
     .default([]),
 });
 
-/** Transcripts of an API like that of Google Cloud Speech-to-Text (v1p1beta1, which takes MP3). */
+/** Transcripts by an API like Google Cloud Speech-to-Text (v1p1beta1, which accepts MP3). */
 export function googleListener({ url = 'https://speech.googleapis.com', key, call }: GoogleOptions): Listener {
   return async ({ audio, audioEncoding, languageCode, sampleRateHertz }, asking) => {
     const body = JSON.stringify({
@@ -73,7 +73,7 @@ export function googleListener({ url = 'https://speech.googleapis.com', key, cal
     );
     const read = clipAnswer.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
-    // Silence has no results; another answer, such as an error with 200, is none.
+    // Silence gives no results; any other shape, such as an error with status 200, is not a transcript.
     const isOther =
       read.data.results.length === 0 && (read.data.error !== undefined || read.data.audioContent !== undefined);
     if (isOther) throw unreadable('speech provider', new Error('the answer is no transcript'));
@@ -94,7 +94,7 @@ const refusalShape = z.object({
   }),
 });
 
-/** `INVALID_ARGUMENT` is due to the client, unless it has a reason, such as `API_KEY_INVALID`: reasons are of keys, projects and billing. */
+/** `INVALID_ARGUMENT` is the client's fault unless it has a reason such as `API_KEY_INVALID`: reasons concern keys, projects, billing. */
 function isClientFault(refusal: unknown): boolean {
   const read = refusalShape.safeParse(refusal);
   return read.success && read.data.error.details.every(({ reason }) => reason === undefined);

@@ -11,7 +11,7 @@ export interface OpenAiOptions {
   call: ProviderCall;
 }
 
-/** Speech of an API like that of OpenAI. It has no SSML: the text alone is spoken, and there are no times of marks. */
+/** Speech by an API like OpenAI's. It does not support SSML: only the text is spoken, and marks have no times. */
 export function openAiSpeaker({ url, key, model, call }: OpenAiOptions): Speaker {
   return async ({ utterance, voiceName, speakingRate, audioEncoding }, asking) => {
     const body = JSON.stringify({
@@ -39,7 +39,7 @@ const answerShape = z.object({
   segments: z.array(z.object({ avg_logprob: z.number().optional() })).default([]),
 });
 
-/** Transcripts of an API like that of OpenAI. Confidence is the mean probability of its tokens, 0 where it has none. */
+/** Transcripts by an API like OpenAI's. Confidence is the mean probability of the tokens, or 0 if not returned. */
 export function openAiListener({ url, key, model, call }: OpenAiOptions): Listener {
   return async (request, asking) => {
     const { audioEncoding, languageCode } = request;
@@ -70,7 +70,7 @@ const refusalShape = z.object({
   }),
 });
 
-/** `invalid_request_error` is due to the client, unless it is about the model or the key. */
+/** `invalid_request_error` is the client's fault, unless it concerns the model or the key. */
 function isClientFault(refusal: unknown): boolean {
   const read = refusalShape.safeParse(refusal);
   if (!read.success) return false;
@@ -78,7 +78,7 @@ function isClientFault(refusal: unknown): boolean {
   return param !== 'model' && !/model|key/u.test(String(code));
 }
 
-/** It reads files: PCM without a header gets one. */
+/** The API reads files, so raw PCM gets a WAV header. */
 function fileOf({ audio, audioEncoding, sampleRateHertz }: ClipRequest): Buffer {
   return audioEncoding === 'LINEAR16' && !isWav(audio) ? wav(audio, sampleRateHertz) : audio;
 }

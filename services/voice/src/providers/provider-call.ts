@@ -10,23 +10,23 @@ export interface CallLimits {
 export interface ProviderRequest {
   headers: Record<string, string>;
   body: string | FormData;
-  /** Default: no refusal is. */
+  /** Default: no refusal is the client's fault. */
   isClientFault?: IsClientFault;
 }
 
-/** Asks a provider, within these limits, and returns the body of its answer, whose bytes it takes from the memory as they come. */
+/** Calls a provider within these limits and returns the response body, whose bytes are charged to the memory as they arrive. */
 export type ProviderCall = (url: string, request: ProviderRequest, asking: Asking) => Promise<Buffer>;
 
-/** Refusals of a provider that are due to the request of the client where its answer says so. */
+/** Statuses of a provider that may be the client's fault, depending on the response body. */
 const refusedRequests = new Set([400, 413, 415, 422]);
 const maxRefusalBytes = 65_536;
 
-/** Whether a provider's refusal, as its API documents it, is due to what the client has sent: else the operator's settings are wrong. */
+/** Whether a provider's refusal is, by its API's documentation, the client's fault; otherwise the operator's settings are wrong. */
 export type IsClientFault = (refusal: unknown) => boolean;
 
 /**
- * A client of one provider. Its errors say nothing of the provider's answer: `invalid` where it refuses what the client has sent,
- * `internal` where it answers that our key is refused (401, 403), else `unavailable`. When the signal aborts, the call is cancelled and rejects with the signal's reason.
+ * A client of one provider. Errors do not reveal its answer: `invalid` if it refuses the client's input, `internal` if it refuses our
+ * key (401, 403), else `unavailable`. When the signal aborts, the call is cancelled and rejects with the signal's reason.
  */
 export function providerCall(what: string, { timeoutMs, maxBytes }: CallLimits): ProviderCall {
   return async (url, { headers, body, isClientFault = () => false }, { signal, memory }) => {
@@ -83,7 +83,7 @@ export function jsonOf(what: string, body: Buffer): unknown {
   }
 }
 
-/** An answer that is not what the provider's documentation says. */
+/** The error for an answer that violates the provider's documentation. */
 export function unreadable(what: string, cause: unknown): DomainError {
   return unavailable(`The ${what} gave an answer that cannot be read; try again in a while`, cause);
 }

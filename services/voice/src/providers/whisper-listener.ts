@@ -9,7 +9,7 @@ import { isWav, wav } from '../audio/wav.ts';
 import type { ClipRequest, Listener } from '../speech.ts';
 
 export interface WhisperOptions {
-  /** What `scripts/ear` installs. */
+  /** The files that `scripts/ear` installs. */
   folder: string;
   timeoutMs: number;
 }
@@ -29,7 +29,7 @@ const problems = {
   unreadable: 'The clip cannot be read as audio of audioEncoding',
 };
 
-/** Transcripts of Whisper (tiny.en) on this machine. Each clip has a process of its own, which reads what a stranger has sent; the caller bounds how many. */
+/** Transcripts by Whisper (tiny.en) on this machine. Each untrusted clip gets its own process; the caller bounds their number. */
 export function whisperListener({ folder, timeoutMs }: WhisperOptions): Listener {
   return async (request, { signal }) => {
     if (!existsSync(join(folder, 'faster_whisper')))
@@ -51,7 +51,7 @@ export function whisperListener({ folder, timeoutMs }: WhisperOptions): Listener
 
 class WhisperFailed extends Error {}
 
-/** Runs `whisper.py` on a clip. It is killed when the client leaves or the time is over. */
+/** Runs `whisper.py` on a clip; kills it when the client disconnects or at the timeout. */
 async function run(folder: string, request: ClipRequest, timeoutMs: number, signal: AbortSignal): Promise<string> {
   const { audio, audioEncoding, sampleRateHertz } = request;
   const script = fileURLToPath(new URL('./whisper.py', import.meta.url));
