@@ -55,7 +55,7 @@ export function createApollo(options: ApolloOptions): ApolloServer<GatewayContex
         metrics,
         log,
       }),
-      // Hooks of a kind begin in this order: an answer is kept as it is sent.
+      // Hooks run in this order, so the stored answer is the one that is sent.
       idempotentRequests({ keys, maxKeptBytes, log }),
       passedAnswers({ rules, sourceOf, maxKeptBytes }),
     ],

@@ -11,7 +11,7 @@ export interface SessionClient {
 
 /** Messages that PostgreSQL must read together, without another client's in between. */
 export interface MessageGroup {
-  /** Called when its turn has come. */
+  /** Called when the client gets the session. */
   exchange(): Exchange;
   /** Whether more of the pipeline follows (it ended in Flush, not in Sync): the client keeps the session. */
   unfinished: boolean;

@@ -1,4 +1,4 @@
-/** What is sent to PGlite for some messages of a connection, and what the connection gets of its response. */
+/** The messages sent to PGlite for those of a connection, and the part of its response that the connection gets. */
 export interface Exchange {
   bytes: Uint8Array;
   response(answer: Buffer): Buffer;
@@ -9,7 +9,7 @@ export type ConnectionStatements = ReturnType<ReturnType<typeof sharedStatements
 /** A statement of the session. */
 interface Statement {
   name: string;
-  /** How many connections have it. */
+  /** Number of connections that use the statement. */
   users: number;
 }
 
@@ -18,9 +18,9 @@ interface Statement {
  * the same name, as the connections of one pool do, the session prepares it once.
  */
 export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {}) {
-  /** By what was prepared: name, text and types. In the order in which connections gave them up. */
+  /** Statements keyed by name, text and types, in the order in which they became unused. */
   const prepared = new Map<string, Statement>();
-  /** Those of which it is not known whether they are prepared, so that they are not shared. */
+  /** Statements that may or may not be prepared, so they are not shared. */
   const unshared = new Set<Statement>();
   let count = 0;
 
@@ -54,7 +54,7 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
     };
 
     return {
-      /** Call it when the messages are sent: what is prepared by then depends on all that ran before. */
+      /** Call this when the messages are sent, because the set of prepared statements depends on everything before. */
       exchange(messages: Buffer[]): Exchange {
         // After an error of a pipeline that goes on after Flush, PostgreSQL would ignore the message.
         const isCertain = !isContinued;
@@ -129,13 +129,13 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
   return { connection, closeUnused };
 }
 
-/** After the type and the length. */
+/** The offset after a message's type and length. */
 const bodyAt = 5;
 const statementKind = 'S'.charCodeAt(0);
 const FLUSH = 'H'.charCodeAt(0);
 const ERROR = 'E'.charCodeAt(0);
 const SYNC = Buffer.from('S\0\0\0\x04', 'latin1');
-/** Of the statement without a name. */
+/** Closes the unnamed statement. */
 const CLOSE = Buffer.from('C\0\0\0\x06S\0', 'latin1');
 const PARSE_COMPLETE = Buffer.from('1\0\0\0\x04', 'latin1');
 

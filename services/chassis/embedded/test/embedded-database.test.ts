@@ -16,7 +16,7 @@ import { lockFolder } from '../src/embedded-lock.ts';
 
 /*
  * What only the embedded database does; what every PostgreSQL does is in database-contract.test.ts. Tests that start a
- * database of their own take turns: each takes some 400 MB.
+ * database of their own run one at a time: each takes some 400 MB.
  */
 
 let started: Promise<EmbeddedDatabase> | undefined;

@@ -21,7 +21,7 @@ const headerNames = {
 /** On a replayed event: the one group that it is for; all others skip it. */
 const onlyGroup = 'parley_only_group';
 
-/** What a dead letter has in addition to the event's headers. */
+/** The headers of a dead letter in addition to the event's. */
 const deadLetterHeaders = {
   group: 'deadletter_group',
   attempts: 'deadletter_attempts',

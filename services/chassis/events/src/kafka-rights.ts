@@ -16,7 +16,7 @@ export interface KafkaRights {
 
 /**
  * Asks the brokers what the login may do, by what they decide themselves (KIP-430), so it holds for any authorizer. Nothing is
- * written, and topics and groups need not be there. Undefined where the brokers are older than 2.3 and do not tell.
+ * written, and topics and groups need not be there. Undefined if the brokers are older than 2.3, which do not report it.
  * @throws an error of the name `noCoordinator` where no broker takes care of a group for some seconds.
  *
  * kafkajs 2.2.4 has the connections for it and not these versions of the requests; the version is pinned, since this uses
@@ -42,7 +42,7 @@ export async function kafkaRights(
   }
 }
 
-/** The coordinator of a group alone tells about it, and only who may describe the group is told which broker that is. */
+/** Only a group's coordinator reports about it, and only a login that may describe the group learns which broker that is. */
 async function rightsOfGroup(cluster: Cluster, broker: Broker, groupId: string): Promise<ReadonlySet<KafkaRight>> {
   try {
     await broker.findGroupCoordinator({ groupId });
@@ -152,7 +152,7 @@ function answer<T>(read: (decoder: Decoder) => T): ProtocolRequest<T>['response'
   };
 }
 
-/** What is used of a client's connections to all brokers. */
+/** The part of a kafkajs cluster that is used here. */
 function clusterOf(client: Kafka): Cluster {
   const symbols = Object.getOwnPropertySymbols(client);
   const name = symbols.find(({ description }) => description === 'private:Kafka:createCluster');

@@ -85,7 +85,7 @@ async function waitForLeaders(admin: Admin, names: string[]): Promise<void> {
   }
 }
 
-/** What topics are to have whoever has made them. Compaction drops all but the newest event of a key. */
+/** Settings that every topic must have, even if others created it. Compaction would drop all but the newest event of a key. */
 const settingsOf = ({ retentionMs }: Pick<TopicDeclaration, 'retentionMs'>) => ({
   'retention.ms': String(retentionMs),
   'cleanup.policy': 'delete',
@@ -108,12 +108,12 @@ type Named = Pick<TopicDeclaration, 'name'>;
 
 const namesOf = (topics: readonly Named[]) => topics.map(({ name }) => name);
 
-/** What a topic is on the brokers. */
+/** The state of a topic on the brokers. */
 export interface TopicState {
   partitions: number;
   /** Undefined where the settings of the topic were not asked for. */
   retentionMs: number | undefined;
-  /** Of the partition that has fewest: copies, and those of them that have all of its events. */
+  /** The minimum over all partitions of the number of replicas, and of in-sync replicas. */
   replicas: number;
   inSync: number;
   /** How many must be in sync for an event to be accepted. Undefined as `retentionMs`. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { graphError } from './graph-errors.ts';
 
-/** A value of an answer that is JSON already. */
+/** A value of an answer that is already serialized as JSON. */
 export class JsonText {
   readonly bytes: Buffer;
   readonly #mark = randomUUID();
@@ -15,7 +15,7 @@ export class JsonText {
     return this.#mark;
   }
 
-  /** Puts the bytes into what `JSON.stringify` wrote of an answer that has this once. */
+  /** Inserts the bytes into the output of `JSON.stringify` for an answer that contains this value once. */
   writtenInto(parts: (string | Buffer)[]): (string | Buffer)[] {
     return parts.flatMap((part) => {
       if (typeof part !== 'string') return [part];
@@ -31,7 +31,7 @@ interface AnswerWriter {
   (answer: object, texts: readonly JsonText[]): string | Buffer;
 }
 
-/** Serializes answers, and replaces one that is too large by an error. It catches what no budget was charged with. */
+/** Serializes answers, and replaces one that is too large by an error. This also catches values that no budget was charged for. */
 export function answerWriter(maxBytes: number): AnswerWriter {
   const refusal = `${JSON.stringify({ errors: [graphError(answerTooLarge())] })}\n`;
   const write = (answer: object, texts: readonly JsonText[] = []) => {

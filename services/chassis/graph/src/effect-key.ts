@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
 import type { GraphQLResolveInfo } from 'graphql';
 
-/** Of a resolver's `info`: the name of its field in the answer. */
+/** The part of a resolver's `info` with the response name of its field. */
 export type FieldPlace = { path: Pick<GraphQLResolveInfo['path'], 'key'> };
 
 /**
- * What the effect of a root field is committed under: the same in each retry of a request with an `Idempotency-Key`, and another one for
- * each field of it. Undefined without such a key.
+ * The key under which the effect of a root field commits: the same in each retry of a request with an `Idempotency-Key`, different for
+ * each of its fields. Undefined without that header.
  */
 export function effectKeyOf({ idempotencyKey }: Caller, { path }: FieldPlace): string | undefined {
   if (idempotencyKey === undefined) return undefined;

@@ -19,7 +19,7 @@ export function graphError({ kind, message, reason, fields, details }: DomainErr
   });
 }
 
-/** By its errors as clients see them. What is not served is refused: no operator can help. */
+/** The outcome for metrics, from the errors as clients see them. `NOT_IMPLEMENTED` counts as refused, because no operator can help. */
 export function graphOutcome(errors: readonly GraphQLFormattedError[] = []): Outcome {
   if (errors.length === 0) return 'ok';
   return errors.every(({ extensions }) => isRefusal(Number(extensions?.statusCode))) ? 'refused' : 'error';

@@ -2,7 +2,7 @@ import type { Caller } from '@parley/kernel/caller';
 import type { ErrorKind } from '@parley/kernel/errors';
 import type { BilledTokens } from './model-price.ts';
 
-/** What a call took, and the model that served it. */
+/** The usage of a call and the model that served it. */
 export interface Spent extends BilledTokens {
   providerId: string;
   modelId: string;
@@ -19,9 +19,9 @@ export interface SpendCall extends Spent {
 
 export interface SpendSettlement {
   call: SpendCall;
-  /** Whether its tokens are an estimate. */
+  /** Whether the tokens are an estimate. */
   estimated: boolean;
-  /** Whether anything was served: otherwise it is not counted. */
+  /** Whether the call was served at all; otherwise it is not counted. */
   served: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface SpendChange {
     | { $case: 'settle'; value: SpendSettlement };
 }
 
-/** The ledger of tenants' spend, as a gRPC client has it; the proto of the service that serves it says what each call does. */
+/** The ledger of tenants' spend, as a gRPC client has it; the proto of the serving service documents each call. */
 export interface Ledger {
   reserveSpend(request: { call: SpendCall; begins: boolean }, call: LedgerCall): Promise<{ leaseMs: number }>;
   beginSpend(request: { callId: string }, call: LedgerCall): Promise<unknown>;

@@ -1,25 +1,25 @@
 /** What a model costs, in 1e-18 USD per token, so that figures such as 5.46875e-7 USD are exact. */
 export interface ModelPrice {
   inputUsdE18: bigint;
-  /** Of input tokens that the provider read from its cache. */
+  /** The price of input tokens that the provider read from its cache. */
   cachedInputUsdE18: bigint;
   outputUsdE18: bigint;
   /** A call costs more than its tokens, e.g. for the searches that it makes. */
   costsMore: boolean;
-  /** The most tokens of a request for which these figures hold; undefined where the file says nothing. */
+  /** Maximum tokens of a request for which these prices hold; undefined if the file has no limit. */
   contextTokens: number | undefined;
   maxOutputTokens: number | undefined;
   vision: boolean;
-  /** It gives embeddings and no text. */
+  /** Whether the model returns embeddings rather than text. */
   embeds: boolean;
 }
 
-/** What is wrong with a name of such a model, where one for text is wanted. */
+/** The problem with naming an embedding model where a text model is expected. */
 export const namesEmbeddings = 'names a model of embeddings, which writes no text';
 
 /**
- * Whether a tenant may name a model of this price for text: only the operator chooses one that costs nothing, or more than is counted, or
- * is none for text.
+ * Whether a tenant may choose a model of this price for text. Only the operator may choose models that are free, have uncounted costs, or
+ * return no text.
  */
 export function mayBeNamed(price: ModelPrice | undefined): boolean {
   return (
@@ -37,7 +37,7 @@ export interface BilledTokens {
 const e18PerE8 = 10_000_000_000n;
 
 /**
- * What a call costs, in 1e-8 USD, rounded up.
+ * The cost of a call in 1e-8 USD, rounded up.
  * @throws RangeError for counts that are negative or no whole numbers.
  */
 export function costUsdE8({ tokensIn, tokensCached, tokensOut }: BilledTokens, price: ModelPrice): bigint {

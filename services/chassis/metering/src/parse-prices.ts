@@ -4,7 +4,7 @@ import type { ModelPrice } from './model-price.ts';
 
 export interface ParsedPrices {
   prices: Map<string, ModelPrice>;
-  /** One line each, with the name of the entry. */
+  /** The problems, one line each, with the name of the entry. */
   problems: string[];
 }
 
@@ -26,10 +26,10 @@ const entry = z.looseObject({
 /** LiteLLM's own description of an entry, whose values are texts. */
 const example = 'sample_spec';
 
-/** Of models that take and give text by the token; an entry without a mode is taken for one. */
+/** Modes of models with text input and output billed by token; an entry without a mode counts as one. */
 const modes: unknown[] = ['chat', 'completion', 'responses', 'embedding', undefined, null];
 
-/** Reads LiteLLM's format. Entries without both costs of a token, and of other modes (images, speech), are no prices and left out. */
+/** Reads LiteLLM's format. Skips entries that lack a cost per token or have another mode (images, speech). */
 export function parsePrices(text: string): ParsedPrices {
   const prices = new Map<string, ModelPrice>();
   const file = parseJson(text);
@@ -53,7 +53,7 @@ function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | u
   const dearestOutput = Math.max(output, given.output_cost_per_reasoning_token ?? 0);
   const { cache_creation_input_token_cost: written = 0 } = given;
   return {
-    // The others write to their cache only where a call asks them to.
+    // Other providers write to their cache only if a call requests it.
     inputUsdE18: usdE18(cachesByItself.includes(given['litellm_provider']) ? Math.max(input, written) : input),
     cachedInputUsdE18: usdE18(given.cache_read_input_token_cost ?? input),
     outputUsdE18: usdE18(dearestOutput),
@@ -67,14 +67,14 @@ function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | u
 
 const cachesByItself: unknown[] = ['openai', 'azure'];
 
-/** Costs of a call that no count of tokens shows. Costs of sound and of images that are asked for are none: no call asks. */
+/** Fields with costs beyond tokens. Costs of requested audio and images do not count, because no call requests them. */
 const costsBesideTokens = [
   'input_cost_per_request',
   'input_cost_per_query',
   'input_cost_per_image',
   'citation_cost_per_token',
 ];
-/** By their names, since only some entries have what a search costs. */
+/** Models that always search, by name, because only some entries have the cost of a search. */
 const searchesAlways = /\b(?:deep-research|search|sonar|online)\b/u;
 
 function costsMore(modelId: string, given: Record<string, unknown>): boolean {

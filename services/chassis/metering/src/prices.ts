@@ -23,7 +23,7 @@ export function readPrices(path: string | undefined): { prices: Prices; problems
   return { prices, problems: given?.problems ?? [] };
 }
 
-/** Without an operator's file. */
+/** The shipped prices alone, without an operator's file. */
 export function shippedPrices(): Prices {
   return readPrices(undefined).prices;
 }

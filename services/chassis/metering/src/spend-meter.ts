@@ -7,16 +7,16 @@ import { backoff } from '@parley/kernel/timing/backoff';
 import { sleep, within } from '@parley/kernel/timing/timers';
 import type { Ledger, SpendChange, SpendSettlement, Spent } from './ledger.ts';
 
-/** In place of a tenant: no cap but the platform's ceiling bounds the call, and no tenant is charged. */
+/** Used instead of a tenant id: no tenant is charged, and only the platform's ceiling bounds the call. */
 export const platform = 0;
 
 export interface CallAccount {
-  /** Or `platform`. */
+  /** The charged tenant, or `platform`. */
   tenantId: number;
   requestId: string;
   callId: string;
   operation: string;
-  /** Whether it is a call without a session. */
+  /** Whether the call belongs to no session. */
   isDirect?: boolean;
   apiKeyId?: number | undefined;
   agentId?: number | undefined;
@@ -25,13 +25,13 @@ export interface CallAccount {
 
 export interface MeteredCall {
   /**
-   * Admits the call. @param begins whether the provider is asked at once; otherwise `begin` says so.
+   * Admits the call. @param begins whether the provider is called at once; otherwise call `begin` before that.
    * @throws DomainError `invalid`: `SPEND_CAP_REACHED`; `unavailable`
    */
   reserve(estimate: Spent, begins: boolean): Promise<void>;
-  /** @throws DomainError `unavailable` when the reservation has ended: the provider must not be asked. */
+  /** @throws DomainError `unavailable` when the reservation has ended: do not call the provider then. */
   begin(): Promise<void>;
-  /** Records what it cost. Resolves when that is stored, or after a second, and then goes on until it is. */
+  /** Records the cost of the call. Resolves once it is stored, or after a second; storing then continues in the background. */
   settle(spent: Spent & { estimated: boolean; served: boolean }): Promise<void>;
 }
 
@@ -48,12 +48,12 @@ export interface SpendMeterOptions {
 }
 
 const usualLeaseMs = 30_000;
-const mostRenewed = 1_000;
+const maxRenewed = 1_000;
 const renewersAtOnce = 20;
 const answerWaitMs = 1_000;
 const flushMs = 5_000;
 const pauseAfter = backoff({ firstMs: 100, maxMs: 5_000 });
-/** Beyond it changes are asked for alone: those of one batch wait for each other. */
+/** Maximum changes in a batch, because the changes of a batch wait for each other. */
 const togetherMs = 1_000;
 
 const batches = {
@@ -67,7 +67,7 @@ const aloneBatches = { name: 'settlements of a tenant', atOnce: 1, size: 200 };
 
 type Outcome = 'made' | 'left' | 'unknown';
 
-/** Meters calls of models in identity's ledger: renews the leases of those under way, and settles those that end, by tenant in batches. */
+/** Meters model calls in identity's ledger: renews the leases of running calls and settles finished ones, in batches by tenant. */
 export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter {
   const underWay = new Map<number, Set<string>>();
   const unsettled = new Set<Promise<void>>();
@@ -91,8 +91,8 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
 
   async function renewTenant(tenantId: number, calls: ReadonlySet<string>): Promise<void> {
     const all = [...calls];
-    for (let from = 0; from < all.length; from += mostRenewed) {
-      const callIds = all.slice(from, from + mostRenewed);
+    for (let from = 0; from < all.length; from += maxRenewed) {
+      const callIds = all.slice(from, from + maxRenewed);
       try {
         await ledger.renewSpend({ callIds }, { caller: callerOf(tenantId, `renewal-${tenantId}`) });
       } catch (error) {
@@ -147,7 +147,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
     return callIds;
   });
 
-  /** What became of a change that was asked for with those of other tenants. All but a `made` one have to be asked for alone. */
+  /** The outcome of a change in a batch of several tenants. Every change that is not `made` must be retried separately. */
   const changeWithOthers = inBatches(batches, async (changes: SpendChange[]): Promise<Outcome[]> => {
     try {
       const options = { caller: serviceCaller(unit, null, 'spend'), timeoutMs: togetherMs };
@@ -204,11 +204,11 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
             setLease(ms);
           } catch (error) {
             if (isDomainError(error, 'notFound')) throw tenantDeleted(error);
-            // It may have been admitted all the same.
+            // The call may have been admitted despite the error.
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
             if (!isDomainError(error, 'invalid') || outcome === 'unknown')
               void settle(tenantId, { call: free, estimated: false, served: false });
-            // Of a service that is not available, a call keeps the reason and not the text.
+            // The error of an unavailable service keeps its reason but not its text.
             if (isDomainError(error, 'unavailable') && error.reason === 'PLATFORM_CEILING_REACHED')
               throw ceilingReached(error);
             throw error;

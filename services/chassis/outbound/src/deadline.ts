@@ -1,7 +1,7 @@
 import { tooSlow } from './outbound-errors.ts';
 
 export interface TimeLimits {
-  /** Covers DNS, redirects and the last byte. */
+  /** Time limit of the whole call in ms, from DNS and redirects to the last byte. */
   timeoutMs: number;
   /** The longest wait for the head of the answer, and for each piece of its body. Default: only `timeoutMs` ends it. */
   idleMs?: number;
@@ -11,7 +11,7 @@ export interface TimeLimits {
 export interface Deadline {
   /** Aborts with the reason of the given signal, or with `REMOTE_TOO_SLOW`. */
   signal: AbortSignal;
-  /** Begins the idle time anew. */
+  /** Restarts the idle timeout. */
   received(): void;
   end(): void;
 }

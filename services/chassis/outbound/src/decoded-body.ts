@@ -2,7 +2,10 @@ import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { broken, tooLarge } from './outbound-errors.ts';
 
-/** At most `maxBytes` as sent and as inflated. @throws DomainError `invalid`: larger; `unavailable`: another encoding, or broken */
+/**
+ * Inflates a body of at most `maxBytes`, both compressed and inflated.
+ * @throws DomainError `invalid`: larger; `unavailable`: another encoding, or broken
+ */
 export async function* decodedBody(
   body: Readable,
   encoding: string | undefined,

@@ -7,15 +7,15 @@ export interface FetchLimits {
   /** The longest wait for the head of the answer, and for each piece of its body. Default: only `timeoutMs` ends it. */
   idleMs?: number;
   maxBytes: number;
-  /** The size of one event, where the answer is a stream of events (SSE). Default: `maxBytes`. */
+  /** Maximum size of one event of an SSE stream. Default: `maxBytes`. */
   maxEventBytes?: number;
 }
 
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * A `fetch` for libraries that take one: what it calls, and for how long, is what `Outbound` allows, and its errors are those of
- * `Outbound`, also while the body is read. Redirects are refused, and the connection is closed when the body has ended, was
+ * A `fetch` for libraries that accept one. It enforces the policy and limits of `Outbound` and throws its errors, also while the body is
+ * read. Redirects are refused, and the connection is closed when the body has ended, was
  * cancelled, or the signal aborts. A request body is a text or bytes.
  * @param limits of one request
  */
@@ -29,16 +29,16 @@ export function guardedFetch({ stream }: Pick<Outbound, 'stream'>, limits: Fetch
       signal: signal ?? undefined,
     });
     const { status } = answer;
-    const isEmpty = withoutBody.has(status) || method?.toUpperCase() === 'HEAD' || status > mostStatus;
+    const isEmpty = withoutBody.has(status) || method?.toUpperCase() === 'HEAD' || status > maxStatus;
     if (isEmpty) answer.cancel();
-    if (status > mostStatus) throw broken(new Error('unknown status'));
+    if (status > maxStatus) throw broken(new Error('unknown status'));
     return new Response(isEmpty ? null : webStream(answer, limits), { status, headers: headersOf(answer.headers) });
   };
 }
 
 const withoutBody = new Set([204, 205, 304]);
-/** A `Response` can have no higher one. */
-const mostStatus = 599;
+/** The highest status that a `Response` can have. */
+const maxStatus = 599;
 
 /** Headers about the body as it was sent, which are wrong about the decoded one. */
 const aboutSentBody = new Set(['content-encoding', 'content-length', 'transfer-encoding']);

@@ -16,7 +16,7 @@ export interface Hop {
   body: FirstRequest['body'];
 }
 
-/** What another origin than the first one is sent, because any other header may hold a secret. */
+/** The only headers sent to another origin after a redirect, because any other header may hold a secret. */
 const sentAnywhere = new Set(['accept', 'accept-language', 'user-agent']);
 
 export function firstHop(url: string, { method = 'GET', headers = {}, body }: FirstRequest): Hop {
@@ -29,7 +29,7 @@ export function firstHop(url: string, { method = 'GET', headers = {}, body }: Fi
   return { url: new URL(url), method, headers: given, body };
 }
 
-/** As browsers follow redirects, except that a body goes to no other origin. @throws DomainError `invalid`: it would */
+/** Follows a redirect as browsers do, but never sends a body to another origin. @throws DomainError `invalid` if it would */
 export function nextHop({ url: from, method, headers, body }: Hop, status: number, url: URL): Hop {
   const isSameOrigin = url.origin === from.origin;
   const kept = Object.entries(headers).filter(([name]) => isSameOrigin || sentAnywhere.has(name));

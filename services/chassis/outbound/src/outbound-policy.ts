@@ -47,10 +47,10 @@ export function outboundPolicy({ allowlist, ports }: OutboundPolicyOptions) {
   };
 }
 
-/** Also for a name without any address, so that nobody learns which names exist inside. */
+/** Also the error for a name without addresses, so that it does not reveal which internal names exist. */
 export const notPublic = 'must have a host with a public address';
 
-/** In lower case and ASCII, without the brackets of IPv6 and the dot after a name. `URL` has read octal, hexadecimal and short IPv4. */
+/** The host in lower-case ASCII, without IPv6 brackets and final dot. `URL` has normalized octal, hexadecimal and short IPv4. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/gu, '').replace(/\.$/u, '');
 }

@@ -16,7 +16,7 @@ export interface OutboundOptions extends OutboundPolicyOptions {
 
 export interface OutboundRequest extends FirstRequest, TimeLimits {
   maxBytes: number;
-  /** How many are followed, each checked like the first URL. Default 0: a redirect is refused. */
+  /** Maximum number of redirects, each checked like the first URL. Default 0: redirects are refused. */
   redirects?: number;
   /** Sees status and headers before the body is read; what it throws ends the call. */
   onHead?: (head: AnswerHead) => void;
@@ -34,7 +34,7 @@ export interface OutboundStream extends AnswerHead {
 }
 
 export interface Outbound {
-  /** Why a URL is refused on save; undefined where it is not. Names are judged when called. Completes "<path> …". */
+  /** Why a URL is refused on save; undefined where it is not. Names are resolved and checked only at the call. Completes "<path> …". */
   urlProblem(url: string): string | undefined;
   /** Any status is an answer. @throws DomainError with an `OutboundReason`: `invalid`: refused, too large; `unavailable`: otherwise. */
   fetch(url: string, request: OutboundRequest): Promise<OutboundAnswer>;

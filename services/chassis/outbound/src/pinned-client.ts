@@ -4,7 +4,7 @@ import { buildConnector, Client } from 'undici';
 
 const maxHeaderBytes = 32_768;
 
-/** Without a proxy, and for one request, so that no connection outlives the check of its address. */
+/** A client for one request, without a proxy, so that no connection outlives the check of its address. */
 export function pinnedClient(url: URL, addresses: readonly string[]): Client {
   const checked = new Set(addresses.map(canonical));
   const connect = buildConnector({
@@ -20,14 +20,14 @@ export function pinnedClient(url: URL, addresses: readonly string[]): Client {
     connect: (options, callback) =>
       connect(options, (error, socket) => {
         if (error) return callback(error, null);
-        // Nobody looks up an address that is the host itself, so what was connected to decides.
+        // A literal IP address is not looked up, so the connected peer is checked.
         if (isCheckedPeer(socket, checked)) return callback(null, socket);
         socket.destroy();
         callback(new Error('Connected to an address that was not checked'), null);
       }),
     pipelining: 1,
     maxHeaderSize: maxHeaderBytes,
-    // Unlimited: the deadline of the whole call ends them, which these, restarted by every byte, would not.
+    // Disabled: these timeouts restart with every byte; the deadline of the whole call applies instead.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

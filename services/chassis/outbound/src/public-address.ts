@@ -24,11 +24,11 @@ const refusedIpv4 = networks(
   '240.0.0.0/4',
 );
 
-/** What is delegated, so not ::/96, fc00::/7 and fe80::/10, without protocol assignments, documentation, 6to4, 6bone and AS112. */
+/** Delegated global unicast space (so not ::/96, fc00::/7, fe80::/10), without protocol assignments, documentation, 6to4, 6bone, AS112. */
 const globalIpv6 = readNetwork('2000::/3');
 const refusedIpv6 = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3ffe::/16', '3fff::/20');
 
-/** Its last 32 bits are the IPv4 address that a translator calls. The prefix for local use, 64:ff9b:1::/48, is refused. */
+/** The NAT64 prefix: the last 32 bits are the translated IPv4 address. The local-use prefix 64:ff9b:1::/48 is refused. */
 const nat64 = readNetwork('64:ff9b::/96');
 
 /** Whether an address, IPv4-mapped ones included, is of a host on the public Internet. False for what is no address. */

@@ -8,7 +8,7 @@ const noAddress = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
 const queryTimeoutMs = 2_000;
 
-/** Without hosts file and search domains, which name hosts inside, and without libuv's pool, which slow servers would fill. */
+/** Queries DNS directly: without hosts file and search domains, which name internal hosts, and without libuv's small thread pool. */
 export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
   return async (host, signal) => {
     signal.throwIfAborted();
@@ -31,7 +31,7 @@ export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
   };
 }
 
-/** As the system resolves names, hosts file included: for hosts that the operator has allowed. */
+/** Resolves like the system, including the hosts file, for hosts that the operator has allowed. */
 export const systemResolver: Resolve = async (host, signal) => {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -12,7 +12,7 @@ export interface AnswerHead {
 
 export interface HopAnswer {
   head: AnswerHead;
-  /** Inflated. The connection is closed at its end, by an error, and by `close`. */
+  /** The inflated body. The connection closes at its end, on an error, and by `close`. */
   body: AsyncGenerator<Buffer, void>;
   close(): void;
 }
@@ -23,7 +23,7 @@ export interface HopLimits {
   signal: AbortSignal;
 }
 
-/** Sends one request over a connection of its own to these addresses. @throws DomainError, or the signal's reason */
+/** Sends one request over a new connection to these addresses. @throws DomainError, or the signal's reason */
 export async function sendHop(hop: Hop, { addresses, maxBytes, signal }: HopLimits): Promise<HopAnswer> {
   const { url, method, headers, body = null } = hop;
   const client = pinnedClient(url, addresses);
@@ -33,7 +33,7 @@ export async function sendHop(hop: Hop, { addresses, maxBytes, signal }: HopLimi
   });
   const close = () => void client.destroy().catch(() => undefined);
 
-  /** Closes the connection, and makes an error of what has ended the call. */
+  /** Closes the connection and returns the error for the reason why the call ended. */
   function failure(error: unknown): unknown {
     close();
     if (signal.aborted) return signal.reason;

@@ -5,7 +5,7 @@ import type { Database, Migration, TenantDb } from './database/types.ts';
 /** The internal table of a service whose effects are committed under a key: each sweep reaches the keys of all tenants. */
 export const committedKeysTable = 'committed_keys';
 
-/** Longer than an `Idempotency-Key` is valid. */
+/** Retention of keys, which is longer than an `Idempotency-Key` is valid. */
 const keptFor = `interval '2 days'`;
 const sweptAtOnce = 4;
 
@@ -28,8 +28,8 @@ export function committedKeysMigration(name: string): Migration {
 }
 
 /**
- * Runs `effect` once for all requests with the same effect key, and for each request without one. Resolves with what it resolved with when
- * it ran; the key commits with the effect.
+ * Runs `effect` once for all requests with the same effect key, and for each request without one. Resolves with the
+ * result of that one run. The key commits with the effect.
  */
 export async function onceUnder(
   db: TenantDb,
@@ -39,7 +39,7 @@ export async function onceUnder(
   return effectKey === undefined ? effect() : (await committedKeys(db).once(effectKey, effect)).result;
 }
 
-/** What `onceUnder` resolved with in an earlier try of this request; undefined where there was none. */
+/** The result of `onceUnder` in an earlier attempt of this request; undefined if there was none. */
 export async function committedUnder(
   database: Pick<Database, 'read'>,
   { caller, effectKey }: TenantRequest,

@@ -12,10 +12,10 @@ export interface SealedColumn {
   column: string;
   /** The columns of the primary key. */
   key: string[];
-  /** What `placeOf` reads besides the key. Default: nothing. */
+  /** Columns that `placeOf` reads besides the key. Default: none. */
   reads?: string[];
   placeOf(row: object): string;
-  /** For a table of kind tenant: whose rows there may be. */
+  /** For a tenant table: lists the tenants that may have rows. */
   listTenants?(db: SharedDb): Promise<number[]>;
 }
 
@@ -25,7 +25,7 @@ export interface ResealOptions {
   columns: SealedColumn[];
   log: Pick<Logger, 'info' | 'warn'>;
   metrics: Pick<Metrics, 'gauge'>;
-  /** Between two looks at all columns. Default: ten minutes. */
+  /** Pause between two passes over all columns. Default: ten minutes. */
   pauseMs?: number;
 }
 
@@ -34,15 +34,15 @@ type Transact = <T>(work: (knex: Knex) => Promise<T>) => Promise<T>;
 
 interface Outcome {
   resealed: number;
-  /** Of each column, by `table.column`: how many values no key of the ring opens. */
+  /** Number of values per column (`table.column`) that no key of the ring can decrypt. */
   left: Record<string, number>;
 }
 
 const rowsAtOnce = 1_000;
-// Again and again while there is an old key, because a process that has not got the new ring yet still seals with it.
+// Repeated as long as the ring has an old key, because processes with the previous ring still encrypt with it.
 const usualPauseMs = 10 * 60_000;
 
-/** Seals anew with the first key what is sealed with another one, each value in a transaction of its own. Safe on many replicas. */
+/** Reencrypts values under other keys with the first key, each in its own transaction. Safe to run on many replicas. */
 export function resealing({ log, metrics, pauseMs = usualPauseMs, ...what }: ResealOptions): Part {
   let left = Number.NaN;
   const help =
@@ -60,7 +60,7 @@ export function resealing({ log, metrics, pauseMs = usualPauseMs, ...what }: Res
   });
 }
 
-/** Looks at all columns once, or until `isStopping`. */
+/** Makes one pass over all columns, or stops at `isStopping`. */
 export async function reseal(
   { database, box, columns }: Pick<ResealOptions, 'database' | 'box' | 'columns'>,
   isStopping = () => false,
@@ -101,7 +101,7 @@ async function resealColumn(
   } while (after && !isStopping());
 }
 
-/** Looks at some rows, in the order of their keys. @returns `end`, the key of the last, where more may follow */
+/** Processes a batch of rows in the order of their keys. @returns `end`, the key of the last row, if more may follow */
 async function findOld(
   knex: Knex,
   box: SecretBox,
@@ -143,7 +143,7 @@ async function resealValue(
   } catch {
     return 'not opened';
   }
-  // Only in place of what was read: the value may have changed or gone since.
+  // Updates only an unchanged value, because it may have been changed or deleted since it was read.
   const updated = await found().where(column, sealed).update(column, box.seal(plain, place));
   return updated > 0 ? 'resealed' : 'changed';
 }

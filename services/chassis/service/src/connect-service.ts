@@ -8,7 +8,7 @@ import { connectUnit } from '@parley/unit/connect-unit';
 import { serviceDatabase } from './service-database.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
-/** What a service needs beside the dependencies of every unit. */
+/** Options of a service beside those of every unit. */
 export interface ServiceNeeds {
   /** The name of its database schema. */
   schema?: string | undefined;
@@ -19,8 +19,8 @@ export interface ServiceNeeds {
 }
 
 /**
- * The dependencies of a service in a process of its own, from the environment. What it does not need is neither read nor connected, and
- * each call of it is refused.
+ * The dependencies of a service in its own process, from the environment. Engines that it does not declare are neither configured nor
+ * connected, and calls to them fail.
  * - Database: `DATABASE_URL`, or one of its own (`SESSION_DATABASE_URL`). `scripts/migrate` migrates it beforehand.
  * @throws SettingsError naming every setting that is missing or wrong.
  */

@@ -24,7 +24,7 @@ export function databasePart(
 
 async function waitForDatabase(database: Database): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
-  // Other errors, such as a wrong password, do not pass with time.
+  // Other errors, such as a wrong password, do not resolve themselves.
   await whileUnavailable(
     () => database.ping(),
     retryIntervalMs,

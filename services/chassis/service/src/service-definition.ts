@@ -14,7 +14,7 @@ import type { ServiceDependencies } from './service-dependencies.ts';
 import type { ServiceGraph } from './service-graph.ts';
 import type { TenantClosing, TenantEnd, tenantDeleted } from './tenant-end.ts';
 
-/** What the builder provides to a service: the engines that it declares. Events go through the outbox. */
+/** The dependencies that the builder provides: the engines that the service declares. Events go through the outbox. */
 export type ServiceProvided<Declaration extends ServiceDeclaration> = Omit<
   ServiceDependencies,
   'database' | 'eventBus' | 'objectStore'
@@ -46,10 +46,10 @@ export type ServiceDefinition<
           };
       });
 
-/** What use cases have that depend on nothing. */
+/** The dependencies of use cases without any. */
 export type NoDependencies = object;
 
-/** All that the code of a service may have. */
+/** All members that the code of a service may have. */
 export interface ServiceCode<
   Declaration extends ServiceDeclaration,
   Deps,
@@ -63,9 +63,9 @@ export interface ServiceCode<
   jobs?: ((deps: Deps, config: ConfigOf<Declaration>) => JobDeclaration)[];
   /** Handlers of the events of other services that it `consumes`. A handler commits the inbox row together with its effect. */
   consumes?: HandlersOf<Record<string, unknown>, Deps>;
-  /** Connects its object store where it is a process of its own: `s3Files` of `@parley/s3`. */
+  /** Connects the object store of a separate process: `s3Files` of `@parley/s3`. */
   files?(env: Environment): ObjectStore;
-  /** What it does when a tenant is deleted, or why it does nothing. Required where it has tenant tables. */
+  /** The handling of a deleted tenant, or the reason for none. Required with tenant tables. */
   onTenantEnd?: TenantEnd<NoInfer<Deps>, ConfigOf<Declaration>> | TenantClosing | NothingToEnd;
   rpc?: {
     definition: Rpc;
@@ -79,7 +79,7 @@ export interface ServiceCode<
   graph?: ServiceGraph<Deps>;
 }
 
-/** `Shape` where `Holds`; else its keys are refused. */
+/** `Shape` if `Holds`, otherwise a type that refuses its keys. */
 type Where<Holds, Shape> = Holds extends true ? Shape : { [Key in keyof Shape]?: never };
 
 type Declares<Declaration, What> = Declaration extends What ? true : false;
@@ -92,10 +92,10 @@ type Serves<
 /** The types of the events that a declaration consumes. */
 type ConsumedBy<Declaration> = Declaration extends { consumes: readonly (infer Type extends string)[] } ? Type : never;
 
-/** Those of which it has handlers; `onTenantEnd` handles the other one. */
+/** The consumed types that need handlers; `onTenantEnd` handles the deletion of tenants. */
 type HandledBy<Declaration> = Exclude<ConsumedBy<Declaration>, typeof tenantDeleted.type>;
 
-/** By type of event. */
+/** Handlers by event type. */
 type HandlersOf<Payloads, Deps> = { [Type in keyof Payloads]: Consumed<Payloads[Type], Deps> };
 
 export interface Consumed<Payload, Deps> extends Omit<EventReaction<Payload>, 'handle'> {
@@ -106,7 +106,7 @@ interface NothingToEnd {
   nothingBecause: string;
 }
 
-/** A service that consumes the deletion of tenants ends something; no other one does. */
+/** `onTenantEnd` must have a handler exactly if the service consumes the deletion of tenants. */
 type TenantEndOf<Declaration extends ServiceDeclaration, Deps> =
   typeof tenantDeleted.type extends ConsumedBy<Declaration>
     ? { onTenantEnd: TenantEnd<NoInfer<Deps>, ConfigOf<Declaration>> | TenantClosing }
@@ -118,7 +118,7 @@ export interface SeparateRpc {
   addTo(server: AddedTo): void;
 }
 
-/** A gRPC service that is closed to callers of the mesh. @param callers made of a key of its own */
+/** A gRPC service that refuses the mesh's callers. @param callers verified with a separate key */
 export function separateRpc<Rpc extends CompatServiceDefinition>(
   definition: Rpc,
   implementation: ServiceImplementation<Rpc, MeshContext>,

@@ -3,8 +3,8 @@ import type { Part } from '@parley/kernel/processes/unit';
 import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 
 /**
- * The GraphQL of a service: what `subgraphOf` of `@parley/subgraph` returns. Its functions are properties, which the compiler compares
- * strictly, so that one that takes other dependencies than the service has does not compile.
+ * The GraphQL of a service, as returned by `subgraphOf` of `@parley/subgraph`. Functions are declared as properties, which the compiler
+ * checks strictly, so that a mismatch with the service's dependencies does not compile.
  */
 export interface ServiceGraph<Deps> {
   /** Its fields of Subscription, by name. */

@@ -98,7 +98,7 @@ export function service<Deps>(
           ])
         : undefined;
     const runners = declared.map(({ kind, gauge, runner: make }) => {
-      // Alerts see the first one only if there was a value before.
+      // Alerts notice the first increment only if the counter already has a value.
       for (const outcome of ['retried', 'given_up']) failures?.add({ kind, outcome }, 0);
       const onFailure = (outcome: JobFailure) => failures?.add({ kind, outcome });
       const runner = make({ database, soleOwner, notifier: keyValue, onFailure, log });
@@ -175,7 +175,7 @@ export function service<Deps>(
   };
 }
 
-/** Why a service cannot be built, where its type does not say so; undefined where it can. */
+/** Why a service cannot be built, for conditions that its type cannot express; undefined if it can. */
 function problemOf(
   { schema, hasSubscriptions = false }: ServiceDeclaration,
   { onTenantEnd, graph }: Pick<ServiceCode<ServiceDeclaration, never>, 'onTenantEnd' | 'graph'>,
@@ -195,7 +195,7 @@ function problemOf(
   return undefined;
 }
 
-/** What it does with the engine is retried in an outage, so only one that was never reached keeps the unit from being ready. */
+/** Work with the engine is retried in an outage, so the unit is not ready only until the engine was reached once. */
 function reached(engine: string, ping: () => Promise<void>, log: Logger): UnitPart {
   return { name: engine, stop: async () => undefined, ready: untilReached(engine, ping, log) };
 }

@@ -9,7 +9,7 @@ import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 
 export const tenantDeleted = { topic: 'tenant-deleted', type: 'tenant.deleted.v1' } as const;
 
-/** What a service does when a tenant is deleted. Its credentials are refused before. */
+/** The handling of a deleted tenant, whose credentials are already refused. */
 export interface TenantEnd<Deps, Config> {
   /**
    * Ends what must not continue, in the transaction that marks the tenant as deleted (`tenantTombstones`), so that
@@ -20,11 +20,11 @@ export interface TenantEnd<Deps, Config> {
    * Ends the rest, as a job: outside any transaction, on any replica, retried until it succeeds. It has to be idempotent.
    */
   finish(deps: Deps, run: { tenantId: number; signal: AbortSignal }): Promise<void>;
-  /** Lease and stop grace of that job, where the defaults do not suffice. */
+  /** Lease and stop grace of that job, if the defaults are too short. */
   lease?(config: Config): Pick<RunnerOptions, 'leaseMs' | 'stopGraceMs'>;
 }
 
-/** All that ends with a tenant, such as its rows, ends in the transaction that marks it as deleted. */
+/** A handler without a job: everything ends in the transaction that marks the tenant as deleted. */
 export interface TenantClosing {
   close(db: TenantDb): Promise<void>;
   finish?: undefined;
@@ -43,7 +43,7 @@ export function tenantEndJob<Deps, Config>(
       // A tenant has one such job. A long one may delay those of other deleted tenants.
       unlimitedBecause: 'nobody waits for it: all credentials of a deleted tenant are refused before',
     },
-    // It has to succeed in the end, whatever fails meanwhile.
+    // Retried until it succeeds.
     retry: 'untilDone',
     ...end.lease?.(config),
     handler: (run) => end.finish(deps, run),

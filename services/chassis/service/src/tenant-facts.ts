@@ -5,7 +5,7 @@ import type { RpcClient } from '@parley/rpc/client';
 
 type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
 
-/** The tenant as it is now, not from a cache; undefined where it was deleted. */
+/** Reads the current tenant, uncached; undefined if it was deleted. */
 export async function findTenant(
   identity: Identity,
   caller: TenantCaller,
@@ -22,12 +22,12 @@ export async function findTenant(
 }
 
 export interface TenantFactOptions<Fact> {
-  /** The part of the tenant that is kept. What it throws is not. */
+  /** Picks the part of the tenant to cache. Errors are not cached. */
   read(tenant: GetTenantResponse): Fact;
   keepMs: number;
-  /** Default: that of gRPC calls. */
+  /** Timeout in ms. Default: that of gRPC calls. */
   timeoutMs?: number | undefined;
-  /** Stands in for an answer that could not be had, and is kept as long. Default: the call rejects, and the next one asks again. */
+  /** A fallback when identity cannot be reached, cached equally long. Default: the call rejects, and the next one retries. */
   fallBack?(error: unknown, tenantId: number, lastKnown: Fact | undefined): Fact;
   nowMs?: (() => number) | undefined;
 }
@@ -40,7 +40,7 @@ interface Entry<Fact> {
 
 const maxTenants = 10_000;
 
-/** A fact of the caller's tenant, for which identity is asked at most once per `keepMs` and tenant. */
+/** Caches a fact of the caller's tenant; identity is called at most once per `keepMs` and tenant. */
 export function tenantFact<Fact>(
   identity: Identity,
   { read, keepMs, timeoutMs, fallBack, nowMs = () => performance.now() }: TenantFactOptions<Fact>,

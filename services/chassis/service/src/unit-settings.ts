@@ -24,7 +24,7 @@ function endpointsOf(
   ];
 }
 
-/** What the unit reads in a process of its own. @param used the endpoints of other units that it needs beside its `calls` */
+/** The settings of a unit in its own process. @param used the endpoints of other units that it needs beside its `calls` */
 function declaredFor(unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>, used: readonly UsedEndpoint[]) {
   const { name, settings, schema, keepsFiles } = unit;
   const urls = databaseSettings(name);

@@ -16,8 +16,8 @@ export function graphAnswer(budget: AnswerBudget) {
     budget,
 
     /**
-     * For a resolver of a large list: the answer has the JSON that `write` gives in its place, which the execution does not look at. One
-     * is written at a time, and none once the budget is spent.
+     * For a resolver of a large list: the JSON of `write` is placed into the answer and skips execution. Lists are written one at a
+     * time, and none once the budget is spent.
      */
     asJson(write: () => Promise<Buffer>, { path }: GraphQLResolveInfo): Promise<never[]> {
       return budget.runExclusive(async (allowance) => {
@@ -28,7 +28,7 @@ export function graphAnswer(budget: AnswerBudget) {
       });
     },
 
-    /** Puts what `asJson` was given into executed data, where those have the field. */
+    /** Places the JSON of `asJson` into the executed data, at its fields. */
     placed(data: unknown): JsonText[] {
       return written.flatMap(({ path, text }) => {
         const holder = path.prev ? valueAt(data, path.prev) : data;
@@ -38,14 +38,14 @@ export function graphAnswer(budget: AnswerBudget) {
       });
     },
 
-    /** The same dependencies with a database that reads for this field: within the budget, and the selected columns only. */
+    /** The dependencies with a database that reads for this field: within the budget, and only the selected columns. */
     reading<Deps extends { database: Database }>(deps: Deps, info: FieldInfo): Deps {
       return { ...deps, database: answerDatabase(deps.database, budget, selectedFields(info)) };
     },
 
     /**
      * Reads a field of many objects, or many references, by one call of `read` with all their keys. There is one such call for each place
-     * of the field in the document, because it has its own arguments. An object that is there more than once is charged each time.
+     * of the field in the document, because it has its own arguments. A repeated object is charged each time.
      */
     batched<Args extends unknown[], Value>(
       read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,

@@ -28,16 +28,16 @@ export interface GraphResult {
 
 export interface OperationsOptions {
   schema: GraphQLSchema;
-  /** Makes of an error what clients see. `formatted.extensions.code` says what was wrong with the request; there is none for a resolver's. */
+  /** Formats an error for clients. `formatted.extensions.code` names the problem of the request; errors of resolvers have none. */
   format(formatted: GraphQLFormattedError, error: GraphQLError): GraphQLFormattedError;
 }
 
 type Problem = GraphQLError & { readonly extensions: { code: string } };
 
 const rules = [...specifiedRules, NoSchemaIntrospectionCustomRule];
-/** What the known documents may take in memory. Gateways send the same few texts again and again. */
+/** Memory of cached documents in bytes. Gateways send the same few texts repeatedly. */
 const maxKnownBytes = 32_000_000;
-/** Of a parsed document; measured. */
+/** The measured memory of a parsed document. */
 const bytesPerToken = 400;
 
 /** Runs operations of a schema. Each text is parsed and validated once. */
@@ -51,7 +51,7 @@ export function operations({ schema, format }: OperationsOptions) {
     const known = documents.get(query);
     if (known) return known;
     const document = readNew(query);
-    // A document with problems comes from no gateway.
+    // Gateways send only valid documents, so this one is not cached.
     if (!Array.isArray(document)) documents.set(query, document);
     return document;
   }

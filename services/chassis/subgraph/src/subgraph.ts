@@ -27,12 +27,12 @@ import { type GraphAnswer, graphAnswer } from './graph-answer.ts';
 import { type GraphRequest, operations } from './operations.ts';
 
 export interface GraphContext {
-  /** Who calls, verified. */
+  /** The verified caller. */
   caller: Caller;
   answer: GraphAnswer;
-  /** What the use case of a root field is asked with. Its signal aborts when the connection closes before the answer. */
+  /** The request for the use case of a root field. Its signal aborts when the connection closes before the answer. */
   request(info: FieldPlace): CallerRequest;
-  /** The same for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` */
+  /** Like `request`, for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` */
   tenantRequest(info: FieldPlace): TenantRequest;
 }
 
@@ -57,7 +57,7 @@ type ResolversIn<Context> = Record<string, unknown> & {
 };
 
 const drainTimeoutMs = 5_000;
-/** More than a gateway takes at most (`GATEWAY_MAX_LONG_BODY_BYTES`), because it adds to what it was sent. */
+/** More than the gateway's limit (`GATEWAY_MAX_LONG_BODY_BYTES`), because the gateway adds to the bodies of clients. */
 const maxBodyBytes = 9 * 1_048_576;
 
 /** The GraphQL server of a service, for requests with a verified caller. */
@@ -70,7 +70,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   const scheduler = requestScheduler();
   let draining: HttpDrain | undefined;
 
-  /** Answers a request in a span of its own. */
+  /** Answers a request in its own span. */
   async function serve(run: ReturnType<typeof operations>, request: IncomingMessage, response: ServerResponse) {
     const caller = await callers.verify(request.headers[callerHeader]?.toString(), unit).catch((error: unknown) => {
       throw isDomainError(error) ? new RequestRefused(401, error.message) : error;
@@ -123,7 +123,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
           const { status, message } =
             error instanceof RequestRefused ? error : { status: 500, message: internalMessage };
           if (status === 500) log.error({ err: error }, 'request failed');
-          // What is left of the body is not read.
+          // The rest of the body is not read.
           return send(response.setHeader('connection', 'close'), status, JSON.stringify({ errors: [{ message }] }));
         });
       });
@@ -190,13 +190,13 @@ function send(response: ServerResponse, status: number, body: string | Buffer): 
   response.writeHead(status, headers).end(body);
 }
 
-/** @param signal aborts when the client leaves */
+/** @param signal aborts when the client disconnects */
 export function graphContext(caller: Caller, signal: AbortSignal, answer: GraphAnswer): GraphContext {
   const request = (info: FieldPlace) => ({ caller, signal, effectKey: effectKeyOf(caller, info) });
   return { caller, answer, request, tenantRequest: (info) => tenantRequest(request(info)) };
 }
 
-/** Aborts when the client leaves before the response is finished. */
+/** Aborts when the client disconnects before the response is finished. */
 function leftSignal(response: ServerResponse): AbortSignal {
   const left = new AbortController();
   if (response.closed) left.abort(); // closed while the body or the caller was read

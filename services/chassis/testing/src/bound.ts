@@ -17,7 +17,7 @@ type WithCaller<Given extends unknown[]> = Given extends [infer Request extends 
 
 /**
  * Binds use cases to their dependencies, for tests that call many of them. A caller is given to them as a request without an effect key,
- * whose client never leaves.
+ * whose client never disconnects.
  */
 export function bound<UseCases extends Record<string, UseCase>>(
   useCases: UseCases,

@@ -3,25 +3,25 @@ import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 
 export interface DnsQuestion {
-  /** In lower case, without the dot at its end. */
+  /** The name in lower case, without the final dot. */
   name: string;
   type: 'A' | 'AAAA';
-  /** How often this name was asked for this type before. */
+  /** Number of earlier queries for this name and type. */
   earlier: number;
 }
 
 export interface DnsAnswer {
-  /** Addresses of any family: a server may lie. */
+  /** Addresses of any family, so that a test can return wrong ones. */
   addresses?: string[];
-  /** Names between the one asked and that of the addresses. */
+  /** Aliases (CNAME) between the queried name and that of the addresses. */
   aliases?: string[];
-  /** Default 0; 2 is SERVFAIL, 3 NXDOMAIN. */
+  /** The response code: 2 is SERVFAIL, 3 NXDOMAIN. Default 0. */
   code?: number;
-  /** Says that the rest is to be had over TCP, where nobody listens. */
+  /** Sets the truncation flag, so that the client retries over TCP, where nothing listens. */
   truncated?: boolean;
 }
 
-/** A DNS server over UDP that says what a test wants; `undefined`: never answers. */
+/** A DNS server over UDP with scripted answers; for `undefined` it never answers. */
 export async function startDnsServer(answer: (question: DnsQuestion) => DnsAnswer | undefined) {
   const counts = new Map<string, number>();
   const socket = createSocket('udp4');

@@ -7,7 +7,7 @@ type Declare = (title: string, run: (t: ExecutionContext) => Promise<void> | voi
 
 const noServer = 'left out, TEST_DATABASE_URL names no server';
 
-/** For one engine, in place of the functions of the same names. */
+/** Replacements for AVA's functions of the same names, for one engine. */
 export interface OnDatabase {
   engine: DatabaseEngine;
   /** Prefixes the title with the engine. */

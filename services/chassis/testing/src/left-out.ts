@@ -5,7 +5,7 @@ const declared = new Set<string>();
 /**
  * Declares one skipped test in place of tests whose engine is missing; under `CI`, one that fails. Test files that share a process
  * declare the same title once.
- * @param title what is left out, and why.
+ * @param title the skipped tests and the reason.
  */
 export function leftOut(title: string): void {
   if (declared.has(title)) return;

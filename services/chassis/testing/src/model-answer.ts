@@ -1,42 +1,42 @@
 import type { Gate } from './gate.ts';
 
-/** How one request is answered. Default: the text word by word, then `stop`. */
+/** The answer to one request. Default: the text word by word, then `stop`. */
 export interface ModelAnswer {
   /** The text; a list is sent as these deltas. Default: `Hello from the model server.` */
   text?: string | string[];
-  /** What the model thinks before its text, delta by delta. OpenAI's own format shows none. Default: nothing. */
+  /** The model's thoughts before its text, delta by delta. OpenAI's own format has none. Default: none. */
   thoughts?: string[];
   /** How a single string is split into deltas. Default `word`. */
   deltas?: 'word' | 'character' | 'whole';
   /** How bytes are written: an event at once, byte by byte, or split inside multi-byte characters. Default `event`. */
   packets?: 'event' | 'byte' | 'split-utf8';
-  /** Passed before the headers, for a server that is slow to respond. */
+  /** A gate before the headers, for a server that is slow to respond. */
   beforeHeaders?: Gate;
-  /** Passed before each delta, thoughts included. */
+  /** A gate before each delta, thoughts included. */
   beforeDelta?: Gate;
-  /** Passed before each byte of `packets: 'byte'`. */
+  /** A gate before each byte of `packets: 'byte'`. */
   beforeByte?: Gate;
   /** Milliseconds before each byte of `packets: 'byte'`. Default 0. */
   byteDelayMs?: number;
   /** Milliseconds before each delta, for people and benches; tests use gates. Default 0. */
   deltaDelayMs?: number;
   /**
-   * Tools that it calls after its text, in one step. It then ends with the format's reason for calls. An answer with calls has no text
-   * unless one is given.
+   * Tools that the model calls after its text, in one step. The answer then ends with the format's finish reason for calls, and has no
+   * text unless one is given.
    */
   toolCalls?: ScriptedToolCall[];
   /** How the arguments of calls are split into deltas: `unit` splits surrogate pairs too. Google's are whole, or a value at a time. Default `whole`. */
   argumentDeltas?: 'whole' | 'character' | 'unit';
   /** Whether the deltas of several calls alternate, as only OpenAI's format has it. Default false. */
   interleaved?: boolean;
-  /** What signs its thoughts, or in OpenAI's and Google's formats its first call: clients must send it back with the results. */
+  /** The signature of the thoughts, or in OpenAI's and Google's formats of the first call: clients must send it back with the results. */
   signature?: string;
   /** The object that is returned as JSON to a request with a `response_format`. Default: the text. */
   json?: unknown;
   /**
-   * How it ends after all deltas: normally with `stop`, `length` or `content_filter`; `cut`: the socket is closed; `error-event`: an
-   * error within the 200; `malformed`: invalid JSON in an event; `unfinished`: no finish reason; `never`: the socket stays open
-   * until the client leaves; `endless`: the deltas are repeated until then. Default `stop`.
+   * The end of the answer after all deltas: normally with `stop`, `length` or `content_filter`; `cut`: the socket is closed;
+   * `error-event`: an error within the 200; `malformed`: invalid JSON in an event; `unfinished`: no finish reason; `never`: the socket
+   * stays open until the client disconnects; `endless`: the deltas are repeated until then. Default `stop`.
    */
   ending?:
     | 'stop'
@@ -48,7 +48,7 @@ export interface ModelAnswer {
     | 'unfinished'
     | 'never'
     | 'endless';
-  /** The vendor's name of the error of an `error-event`, e.g. `overloaded_error`. Default: one that blames the server. */
+  /** The vendor's error name in an `error-event`, e.g. `overloaded_error`. Default: a server error. */
   error?: string;
   /**
    * Sent in place of the format's own events, each as one packet, `beforeDelta` before each; `usage` is what is billed then. For streams
@@ -73,13 +73,13 @@ export interface ScriptedToolCall {
   name: string;
   /** Any JSON value. Default `{}`. */
   arguments?: unknown;
-  /** Sent in place of `arguments`, e.g. what is no JSON. */
+  /** Sent instead of `arguments`, e.g. malformed JSON. */
   argumentsText?: string;
   /** Default: `call_1`, `call_2`, … */
   id?: string;
 }
 
-/** What a request says of tools, whatever its format. */
+/** The tool calls and results in a request, independent of its format. */
 export interface SentTools {
   tools: { name: string; description?: string; schema: unknown }[];
   /** Calls of earlier answers that are sent again; malformed arguments as text. */
@@ -94,7 +94,7 @@ export interface SentTools {
 export interface ModelUsage {
   prompt_tokens: number;
   completion_tokens: number;
-  /** Those of `prompt_tokens` that were cached. Default 0. */
+  /** The cached part of `prompt_tokens`. Default 0. */
   cached_tokens?: number;
 }
 

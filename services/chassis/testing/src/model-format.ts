@@ -3,14 +3,14 @@ import type { ChatRequestBody, ModelAnswer, ModelUsage, ScriptedToolCall, SentTo
 
 export type ModelFormatName = 'openai' | 'anthropic' | 'google' | 'bedrock';
 
-/** A request, and what its answer says. */
+/** A request and the content of its answer. */
 export interface Answering {
   request: ChatRequestBody;
-  /** Whether the answer is JSON that the format has in a call of a tool. */
+  /** Whether the answer is JSON that the format sends as a tool call. */
   asTool: boolean;
   finish: 'stop' | 'length' | 'content_filter' | 'tool_calls';
   signature: string | undefined;
-  /** Undefined: left out. */
+  /** Undefined: omitted. */
   usage: Required<ModelUsage> | undefined;
 }
 
@@ -18,24 +18,24 @@ export interface ReadRequest extends Pick<Answering, 'request' | 'asTool'> {
   sent: SentTools;
 }
 
-/** One call of a step, with its place in it. */
+/** One call of a step, with its index. */
 export interface NumberedCall extends Required<Pick<ScriptedToolCall, 'id' | 'name'>> {
   index: number;
   /** The arguments as they are sent. */
   text: string;
-  /** The same in pieces. */
+  /** The arguments in pieces. */
   pieces: string[];
 }
 
 /** One wire format of model providers. Events are bytes, as they are sent. */
 export interface ModelFormat {
   name: ModelFormatName;
-  /** The request in OpenAI's terms; undefined where the path is none of this format. */
+  /** The request in OpenAI's terms; undefined if the path does not belong to this format. */
   read(path: string, body: Record<string, unknown>): ReadRequest | undefined;
   streamType: string;
   /** Events before the text. */
   opening(answering: Answering): Buffer[];
-  /** One delta of what the model thinks. */
+  /** One delta of thoughts. */
   thought(answering: Answering, text: string): Buffer;
   /** One delta of text. */
   delta(answering: Answering, text: string): Buffer;
@@ -43,7 +43,7 @@ export interface ModelFormat {
   toolCall(answering: Answering, call: NumberedCall): Buffer[][];
   /** The last events of a normal answer. */
   finish(answering: Answering): Buffer[];
-  /** What ends a stream without saying why. */
+  /** The end of a stream without a finish reason. */
   unfinished: Buffer[];
   malformed: Buffer;
   /** The body of an answer with a status other than 200. */
@@ -73,7 +73,7 @@ export function callsOf({ toolCalls = [], argumentDeltas = 'whole' }: ModelAnswe
   });
 }
 
-/** What the answer is billed at: the script's figures, and its words for those that it leaves out. */
+/** The billed usage: the script's figures, or the number of words where it has none. */
 export function usageOf({ messages }: ChatRequestBody, { usage }: ModelAnswer, pieces: string[]): Required<ModelUsage> {
   const words = (text: string) => text.split(/\s+/u).filter(Boolean).length;
   const prompt = messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)));

@@ -27,29 +27,29 @@ const formats: readonly ModelFormat[] = [openaiFormat, anthropicFormat, googleFo
 /** What was billed for finished answers. */
 export interface BilledTokens {
   tokensIn: number;
-  /** Those of `tokensIn` that were cached. */
+  /** The cached part of `tokensIn`. */
   tokensCached: number;
   tokensOut: number;
 }
 
 export interface ReceivedRequest {
   format: ModelFormatName;
-  /** With its query. */
+  /** The path with its query. */
   path: string;
   headers: IncomingMessage['headers'];
   /** In OpenAI's terms, whatever the format. */
   body: ChatRequestBody;
-  /** What it says of tools. */
+  /** The tool calls and results in the request. */
   sent: SentTools;
-  /** As it was sent. */
+  /** The request body as sent. */
   text: string;
-  /** Set when the whole answer has been sent; also where the answer does not say it. */
+  /** The billed usage, set when the whole answer has been sent, even if the answer does not contain it. */
   billed?: BilledTokens;
   /** `cancelled`: the client closed the socket before the end. `cut`: the server did, by its script. */
   state: 'running' | 'finished' | 'cancelled' | 'cut';
 }
 
-/** An answer, or a function of the request, its index, and what it says of tools. */
+/** An answer, or a function of the request, its index, and its tool calls and results. */
 export type ModelScript =
   | ModelAnswer
   | ((body: ChatRequestBody, index: number, sent: SentTools) => ModelAnswer | Promise<ModelAnswer>);
@@ -57,7 +57,7 @@ export type ModelScript =
 export interface ModelServerOptions {
   /** Default: a normal short answer. */
   script?: ModelScript;
-  /** Requests without this key get 401; of a key for Bedrock only its id is compared. Default: no key is needed. */
+  /** Requests without this key get 401; for Bedrock only the key's id is compared. Default: no key is required. */
   key?: string;
   /** The ids of `GET /v1/models`. Requests may have any id. Default `test-model`. */
   modelIds?: string[];
@@ -99,7 +99,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   };
 
   const http = createServer((request, response) => {
-    // The client left before its request was complete.
+    // The client disconnected before its request was complete.
     handle(request, response).catch(() => response.destroy());
   });
   http.on('connection', (socket) => {
@@ -257,7 +257,7 @@ async function give(response: ServerResponse, received: ReceivedRequest, read: R
   json(response, 200, wholeAnswer(answering, pieces.join(''), calls));
 }
 
-/** What is flushed after each packet, so that a client need not wait for the end. */
+/** Sends each packet separately, so that a client need not wait for the end. */
 async function sendPackets(
   response: ServerResponse,
   received: ReceivedRequest,
@@ -302,7 +302,7 @@ async function stream(
         if (answer.byteDelayMs) await delay(answer.byteDelayMs);
       }
       if (response.destroyed) return;
-      // Waits for a turn of the event loop, so that each packet is sent by itself.
+      // Waits for an iteration of the event loop, so that each packet is sent separately.
       if (!response.write(packet)) await drainedOrClosed(response);
       if (answer.packets !== undefined && answer.packets !== 'event') await nextTick();
     }
@@ -354,7 +354,7 @@ async function stream(
   }
 }
 
-/** The events of all calls, one after another or by turns. */
+/** The events of all calls, one after another or interleaved. */
 function inOrder(calls: Buffer[][][], { interleaved = false }: ModelAnswer): Buffer[][] {
   if (!interleaved) return calls.flat();
   const longest = Math.max(0, ...calls.map(({ length }) => length));

@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import type { ServiceImplementation, TsProtoServiceDefinition } from 'nice-grpc';
 import { stubRpc } from './stub-rpc.ts';
 
-/** What a test gives to the units that call the stub. */
+/** The addresses and lifecycle of a stub, for the units that call it. */
 export interface StubMesh {
   callers: Callers;
   /** Where the stub's address is announced, under its unit's name. */
@@ -18,7 +18,7 @@ export interface ServedStub {
   readonly address: string;
   /** Ends it, as in an outage of its unit. */
   stop(): Promise<void>;
-  /** Serves again at the address that it had. */
+  /** Serves again at the same address. */
   restart(): Promise<void>;
 }
 

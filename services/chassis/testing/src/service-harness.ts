@@ -39,7 +39,7 @@ export function testDependencies(overrides: Partial<ServiceDependencies> = {}): 
 export interface ServiceOptions extends UnitOptions {
   /** The unit's settings. */
   env?: Environment;
-  /** In place of those of `testDependencies`. */
+  /** Replacements for dependencies of `testDependencies`. */
   dependencies?: Partial<ServiceDependencies>;
   /** Default: a schema of the test's own, where the service has one. */
   database?: Database;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { listen } from '@parley/kernel/http/listen';
 
-/** A server that takes connections and never says a word: over `https`, connecting to it does not end. */
+/** A server that accepts connections and never sends anything: a TLS handshake with it never ends. */
 export async function startSilentServer() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // Reads, so that it notices when the peer leaves.
+    // Reads, so that it notices when the peer disconnects.
     socket
       .resume()
       .on('error', () => undefined)

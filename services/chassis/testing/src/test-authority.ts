@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 
-/** In PEM. */
+/** The key and certificate in PEM. */
 export interface TestCertificate {
   key: string;
   cert: string;

@@ -15,8 +15,8 @@ export interface UnitConfig {
 }
 
 /**
- * What is known of a unit without loading its code, so that commands which need no more start quickly. The type of its code follows
- * from it: `defineUnit` and `service` require what is declared here, and nothing else.
+ * The facts of a unit that are available without loading its code, so that commands start quickly. They determine the type of its code:
+ * `defineUnit` and `service` require exactly what is declared here.
  */
 export interface UnitDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig> {
   /** Also the prefix of its settings (`<NAME>_RPC_PORT`). */
@@ -63,7 +63,7 @@ export function declareUnit<const Given extends WithoutDefaults<UnitDeclaration>
   return withDefaults<Given>(given);
 }
 
-/** What `declareUnit` does, for declarations that have more keys. */
+/** `declareUnit` for declarations with additional keys. */
 export function withDefaults<Given extends WithoutDefaults<UnitDeclaration>>(given: Given): Declared<Given> {
   const { name } = given;
   const serves = given.serves.filter((endpoint) => endpoint !== 'public');

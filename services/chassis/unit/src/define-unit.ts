@@ -17,7 +17,7 @@ export type CallsOf<Declaration extends UnitDeclaration> = {
     : never]: RpcClient<MeshServices[Unit]>;
 };
 
-/** What the builder provides to a unit beside `UnitDependencies`. */
+/** The dependencies that the builder adds to `UnitDependencies`. */
 export interface Provided<Declaration extends UnitDeclaration> {
   config: ConfigOf<Declaration>;
   calls: CallsOf<Declaration>;

@@ -7,15 +7,15 @@ export interface UnitHttpOptions {
   /** The unit that is called, one of the caller's `callsByHttp`. */
   unit: string;
   addresses: Pick<Addresses, 'of'>;
-  /** How long one call may take, its answer included. */
+  /** Time limit of one call in ms, including its answer. */
   timeoutMs: number;
-  /** Bytes of an answer. */
+  /** Maximum bytes of an answer. */
   maxBytes: number;
 }
 
 export interface UnitHttpRequest {
   method?: 'GET' | 'POST';
-  /** Its bearer token. */
+  /** The bearer token of the request. */
   token?: string;
   /** Sent as JSON. */
   body?: object;

@@ -12,7 +12,7 @@ export interface FollowerOptions {
   ended(): void;
 }
 
-/** In the place of an entry: some may be missing here. */
+/** A marker between entries: some may be missing here. */
 export const interruption = Symbol('interruption');
 
 export type Follower = Awaited<ReturnType<typeof followStream>>;

@@ -14,7 +14,7 @@ export type RedisClient = ReturnType<typeof firstClient>;
 export interface RedisLinkOptions {
   /** Creates a client that is not connected. */
   createClient(): RedisClient;
-  /** Its name in logs. */
+  /** The connection's name in logs. */
   name: string;
   refusals: RedisRefusals;
   /** How long a command may take, in ms. A server that is silent for five times as long counts as dead. */

@@ -42,14 +42,14 @@ export function eventSequence<Event extends LiveEvent, Note>(
     }
   }
 
-  /** The same up to a newer id of the database: for when the log may have a gap. */
+  /** Extends the range to a newer id of the database, for when the log may have a gap. */
   async function* lookUp(lastingId: EventId): AsyncGenerator<Event> {
     found = [];
     unread = lastingId;
     yield* catchUp(lastingId);
   }
 
-  /** The same up to the newest reserved id: for when its event does not arrive. */
+  /** Extends the range to the newest reserved id, for when its event does not arrive. */
   async function* catchUpReserved(): AsyncGenerator<Event> {
     const newest = reserved.at(-1);
     if (newest !== undefined) yield* lookUp(newest);

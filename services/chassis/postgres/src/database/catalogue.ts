@@ -6,7 +6,7 @@ import { type TableFacts, tablesIn } from './table-kinds.ts';
 import type { SchemaDeclaration } from './types.ts';
 
 export interface CatalogueOptions {
-  /** Any login: all may read the catalogue. */
+  /** A URL with any login, since every login may read the catalogue. */
   url: string;
   schema: SchemaDeclaration;
   /** Default: the declared name. */
@@ -26,7 +26,7 @@ export async function catalogueViolations({ url, schema, schemaName }: Catalogue
   }
 }
 
-/** The same, by a connection of a pool that is there. */
+/** Like `catalogueViolations`, on a connection of an existing pool. */
 export async function catalogueViolationsBy(
   pool: Knex,
   schema: SchemaDeclaration,

@@ -1,11 +1,11 @@
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/settings/config';
 import { databaseSettings } from '@parley/kernel/settings/shared-settings';
 
-/** The database URLs of one service, as far as the environment has them. */
+/** The database URLs of one service that are set in the environment. */
 export interface DatabaseUrls {
-  /** With the login of the service. */
+  /** The URL with the login of the service. */
   url: string | undefined;
-  /** With the login that owns the schema, where that is another one. */
+  /** The URL with the login that owns the schema, if that is a different one. */
   migrationsUrl: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export function readDatabaseUrls(env: Environment, service: string): DatabaseUrl
   return { url: own.url ?? shared.url, migrationsUrl: own.migrationsUrl ?? shared.migrationsUrl };
 }
 
-/** The same where a database is required. @throws SettingsError also where no URL is given. */
+/** Reads the URLs of a required database. @throws SettingsError also if no URL is set. */
 export function requireDatabaseUrls(env: Environment, service: string): DatabaseUrls & { url: string } {
   const { url, migrationsUrl } = readDatabaseUrls(env, service);
   if (url === undefined) {

@@ -25,7 +25,7 @@ export function checkedTenantId(tenantId: number): number {
   return tenantId;
 }
 
-/** The same, or `noTenant`. */
+/** Like `checkedTenantId`, but also accepts `noTenant`. */
 export function checkedTenantOrNone(tenantId: number): number {
   return tenantId === noTenant ? tenantId : checkedTenantId(tenantId);
 }

@@ -14,7 +14,7 @@ export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns 
   const entries = Object.entries(columns);
   const sizes = entries
     .filter(([field, { long }]) => long && fields.times(field) > 0)
-    // PostgreSQL knows the length of a text without reading it; casting a text to text costs nothing.
+    // PostgreSQL stores the length of a text, so reading it is cheap; casting a text to text is free.
     .map(
       ([field, options]) =>
         `${fields.times(field)} * coalesce(octet_length(cast(${valueOf(name, field, options)} AS text)), 0)`,
@@ -48,7 +48,7 @@ export async function listWithin<Row extends object>(
   return rows;
 }
 
-/** Throws without a budget, so that an unbounded list fails in its first test. */
+/** Throws if there is no budget, so that an unbounded list fails in its first test. */
 function answerOf({ answer }: AnswerDb): ListBounds {
   if (!answer) throw new Error('A list is read without a bound: use answerDatabase or wholeRowsDatabase');
   return answer;

@@ -22,9 +22,9 @@ export interface MigrateOptions {
   lockTimeoutMs?: number;
 }
 
-/** Long, because creating an index on a large table takes many minutes. Below what a chart's hook has. */
+/** Statement timeout: creating an index on a large table takes many minutes. Below the timeout of the chart's hook. */
 export const statementTimeoutMs = 45 * 60_000;
-/** At least so much to build an index with: one over vectors that does not fit takes several times as long. */
+/** Minimum `maintenance_work_mem`: building a vector index that does not fit takes several times as long. */
 const indexMemory = '256MB';
 /**
  * Short, because all other statements on that table wait behind the migration: it rolls back, lets them proceed, and
@@ -103,8 +103,8 @@ async function ensureSchema(
 }
 
 /**
- * From PostgreSQL 16 on, a login that is no superuser must grant itself the roles that it has created. What a user may take already is not
- * granted, since a superuser may have granted roles that the login may not grant.
+ * Since PostgreSQL 16 a non-superuser must grant itself the roles that it created. Existing memberships are not granted again, because a
+ * superuser may have granted roles that this login may not grant.
  */
 async function ensureMember(transaction: Knex.Transaction, user: string, roles: string[]): Promise<void> {
   const { rows } = await transaction.raw(

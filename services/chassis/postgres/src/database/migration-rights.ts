@@ -3,11 +3,11 @@ import type { Knex } from 'knex';
 import { rolesOf } from './identifiers.ts';
 import type { SchemaDeclaration } from './types.ts';
 
-/** What keeps a login from migrating a schema. */
+/** A missing right that keeps a login from migrating a schema. */
 export interface MissingRight {
   /** A clause: `<login> may not …`. */
   found: string;
-  /** What to do, a sentence. */
+  /** The remedy, as a sentence. */
   change: string;
 }
 
@@ -27,7 +27,7 @@ const factsSql = `
          (SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = ?) AS "isOwner"`;
 
 /**
- * Looks at what `migrateSchema` needs before it changes anything: a connection of its login, which is left as it was.
+ * Checks, without changing anything, the rights that `migrateSchema` needs, on a connection of its login.
  * @param appUser the login of the service, which is to take the schema's roles. Default: the same login
  */
 export async function missingRights(
@@ -56,7 +56,7 @@ export async function missingRights(
   return missing;
 }
 
-/** Where another installation on the same server made the roles: roles belong to the server, not to a database. */
+/** The case that another installation on the same server created the roles, which belong to the server rather than a database. */
 export function foreignRoles(login: string, roles: readonly string[]): MissingRight {
   const names = roles.join(', ');
   return {
@@ -93,7 +93,7 @@ export async function roleStates(pool: Knex, schemaName: string, users: string[]
   };
 }
 
-/** Tries to create one that is not there, and rolls back: managed servers let logins do so that are no superusers. */
+/** Tries to create a missing extension and rolls back, because managed servers allow it to some non-superusers. */
 async function missingExtension(pool: Knex, name: string, { database }: RightFacts): Promise<MissingRight[]> {
   const { rows } = await pool.raw(
     'SELECT nspname AS schema FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = ?',

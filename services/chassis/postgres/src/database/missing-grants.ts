@@ -14,8 +14,8 @@ export interface MissingGrant {
 }
 
 /**
- * What the roles of a schema lack, e.g. after a dump was restored without its ACLs. Of a schema without USAGE nothing else is told,
- * since no other right counts without it. Any login may ask.
+ * The grants that a schema's roles lack, e.g. after a dump was restored without its ACLs. Without USAGE on the schema only that is
+ * reported, since no other right counts without it. Any login may call this.
  */
 export async function missingGrants(
   pool: Knex,

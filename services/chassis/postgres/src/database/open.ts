@@ -39,7 +39,7 @@ export interface DatabaseOptions {
   schemaName?: string | undefined;
   /** Maximum number of connections. Five to eight in total suit a database with two cores. */
   poolSize: number;
-  /** With the login that owns the schema and runs migrations. Default: `url`. */
+  /** The URL with the login that owns the schema and runs migrations. Default: `url`. */
   migrationsUrl?: string | undefined;
   /** How long one statement may run, in ms. Default 20 s. */
   statementTimeoutMs?: number | undefined;
@@ -54,7 +54,7 @@ export interface DatabaseOptions {
   log?: Logger | undefined;
 }
 
-/** What runs inside a transaction. `aborted` tells whether a failed statement has aborted the transaction. */
+/** The work of a transaction. `aborted` returns whether a failed statement has aborted the transaction. */
 type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 /** How a transaction is run. `party`: the tenant that it is for, or '' where it is for no single one. */
@@ -65,7 +65,7 @@ interface Ways extends Pick<TransactOptions, 'isUrgent'> {
 
 const pingTimeoutMs = 2_000;
 
-/** In which the other transaction of a deadlock gets the row: a repetition at once could take it first, and deadlock again. */
+/** Pause in ms before the retry after a deadlock, so that the other transaction gets the row first. */
 const yieldMs = 20;
 
 const oneAtATime = { inFlight: 1 };
@@ -75,7 +75,7 @@ const tracer = trace.getTracer('parley.database');
 /** Whether a statement was refused because one before it, in the same transaction, had failed. */
 const isAborted = (error: unknown) => isDatabaseError(error) && error.code === '25P02';
 
-/** Nothing is connected before the first use. */
+/** Opens a database; connections are made on first use. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, schema, poolSize, statementTimeoutMs = 20_000, clockOffsetMs, log } = options;
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
@@ -159,9 +159,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   /**
    * BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. With `atOnce` that packet
-   * has all statements: the first one of `work`, or those that it makes before it waits for input or output. It runs again where
-   * the run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of
-   * them no longer fitted.
+   * has all statements: the first one of `work`, or those that it makes before it waits for input or output. It is retried if
+   * the previous run has certainly had no effect: once after an outage, and once, without prepared statements, after one of them was
+   * outdated.
    */
   async function run<T>(
     opening: Opening['opening'],
@@ -176,9 +176,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isStale = false;
     let isEnding = false;
     let isTimedOut = false;
-    /** Of the last statement that was executed and failed: where the transaction is aborted, the reason. */
+    /** The error of the last failed statement, which is the reason if the transaction is aborted. */
     let failure: Error | undefined;
-    // Not by the error that `work` rejects with: it may have caught this one and thrown another.
+    // Recorded here rather than from the rejection of `work`, which may have caught this error and thrown another.
     const failed = (error: Error, name: string | undefined) => {
       if (isAborted(error)) return; // sent together with the one that failed
       if (prepared.failed(name, error)) isStale = true;
@@ -328,7 +328,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         await within(pingTimeoutMs, late, pool.raw('SELECT 1'));
       } catch (error) {
-        if (answeredAt >= asked) return; // it answers others: the pool is busy
+        if (answeredAt >= asked) return; // the database answered another call: the pool is only busy
         throw transactionError(error);
       }
     },
@@ -346,7 +346,7 @@ function waysOf({ commitsAtOnce, isUrgent }: TransactOptions, tenantId?: number)
 }
 
 /**
- * Tells whether a statement has failed outside a savepoint, so that COMMIT would silently roll back. Asks the server, but
+ * Returns whether a statement has failed outside a savepoint, so that COMMIT would silently roll back. Asks the server, but
  * only after an error, since the driver learns of the abort late.
  */
 function watchForAbort(transaction: Knex.Transaction): () => Promise<boolean> {

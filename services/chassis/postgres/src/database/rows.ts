@@ -6,9 +6,9 @@ interface Compiled {
   names: string[];
 }
 
-/** By text. */
+/** Compiled statements by text. */
 const statements = new Map<string, Compiled>();
-/** More texts than all services have: one that is made for a call must not stay. */
+/** More texts than all services have. Exceeding it shows that texts are made per call, which must not accumulate. */
 const maxStatements = 1_000;
 
 /**

@@ -38,7 +38,7 @@ export interface SchemaDeclaration {
   extensions?: Record<string, string>;
 }
 
-/** What the owning service has registered. Appending a job of another kind or an event of another topic throws. */
+/** The jobs and events registered by the owning service. Appending any other kind or topic throws. */
 export interface Registry {
   /** The runners of this process by kind. A runner registers itself when it is created. */
   readonly runners: Map<string, JobClaimer>;
@@ -47,9 +47,9 @@ export interface Registry {
 }
 
 export interface ReservedSlot {
-  /** Gives it to a job that begins now. */
+  /** Hands the reserved slot to a job that begins now. */
   use(): void;
-  /** Gives it back for any other job. */
+  /** Releases the reserved slot. */
   free(): void;
 }
 
@@ -77,7 +77,7 @@ export interface Transaction {
   afterCommit(effect: () => void): void;
   /** After the commit, calls the `onWake` listeners of `what` on the same `Database`, once per transaction. */
   wake(what: string): void;
-  /** That of the `Database`. */
+  /** The registry of the `Database`. */
   readonly registry: Registry;
   /** The bound and the selected fields of lists, from `answer-database.ts`. Without it `listWithin` and `columnsWithin` throw. */
   answer?: ListBounds;
@@ -105,11 +105,11 @@ export interface TransactOptions {
   /** Aborts when the caller disconnects: a transaction that is still queued then rejects with `unavailable`. */
   signal?: AbortSignal | undefined;
   /**
-   * The statements of `work` are sent as one group, which commits without waiting for their results: one round trip less, half of the CPU
-   * time, and locks are held for less time. All have to be made at once, each one statement; a later one rejects. Results come after the
-   * commit; where one fails, all reject with its error. What is to undo the transaction has to fail in the database, since
-   * `work` can no longer do it by rejecting. It also runs again where the connection was lost while it may have been committing, so
-   * a second run must change nothing. Default false.
+   * Sends the statements of `work` as one group that commits without waiting for their results: one round trip less, half of the CPU
+   * time, and locks are held for less time. `work` must make all statements at once; a later one rejects. Results arrive after the
+   * commit; if one statement fails, all reject with its error. `work` cannot undo the transaction by rejecting; only an error in the
+   * database can. The group is retried if the connection was lost while it may have been committing, so a second run must change
+   * nothing. Default false.
    */
   commitsAtOnce?: boolean | undefined;
   /**
@@ -120,12 +120,12 @@ export interface TransactOptions {
 }
 
 /**
- * One service's view of a PostgreSQL database. A transaction is retried once where its first run has certainly left nothing
- * behind: the server rolled it back (deadlock, serialization failure), the connection was lost before it had begun, or during a
- * read-only transaction. It is retried once more, without prepared statements, where one of them no longer fitted (after a migration,
- * or behind a pooler). So `work` must have no effects outside of the transaction and `afterCommit`, and reads what it depends on
- * itself. Any other outage (connection lost, pool exhausted, shutdown, timeout) rejects with `unavailable`; the transaction may
- * have been committed then, so only the caller knows whether a retry is safe.
+ * One service's view of a PostgreSQL database. A transaction is retried once if its first run has certainly had no effect: the server
+ * rolled it back (deadlock, serialization failure), or the connection was lost before it began or during a read-only transaction. It is
+ * retried once more, without prepared statements, if one of them was outdated (after a migration, or behind a pooler). So `work` must
+ * have no effects outside of the transaction and `afterCommit`, and must itself read what it depends on. Any other outage
+ * (connection lost, pool exhausted, shutdown, timeout) rejects with `unavailable`; the transaction may have been committed then, so
+ * only the caller knows whether a retry is safe.
  */
 export interface Database {
   /** The declared name of the schema, e.g. `session`; also the source of its events. */
@@ -140,9 +140,9 @@ export interface Database {
    * A second statement rejects, also one that is made together with the first, which may have been executed.
    */
   read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
-  /** The same as `read` under the shared role. */
+  /** Like `read`, under the shared role. */
   readShared<T>(work: (db: Transaction) => Promise<T>): Promise<T>;
-  /** The same as `transact` under the shared role, for what belongs to no single tenant. */
+  /** Like `transact`, under the shared role, for data that belongs to no single tenant. */
   transactShared<T>(work: (db: SharedDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** Calls `listener` after each commit of this process that woke `what`; returns how to unsubscribe. */
   onWake(what: string, listener: () => void): () => void;

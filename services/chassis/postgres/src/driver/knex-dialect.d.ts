@@ -9,13 +9,13 @@ declare module 'knex/lib/dialects/postgres/index.js' {
     sql: string;
     bindings?: readonly unknown[];
     options?: { name?: string | undefined };
-    /** Where `_query` puts the result of `pg`. */
+    /** The result of `pg`, set by `_query`. */
     response?: unknown;
   }
 
   export default class PgClient extends knex.Client {
     _query(connection: object, query: SentQuery): Promise<unknown>;
-    /** With `$1`, `$2`, … for question marks. */
+    /** Replaces question marks by `$1`, `$2`, …. */
     positionBindings(sql: string): string;
     prepBindings(bindings: readonly unknown[] | undefined): readonly unknown[] | undefined;
     transaction(container: unknown, config?: Knex.TransactionConfig, outer?: unknown): Knex.Transaction;

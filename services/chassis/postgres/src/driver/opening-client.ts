@@ -9,7 +9,7 @@ import type { PreparedStatements } from './prepared-statements.ts';
 
 export type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 
-/** How a transaction begins. */
+/** The beginning of a transaction. */
 export interface Opening extends Knex.TransactionConfig {
   /** A statement that is sent in one packet with BEGIN and the first statement of the work. */
   opening: { text: string; values: readonly string[] };
@@ -22,10 +22,10 @@ export interface Opening extends Knex.TransactionConfig {
 /** Connections whose transaction is `unprepared`. */
 const unprepared = new WeakSet<object>();
 
-/** Connections with a transaction that nothing was sent of yet. */
+/** Connections with a transaction of which nothing has been sent yet. */
 const beginnings = new WeakMap<object, Opening>();
 
-/** Connections that execute an opening without a statement. */
+/** Connections that currently execute an opening without a statement. */
 const openings = new WeakMap<object, Promise<unknown>>();
 
 /** Why the transaction of a connection has no settings: no statement must run without them. */
@@ -35,7 +35,7 @@ const failures = new WeakMap<object, unknown>();
 const generations = new WeakMap<object, number>();
 const unknownGeneration = -1;
 
-/** Streams that hold back what is written to them until the end of this turn of the event loop. */
+/** Streams that buffer their writes until the next tick of the event loop. */
 const corked = new WeakSet<Writable>();
 
 /** A connection of `pg`. */
@@ -53,7 +53,7 @@ export class OpeningClient extends PgClient {
   declare readonly config: Knex.Config & { preparedStatements?: PreparedStatements };
 
   override async _query(connection: object, query: SentQuery): Promise<unknown> {
-    // What is sent meanwhile comes after the statement that waits for it, such as the ROLLBACK of a work that has failed.
+    // Statements sent meanwhile, such as the ROLLBACK of failed work, must follow the waiting one.
     const running = openings.get(connection);
     if (running) await running.catch(() => undefined);
     const beginning = beginnings.get(connection);
@@ -109,7 +109,7 @@ export class OpeningClient extends PgClient {
       return query;
     } catch (error) {
       const isRefused = isDatabaseError(error);
-      // Which of the statements are prepared now is not known.
+      // It is unknown which of the statements are prepared now.
       if (!isRefused || !isOpen) this.forgetPrepared(connection);
       if (isRefused && !isOpen) {
         failures.set(connection, error);
@@ -151,12 +151,12 @@ export class OpeningClient extends PgClient {
     return name;
   }
 
-  /** Has the pool close a connection of which it is not known what is prepared there. */
+  /** Makes the pool close a connection whose prepared statements are unknown. */
   forgetPrepared(connection: object): void {
     generations.set(connection, unknownGeneration);
   }
 
-  /** For the next transaction of a connection. */
+  /** Resets the state for the next transaction of a connection. */
   prepareOn(connection: object, isPrepared: boolean): void {
     if (isPrepared) unprepared.delete(connection);
     else unprepared.add(connection);
@@ -177,7 +177,7 @@ export class OpeningClient extends PgClient {
   }
 }
 
-/** Sends all statements of this turn of the event loop in one packet. */
+/** Sends all statements of this tick of the event loop in one packet. */
 function cork({ connection: { stream } }: RawClient): void {
   if (corked.has(stream)) return;
   corked.add(stream);

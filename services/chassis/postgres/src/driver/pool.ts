@@ -56,12 +56,12 @@ export function openPool({
   log,
 }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
-  // A constant of its own, because knex's types lack some of these.
+  // A separate constant, because knex's types lack some of these.
   const driverOptions = {
     // Statements are sent as they are made, without waiting for the results of those before.
     pipeline: true,
     statement_timeout: statementTimeoutMs,
-    // Otherwise the transactions that wait for a row of a frozen process would take up all connections.
+    // Otherwise transactions waiting for a row lock of a frozen process could hold all connections.
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
     // The embedded database ignores the server's timeouts.

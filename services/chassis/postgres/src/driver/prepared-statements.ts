@@ -4,26 +4,26 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 
 export type PreparedStatements = ReturnType<typeof preparedStatements>;
 
-/** Sent so often before it is prepared: a text that is made for one call is never sent again. */
+/** Number of sends before a text is prepared, because a text made for one call is never sent again. */
 const sendsBefore = 3;
-/** Prepared statements take memory of every connection. */
+/** Maximum prepared statements; they take memory on every connection. */
 const maxPrepared = 200;
-/** Texts whose sends are counted. */
+/** Maximum texts whose sends are counted. */
 const maxCounted = 1_000;
 /**
- * So many sends of other texts, and so much time since the last one began, make a new generation: the texts of lists depend on what
- * clients select, and those of an hour ago must not keep out those of now.
+ * Sends of unprepared texts, and the minimum age of a generation, that start a new one: the texts of lists depend on what clients select,
+ * and outdated ones must not block current ones.
  */
 const maxLeftOut = 10_000;
 const renewAfterMs = 600_000;
-/** A pooler without support for prepared statements loses them again and again: then none is prepared any more. */
+/** Number of losses after which nothing is prepared any more: the pooler then does not support prepared statements. */
 const maxLosses = 3;
 
-/** The statement is missing on its connection, or another client of the pooler has prepared it there. */
+/** SQLSTATEs: the statement is missing on its connection, or another client of the pooler has prepared it there. */
 const missingCodes = new Set(['26000', '42P05']);
-/** Where the server refuses a plan whose result has other columns than before. Its message is in the server's language. */
+/** The server's function that refuses a plan with changed result columns. Its message is localized, so it is not compared. */
 const refusesPlan = 'RevalidateCachedQuery';
-/** Its parameters have the types that columns had when it was prepared: they no longer match, or a value does not fit. */
+/** SQLSTATEs: column types changed since the statement was prepared, so its parameters no longer match or fit. */
 const mismatchCodes = new Set(['42804', '42883', '22003']);
 
 export interface PreparedStatementsOptions {
@@ -63,7 +63,7 @@ export function preparedStatements(
       return generation;
     },
 
-    /** The name under which to prepare `sql`; undefined for one that is rare, or where too many are prepared. */
+    /** The name under which to prepare `sql`; undefined if it is rare or too many are prepared. */
     nameOf(sql: string): string | undefined {
       const known = names.get(sql);
       if (known !== undefined || losses >= maxLosses) return known;
@@ -93,11 +93,11 @@ export function preparedStatements(
     failed(name: string | undefined, error: unknown): boolean {
       if (name === undefined || !isDatabaseError(error)) return false;
       const { code } = error;
-      // The statement or its values may be wrong in themselves, so the others stay prepared.
+      // The statement or its values may themselves be wrong, so the other statements stay prepared.
       if (mismatchCodes.has(code)) return true;
       const isMissing = missingCodes.has(code);
       if (!isMissing && error.routine !== refusesPlan) return false;
-      // Transactions that run at once fail together.
+      // Concurrent transactions fail together; only the first one starts a new generation.
       if (!name.endsWith(`.${generation}`)) return true;
       renew();
       if (isMissing) losses += 1;

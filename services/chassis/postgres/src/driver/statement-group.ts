@@ -9,9 +9,9 @@ import { type Opening, type OpeningClient, type RawClient, swallowedError } from
 /** Statements of `pg` that are sent in one packet and end with one Sync: the server commits all or, where one fails, none. */
 class GroupQuery extends Query {
   readonly #statements: readonly QueryConfig[];
-  /** How many the server has executed. */
+  /** Number of statements that the server has executed. */
   executed = 0;
-  /** Whether one was to be prepared for the first time. */
+  /** Whether one of them was to be prepared for the first time. */
   prepares = false;
 
   constructor(statements: readonly QueryConfig[]) {
@@ -54,16 +54,16 @@ interface Made {
 }
 
 /**
- * A transaction of statements that are made before any is answered. It is one message group of the protocol, which the server executes as
- * a transaction without BEGIN and COMMIT. knex's own transactions take three times the CPU time, here and at the server.
+ * A transaction whose statements are all made before any result arrives. It is one message group of the protocol, which the server
+ * executes as a transaction without BEGIN and COMMIT. knex's own transactions take three times the CPU time, here and on the server.
  * @param opening is executed before the statements
- * @param atMost how many statements there may be
+ * @param maxStatements maximum number of statements
  */
 export function statementGroup(
   pool: Knex,
   connection: RawClient,
   opening: { text: string; values: readonly string[] },
-  atMost = Number.POSITIVE_INFINITY,
+  maxStatements = Number.POSITIVE_INFINITY,
 ) {
   const { client }: { client: OpeningClient } = pool;
   const made: Made[] = [];
@@ -77,7 +77,7 @@ export function statementGroup(
   });
 
   async function query(_connection: unknown, given: SentQuery): Promise<SentQuery> {
-    if (isSent || made.length >= atMost) throw new Error('The transaction is already complete');
+    if (isSent || made.length >= maxStatements) throw new Error('The transaction is already complete');
     const { promise, resolve, reject } = Promise.withResolvers<SentQuery>();
     const config = configOf(client.positionBindings(given.sql), client.prepBindings(given.bindings) ?? []);
     made.push({ query: given, config, resolve, reject });
@@ -122,10 +122,10 @@ export function statementGroup(
           resolve(answered);
         }
       } catch (error) {
-        // Which of them the server has prepared now is not known.
+        // It is unknown which of them the server has prepared now.
         if (sent.prepares || !isDatabaseError(error)) client.forgetPrepared(connection);
         const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // none where all were executed, and not committed
-        // Without an answer it is not known which one: the server sends what it has to say of all at their end.
+        // Without an answer the failed statement is unknown, because the server sends all results at the end.
         const suspects = isDatabaseError(error) ? [failing] : configs.slice(1);
         const texts = suspects.flatMap((config) => config?.text ?? []);
         Object.assign(error as Error, {
@@ -139,7 +139,7 @@ export function statementGroup(
   };
 }
 
-/** The end of what runs without waiting for input or output. */
+/** Resolves after all work that does not wait for input or output. */
 const untilNextTick = promisify(process.nextTick);
 
 export interface GroupOptions extends Pick<Opening, 'opening' | 'unprepared'> {
@@ -171,7 +171,7 @@ export async function groupTransaction<T>(
     await send();
   } catch (error) {
     if (!working) throw error; // there was no connection
-    await working; // its own error says more
+    await working; // its own error is more specific
     throw isDatabaseError(error) ? swallowedError() : error;
   }
   return working as Promise<T>;

@@ -8,7 +8,7 @@ import { jobsStore } from './jobs-store.ts';
 export interface HeldLease {
   job: ClaimedJob;
   controller: AbortController;
-  /** Until when the lease is certainly valid, on the monotonic clock. */
+  /** The lease is certainly valid until this time of the monotonic clock. */
   deadlineMs: number;
   /** The job was ended in a transaction that may not have committed yet. */
   ending: boolean;
@@ -28,7 +28,7 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
   const held = new Map<string, HeldLease>();
   let renewing = false;
   let expiry: NodeJS.Timeout | undefined;
-  /** Ends the wait for the next renewal when no lease is left. */
+  /** Ends the wait for the next renewal when no lease remains. */
   let endPause: () => void = () => undefined;
 
   function lose(lease: HeldLease, message: string): void {

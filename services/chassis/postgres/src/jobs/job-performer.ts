@@ -13,7 +13,7 @@ import type { JobRunnerOptions } from './runner-types.ts';
 /** How a job ends. `expired`: only if its lease has expired. With an `error` it stays in the table with state `failed`. */
 export interface Ending {
   expired?: boolean;
-  /** The transaction is rolled back where the job was not ended, so the next one is claimed without waiting for that. */
+  /** The caller rolls the transaction back if this job was not ended, so the next one is claimed without waiting for that. */
   rollsBack?: boolean;
   error?: string;
 }
@@ -26,7 +26,7 @@ export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerO
   end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean>;
   /** Removes a lease whose job was not ended. */
   drop(lease: HeldLease): void;
-  /** A job was queued again, to be retried after `delayMs`. */
+  /** Called when a job was queued again for a retry after `delayMs`. */
   retryIn(delayMs: number): void;
   isHandedOver(): boolean;
 }

@@ -16,7 +16,7 @@ import type { JobRunner, JobRunnerOptions } from './runner-types.ts';
 
 /** How long handlers have to end after `JobHandover`, before their jobs are released to other processes. */
 const handoverMs = 1_000;
-/** What the column `attempt` can hold. */
+/** The maximum of the column `attempt`. */
 const maxCount = 2 ** 31 - 1;
 
 export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
@@ -70,7 +70,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
 
   function capacity(): number {
     if (!accepting) return 0;
-    // The end of a transaction may be reported later than it is known.
+    // The end of a transaction may be reported later than it takes effect.
     for (const slot of reserved) if (slot.knex.isCompleted()) reserved.delete(slot);
     return concurrency - leases.size - reserved.size - searchSlots;
   }

@@ -5,7 +5,7 @@ import { type Claim, type ClaimedJob, claimedColumns, leaseAssignments, limitLoc
 /** The largest tenant id. */
 const maxTenantId = 2_147_483_647;
 
-/** Up to so many due jobs are examined one by one. */
+/** Maximum number of due jobs that are examined one by one. */
 const fewDue = 500;
 
 /**
@@ -108,7 +108,7 @@ const tenantsOfManySql = `
     found as (${walks.map(({ name }) => belowLimitSql(name)).join(' union ')})
   select tenant_id from found order by tenant_id limit :most`;
 
-/** How many of a tenant's oldest waiting jobs are examined before its index walk. */
+/** Number of a tenant's oldest waiting jobs that are examined before its index walk. */
 const oldestExamined = 100;
 
 /**

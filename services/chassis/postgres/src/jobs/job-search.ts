@@ -11,9 +11,9 @@ export interface JobSearchOptions {
   maxAttempts: number;
   /** The interval of searches without a wake-up, in ms, randomized by a quarter. */
   intervalMs: number;
-  /** How many slots for jobs are free in this process. */
+  /** Number of free slots for jobs in this process. */
   capacity(): number;
-  /** Reserves so many slots for this search, in place of an earlier number. */
+  /** Sets the number of slots reserved for this search. */
   reserveSlots(count: number): void;
   begin(job: ClaimedJob, claimedAtMs: number): void;
   exhausted(job: ClaimedJob): void;
@@ -129,7 +129,7 @@ export function jobSearch(options: JobSearchOptions) {
   }
 
   return {
-    /** The last search found no free slot: the next free one goes to the tenant whose turn it is. */
+    /** The last search found no free slot: the next free one goes to the next tenant in round robin order. */
     get needsSlot() {
       return neededSlot;
     },

@@ -8,7 +8,7 @@ import type { JobNotifier, JobRun } from './job-types.ts';
 export interface RunnerOptions {
   database: Database;
   kind: string;
-  /** How many jobs this process runs at once: its slots. */
+  /** Maximum concurrent jobs of this process: its slots. */
   concurrency: number;
   /**
    * How many jobs of one tenant may run at once on all replicas together, so that no tenant takes all slots. When slots are
@@ -21,8 +21,8 @@ export interface RunnerOptions {
    */
   leaseMs?: number | undefined;
   /**
-   * How many attempts a job has; `untilDone`: as many as it takes, for a job that must take effect in the end, whatever is away
-   * meanwhile, or that gives up by a count of its own. A handover begins an attempt but never exhausts the job. Default 3.
+   * Maximum attempts of a job. `untilDone`: unlimited, for a job that must eventually succeed despite outages, or that limits its
+   * attempts itself. A handover begins an attempt but never exhausts the job. Default 3.
    */
   retry?: 'untilDone' | { maxAttempts: number } | undefined;
   /** Whether to retry a job whose handler threw this error. Default: always, as often as `retry` says. */
@@ -40,7 +40,7 @@ export interface RunnerOptions {
   soleOwner?: boolean | undefined;
   /** Carries cancellations to other replicas at once. */
   notifier?: JobNotifier | undefined;
-  /** Called when an attempt has failed: the job is `retried`, or `given_up` for good. */
+  /** Called when an attempt has failed: the job is `retried`, or `given_up` permanently. */
   onFailure?: ((outcome: JobFailure) => void) | undefined;
   log: Logger;
 }

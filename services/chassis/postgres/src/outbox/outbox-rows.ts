@@ -5,7 +5,7 @@ import type { Database, SharedDb } from '../database/types.ts';
 export interface ClaimedEvent {
   /** The primary key; the order of publishing within a key. */
   position: number;
-  /** How often publishing it has failed. */
+  /** Number of failed attempts to publish the event. */
   attempts: number;
   envelope: Envelope;
 }
@@ -15,11 +15,11 @@ export interface OutboxExchange {
   relayId: string;
   /** How long a claim lasts, in ms; its holder renews it before that. */
   claimMs: number;
-  /** Published: to be deleted. */
+  /** Published rows, to be deleted. */
   published: number[];
-  /** Failed: released, but no relay claims them, or later ones of their key, for `delayMs`. */
+  /** Failed rows: released, but no relay claims them, or later ones of their key, for `delayMs`. */
   failed: { position: number; delayMs: number }[];
-  /** Still being published: their claim is renewed. */
+  /** Rows that are still being published; their claim is renewed. */
   held: number[];
   /** How many rows to claim at most; 0 claims none. */
   limit: number;

@@ -24,7 +24,7 @@ export interface OutboxRelayOptions {
   soleOwner?: boolean | undefined;
   /** How long a claim lasts, in ms: after that another relay takes over the events of a dead one. Default 30 s. */
   claimMs?: number;
-  /** How often to look for rows of which no commit of this process has woken the relay, in ms. Default 5 s. */
+  /** Polling interval for rows of other processes, whose commits do not wake this relay, in ms. Default 5 s. */
   pollMs?: number;
   /** The pause after a first failed attempt, in ms, doubled by each further one up to 10 s. Default 200 ms. */
   firstRetryMs?: number;
