@@ -1,6 +1,6 @@
 import { CredentialsChanged } from './gen/parley/identity/v1/announcements.ts';
 
-// What units announce to each other over pub/sub: on which channel, in which message. Publisher and subscribers take both from here.
+// The pub/sub channels of announcements between units and their messages, shared by publisher and subscribers.
 
-/** What is remembered of some credentials no longer holds. Identity and session publish it; gateways and evaluation listen. */
+/** Cached status of some credentials is outdated. Identity and session publish this; gateways and evaluation subscribe. */
 export const credentialsChanged = { channel: 'parley:sign-ins', message: CredentialsChanged };

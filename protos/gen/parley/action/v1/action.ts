@@ -36,7 +36,7 @@ export interface CheckToolsRequest {
   tools: ToolRef[];
 }
 
-/** They are there. */
+/** All of them exist. */
 export interface CheckToolsResponse {
 }
 
@@ -45,21 +45,21 @@ export interface DescribeToolsRequest {
   /** At most 20. */
   tools: ToolRef[];
   /**
-   * When the answer has to be here, in ms: a connector that has not answered by then is missing. 0: as long as this service waits by itself,
-   * which is also the most.
+   * Time limit of the answer in ms; a connector that has not answered by then is missing. 0: this service's own limit, which is also the
+   * maximum.
    */
   timeLimitMs: number;
 }
 
 /** Descriptions. */
 export interface DescribeToolsResponse {
-  /** Those that can be called. */
+  /** The tools that can be called. */
   tools: ToolDescription[];
-  /** Those that cannot. */
+  /** The tools that cannot. */
   missing: MissingTool[];
 }
 
-/** What a model is told of a tool. */
+/** The description of a tool for a model. */
 export interface ToolDescription {
   /** The tool. */
   ref?:
@@ -67,9 +67,9 @@ export interface ToolDescription {
     | undefined;
   /** The name of the tool or action. */
   name: string;
-  /** What it does; may be empty, and is cut at 8,000 characters. */
+  /** What the tool does; may be empty, truncated to 8,000 characters. */
   description: string;
-  /** The JSON Schema of its arguments; empty where it has none, so that any object is taken. */
+  /** The JSON Schema of its arguments; empty if it has none, so that any object is valid. */
   inputSchemaJson: string;
 }
 
@@ -79,21 +79,21 @@ export interface MissingTool {
   ref?:
     | ToolRef
     | undefined;
-  /** Why, as `CallResult.error_kind` has it, or `SCHEMA_TOO_LARGE`. */
+  /** The reason: a `CallResult.error_kind`, or `SCHEMA_TOO_LARGE`. */
   errorKind: string;
 }
 
-/** Asks what there is. */
+/** Asks for tools and connectors. */
 export interface ListToolsRequest {
-  /** The connectors whose tools are listed; those that are absent are passed over. */
+  /** The connectors whose tools are listed; unknown ones are skipped. */
   connectorIds: number[];
   /** Lists the tools of all connectors. */
   ofAll: boolean;
-  /** Describes tools and actions: else they have no description and no schema. */
+  /** Includes descriptions and schemas of tools and actions. */
   described: boolean;
 }
 
-/** What there is. */
+/** Connectors and tools. */
 export interface ListToolsResponse {
   /** All connectors of the tenant, by id. */
   connectors: ListedConnector[];
@@ -110,17 +110,17 @@ export interface ListedConnector {
   id: number;
   /** Its name. */
   name: string;
-  /** Why its tools are not listed, as `CallResult.error_kind` has it; empty where they are, or were not asked for. */
+  /** The reason why its tools are not listed, a `CallResult.error_kind`; empty if they are listed or were not requested. */
   errorKind: string;
 }
 
-/** Makes a call one that happens once. */
+/** The idempotency key of a call, which then happens once. */
 export interface CallKey {
   /** The turn, or the run of a workflow; the same in every attempt at it. */
   turn: string;
   /** The call in its turn, e.g. `2.0`: the second round's first; the same in every attempt. */
   call: string;
-  /** What the caller needs to go on after this call in another process, kept encrypted; at most 100 KB. */
+  /** The caller's state for continuing after this call in another process, stored encrypted; at most 100 KB. */
   note: Buffer;
 }
 
@@ -132,11 +132,11 @@ export interface CallToolRequest {
     | undefined;
   /** Its arguments, a JSON object. */
   argumentsJson: string;
-  /** Makes it one call. */
+  /** The idempotency key. */
   key?:
     | CallKey
     | undefined;
-  /** How long it may take, in ms; 0: 30,000, which is also the most. */
+  /** Time limit in ms; 0: 30,000, which is also the maximum. */
   timeLimitMs: number;
   /** The agent that calls, for the log of calls. */
   agentId?:
@@ -146,7 +146,7 @@ export interface CallToolRequest {
   sessionId?: number | undefined;
 }
 
-/** What the call came to. */
+/** The outcome of the call. */
 export interface CallToolResponse {
   /** The result. */
   result?: CallResult | undefined;
@@ -158,11 +158,11 @@ export interface CallActionRequest {
   actionId: number;
   /** Its arguments, a JSON object. */
   argumentsJson: string;
-  /** Makes it one call. */
+  /** The idempotency key. */
   key?:
     | CallKey
     | undefined;
-  /** How long it may take, in ms; 0: 30,000, which is also the most. */
+  /** Time limit in ms; 0: 30,000, which is also the maximum. */
   timeLimitMs: number;
   /** The agent that calls, for the log of calls. */
   agentId?:
@@ -176,7 +176,7 @@ export interface CallActionRequest {
   linkedIdentities: LinkedIdentity[];
 }
 
-/** Who the person is in a product of the identity provider. */
+/** The person's identity in a product of the identity provider. */
 export interface LinkedIdentity {
   /** The product, e.g. `PARTNER_A`. */
   product: string;
@@ -184,13 +184,13 @@ export interface LinkedIdentity {
   subject: string;
 }
 
-/** What the call came to. */
+/** The outcome of the call. */
 export interface CallActionResponse {
   /** The result. */
   result?: CallResult | undefined;
 }
 
-/** What a call came to. */
+/** The outcome of a call. */
 export interface CallResult {
   /**
    * Empty where it succeeded; else what a workflow's `onError` and a model can act on. Nothing was sent: `NOT_FOUND`, `ARGUMENTS_REFUSED`,
@@ -250,7 +250,7 @@ export interface TurnCall {
     | undefined;
   /** Its arguments, a JSON object. */
   argumentsJson: string;
-  /** What it came to; absent while it runs in a process that lives. */
+  /** The outcome; absent while the call runs in a live process. */
   result?:
     | CallResult
     | undefined;
@@ -2001,7 +2001,7 @@ export const TurnCall: MessageFns<TurnCall> = {
 };
 
 /**
- * What the mesh asks of action: calls of connectors' tools and of custom actions, each made once. What such a call comes to, failures
+ * Action's API for other services: calls of connectors' tools and of custom actions, each made once. The outcome of such a call, failures
  * of the remote included, is a result and not an error.
  */
 export type ActionServiceDefinition = typeof ActionServiceDefinition;

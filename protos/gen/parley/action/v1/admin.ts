@@ -97,13 +97,13 @@ export interface PartnerAction {
 
 /** Which entries of the audit. */
 export interface ListAuditRequest {
-  /** Those of this tenant. */
+  /** Only entries of this tenant. */
   tenant?:
     | number
     | undefined;
   /** At most this many, up to 200; 0: 50. */
   first: number;
-  /** Those before the entry of this id; 0: the newest. */
+  /** Only entries before this id; 0: from the newest. */
   before: number;
 }
 
@@ -115,7 +115,7 @@ export interface ListAuditResponse {
   nextBefore?: number | undefined;
 }
 
-/** What an operator has changed. */
+/** A change made by an operator. */
 export interface AuditEntry {
   /** Its id. */
   id: number;
@@ -123,9 +123,9 @@ export interface AuditEntry {
   at?:
     | Date
     | undefined;
-  /** Who, by the name that they gave. */
+  /** The operator's self-chosen name. */
   operator: string;
-  /** What was done, e.g. `set-partner`. */
+  /** The kind of change, e.g. `set-partner`. */
   action: string;
   /** The tenant. */
   tenantId: number;
@@ -1117,7 +1117,7 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * What the people who run the platform ask of action, by scripts/admin. Only for callers of the kind `operator` that OPERATOR_KEY
+ * Action's API for the platform's operators (scripts/admin). Only for callers of the kind `operator` that OPERATOR_KEY
  * signs. Every change is written to an audit in the transaction that makes it; no credential is in it, nor in an answer.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
@@ -1161,7 +1161,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** What operators have changed here, newest first. */
+    /** Audit log of operators' changes in this service, newest first. */
     listAudit: {
       name: "ListAudit",
       requestType: ListAuditRequest as typeof ListAuditRequest,
@@ -1194,7 +1194,7 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: CreatePartnerActionRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CreatePartnerActionResponse>>;
-  /** What operators have changed here, newest first. */
+  /** Audit log of operators' changes in this service, newest first. */
   listAudit(request: ListAuditRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListAuditResponse>>;
 }
 
@@ -1219,7 +1219,7 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<CreatePartnerActionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CreatePartnerActionResponse>;
-  /** What operators have changed here, newest first. */
+  /** Audit log of operators' changes in this service, newest first. */
   listAudit(request: DeepPartial<ListAuditRequest>, options?: CallOptions & CallOptionsExt): Promise<ListAuditResponse>;
 }
 

@@ -12,7 +12,7 @@ import { LinkedIdentity } from "../../action/v1/action.ts";
 import { Citations } from "./citations.ts";
 import { ToolCall } from "./tool_calls.ts";
 
-/** Who says a message. */
+/** The speaker of a message. */
 export const Role = {
   ROLE_UNSPECIFIED: 0,
   /** ROLE_USER - The person. */
@@ -48,10 +48,10 @@ export interface ResolveEmbedAgentRequest {
   /** Which. */
   agent?:
     | //
-    /** One that is there. */
+    /** An existing agent. */
     { $case: "agentId"; value: number }
     | //
-    /** One to make, unless it was made before. */
+    /** An agent to create, unless it was created before. */
     { $case: "persona"; value: Persona }
     | undefined;
 }
@@ -108,7 +108,7 @@ export interface HostedAvatar {
   vendorAvatarModel: string;
 }
 
-/** What other services need to know of an agent. */
+/** The facts of an agent that other services need. */
 export interface Agent {
   /** Its id. */
   id: number;
@@ -120,7 +120,7 @@ export interface Agent {
   position: string;
   /** Free-text subject label; empty when there is none. */
   subject: string;
-  /** What it says first; empty when it says nothing. */
+  /** The greeting; empty if there is none. */
   openingGreeting: string;
   /** The contract's AgentUseCase, e.g. `INTERVIEW`. */
   useCase: string;
@@ -146,9 +146,9 @@ export interface Labels {
 
 /** One message of a conversation, as a model sees it. */
 export interface ConversationMessage {
-  /** Who said it. */
+  /** The speaker. */
   role: Role;
-  /** What was said. */
+  /** The text of the message. */
   text: string;
 }
 
@@ -188,7 +188,7 @@ export interface RunTurnRequest {
    * or search takes part; the spend counts as `greeting`.
    */
   opens: boolean;
-  /** Who the person is in products of the identity provider, for actions with the credential source SESSION_*. */
+  /** The person's identity in products of the identity provider, for actions with the credential source SESSION_*. */
   linkedIdentities: LinkedIdentity[];
   /** Ends the reply that the call's first message asked for; in a later message, whose other fields are not read. */
   stop: boolean;
@@ -198,7 +198,7 @@ export interface RunTurnRequest {
 export interface RunTurnResponse {
   /** Text to append; may be empty. */
   text: string;
-  /** What the turn has taken so far, this text included; absent where nothing more is known of it. */
+  /** The turn's usage so far, including this text; absent if there are no new figures. */
   usage?:
     | TurnUsage
     | undefined;
@@ -219,13 +219,13 @@ export interface RunTurnResponse {
   finishReason: string;
 }
 
-/** What to store of a turn that ends here: what all its calls have taken so far. Figures of a request that runs are estimates. */
+/** The usage to store if the turn ends here: the total of its calls so far. Figures of a running request are estimates. */
 export interface TurnUsage {
   /** Input tokens. */
   tokensIn: number;
   /** Output tokens, those that a model thought and nobody saw included. */
   tokensOut: number;
-  /** What they cost, in 1e-8 USD. */
+  /** Their cost in 1e-8 USD. */
   costUsdE8: bigint;
   /** The size of the context of the last request, in tokens; 0 while no model is asked, as before the first request and between two. */
   contextTokens: number;
@@ -243,13 +243,13 @@ export interface GenerateRequest {
   agentId: number;
   /** The conversation it is for. */
   sessionId: number;
-  /** What the spend is recorded under, e.g. `evaluation`. */
+  /** The purpose that the spend is recorded under, e.g. `evaluation`. */
   operation: string;
   /** Unique to this call: spend is recorded once for it. */
   callId: string;
   /** The instructions. */
   system: string;
-  /** What to work on. */
+  /** The input of the task. */
   prompt: string;
   /** When set, the answer is JSON that this JSON Schema describes; not guaranteed: check it. */
   jsonSchemaJson: string;
@@ -274,7 +274,7 @@ export interface GenerateResponse {
   tokensIn: number;
   /** Output tokens. */
   tokensOut: number;
-  /** What the call cost, in 1e-8 USD. */
+  /** The cost of the call in 1e-8 USD. */
   costUsdE8: bigint;
   /** The provider that answered. */
   providerId: string;
@@ -2342,7 +2342,7 @@ export const GetExternalSyncResponse: MessageFns<GetExternalSyncResponse> = {
   },
 };
 
-/** What the mesh asks of agent: an agent's facts, one turn of a conversation, one generation. */
+/** Agent's API for other services: an agent's facts, one turn of a conversation, one generation. */
 export type AgentServiceDefinition = typeof AgentServiceDefinition;
 export const AgentServiceDefinition = {
   name: "AgentService",

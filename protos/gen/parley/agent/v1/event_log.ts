@@ -17,7 +17,7 @@ export interface TextGenerationLogEntry {
 
 /** How a text generation ended. */
 export interface TextGenerationEnd {
-  /** Who served it, e.g. `HOSTED_SMALL_MODEL`; empty where nobody did. */
+  /** The provider that served it, e.g. `HOSTED_SMALL_MODEL`; empty if none did. */
   providerId: string;
   /** The model that served it; empty where none did. */
   modelId: string;

@@ -33,13 +33,13 @@ export interface Evaluation {
   score: number;
   /** A paragraph. */
   summary: string;
-  /** What went well. */
+  /** Positive points. */
   strengths: string[];
-  /** What did not. */
+  /** Points to improve. */
   weaknesses: string[];
   /** One of the agent's labels, else of its use case's; empty when the agent wants none. */
   recommendation: string;
-  /** What was judged: `[{role, text, turnIndex, createdAt}]`. Empty where it takes more than `max_transcript_bytes`. */
+  /** The evaluated transcript: `[{role, text, turnIndex, createdAt}]`. Empty where it takes more than `max_transcript_bytes`. */
   transcriptJson: string;
   /** When the judgement was made. */
   generatedAt?:
@@ -53,7 +53,7 @@ export interface Evaluation {
   updatedAt?:
     | Date
     | undefined;
-  /** What the transcript takes as JSON, in bytes. 0 where `max_transcript_bytes` is 0. */
+  /** The size of the transcript as JSON, in bytes. 0 where `max_transcript_bytes` is 0. */
   transcriptBytes: bigint;
 }
 
@@ -391,7 +391,7 @@ export const Evaluation: MessageFns<Evaluation> = {
   },
 };
 
-/** What the mesh asks of evaluation: the judgement of a session. */
+/** Evaluation's API for other services: the evaluation of a session. */
 export type EvaluationServiceDefinition = typeof EvaluationServiceDefinition;
 export const EvaluationServiceDefinition = {
   name: "EvaluationService",

@@ -461,7 +461,7 @@ export const Export: MessageFns<Export> = {
   },
 };
 
-/** What the mesh asks of export: documents that are rendered of a session. */
+/** Export's API for other services: documents rendered from a session. */
 export type ExportServiceDefinition = typeof ExportServiceDefinition;
 export const ExportServiceDefinition = {
   name: "ExportService",

@@ -87,9 +87,9 @@ export interface ListTenantsRequest {
   id?:
     | number
     | undefined;
-  /** Those with this text in their name, in upper or lower case. */
+  /** Only tenants with this text in their name, case-insensitive. */
   name: string;
-  /** Those of the owner with this email. */
+  /** Only tenants of the owner with this email. */
   owner: string;
   /** At most so many, up to 200. 0: 50. */
   first: number;
@@ -113,7 +113,7 @@ export interface ListUsersRequest {
     | undefined;
   /** The one with this email. */
   email: string;
-  /** Those with this phone number: E.164, or national digits. */
+  /** Only users with this phone number: E.164, or national digits. */
   phone: string;
   /** Members of this tenant, its owner included. */
   tenant?:
@@ -3825,7 +3825,7 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * What the people who run the platform ask of identity, by scripts/admin. Only for callers of the kind `operator` that OPERATOR_KEY
+ * Identity's API for the platform's operators (scripts/admin). Only for callers of the kind `operator` that OPERATOR_KEY
  * signs. Every change is written to the audit in the transaction that makes it.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
@@ -3971,7 +3971,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** What a tenant's calls of models have cost, by month, and how many were served. For deleted tenants too. */
+    /** The cost and number of a tenant's model calls by month, also for deleted tenants. */
     getTenantUsage: {
       name: "GetTenantUsage",
       requestType: GetTenantUsageRequest as typeof GetTenantUsageRequest,
@@ -4001,7 +4001,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** What operators have changed, newest first. */
+    /** Audit log of operators' changes, newest first. */
     listAudit: {
       name: "ListAudit",
       requestType: ListAuditRequest as typeof ListAuditRequest,
@@ -4083,7 +4083,7 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RemoveTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RemoveTenantSecretResponse>>;
-  /** What a tenant's calls of models have cost, by month, and how many were served. For deleted tenants too. */
+  /** The cost and number of a tenant's model calls by month, also for deleted tenants. */
   getTenantUsage(
     request: GetTenantUsageRequest,
     context: CallContext & CallContextExt,
@@ -4101,7 +4101,7 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RotateAccessTokenKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RotateAccessTokenKeyResponse>>;
-  /** What operators have changed, newest first. */
+  /** Audit log of operators' changes, newest first. */
   listAudit(request: ListAuditRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListAuditResponse>>;
 }
 
@@ -4175,7 +4175,7 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RemoveTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RemoveTenantSecretResponse>;
-  /** What a tenant's calls of models have cost, by month, and how many were served. For deleted tenants too. */
+  /** The cost and number of a tenant's model calls by month, also for deleted tenants. */
   getTenantUsage(
     request: DeepPartial<GetTenantUsageRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -4193,7 +4193,7 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RotateAccessTokenKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RotateAccessTokenKeyResponse>;
-  /** What operators have changed, newest first. */
+  /** Audit log of operators' changes, newest first. */
   listAudit(request: DeepPartial<ListAuditRequest>, options?: CallOptions & CallOptionsExt): Promise<ListAuditResponse>;
 }
 

@@ -3307,7 +3307,7 @@ export const GetTenantSecretResponse: MessageFns<GetTenantSecretResponse> = {
   },
 };
 
-/** What the mesh asks of identity: who is this, and what are the facts of a tenant. */
+/** Identity's API for other services: resolves credentials and returns facts of tenants. */
 export type IdentityServiceDefinition = typeof IdentityServiceDefinition;
 export const IdentityServiceDefinition = {
   name: "IdentityService",

@@ -1415,7 +1415,7 @@ export const FailDocumentResponse: MessageFns<FailDocumentResponse> = {
   },
 };
 
-/** What the mesh asks of knowledge: passages for a conversation, and what the parser tells of a document. */
+/** Knowledge's API for other services: passages for a conversation, and reports of the parser about documents. */
 export type KnowledgeServiceDefinition = typeof KnowledgeServiceDefinition;
 export const KnowledgeServiceDefinition = {
   name: "KnowledgeService",

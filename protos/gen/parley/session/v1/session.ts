@@ -1621,7 +1621,7 @@ export const TranscriptLine: MessageFns<TranscriptLine> = {
   },
 };
 
-/** What the mesh asks of session: the live events of one conversation, and its transcript. */
+/** Session's API for other services: the live events of one conversation, and its transcript. */
 export type SessionServiceDefinition = typeof SessionServiceDefinition;
 export const SessionServiceDefinition = {
   name: "SessionService",
