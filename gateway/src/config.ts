@@ -189,7 +189,7 @@ export const gatewaySettings = {
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 
 const startsPerSocket = 5;
-/** The part of a call's time in which its turn has to come. */
+/** The share of a call's time limit that it may spend in the queue. */
 const waitedShare = 1 / 2;
 
 export function readGatewayConfig(env: Environment) {

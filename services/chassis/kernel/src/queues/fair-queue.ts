@@ -145,7 +145,7 @@ export function fairQueue<Kind extends string>({
     return promise;
   }
 
-  /** @param place of the call in its flow; its parties' flows take turns */
+  /** @param place of the call in its flow; its parties' flows are served round robin */
   function judgeLater(parties: Party[], place: number, refuse: (error: unknown) => void): (() => void) | undefined {
     if (longestWaitMs === Number.POSITIVE_INFINITY) return undefined;
     const limited = parties.filter(({ limits }) => limits.inFlight < Number.POSITIVE_INFINITY);

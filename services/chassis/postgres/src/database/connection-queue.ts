@@ -115,9 +115,9 @@ export function connectionQueue({ size }: ConnectionQueueOptions) {
   };
 }
 
-/** Items by party; the parties take turns. */
+/** Items by party, served round robin. */
 function roundRobin<Item>() {
-  /** Whose turn is next comes first. */
+  /** Queues by party; the first party is served next. */
   const parties = new Map<string, Set<Item>>();
   let size = 0;
 

@@ -133,8 +133,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * Runs `work`, which takes one connection, when its turn has come: tenants take turns for the connections of the pool, and schemas for
-   * what several pools share.
+   * Runs `work`, which takes one connection, once it leaves the queues: tenants are served round robin for the connections of the pool, and
+   * schemas for those that several pools share.
    */
   async function onConnection<T>(party: string, isUrgent: boolean, work: () => Promise<T>): Promise<T> {
     const left: Leave[] = [];
