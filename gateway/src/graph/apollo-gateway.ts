@@ -21,13 +21,13 @@ const unused = [
 function load(): typeof import('@apollo/gateway') {
   const require = createRequire(import.meta.url);
   const { cache, resolve } = createRequire(require.resolve('@apollo/gateway'));
-  const left = unused.map((name) => resolve(name)).filter((path) => cache[path] === undefined);
-  for (const path of left) cache[path] = Object.assign(new Module(path), { loaded: true });
+  const placeholders = unused.map((name) => resolve(name)).filter((path) => cache[path] === undefined);
+  for (const path of placeholders) cache[path] = Object.assign(new Module(path), { loaded: true });
   try {
     return require('@apollo/gateway');
   } finally {
     // Any other importer gets the real module.
-    for (const path of left) delete cache[path];
+    for (const path of placeholders) delete cache[path];
   }
 }
 

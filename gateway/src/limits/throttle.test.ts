@@ -51,10 +51,17 @@ function setup() {
 test('limits: windows are fixed; requests beyond the limit are refused until theirs ends', async (t) => {
   const { throttle, pass } = setup();
   const ask = throttle();
-  for (const left of [2, 1, 0]) t.like(await ask(of('enter'), client), { windows: [{ operation: 'enter', left }] });
+  for (const remaining of [2, 1, 0])
+    t.like(await ask(of('enter'), client), { windows: [{ operation: 'enter', remaining }] });
   pass(17_500);
   const refused = await ask(of('enter'), client);
-  t.deepEqual(refused?.refused, { operation: 'enter', requests: 3, windowSeconds: 60, left: 0, endsInSeconds: 43 });
+  t.deepEqual(refused?.refused, {
+    operation: 'enter',
+    requests: 3,
+    windowSeconds: 60,
+    remaining: 0,
+    endsInSeconds: 43,
+  });
   pass(42_499);
   t.is((await ask(of('enter'), client))?.refused?.endsInSeconds, 1);
   pass(1);
@@ -84,9 +91,9 @@ test('each alias counts, and a refused request does not', async (t) => {
   const ask = throttle();
   t.truthy((await ask(of('enter', 'enter', 'enter', 'enter'), client))?.refused);
   t.truthy((await ask(of('enter', 'join', 'join', 'join'), client))?.refused);
-  t.like(await ask(of('enter', 'enter', 'enter', 'join'), client), { windows: [{ left: 0 }, { left: 1 }] });
+  t.like(await ask(of('enter', 'enter', 'enter', 'join'), client), { windows: [{ remaining: 0 }, { remaining: 1 }] });
   t.truthy((await ask(of('join', 'enter'), client))?.refused);
-  t.like(await ask(of('join'), client), { windows: [{ left: 0 }] });
+  t.like(await ask(of('join'), client), { windows: [{ remaining: 0 }] });
   t.deepEqual(
     calls.map((entries) => entries.length),
     [1, 2, 2, 2, 1],
@@ -107,9 +114,9 @@ test('while counts are unavailable, sign-in is refused and other operations are 
   cut();
   await t.throwsAsync(one(of('enter'), client), { message: /not available/ });
   await t.throwsAsync(one(of('run', 'enter'), client), { message: /not available/ });
-  for (const left of [1, 0]) t.like(await one(of('run'), client), { windows: [{ left }] });
+  for (const remaining of [1, 0]) t.like(await one(of('run'), client), { windows: [{ remaining }] });
   t.truthy((await one(of('run'), client))?.refused);
-  t.like(await one(of('renew'), client), { windows: [{ left: 1 }] });
+  t.like(await one(of('renew'), client), { windows: [{ remaining: 1 }] });
   t.falsy((await other(of('run'), client))?.refused);
   t.is(degraded(), 7);
   t.is(warnings.length, 2, 'once by each process');

@@ -9,7 +9,7 @@ export interface ThrottleWindow {
   operation: string;
   requests: number;
   windowSeconds: number;
-  left: number;
+  remaining: number;
   endsInSeconds: number;
 }
 
@@ -71,7 +71,7 @@ export function createThrottle({ rules, ...options }: ThrottleOptions): Throttle
       const { operation, requests, windowSeconds } = entries.find((entry) => entry.key === key) as Entry;
       // The server's clock may round up beyond the window.
       const endsInSeconds = Math.min(windowSeconds, Math.ceil(endsInMs / 1000));
-      return { operation, requests, windowSeconds, left: requests - count, endsInSeconds };
+      return { operation, requests, windowSeconds, remaining: requests - count, endsInSeconds };
     };
     if (answer.counted) return { windows: answer.windows.map(windowOf) };
     const refused = windowOf(answer.refused);
@@ -90,7 +90,9 @@ export function throttleHeaders({ refused, windows }: ThrottleResult): [string, 
     ],
     [
       'ratelimit',
-      windows.map(({ operation, left, endsInSeconds }) => `"${operation}";r=${left};t=${endsInSeconds}`).join(', '),
+      windows
+        .map(({ operation, remaining, endsInSeconds }) => `"${operation}";r=${remaining};t=${endsInSeconds}`)
+        .join(', '),
     ],
   ];
   return refused ? [['retry-after', String(refused.endsInSeconds)], ...headers] : headers;

@@ -24,7 +24,7 @@ function service(header: Record<string, string> = {}) {
     const { value: request } = await iterator.next();
     const unsent: FollowResponse[] = [];
     let wake: () => void = () => undefined;
-    const left = new AbortController();
+    const disconnected = new AbortController();
     const send = (event: FollowResponse) => {
       unsent.push(event);
       wake();
@@ -32,20 +32,20 @@ function service(header: Record<string, string> = {}) {
     let failure: Error | undefined;
     const stop = (error?: Error) => {
       failure = error;
-      left.abort();
+      disconnected.abort();
       wake();
     };
     streams.push({ request, send, stop });
     onHeader?.({ get: (name: string) => header[name] } as never);
     const awaitEnd = async () => {
       await iterator.next();
-      left.abort();
+      disconnected.abort();
       wake();
     };
     void awaitEnd();
-    while (!left.signal.aborted) {
+    while (!disconnected.signal.aborted) {
       yield* unsent.splice(0);
-      if (unsent.length > 0 || left.signal.aborted) continue;
+      if (unsent.length > 0 || disconnected.signal.aborted) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -134,8 +134,8 @@ export function modelCache(maxBytes: number) {
 function newFolder(): string {
   const prefix = `parley-models-${process.pid}-`;
   for (const name of readdirSync(tmpdir())) {
-    const left = join(tmpdir(), name);
-    if (name.startsWith(prefix) && !ours.has(left)) rmSync(left, { recursive: true, force: true });
+    const leftover = join(tmpdir(), name);
+    if (name.startsWith(prefix) && !ours.has(leftover)) rmSync(leftover, { recursive: true, force: true });
   }
   const folder = mkdtempSync(join(tmpdir(), prefix));
   ours.add(folder);

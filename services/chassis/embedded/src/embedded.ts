@@ -68,7 +68,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
 function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: () => void) {
   let stopping: Promise<void> | undefined;
   const exited = Promise.withResolvers<Error>();
-  const gone = ended.then((reason) => {
+  const cleanedUp = ended.then((reason) => {
     cleanUp();
     if (stopping === undefined) exited.resolve(reason);
     return reason;
@@ -79,7 +79,7 @@ function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: ()
     worker.ref();
     worker.postMessage('stop');
     const timer = setTimeout(() => void worker.terminate(), STOP_TIMEOUT_MS);
-    await gone;
+    await cleanedUp;
     clearTimeout(timer);
   }
 

@@ -89,7 +89,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const signal = leftSignal(response);
+    const signal = disconnectSignal(response);
     const body = await readBody(request);
     const started = performance.now();
     let isScheduled = false;
@@ -197,11 +197,11 @@ export function graphContext(caller: Caller, signal: AbortSignal, answer: GraphA
 }
 
 /** Aborts when the client disconnects before the response is finished. */
-function leftSignal(response: ServerResponse): AbortSignal {
-  const left = new AbortController();
-  if (response.closed) left.abort(); // closed while the body or the caller was read
+function disconnectSignal(response: ServerResponse): AbortSignal {
+  const disconnected = new AbortController();
+  if (response.closed) disconnected.abort(); // closed while the body or the caller was read
   response.once('close', () => {
-    if (!response.writableFinished) left.abort();
+    if (!response.writableFinished) disconnected.abort();
   });
-  return left.signal;
+  return disconnected.signal;
 }

@@ -174,17 +174,17 @@ export function voiceServer(
     if (!claims) throw refusal;
     if (response.destroyed) return;
     const { stallTimeoutMs } = config;
-    const left = new AbortController();
+    const disconnected = new AbortController();
     const memory = budget.share({ tenantId: claims.tenantId, network: clientNetwork(address) });
     const tooSlow = setTimeout(() => reset(response), config.answerTimeoutMs);
     // Only now has the client received the answer or disconnected.
     response.once('close', () => {
       clearTimeout(tooSlow);
-      left.abort(new HttpRefusal(499, 'The client has left'));
+      disconnected.abort(new HttpRefusal(499, 'The client has left'));
       memory.end();
     });
     const body = await readJsonBody(request, post.maxBodyBytes, memory.take, post.isBodyOptional);
-    const call = { claims, body, asking: { memory, signal: left.signal } };
+    const call = { claims, body, asking: { memory, signal: disconnected.signal } };
     if ('stream' in post) await sendAudio(response, post.stream(ports, call), stallTimeoutMs);
     else if ('speak' in post) await sendSpeech(response, await post.speak(ports, call), stallTimeoutMs);
     else send(response, 200, await post.answer(ports, call));

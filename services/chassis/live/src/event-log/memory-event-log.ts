@@ -55,9 +55,10 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
     const { entries } = stream;
     const oldestMs = now() - ttlMs;
     // Drops a tenth more, so that a full stream does not move all its entries at every append.
-    let gone = entries.length > maxEntries ? entries.length - Math.floor(maxEntries * 0.9) : 0;
-    for (let entry = entries[gone]; entry && eventIdParts(entry.id).ms < oldestMs; entry = entries[gone]) gone++;
-    budget.drop(stream, gone);
+    let dropped = entries.length > maxEntries ? entries.length - Math.floor(maxEntries * 0.9) : 0;
+    for (let entry = entries[dropped]; entry && eventIdParts(entry.id).ms < oldestMs; entry = entries[dropped])
+      dropped++;
+    budget.drop(stream, dropped);
   }
 
   function reach(stream: MemoryStream | undefined, after: EventIdParts): Reach {
