@@ -75,7 +75,7 @@ test('subscriptions count in the throttle windows of HTTP, by address, and a ref
   t.like(await eventually('the third is refused', refused.ended), [
     { extensions: { code: 'TOO_MANY_REQUESTS', statusCode: 429 } },
   ]);
-  t.is((await throttle(news, '10.0.0.1'))?.refused?.left, 0, 'by HTTP as well');
+  t.is((await throttle(news, '10.0.0.1'))?.refused?.remaining, 0, 'by HTTP as well');
   t.is(await eventually('another is served', socket.subscribe('subscription { weather }').ended), 'complete');
   t.is(await eventually('and another address', from('10.0.0.2').subscribe('subscription { news }').ended), 'complete');
   t.is(socket.closed(), undefined);

@@ -18,7 +18,7 @@ test('a conversation within the limits is whole', (t) => {
   t.is(leftOut, 0);
 });
 
-test('of one with more messages the first half and the last half of as many remain', (t) => {
+test('of a conversation with too many messages, the first and the last ones are kept', (t) => {
   t.deepEqual(of(Array(5_000).fill('a')), {
     first: [0, 1, 2, 3, 4],
     leftOut: 4_990,
@@ -26,7 +26,7 @@ test('of one with more messages the first half and the last half of as many rema
   });
 });
 
-test('of one with more characters likewise, without a message from the middle', (t) => {
+test('of a conversation with too many characters, the first and the last messages are kept', (t) => {
   t.deepEqual(of(['x'.repeat(30), 'y'.repeat(30), 'z'.repeat(10), 'x'.repeat(45), 'a', 'b']), {
     first: [0],
     leftOut: 2,
@@ -34,19 +34,19 @@ test('of one with more characters likewise, without a message from the middle', 
   });
 });
 
-test('a message that alone is longer than half of the limit is cut, and says so', (t) => {
+test('a message longer than half of the limit is truncated and marked as such', (t) => {
   const collecting = excerpt<{ text: string }>({ maxCharacters: 100, maxMessages: 10 });
   collecting.add({ text: 'x'.repeat(1_000) });
   t.deepEqual(collecting.excerpt(), { first: [{ text: `${'x'.repeat(46)} […]` }], leftOut: 0, last: [] });
 });
 
-test('ends of lines count as lines', (t) => {
+test('line ends count as full lines', (t) => {
   const collecting = excerpt<{ text: string }>({ maxCharacters: 1_000, maxMessages: 10 });
   collecting.add({ text: 'ab\n'.repeat(1_000) });
   t.deepEqual(collecting.excerpt().first, [{ text: 'ab\nab\nab\nab\nab\na […]' }]);
 });
 
-test('an excerpt is halved to its beginning and its end, and what lay between stays left out', (t) => {
+test('halving an excerpt keeps its beginning and end, and the earlier gap', (t) => {
   const texts = Array.from({ length: 100 }, () => 'x'.repeat(10));
   const collecting = excerpt<{ text: string; n: number }>({ maxCharacters: 400, maxMessages: 1_000 });
   texts.forEach((text, n) => {
@@ -69,7 +69,7 @@ test('a message from before the gap of an excerpt never comes after it', (t) => 
   t.deepEqual([half.first.map(({ n }) => n), half.leftOut, half.last.map(({ n }) => n)], [[0], 6, [7]]);
 });
 
-test('an excerpt of one long message is cut, whatever it is', (t) => {
+test('an excerpt of one long message is truncated', (t) => {
   const half = halved({ first: [message('x'.repeat(1_000))], leftOut: 0, last: [] });
   t.true(charactersOf([...half.first, ...half.last]) <= 500);
 });

@@ -34,6 +34,6 @@ test('key points are statements of the longest replies, in the order of the conv
   t.deepEqual(statements, [5, 6, 7, 8, 9, 10, 11, 12].map(statement));
 });
 
-test('a conversation without any has none', (t) => {
+test('a conversation without questions or statements has no highlights', (t) => {
   t.deepEqual(of(['MODEL', 'Hi?'], ['USER', 'Hi.'], ['MODEL', '\uD800']), { statements: [], questions: [] });
 });

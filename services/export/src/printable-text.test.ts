@@ -16,7 +16,7 @@ test('Chinese lines are marked', (t) => {
   t.deepEqual(linesOf('你好\nhello'), [{ text: '你好', han: true }, { text: 'hello' }]);
 });
 
-test('what has no shape becomes U+FFFD, and every end of a line a line feed', (t) => {
+test('characters without a shape become U+FFFD, and line ends become line feeds', (t) => {
   t.is(
     printable('a\0\u001B\u0085\nb\r\nc\rd\u2028e\tf\uD800\u202E'),
     'a\uFFFD\uFFFD\uFFFD\nb\nc\nd\ne    f\uFFFD\uFFFD',
@@ -28,7 +28,7 @@ test('what has no shape becomes U+FFFD, and every end of a line a line feed', (t
   );
 });
 
-test('a long word gets places for line breaks, and loses nothing', (t) => {
+test('a long word gets break opportunities and keeps its characters', (t) => {
   const word = 'x'.repeat(200);
   t.is(printable(word).replaceAll('\u200B', ''), word);
   t.true(

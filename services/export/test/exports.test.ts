@@ -23,7 +23,7 @@ test('a requested export is PENDING at once, and READY with a file of the sessio
   t.true((ready.updatedAt?.getTime() ?? 0) >= (made.createdAt?.getTime() ?? 0));
 });
 
-test('an export is RENDERING while it is', async (t) => {
+test('an export is RENDERING while its document is rendered', async (t) => {
   const mesh = await exportMesh(t);
   const gate = createGate();
   t.teardown(() => gate.open());
@@ -36,7 +36,7 @@ test('an export is RENDERING while it is', async (t) => {
   t.is((await mesh.ended(id)).status, 'READY');
 });
 
-test('each read has a link of its own, valid for a day, which is stored nowhere', async (t) => {
+test('each read returns a new link, valid for a day and not stored', async (t) => {
   const mesh = await exportMesh(t);
   await mesh.replica();
   const { id } = await mesh.request();
@@ -54,7 +54,7 @@ test('each read has a link of its own, valid for a day, which is stored nowhere'
   t.true(Math.abs(validMs - 24 * hourMs) < 60_000, `${validMs}`);
 });
 
-test('exports of the same content share one file, which goes with the last of them', async (t) => {
+test('exports of the same content share one file, which is removed with the last of them', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_KEPT_DAYS: '8' });
   await mesh.replica();
   const first = await mesh.ended((await mesh.request()).id);
@@ -74,7 +74,7 @@ test('exports of the same content share one file, which goes with the last of th
   await eventually('and no record', async () => (await mesh.count()) === 0);
 });
 
-test('beyond the bytes that a tenant keeps, the session with most loses its oldest export', async (t) => {
+test('over the limit of bytes of a tenant, the session with the most bytes loses its oldest export', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_KEPT_BYTES_PER_TENANT: '300000' });
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(10), evaluation: undefined });
   await mesh.replica();
@@ -93,7 +93,7 @@ test('beyond the bytes that a tenant keeps, the session with most loses its olde
   t.is((await mesh.files()).length, await mesh.count());
 });
 
-test('an export of a session that goes on has what was said until then, and says so', async (t) => {
+test('an export of an open session has the conversation so far and states that', async (t) => {
   const mesh = await exportMesh(t);
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(3), evaluation: undefined });
   await mesh.replica();
@@ -108,7 +108,7 @@ test('an export of a session that goes on has what was said until then, and says
   t.true(later.includes('#4·'));
 });
 
-test('an export of a session without messages is a document all the same', async (t) => {
+test('a session without messages can be exported', async (t) => {
   const mesh = await exportMesh(t);
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: [], evaluation: undefined });
   await mesh.replica();
@@ -129,7 +129,7 @@ test('an ended session waits for its evaluation, PENDING, and has it in the docu
   t.true((await textOf(await mesh.download(downloadUrl))).includes('87of100'));
 });
 
-test('without an evaluation in time the document is rendered without one, and says that there is none yet', async (t) => {
+test('if the evaluation is late, the document is rendered without it and states that', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_EVALUATION_WAIT_MS: '1000' });
   mesh.sessions.set(2, { tenantId: 1, status: 'EXPIRED', messages: conversation(3), evaluation: undefined });
   await mesh.replica();
@@ -138,7 +138,7 @@ test('without an evaluation in time the document is rendered without one, and sa
   t.is(mesh.script.statesRead, 2);
 });
 
-test('a request repeated with its key, also at once, is one export', async (t) => {
+test('requests with the same key, even concurrent ones, create one export', async (t) => {
   const mesh = await exportMesh(t);
   await mesh.replica();
   const requestKey = 'the same';
@@ -169,7 +169,7 @@ test('a session has a bounded number of exports that wait, and of exports', asyn
   });
 });
 
-test('the exports of a tenant that wait are bounded, and leave others alone', async (t) => {
+test('the waiting exports of a tenant are bounded, without affecting other tenants', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_WAITING_PER_TENANT: '1' });
   const gate = createGate();
   t.teardown(() => gate.open());
@@ -242,7 +242,7 @@ test('an export is removed with its files after its days', async (t) => {
   t.is((await mesh.get(young.id)).status, 'READY');
 });
 
-test('with its tenant an export ends: its record, its files, and what is rendered meanwhile', async (t) => {
+test('deleting a tenant removes its exports, their files, and those being rendered', async (t) => {
   const mesh = await exportMesh(t);
   const gate = createGate();
   t.teardown(() => gate.open());

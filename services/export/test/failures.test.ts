@@ -35,7 +35,7 @@ test('three failures make an export FAILED, with the reason and without a link',
   t.deepEqual([await mesh.jobs(), await mesh.files()], [[], []]);
 });
 
-test('a document that is too large however short it is fails at once, and the same one again without being rendered', async (t) => {
+test('a document that is too large even as a short excerpt fails at once, and later without being rendered', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '1000' });
   await mesh.replica();
   const failure = {
@@ -54,7 +54,7 @@ test('a document that is too large however short it is fails at once, and the sa
   t.deepEqual([await mesh.jobs(), await mesh.files()], [[], []]);
 });
 
-test('of a session whose document is too large a shorter excerpt is rendered, which says how much is left out', async (t) => {
+test('if a document is too large, a shorter excerpt is rendered, which states how many messages are missing', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '400000' });
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(1_000), evaluation: undefined });
   await mesh.replica();
@@ -98,7 +98,7 @@ test("with the operator's document it is FALLBACK_READY, with the reason and a l
   t.true(Math.abs(expires * (expires > 1e12 ? 1 : 1_000) - readAt - 7 * dayMs) < 60_000);
 });
 
-test('a small document that takes more than a small one may is rendered among the long ones', async (t) => {
+test('a document that exceeds the limits of small ones is rendered as a large one', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_SMALL_CHARACTERS: '5000000' });
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(10_000), evaluation: undefined });
   await mesh.replica();
@@ -106,7 +106,7 @@ test('a small document that takes more than a small one may is rendered among th
   t.is(await mesh.rendered(), 2);
 });
 
-test('a document that takes too much memory fails, and the unit lives on', async (t) => {
+test('a document that takes too much memory fails without ending the unit', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_MAX_MEMORY_MB: '192' });
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(10_000), evaluation: undefined });
   await mesh.replica();
@@ -115,7 +115,7 @@ test('a document that takes too much memory fails, and the unit lives on', async
   t.is((await mesh.ended((await mesh.request(1)).id)).status, 'READY');
 });
 
-test('an export waits while another service or the object store is away, and uses up no attempt', async (t) => {
+test('during an outage of a service or the object store an export waits and consumes no attempt', async (t) => {
   const mesh = await exportMesh(t);
   let isAway = true;
   let puts = 0;

@@ -34,7 +34,7 @@ test.serial('a unit that stops ends its renders, and leaves their exports to the
   t.is((await mesh.ended(id)).status, 'READY');
 });
 
-test.serial('an export that ends each process that renders it has failed after three', async (t) => {
+test.serial('an export that crashes its render process fails after three attempts', async (t) => {
   const mesh = await exportMesh(t);
   mesh.sessions.set(2, { ...long, messages: conversation(10_000) });
   await mesh.replica();

@@ -66,7 +66,7 @@ test('the same content has the same bytes in two processes and time zones', asyn
   t.deepEqual(JSON.parse(there.stdout), [contentHash, createHash('sha256').update(pdf).digest('hex')]);
 });
 
-test('another word, evaluation or state gives another file', async (t) => {
+test('a different word, evaluation or state gives a different file', async (t) => {
   const made = renderer({ timeoutMs: 60_000, maxMemoryMb: 1_024, maxBytes: 50_000_000 });
   const hashOf = (content: StudyKitContent) => made.prepare(content).contentHash;
   const contents = [
@@ -80,7 +80,7 @@ test('another word, evaluation or state gives another file', async (t) => {
   t.is(hashOf(contentOf(conversation(4))), hashOf(contentOf(conversation(4))));
 });
 
-test('what looks like Typst is text like any other, in every place', async (t) => {
+test('Typst markup in any text is shown literally', async (t) => {
   const hostile =
     '#eval("1") #read("/etc/passwd") #import "@preview/x:1.0.0" $x^2$ *bold* _it_ = Heading <label> @ref `raw` \\ ] } #panic()';
   const content = said(hostile, `${hostile}\n= ${hostile}`);

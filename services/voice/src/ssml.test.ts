@@ -1,7 +1,7 @@
 import test from 'ava';
 import { plainSsml, ssmlProblem, textOfSsml } from './ssml.ts';
 
-test('elements without a bound are left out, with what they name; their text stays', (t) => {
+test('elements with unbounded effect are dropped, and their text stays', (t) => {
   const ssml = '<speak xml:lang="de">a<audio src="/etc/passwd">b &amp; c</audio><voice name="../x">d</voice></speak>';
   t.is(plainSsml(ssml).plain, '<speak>ab &amp; cd</speak>');
   t.is(textOfSsml(ssml), 'a b & c d');
@@ -20,7 +20,7 @@ test('a mark behind a full stop is moved before it', (t) => {
   });
 });
 
-test('what is no SSML is named', (t) => {
+test('invalid SSML is refused with the problem', (t) => {
   t.is(ssmlProblem('<speak>a</speak>'), undefined);
   for (const text of ['', 'a', '<speak>', '<speak>&x;</speak>', '<speak/><speak/>'])
     t.is(ssmlProblem(text), 'must be well-formed XML', text);

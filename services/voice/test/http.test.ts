@@ -41,7 +41,7 @@ test('without a valid current token every route is 401, before its body is read'
   }
 });
 
-test('what is not a JSON object of the right size is refused in the one error shape', async (t) => {
+test('a body that is not a JSON object of valid size is refused in the common error format', async (t) => {
   const { ask, base } = await voiceApp(t);
   const outcome = async (body: string, headers: Record<string, string> = {}) => {
     const answer = await ask('/tts', body, { headers });
@@ -157,13 +157,13 @@ test('the page for trying it has all that it needs, and asks nobody else for any
   t.is((await fetch(`${base}/`, { method: 'POST' })).status, 405);
 });
 
-test('our own models are what their script makes', (t) => {
+test('the built-in models are identical to the output of their script', (t) => {
   const file = (name: string) => readFileSync(fileURLToPath(new URL(`../models/${name}`, import.meta.url)));
   for (const head of heads) t.true(makeModel(head).equals(file(`${head.id}.glb`)), head.id);
   t.deepEqual(JSON.parse(file('models.json').toString()), JSON.parse(catalog));
 });
 
-test('models of a folder take the place of our own; what is none stops the start, and is named', async (t) => {
+test('the models of a folder replace the built-in ones; an invalid file fails the start and is named', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-models-'));
   writeFileSync(join(folder, 'models.json'), JSON.stringify([{ id: 'zoe', label: 'Zoe', gender: 'FEMALE' }]));
   writeFileSync(join(folder, 'zoe.glb'), 'no glTF');
@@ -194,7 +194,7 @@ test('browsers of the configured origins may call, and no others', async (t) => 
   t.is(answer.headers.get('access-control-allow-origin'), '*');
 });
 
-test('a provider without an address is a problem at start', (t) => {
+test('a provider without a URL fails the start', (t) => {
   const env = { AVATAR_TOKEN_KEYS: `t1:${randomBytes(32).toString('base64')}` };
   const read = (more: object) => () => readVoiceConfig({ ...env, ...more });
   t.throws(read({ TTS_PROVIDER: 'openai', STT_PROVIDER: 'openai' }), {
@@ -205,7 +205,7 @@ test('a provider without an address is a problem at start', (t) => {
   t.notThrows(read({}));
 });
 
-test('a request under way is answered before the unit stops', async (t) => {
+test('a running request is answered before the unit stops', async (t) => {
   const gate = createGate();
   const stt = await fakeProvider(t, async (received, response) => {
     await gate.pass();

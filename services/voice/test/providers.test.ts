@@ -72,7 +72,7 @@ test('OpenAI-style transcription gets a file of the right kind, PCM with a WAV h
   t.true(pcm?.includes(wav(Buffer.from('sound'), 16_000).toString('latin1')));
 });
 
-test('what is no clip is refused, and named', async (t) => {
+test('an invalid clip is refused with the problem', async (t) => {
   const google = await fakeProvider(t, json({}));
   const { ask } = await voiceApp(t, { STT_PROVIDER: 'google', STT_URL: google.url });
   const message = async (change: object) => {
@@ -98,7 +98,7 @@ test('what is no clip is refused, and named', async (t) => {
 let addresses = 0;
 const nextAddress = () => `203.0.113.${(addresses += 1)}`;
 
-test('without a provider of transcription it is unavailable, in plain words', async (t) => {
+test('without a provider transcription is unavailable, with a clear message', async (t) => {
   const { ask } = await voiceApp(t);
   const { status, body } = await ask('/stt', clip);
   t.deepEqual([status, body.error.code], [503, 'UNAVAILABLE']);
@@ -155,7 +155,7 @@ test('a model that the provider does not know is no fault of the client, and cou
   t.is((await ask('/tts', words)).status, 400);
 });
 
-test('what is no audio of the encoding that was asked for is not passed on', async (t) => {
+test('a response that is not audio of the requested encoding is not passed on', async (t) => {
   const answers = ['<html>Bearer secret</html>', '', 'RIFF'];
   for (const provider of ['openai', 'google']) {
     let answer = '';
@@ -187,7 +187,7 @@ test('a client that leaves cancels the call of the provider', async (t) => {
   await eventually('its call is cancelled', () => provider.cancelled.length === 1);
 });
 
-test('a tenant has so many calls at once, its others wait or are refused, and other tenants are served', async (t) => {
+test('concurrent calls of a tenant are bounded, further ones are queued or refused, and other tenants are served', async (t) => {
   const gate = createGate();
   const provider = await fakeProvider(t, async ({ body }, response) => {
     if (JSON.parse(body).config.languageCode === 'de') await gate.pass();

@@ -130,7 +130,7 @@ test('voice starts while the source is away, and has no list until it is back', 
   t.deepEqual(await list(), [withPath(zoe)]);
 });
 
-test('a source that fails is left alone for a while', async (t) => {
+test('a failed source is not retried during a pause', async (t) => {
   const source = await modelSource(t, { '/models.json': json([zoe]), '/zoe.glb': send('', {}, 500) });
   const { get } = await remoteVoice(t, source.url, { VOICE_MODELS_KEPT_MS: '600000' });
   for (let i = 0; i < 5; i += 1) t.is((await get('avatars/models/zoe.glb')).status, 503);
@@ -154,7 +154,7 @@ const hostileLists: Record<string, Answer> = {
   'an answer that has not changed, which nobody asked for': send('', {}, 304),
 };
 
-test('a list that is wrong or hostile takes the place of none', async (t) => {
+test('an invalid or hostile list does not replace the current one', async (t) => {
   const answers: Record<string, Answer> = { '/models.json': json([max]), '/other.json': json([zoe]) };
   const source = await modelSource(t, answers);
   const { list, metrics } = await remoteVoice(t, source.url);
@@ -207,7 +207,7 @@ test('a file that is wrong or hostile is unavailable, and nothing of it is kept'
   });
 });
 
-test('a source that does not end its answer is left after the time of a provider', async (t) => {
+test('a request to a source that does not end its answer times out', async (t) => {
   const answers: Record<string, Answer> = { '/models.json': json([zoe]), '/zoe.glb': () => undefined };
   const source = await modelSource(t, answers);
   const { list, get } = await remoteVoice(t, source.url, { VOICE_PROVIDER_TIMEOUT_MS: '3000' });
@@ -244,7 +244,7 @@ test('a file that has changed is served with a new etag; one that has not is not
 /** The folders of files that this process has now. */
 const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-models-${process.pid}-`));
 
-test.serial('files have so much room and no more, and are deleted when voice stops', async (t) => {
+test.serial('the cache of files is bounded and deleted when voice stops', async (t) => {
   const models = Array.from({ length: 6 }, (_, i) => ({ ...zoe, id: `m${i}` }));
   const files = models.map((_, i) => glb(1_000 + i));
   const others = new Set(folders());
@@ -269,7 +269,7 @@ test.serial('files have so much room and no more, and are deleted when voice sto
   );
 });
 
-test('settings of models that cannot be meant stop the start', (t) => {
+test('contradictory settings of models fail the start', (t) => {
   const env = { AVATAR_TOKEN_KEYS: `t1:${randomBytes(32).toString('base64')}` };
   const read = (more: object) => () => readVoiceConfig({ ...env, ...more });
   const url = 'https://models.example/faces';

@@ -130,7 +130,7 @@ const refused: [object, string][] = [
   [{ ...right, audioEncoding: 'FLAC' }, 'audioEncoding must be MP3 or LINEAR16'],
 ];
 
-test('what cannot be spoken is refused, and named', async (t) => {
+test('input that cannot be spoken is refused with the problem', async (t) => {
   const { ask } = await voiceApp(t);
   for (const [request, message] of refused) {
     const { status, body } = await ask('/tts', request);
@@ -157,7 +157,7 @@ test('speech that would be too large is refused', async (t) => {
   t.is((await ask('/tts', { ...english, text: 'Hi' })).status, 200);
 });
 
-test('many texts at once are spoken in turn', async (t) => {
+test('concurrent texts are queued and all spoken', async (t) => {
   const { ask } = await voiceApp(t);
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask('/tts', { ...english, text: sentence })));
   t.true(answers.every(({ status }) => status === 200));

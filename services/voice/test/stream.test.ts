@@ -110,7 +110,7 @@ test('tags, and headers with the length of one part, are left out of an MP3', as
   t.deepEqual(file, Buffer.concat([frame, frame]));
 });
 
-test('what is refused before the first audio is answered as by /tts', async (t) => {
+test('an error before the first audio is answered as by /tts', async (t) => {
   let status = 503;
   let content = {};
   const provider = await fakeProvider(t, (received, response) => json(content, status)(received, response));
@@ -136,7 +136,7 @@ test('what is refused before the first audio is answered as by /tts', async (t) 
   t.is(unauthorized.status, 401);
 });
 
-test('a fault behind the first bytes is an error of the connection, never the end of the audio', async (t) => {
+test('an error after the first bytes resets the connection rather than ending the audio', async (t) => {
   const provider = await fakeProvider(t, (received, response) =>
     provider.received.length > 1 ? json({}, 500)(received, response) : void response.end(mp3Of('first')),
   );
@@ -158,7 +158,7 @@ test('a fault behind the first bytes is an error of the connection, never the en
   await t.throwsAsync(once(socket, 'end'), { code: 'ECONNRESET' }, 'HTTP/1.0 has no chunks');
 });
 
-test('parts of different formats are such a fault, too', async (t) => {
+test('parts of different formats reset the connection', async (t) => {
   const provider = await fakeProvider(
     t,
     (_, response) => void response.end(wav(Buffer.alloc(200), 8_000 * provider.received.length)),
@@ -222,7 +222,7 @@ test('audio beyond the memory of a tenant is 429 before the first bytes', async 
   t.is((await stream({ text: 'a' })).status, 429);
 });
 
-test('many streams at once are each whole', async (t) => {
+test('concurrent streams are all complete', async (t) => {
   const { stream } = await streaming(t);
   const text = long.slice(0, 2).join(' ');
   const files = await Promise.all(

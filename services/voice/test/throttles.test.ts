@@ -43,7 +43,7 @@ for (const [route, limit] of limits) {
   });
 }
 
-test('a unit that calls for clients has the limits of each of them, whatever address it says of itself', async (t) => {
+test('calls of a unit on behalf of clients count for the address of each client', async (t) => {
   const { ask } = await voiceApp(t);
   const unit = from('203.0.113.1');
   for (let client = 1; client <= 3; client += 1) {
@@ -115,7 +115,7 @@ redisTest('replicas count together on Redis', async (t) => {
   );
 });
 
-test('while Redis is away each process counts alone, and says so in its metrics', async (t) => {
+test('during an outage of Redis each process counts alone and reports that in its metrics', async (t) => {
   const broken = { ...memoryKeyValue(), countAll: () => Promise.reject(unavailable('Redis is away')) };
   const { ask, metrics } = await voiceApp(t, {}, { keyValue: broken });
   for (let i = 0; i < 10; i += 1) t.is((await ask('/stt', {}, from('203.0.113.1'))).status, 400);

@@ -57,7 +57,7 @@ test('a client that does not read its answer is disconnected, and its memory giv
   await t.throwsAsync(unread.arrayBuffer());
 });
 
-test('a client that leaves before its answer gives its memory back', async (t) => {
+test('the memory of a client that disconnects before its answer is released', async (t) => {
   const gate = createGate();
   const provider = await fakeProvider(t, async (_, response) => {
     await gate.pass();
@@ -100,7 +100,7 @@ test('a request ends after its whole time, however slowly it is answered', async
   await eventually('the call of the provider is cancelled', () => provider.cancelled.length === 1);
 });
 
-test('what is held of one tenant or one address is a quarter of the memory; all together have the whole', async (t) => {
+test('one tenant or address may use a quarter of the memory, all together the whole', async (t) => {
   const gate = createGate();
   const stt = await fakeProvider(t, async (received, response) => {
     await gate.pass();
@@ -123,7 +123,7 @@ test('what is held of one tenant or one address is a quarter of the memory; all 
   t.is((await send(1, '203.0.113.9')).status, 200);
 });
 
-test('the answer of a provider counts while it comes', async (t) => {
+test("the bytes of a provider's answer are charged as they arrive", async (t) => {
   const stt = await fakeProvider(t, json({ results: [], padding: 'x'.repeat(120_000) }));
   const { ask } = await voiceApp(t, { VOICE_MAX_BODIES_BYTES: '400000', STT_PROVIDER: 'google', STT_URL: stt.url });
   const { status } = await ask('/stt', { audioBase64: 'aaaa', audioEncoding: 'MP3', languageCode: 'en' });

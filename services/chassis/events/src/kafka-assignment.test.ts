@@ -141,7 +141,7 @@ test('a failed commit can be retried', async (t) => {
   t.is(assignment.noProgressForMs(), 0);
 });
 
-test('it says how many partitions it holds: those without events too, and none from a revocation on', (t) => {
+test('the number of held partitions includes those without events, and is zero after a revocation', (t) => {
   const { assignment } = setup(t, { handle: async () => undefined });
   const sizes = [assignment.size()];
   for (const partitions of [[0, 1, 2], []]) {

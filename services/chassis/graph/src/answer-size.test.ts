@@ -10,7 +10,7 @@ test('an answer at the limit is written, and one byte more is refused with a rea
   });
 });
 
-test('what is JSON already is written as it is, and counts', (t) => {
+test('a value that is already JSON is inserted unchanged, and its size counts', (t) => {
   const textOf = (json: string) => new JsonText(Buffer.from(json));
   const [one, two] = [textOf('[1,{"a":"ü"}]'), textOf('[2]')];
   const answer = { data: { a: { b: one, c: [two] }, d: 3 } };

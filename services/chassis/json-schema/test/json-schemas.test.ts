@@ -300,7 +300,7 @@ test('lone surrogates and NUL are checked like other text', (t) => {
   t.true(path.isWellFormed());
 });
 
-test('leniently, a schema of a server that bends the rules checks what it can', (t) => {
+test('in lenient mode an invalid schema of a server is applied as far as possible', (t) => {
   const lenient = { lenient: true };
   const sloppy = {
     $schema: 'http://json-schema.org/draft-04/schema#',

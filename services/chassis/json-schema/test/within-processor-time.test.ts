@@ -14,7 +14,7 @@ test.serial('work that a busy machine has stopped gets more time', (t) => {
   );
 });
 
-test.serial('work that begins anew gets at most so many times its time', (t) => {
+test.serial('restarted work gets at most a multiple of its time', (t) => {
   let runs = 0;
   const startedAt = performance.now();
   const work = () => {
@@ -26,7 +26,7 @@ test.serial('work that begins anew gets at most so many times its time', (t) => 
   t.true(performance.now() - startedAt < 500);
 });
 
-test.serial('work that gets no more time ends after its time', (t) => {
+test.serial('work that may not be restarted ends after its time', (t) => {
   const startedAt = performance.now();
   t.is(
     withinProcessorTime(20, () => sleep(300), { patience: 0 }),

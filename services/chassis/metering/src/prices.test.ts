@@ -71,7 +71,7 @@ test('thoughts that are dearer than other output make all output as dear', (t) =
   t.is(of({ output_cost_per_reasoning_token: 1e-6 }), 2_000_000_000_000n);
 });
 
-test('input costs what a vendor takes for writing it to its cache, where it does so by itself', (t) => {
+test('input has the price of cache writes for vendors that cache automatically', (t) => {
   const of = (litellm_provider: string, cost = 3e-6) =>
     parsePrices(
       JSON.stringify({ m: { ...costs, litellm_provider, cache_creation_input_token_cost: cost } }),

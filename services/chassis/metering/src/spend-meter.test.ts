@@ -63,7 +63,7 @@ test('a call is reserved, and settled once it has ended', async (t) => {
   t.deepEqual(ledger.settled, [['a 70 true']]);
 });
 
-test('settlements that are asked for alone go together where one of their tenant is stored, those of others beside them', async (t) => {
+test('settlements of one tenant are batched once one of them is stored, concurrently with those of others', async (t) => {
   const { ledger, open } = await metered(t);
   const gate = createGate();
   ledger.settle = () => gate.pass();
@@ -109,7 +109,7 @@ test('a refusal leaves nothing to settle, an answer that was lost does', async (
   t.deepEqual(ledger.settled, [['b 0 false']]);
 });
 
-test('a call that the ceiling of the platform refuses says so', async (t) => {
+test("a call that exceeds the platform's ceiling is refused with that reason", async (t) => {
   const { ledger, open } = await metered(t);
   const reason = 'PLATFORM_CEILING_REACHED';
   ledger.reserve = () => Promise.reject(new DomainError('unavailable', 'identity is not available', { reason }));
@@ -120,7 +120,7 @@ test('a call that the ceiling of the platform refuses says so', async (t) => {
   });
 });
 
-test('a call of a tenant that was deleted meanwhile says so, and leaves nothing to settle', async (t) => {
+test('a call of a deleted tenant is refused with that reason, and nothing is settled', async (t) => {
   const { ledger, open } = await metered(t);
   ledger.reserve = () => Promise.reject(new DomainError('notFound', 'Ledger 1 not found'));
   t.like(await t.throwsAsync(open('a').reserve(spent, true)), {
@@ -153,7 +153,7 @@ test('the leases of calls under way are renewed until they are settled', async (
   t.is(ledger.renewed.length, before);
 });
 
-test('changes of many tenants that come while others are made go together, and what is left is asked for alone', async (t) => {
+test('changes of several tenants are batched while others are made, and the rest is retried separately', async (t) => {
   const { meter, ledger, open } = await metered(t);
   const gate = createGate();
   const batches: string[][] = [];

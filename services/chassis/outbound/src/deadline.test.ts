@@ -4,7 +4,7 @@ import { deadline } from './deadline.ts';
 /** A timer would keep the process alive, and what it holds in memory. */
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
-test.serial('whoever leaves ends the time, also where nobody reads on', (t) => {
+test.serial('a disconnect aborts the deadline, even if the body is not read', (t) => {
   const before = timers();
   const left = new AbortController();
   const reason = new Error('left');

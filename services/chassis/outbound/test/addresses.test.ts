@@ -82,7 +82,7 @@ test('scheme, user info, port and form of a URL are refused on save and when cal
     t.is(urlProblem(url), undefined, url);
 });
 
-test('a name is called only where all its addresses are public, and one without any address looks the same', async (t) => {
+test('a name is called only if all its addresses are public, and a name without addresses gets the same error', async (t) => {
   const inside = await server(t, (_, response) => void response.end('inside'));
   const answers: Record<string, { addresses?: string[]; aliases?: string[]; code?: number }> = {
     'private.example': { addresses: ['127.0.0.1'] },

@@ -125,7 +125,7 @@ test('fetch: an endless body, a bomb, and an endless event or line are cut at th
   t.true((await read('events')) > 500_000);
 });
 
-test('fetch: what is not read is not received, and its connection does not outlive the time limit', async (t) => {
+test('fetch: an unread body is not received, and its connection closes at the time limit', async (t) => {
   let written = 0;
   const site = await server(t, (_, response) => {
     const more = () => {

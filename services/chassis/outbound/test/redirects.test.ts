@@ -10,7 +10,7 @@ test('a redirect is refused unless the call follows some', async (t) => {
   t.is(site.requests.length, 1);
 });
 
-test('as many redirects as allowed are followed, and no more; a loop ends', async (t) => {
+test('redirects are followed up to the limit, also in a loop', async (t) => {
   const site = await server(t, ({ url }, response) => {
     const step = Number(url?.slice(1));
     if (step === 0) response.end('arrived');

@@ -90,7 +90,7 @@ onEveryDatabase(({ engine, replicaOf, test, testSchema }) => {
     t.is(await count(), 1);
   });
 
-  test('of concurrent transactions one runs the effect, and the others return what it made', async (t) => {
+  test('of concurrent transactions one runs the effect, and the others return its result', async (t) => {
     const { once, other, count } = await notes(t);
     const replica = await other();
     const all = await Promise.all(Array.from({ length: 8 }, (_, n) => once('a', n % 2 ? { on: replica } : {})));

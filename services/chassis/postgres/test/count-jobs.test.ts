@@ -17,7 +17,7 @@ async function append(database: Database, kind: string, count: number, { running
 }
 
 onOneDatabase(({ test, testSchema }) => {
-  test('due jobs are counted by kind and state, whoever they are of', async (t) => {
+  test('due jobs are counted by kind and state over all tenants', async (t) => {
     const database = await testSchema(t, effectsSchema);
     await append(database, 'read', 3);
     await append(database, 'read', 2, { running: true });

@@ -729,7 +729,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['committed']);
   });
 
-  test('of statements made at once the one that failed is reported, not those refused for it', async (t) => {
+  test('of statements made at once the failed one is reported rather than those refused because of it', async (t) => {
     const database = await testSchema(t, notesSchema);
     for (let depth = 0; depth < 4; depth += 1) {
       const failing = async (db: TenantDb, left: number): Promise<unknown> =>

@@ -16,7 +16,7 @@ test('a list that gRPC cannot dial is refused', (t) => {
   }
 });
 
-test('what is no address is refused', (t) => {
+test('an invalid address is refused', (t) => {
   const wrong = [
     'http://notes:5000',
     'notes',

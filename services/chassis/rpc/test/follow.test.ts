@@ -55,7 +55,7 @@ async function count(responses: AsyncIterable<unknown>, onResponse?: () => void)
 }
 
 // Serial: it keeps the event loop busy, on which other tests of this process would miss the answers to their keepalive pings.
-test.serial('thousands may leave at once without an effect on those who stay', async (t) => {
+test.serial('thousands of concurrent disconnects do not affect the remaining readers', async (t) => {
   const { streams, handler } = endless();
   const { subscriptions } = await serving(t, { follow: handler });
   const [staying, leaving] = [new AbortController(), new AbortController()];

@@ -87,7 +87,7 @@ test('a declaration that contradicts itself is refused', (t) => {
   declareService({ ...bare, calls: ['nobody'] });
 });
 
-test('a declaration reads its settings as they are unless it says how', (t) => {
+test('a declaration reads its settings unchanged unless it declares a function', (t) => {
   const settings = portSettings('bare', ['ops']);
   const { readConfig: read } = declareService({ name: 'bare', serves: [], settings });
   t.is(read({ BARE_OPS_PORT: '81' }).opsPort satisfies number, 81);

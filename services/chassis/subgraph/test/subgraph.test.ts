@@ -161,7 +161,7 @@ interface Answer {
 }
 const answersIn = (json: unknown) => json as Answer;
 
-test('what is no request of GraphQL is refused, and runs nothing', async (t) => {
+test('an invalid GraphQL request is refused and runs nothing', async (t) => {
   const { url, request, signals } = await waitingSubgraph(t);
   const refusals: [RequestInit, number][] = [
     [{ method: 'GET' }, 405],
@@ -186,7 +186,7 @@ test('what is no request of GraphQL is refused, and runs nothing', async (t) => 
   t.deepEqual(signals, []);
 });
 
-test('what is wrong with a document, its operation or its variables is said with its code', async (t) => {
+test('problems of document, operation or variables are reported with their code', async (t) => {
   const { request, lines } = await waitingSubgraph(t);
   const codeOf = async (asked: object) => {
     const answer = await request({ body: JSON.stringify(asked) });

@@ -68,7 +68,7 @@ onDatabaseServer(({ test, testDatabaseUrl }) => {
     t.is(new Set(taken).size, 3, `${taken.join(', ')}: another process got one that is in use`);
   });
 
-  test('who has a schema waits for no second one, and the next who waits gets one when enough are free', async (t) => {
+  test('a test that holds a schema does not wait for a second one, and the next waiting test gets one when enough are free', async (t) => {
     const url = await testDatabaseUrl();
     const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
     t.teardown(() => owner.destroy());

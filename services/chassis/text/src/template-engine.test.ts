@@ -43,7 +43,7 @@ for (const tag of ['{% render "package.json" %}', '{% include "package.json" %}'
   });
 }
 
-test('an error says what is wrong and where, and quotes nothing of the template', (t) => {
+test('an error names problem and position without quoting the template', (t) => {
   const unclosed = 'has a tag or output that is not closed';
   t.is(templateProblem(engine, 'fine\n  {{ "my secret" '), `${unclosed}: line 2, column 3`);
   for (const open of ['{% if', '{% if a %}', '{% raw %} '])

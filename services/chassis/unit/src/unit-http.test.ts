@@ -70,7 +70,7 @@ test('a unit that is away, says nothing, answers too much or sends elsewhere is 
   }
 });
 
-test('whoever leaves cancels the call by HTTP', async (t) => {
+test('an aborted signal cancels the HTTP call', async (t) => {
   let isCancelled = false;
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
   const call = await clientOf(t, (_, response) => {

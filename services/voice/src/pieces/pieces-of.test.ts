@@ -29,7 +29,7 @@ test('sentences of other scripts end by their own marks', (t) => {
   t.deepEqual(texts('One. Two.', 'no-such-language'), ['One. ', 'Two.']);
 });
 
-test('every piece has something to say', (t) => {
+test('no piece is silent', (t) => {
   t.deepEqual(texts('… ! ? Hello. — … !'), ['… ! ? Hello. — … !']);
   t.deepEqual(texts('...'), ['...']);
 });
@@ -44,7 +44,7 @@ test('a very long sentence is cut at its clauses, or else between words', (t) =>
   t.deepEqual(texts('x'.repeat(5_000)).length, 1);
 });
 
-test('SSML is cut between sentences, and what encloses them is opened again', (t) => {
+test('SSML is split between sentences, and enclosing elements are reopened', (t) => {
   t.deepEqual(ssmls('<speak xml:lang="en"><p>One &amp; only. <prosody rate="slow">Two. Three.</prosody></p></speak>'), [
     '<speak xml:lang="en"><p>One &amp; only. </p></speak>',
     '<speak xml:lang="en"><p><prosody rate="slow">Two. Three.</prosody></p></speak>',
@@ -59,7 +59,7 @@ test('a mark or pause between sentences goes with the second', (t) => {
   ]);
 });
 
-test('what is one expression is not cut', (t) => {
+test('elements that are spoken as one expression are not split', (t) => {
   for (const whole of [
     '<speak>See <sub alias="a. b.">One. Two.</sub></speak>',
     '<speak>See <say-as interpret-as="date">1. May. 2</say-as> now.</speak>',
@@ -69,7 +69,7 @@ test('what is one expression is not cut', (t) => {
     t.deepEqual(ssmls(whole), [whole]);
 });
 
-test('pieces of SSML are SSML, and say together what the whole says', (t) => {
+test('pieces of SSML are valid SSML and together give the same speech', (t) => {
   const inner = `One. Two &lt;b&gt; <emphasis>three. ${long}</emphasis> <![CDATA[x < y. ]]> Four <sub alias="x">5. 6.</sub>. ${long} End.`;
   const ssml = `<?xml version="1.0"?><speak><!-- no -->${`<p>${inner}</p>`.repeat(4)}</speak>`;
   const pieces = ssmls(ssml);

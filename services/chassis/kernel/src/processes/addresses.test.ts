@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createAddresses, NotListeningYetError } from './addresses.ts';
 
-test('an address that is not known says why', (t) => {
+test('an unknown address fails with the reason', (t) => {
   const { of, announce } = createAddresses({ FAR_GRAPH_URL: 'http://far' }, ['near']);
   announce('near', 'graph', 'http://near');
 

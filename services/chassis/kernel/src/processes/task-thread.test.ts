@@ -33,7 +33,7 @@ test('a task that cannot be sent to a thread fails, and the thread goes on', asy
   t.is(await thread.run('a text'), 1);
 });
 
-test('where the thread dies, its task is rejected and it has ended', async (t) => {
+test('when the thread dies, its task is rejected and it counts as ended', async (t) => {
   const thread = threadOf(t, 'process.exit(3)');
   await t.throwsAsync(thread.run(1), { instanceOf: TaskThreadEnded, message: 'The thread that computes has ended' });
   t.true(thread.ended);

@@ -2,7 +2,7 @@ import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { inBatches, inBatchesOfKey } from './in-batches.ts';
 
-test('what is asked while a batch is under way goes into the next one, up to its size, and each gets its own result', async (t) => {
+test('items that arrive during a batch go into the next one, up to its size, and each gets its own result', async (t) => {
   const gate = createGate();
   const batches: number[][] = [];
   const ask = inBatches({ name: 'many', atOnce: 1, size: 3 }, async (items: number[]) => {

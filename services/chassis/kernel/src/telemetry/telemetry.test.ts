@@ -200,7 +200,7 @@ test('a collector without a URL and a ratio without a number are named', (t) => 
   t.regex(message, /OTEL_TRACES_SAMPLER_ARG: is not a number/u);
 });
 
-test('what the SDK does not have is named, with what it has', (t) => {
+test('an unsupported value is named together with the supported ones', (t) => {
   const env = {
     OTEL_TRACES_EXPORTER: 'otlp, zipkin',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http',
