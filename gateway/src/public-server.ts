@@ -111,7 +111,10 @@ export function publicServer(options: PublicServerOptions): Part {
   async function serve(graph: Awaited<ReturnType<typeof openGraph>>): Promise<void> {
     const { apollo, credentials, documents } = graph;
     const { rules, accessTokens } = credentials;
-    const http = publicHttp(config, httpApp({ config, apollo, rules, accessTokens, documents, clientIp, scheduler, log }));
+    const http = publicHttp(
+      config,
+      httpApp({ config, apollo, rules, accessTokens, documents, clientIp, scheduler, log }),
+    );
     const { drain } = httpDrain(http);
     const sockets = await openSocketServer(graph, http);
     const address = await listen(http, config.port, host);

@@ -34,10 +34,6 @@ export function waitingQueues(config: GatewayConfig, metrics: Metrics) {
     () => replays.waiting,
   );
   const scheduler = requestScheduler();
-  metrics.gauge(
-    'parley_requests_waiting',
-    'HTTP requests and socket frames that are queued',
-    () => scheduler.waiting,
-  );
+  metrics.gauge('parley_requests_waiting', 'HTTP requests and socket frames that are queued', () => scheduler.waiting);
   return { calls, starts, replays, scheduler };
 }
