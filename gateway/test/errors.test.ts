@@ -280,7 +280,10 @@ test('a slow or trickling subgraph ends at its timeout, however many requests wa
   const alone = await timed(1);
   const { answers, tookMs } = await timed(200);
   t.true(tookMs < 3 * alone.tookMs, `${tookMs} ms, and ${alone.tookMs} ms alone`); // four rounds over all connections
-  t.deepEqual([...new Set(answers.flatMap(codesOf))], ['UNAVAILABLE']);
+  const codes = new Set(answers.flatMap(codesOf));
+  t.true(codes.delete('UNAVAILABLE'));
+  codes.delete('TOO_MANY_REQUESTS'); // calls that would wait for too long at the pace since they were queued
+  t.deepEqual([...codes], []);
   t.true(asked >= 64);
   t.is((await ask('{ myTenant { id } }', { token })).status, 200);
 });

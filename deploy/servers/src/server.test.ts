@@ -138,6 +138,7 @@ test('a server inherits only PATH and JAVA_HOME, and gets a locale and its own v
   );
   const own = [
     'HOME',
+    'HOST',
     'INSTALLED',
     'PASSWORD',
     'PORT',

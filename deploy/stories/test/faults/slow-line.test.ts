@@ -77,8 +77,10 @@ serverTest(
     ] as const) {
       slowDown(slowness);
       const { outcomes, others } = await burst();
-      t.deepEqual([...new Set(outcomes.map(({ code }) => code))], ['UNAVAILABLE']);
-      t.regex(outcomes[0]?.message ?? '', /not available at the moment/);
+      const codes = new Set(outcomes.map(({ code }) => code));
+      codes.delete('TOO_MANY_REQUESTS'); // calls that would wait for too long at the pace since they were queued
+      t.deepEqual([...codes], ['UNAVAILABLE']);
+      t.regex(outcomes.find(({ code }) => code === 'UNAVAILABLE')?.message ?? '', /not available at the moment/);
       const longest = Math.max(...outcomes.map(({ ms }) => ms));
       t.log(
         `${how}: ${slowRequests} requests given up after ${seconds(longest)} at most, usually answered within ` +
