@@ -78,15 +78,15 @@ async function rateFigure(made: Renderer, short: boolean): Promise<Figure> {
 
 /** Samples the memory of child processes. The returned function gives the highest value of any of them, in MB. */
 function peakOfChildren(): () => number {
-  let most = 0;
+  let peakMb = 0;
   const sample = () => {
-    for (const pid of childrenOfThis()) most = Math.max(most, highWaterMb(pid));
+    for (const pid of childrenOfThis()) peakMb = Math.max(peakMb, highWaterMb(pid));
   };
   const timer = setInterval(sample, sampleMs);
   return () => {
     sample();
     clearInterval(timer);
-    return most;
+    return peakMb;
   };
 }
 

@@ -10,7 +10,7 @@ import { installOther, scriptsOf } from './others.ts';
 import type { BenchOptions } from './processes.ts';
 
 /** How many runs at once it is started for. */
-const most = 16;
+const maxAtOnce = 16;
 
 /**
  * LangGraph's Agent Server in memory (`langgraph dev`) with a graph of one node, which calls the model. Undefined where this machine
@@ -25,7 +25,7 @@ export async function startLangGraph(modelUrl: string, folder: string, options: 
   const [port] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
   const args = ['-m', 'langgraph_cli', 'dev', '--no-browser', '--no-reload'];
-  const child = spawn('python3', [...args, '--n-jobs-per-worker', String(most), '--port', String(port)], {
+  const child = spawn('python3', [...args, '--n-jobs-per-worker', String(maxAtOnce), '--port', String(port)], {
     cwd,
     env: {
       ...process.env,
@@ -47,7 +47,7 @@ export async function startLangGraph(modelUrl: string, folder: string, options: 
 
   return {
     name: "LangGraph's Agent Server",
-    most,
+    maxAtOnce,
     async open() {
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(`${url}/threads`, { method: 'POST', headers, body: '{}' });

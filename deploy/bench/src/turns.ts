@@ -19,9 +19,9 @@ interface System {
   cpu(): Reading;
   counts?(): Promise<Reading>;
   /** The least number of turns in a round. Default: those of one conversation. */
-  least?: number;
+  minTurns?: number;
   /** The largest number of conversations at once that it is measured with. Default: no limit. */
-  most?: number;
+  maxAtOnce?: number;
 }
 
 /** What the turns of a mesh run on. */
@@ -56,7 +56,7 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     open: await opener(mesh.urls),
     cpu: () => cpuOf(roots),
     counts: () => countsOf(mesh, databaseUrl),
-    least: 40,
+    minTurns: 40,
   };
   const skeleton = await startSkeleton(modelUrl, servers.length > 0 ? databaseUrl : '', servers.slice(0, 1), parts);
   const langGraph = short ? undefined : await startLangGraph(modelUrl, mesh.temporary, options);
@@ -70,7 +70,7 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
   /** New conversations, so many at once, and again until there were enough turns. @param earlier turns of each that do not count */
   async function period(system: System, count: number, earlier = 0) {
     const turns = short ? 1 : length;
-    const least = short ? 0 : (system.least ?? 0);
+    const minTimes = short ? 0 : (system.minTurns ?? 0);
     const rest = () => delay(short ? 20 : 300); // work after the reply is a cost of the turn, too
     const times: number[] = [];
     const used: Reading = {};
@@ -91,7 +91,7 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
       add(used, system.cpu(), cpu);
       if (counts) add(used, (await system.counts?.()) ?? {}, counts);
       times.push(...ofEach.flat());
-    } while (times.length < least);
+    } while (times.length < minTimes);
     const perTurn = Object.entries(used).map(([name, value]) => [name, value / times.length]);
     return {
       turns: times.length,
@@ -105,7 +105,7 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
 
   if (!short) {
     say('what a turn costs, warm-up');
-    for (const system of [own, skeleton]) await period({ ...system, least: warmUp }, 16);
+    for (const system of [own, skeleton]) await period({ ...system, minTurns: warmUp }, 16);
   }
   const figures: Figure[] = [];
   const cases = short
@@ -122,7 +122,9 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
   for (const { count, earlier } of cases) {
     const title = `turn, ${count} at once${earlier ? `, after ${earlier}` : ''}`;
     say(`${title}: what it costs, ${rounds} rounds`);
-    const others = [skeleton, ...(langGraph ? [langGraph] : [])].filter(({ most = count }: System) => count <= most);
+    const others = [skeleton, ...(langGraph ? [langGraph] : [])].filter(
+      ({ maxAtOnce = count }: System) => count <= maxAtOnce,
+    );
     const measure = (system: System) => period(system, count, earlier);
     const round = async () => {
       const model = await period(direct, count);
@@ -143,7 +145,7 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     }
     for (const [index, other] of others.entries()) {
       const at = (each: Round) => each.others[index] as Period;
-      const bound = other === langGraph && count === other.most ? { goal: overLangGraph } : {};
+      const bound = other === langGraph && count === other.maxAtOnce ? { goal: overLangGraph } : {};
       // The kernel counts in ticks, and a short period may have none.
       const cpuMs = ({ used, turns }: Period) => Math.max(used.CPU ?? 0, tickMs / turns);
       show(`rate of ${other.name}`, '/s', (each) => at(each).rate);
@@ -189,7 +191,7 @@ async function startSkeleton(modelUrl: string, databaseUrl: string, roots: Root[
     name: 'the bare hops',
     open: () => openConversation(url, '', randomInt(2 ** 40)),
     cpu: () => cpuOf(pids),
-    least: 400,
+    minTurns: 400,
   };
   return system;
 }

@@ -116,13 +116,13 @@ async function startVoice() {
     memory,
     /** Watches the memory; the result stops that, and tells the most it was, in MB. */
     peak(): () => number {
-      let most = 0;
+      let peakMb = 0;
       const timer = setInterval(() => {
-        most = Math.max(most, memory().all);
+        peakMb = Math.max(peakMb, memory().all);
       }, sampleMs);
       return () => {
         clearInterval(timer);
-        return most;
+        return peakMb;
       };
     },
     async stop() {

@@ -103,9 +103,9 @@ export class ReplicaProcess {
       await answer.body?.cancel();
       if (!answer.ok) throw new Error(`it answers ${answer.status}`);
     };
-    const deadline = AbortSignal.any([over.signal, AbortSignal.timeout(readyTimeoutMs)]);
+    const readySignal = AbortSignal.any([over.signal, AbortSignal.timeout(readyTimeoutMs)]);
     const readied = async () => {
-      await untilItAnswers(ask, deadline);
+      await untilItAnswers(ask, readySignal);
       if (child.connected) child.send('ready', () => undefined); // it may be gone already
     };
     return { ended, ready: readied() };

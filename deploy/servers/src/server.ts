@@ -64,8 +64,8 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
     .then(([code, by]: unknown[]) => over.abort(failure('it', by ?? code, readFileSync(join(home, 'log'), 'utf8'))))
     .catch((error: unknown) => over.abort(error)); // the program could not be started
   try {
-    const deadline = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
-    await untilItAnswers(() => engine.ask(place), deadline);
+    const startSignal = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
+    await untilItAnswers(() => engine.ask(place), startSignal);
     const pid = findProcess(home) ?? 0;
     if (pid !== child.pid) child.kill('SIGKILL'); // it is still waiting for the lock
     return pid;
@@ -79,15 +79,15 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
   }
 }
 
-/** Repeats `ask` until it succeeds, at least once. @throws the reason of `deadline` once that is aborted. */
-export async function untilItAnswers(ask: () => Promise<unknown>, deadline: AbortSignal): Promise<void> {
+/** Repeats `ask` until it succeeds, at least once. @throws the reason of `signal` once that is aborted. */
+export async function untilItAnswers(ask: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
       await ask();
       return;
     } catch (cause) {
-      if (deadline.reason instanceof DOMException) throw new Error('it did not answer in time', { cause });
-      deadline.throwIfAborted();
+      if (signal.reason instanceof DOMException) throw new Error('it did not answer in time', { cause });
+      signal.throwIfAborted();
     }
     await delay(askAgainMs);
   }

@@ -13,8 +13,8 @@ const calls = 300;
 /** The maximum that one socket may carry. */
 const subscriptions = 50;
 /**
- * Of somebody else's calls so many may be answered while a stranger waits for one query. In one queue for all it would be most of
- * them; in turns it is about those that are under way anyway, and more on a busy machine.
+ * The maximum number of one client's calls that may be answered while another client waits for a single query. A shared FIFO queue
+ * would answer most of them first; a fair queue answers about as many as are already running, and more on a busy machine.
  */
 const mayPass = 120;
 

@@ -71,14 +71,14 @@ story(
 
 story('a clip of 5,600,000 characters is transcribed; a longer one is refused before voice', async (t, mesh) => {
   const ada = await mesh.person();
-  const most = 5_600_000;
+  const maxLength = 5_600_000;
   const said = Buffer.from('say:Long\r\n').toString('base64').replaceAll('=', 'A');
   const sized = (length: number) => clipOf('', { audioBase64: said.padEnd(length, 'A') });
-  t.like(await ada.value<object>(transcription, sized(most)), { transcript: 'Long' });
-  const longer = await ada.refusal(transcription, sized(most + 4));
+  t.like(await ada.value<object>(transcription, sized(maxLength)), { transcript: 'Long' });
+  const longer = await ada.refusal(transcription, sized(maxLength + 4));
   t.is(longer.extensions.code, 'BAD_REQUEST');
   t.deepEqual(longer.extensions.fields, [
-    { path: 'input.audioBase64', message: `must have at most ${most} characters` },
+    { path: 'input.audioBase64', message: `must have at most ${maxLength} characters` },
   ]);
   t.is((await ada.send(transcription, sized(9_000_000))).status, 413);
 });

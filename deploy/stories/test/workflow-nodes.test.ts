@@ -210,7 +210,7 @@ story.each(
             of: '{{ message }}',
             colours: '{{ variables.colours }}',
             exact: true,
-            text: 'about {{ variables.most }}',
+            text: 'about {{ variables.max }}',
           },
           output: 'counted',
           next: 'store',
@@ -218,13 +218,13 @@ story.each(
         store: {
           kind: 'action',
           actionId,
-          args: { place: '{{ message }}', most: '{{ variables.most }}', note: '{{ variables.unset }}' },
+          args: { place: '{{ message }}', max: '{{ variables.max }}', note: '{{ variables.unset }}' },
           output: 'stored',
           next: 'say',
         },
         say: saying('{{ variables.stored.stored[1] }} of {{ variables.counted | json }}'),
       },
-      { colours: ['red', 'blue'], most: 12, unset: null },
+      { colours: ['red', 'blue'], max: 12, unset: null },
     );
     const reply = await end('lamps');
     t.regex(textOf(reply), /^two of .*7/u);
@@ -233,7 +233,7 @@ story.each(
     t.deepEqual(mcp.last('tools/call')?.message.params['arguments'], given);
     t.deepEqual(
       api.seen.map(({ method, path, body }) => [method, path, JSON.parse(body)]),
-      [['POST', '/stock/lamps', { most: 12, note: null }]],
+      [['POST', '/stock/lamps', { max: 12, note: null }]],
     );
     if (reply.__typename !== 'AiResponseEvent') return t.fail();
     t.deepEqual(
@@ -392,8 +392,8 @@ story.each('a turn runs at most 50 nodes, and evaluates for a bounded time', asy
   const chain = (count: number, node: (next: string) => object) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, node(n + 1 < count ? `n${n + 1}` : 'say')]));
   const pass = (next: string) => ({ kind: 'condition', cases: [{ when: 'false', next: 'say' }], otherwise: next });
-  const most = await conversation(t, ada, { ...chain(49, pass), say: saying('Fifty.') });
-  t.is(await most.ask('hello'), 'Fifty.');
+  const longest = await conversation(t, ada, { ...chain(49, pass), say: saying('Fifty.') });
+  t.is(await longest.ask('hello'), 'Fifty.');
   const more = await conversation(t, ada, { ...chain(50, pass), say: saying('Fifty-one.') });
   t.is(await more.ask('hello'), 'failed: WORKFLOW_LIMIT');
   t.like(await more.last(), { status: 'FAILED', failureCode: 'WORKFLOW_LIMIT' });

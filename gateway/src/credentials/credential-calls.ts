@@ -27,13 +27,13 @@ export interface CredentialCallsOptions {
   /** Lookups for new sockets that may wait per client. Default: unbounded. */
   newSocketsWaiting?: number;
   /** Maximum wait in ms. Default 5,000, the timeout of the call itself. */
-  turnWithinMs?: number;
+  queueTimeoutMs?: number;
 }
 
 export function credentialCalls({
   limits,
   newSocketsWaiting = Number.POSITIVE_INFINITY,
-  turnWithinMs = 5_000,
+  queueTimeoutMs = 5_000,
 }: CredentialCallsOptions): CredentialCalls {
   const queueFor = (waiting: number) =>
     fairQueue<'address'>({ ...limits, shares: { address: { ...limits.shares.address, waiting } } });
@@ -46,7 +46,7 @@ export function credentialCalls({
     async queued({ ip, purpose = 'request', begun = false, signal }, call) {
       const parties = { address: clientNetwork(ip) };
       const end = await enterQueue(queues[purpose], parties, {
-        withinMs: turnWithinMs,
+        withinMs: queueTimeoutMs,
         begun,
         ...(signal && { signal }),
       });

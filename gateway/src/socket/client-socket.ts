@@ -141,9 +141,9 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
 
     async drained(): Promise<void> {
       const stream = this.#stream;
-      const most = Math.min(replayBytes, maxUnsentBytes / 4);
+      const maxBytes = Math.min(replayBytes, maxUnsentBytes / 4);
       if (!stream) return;
-      const isFull = () => this.bufferedAmount > most && !stream.destroyed;
+      const isFull = () => this.bufferedAmount > maxBytes && !stream.destroyed;
       while (isFull()) await drainOrClose(stream);
     }
 

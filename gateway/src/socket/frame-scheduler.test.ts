@@ -19,8 +19,8 @@ function setup(options: Partial<FrameSchedulerOptions> = {}) {
       scheduler.run({ client, bytes, signal: () => signal }, () => void served.push(name)),
     );
   const count = (client: string) => served.filter((each) => each === client).length;
-  async function rounds(most = 100) {
-    for (let n = 0; n < most; n += 1) await round();
+  async function rounds(maxRounds = 100) {
+    for (let n = 0; n < maxRounds; n += 1) await round();
   }
   return { served, send, count, rounds };
 }

@@ -67,14 +67,14 @@ export function frameScheduler({
 
   /** Resolves to false when frames before this one have used up the second. */
   async function serve({ client, bytes, signal }: Frame, work: () => void): Promise<boolean> {
-    let closed: AbortSignal | undefined;
-    const closedSignal = () => (closed ??= signal());
+    let cachedSignal: AbortSignal | undefined;
+    const closeSignal = () => (cachedSignal ??= signal());
     const current = windowOf(client);
-    if (isUsedUp(current)) await sleep(current.endsAt - performance.now(), closedSignal(), { ref: false });
+    if (isUsedUp(current)) await sleep(current.endsAt - performance.now(), closeSignal(), { ref: false });
     let isServed = false;
-    await scheduler.run({ request: {}, client, signal: closedSignal }, () => {
+    await scheduler.run({ request: {}, client, signal: closeSignal }, () => {
       const window = windowOf(client);
-      if (isUsedUp(window) || closed?.aborted) return;
+      if (isUsedUp(window) || cachedSignal?.aborted) return;
       isServed = true;
       const from = now();
       work();
@@ -82,7 +82,7 @@ export function frameScheduler({
       window.bytes += bytes;
       window.ms += now() - from;
     });
-    return isServed || closed?.aborted === true;
+    return isServed || cachedSignal?.aborted === true;
   }
 
   return {

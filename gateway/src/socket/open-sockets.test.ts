@@ -13,7 +13,7 @@ function setup(t: ExecutionContext) {
   const asked: string[] = [];
   /** Unanswered lookups by key. */
   const pending = new Map<string, number>();
-  const most = new Map<string, number>();
+  const peaks = new Map<string, number>();
   const warnings: object[] = [];
   const state = { away: false };
 
@@ -22,7 +22,7 @@ function setup(t: ExecutionContext) {
     asked.push(`${purpose} ${apiKey}`);
     const now = (pending.get(apiKey) ?? 0) + 1;
     pending.set(apiKey, now);
-    most.set(apiKey, Math.max(now, most.get(apiKey) ?? 0));
+    peaks.set(apiKey, Math.max(now, peaks.get(apiKey) ?? 0));
     try {
       const tenantId = tenants.get(apiKey); // as it is when the question is asked
       const left = Promise.withResolvers<void>();
@@ -50,13 +50,13 @@ function setup(t: ExecutionContext) {
     const made = { credentials: { apiKey }, origin, refused: 0, refuse: () => void (made.refused += 1) };
     return made;
   }
-  return { sockets, socket, tenants, gates, asked, pending, most, warnings, state };
+  return { sockets, socket, tenants, gates, asked, pending, peaks, warnings, state };
 }
 
 const change = (tenantId: number) => ({ whose: { $case: 'tenantId' as const, value: tenantId } });
 
 test('changes during the admission of a socket cause one more check, and never two at once', async (t) => {
-  const { sockets, socket, tenants, gates, asked, most } = setup(t);
+  const { sockets, socket, tenants, gates, asked, peaks } = setup(t);
   tenants.set('k', 1);
   const gate = createGate();
   gates.set('k', gate);
@@ -68,7 +68,7 @@ test('changes during the admission of a socket cause one more check, and never t
   gate.release();
   t.is(await admitted, 'admitted');
   t.deepEqual(asked, ['newSocket k', 'newSocket k']);
-  t.is(most.get('k'), 1);
+  t.is(peaks.get('k'), 1);
 });
 
 test('a key that is revoked during the admission of its socket is refused', async (t) => {
@@ -84,7 +84,7 @@ test('a key that is revoked during the admission of its socket is refused', asyn
 });
 
 test('changes during a check of open sockets cause one more check', async (t) => {
-  const { sockets, socket, tenants, gates, asked, most } = setup(t);
+  const { sockets, socket, tenants, gates, asked, peaks } = setup(t);
   tenants.set('k', 1);
   const both = [socket('k'), socket('k')];
   for (const one of both) t.is(await sockets.admit(one), 'admitted');
@@ -100,7 +100,7 @@ test('changes during a check of open sockets cause one more check', async (t) =>
   gate.open();
   await eventually('both are refused', () => both.every(({ refused }) => refused === 1));
   t.deepEqual(asked, ['openSocket k', 'openSocket k']);
-  t.is(most.get('k'), 1);
+  t.is(peaks.get('k'), 1);
 });
 
 test('a socket closes when its own session token expires, independently of other tokens of the session', async (t) => {

@@ -78,13 +78,17 @@ export function sessionScript(): SessionScript {
     }),
     subscriptions: {
       async *follow(requests, call) {
-        const { request, left } = await acceptFollow(requests, call.draining);
-        yield* stream(JSON.parse(request.argumentsJson), call, AbortSignal.any([call.signal, call.draining, left]));
+        const { request, closeSignal } = await acceptFollow(requests, call.drainSignal);
+        yield* stream(
+          JSON.parse(request.argumentsJson),
+          call,
+          AbortSignal.any([call.signal, call.drainSignal, closeSignal]),
+        );
       },
     },
   };
 
-  async function* stream(request: FollowedSession, call: MeshCall, over: AbortSignal) {
+  async function* stream(request: FollowedSession, call: MeshCall, signal: AbortSignal) {
     const self: Stream = { events: [], wake: () => undefined };
     script.opened.push({ request, caller: call.caller });
     streams.add(self);
@@ -92,7 +96,7 @@ export function sessionScript(): SessionScript {
       script.onOpen(request);
       await script.beforeFollowing();
       acknowledgeFollow(call);
-      while (!over.aborted) {
+      while (!signal.aborted) {
         for (const event of self.events.splice(0)) {
           script.handedOn += 1;
           yield event;
@@ -101,8 +105,8 @@ export function sessionScript(): SessionScript {
         if (self.ended) return;
         await new Promise<void>((resolve) => {
           self.wake = resolve;
-          over.addEventListener('abort', () => resolve(), { once: true });
-          if (self.events.length > 0 || self.ended || over.aborted) resolve();
+          signal.addEventListener('abort', () => resolve(), { once: true });
+          if (self.events.length > 0 || self.ended || signal.aborted) resolve();
         });
       }
     } finally {

@@ -62,8 +62,8 @@ composeTest('the database has pgvector as new as the schemas need it', async (t)
   const [, version = ''] = /pgvector:([\d.]+)-/u.exec((await services()).postgres?.image ?? '') ?? [];
   const needed = units.flatMap(({ schema }) => schema?.extensions?.vector ?? []);
   t.true(needed.length > 0);
-  for (const least of needed)
-    t.true(version.localeCompare(least, 'en', { numeric: true }) >= 0, `${version} < ${least}`);
+  for (const minimum of needed)
+    t.true(version.localeCompare(minimum, 'en', { numeric: true }) >= 0, `${version} < ${minimum}`);
 });
 
 composeTest('each unit accepts the environment that it gets, and reads all of it', async (t) => {

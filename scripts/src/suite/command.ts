@@ -22,8 +22,8 @@ export interface Command {
 export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onMessage }: Command) {
   if (signal.aborted) return { ok: false, output: `${command}: ${signal.reason}` };
   const { NO_COLOR: _, ...inherited } = process.env;
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const stop = AbortSignal.any([signal, timeout]);
+  const timeoutSignal = AbortSignal.timeout(timeoutMs);
+  const stopSignal = AbortSignal.any([signal, timeoutSignal]);
   const child = spawn(command, args, {
     cwd,
     // A program reads the report: no colours, and the same symbols on every terminal.
@@ -46,14 +46,14 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
   child.on('exit', () => killGroup(child.pid));
   try {
     // Not the `signal` of spawn, which does nothing once the command itself has exited.
-    const [code] = await once(child, 'close', { signal: stop });
+    const [code] = await once(child, 'close', { signal: stopSignal });
     return { ok: code === 0, output };
   } catch {
     if (child.kill('SIGKILL')) await once(child, 'exit');
     // What has left its group may keep them open.
     for (const stream of child.stdio) stream?.destroy();
     if (child.connected) child.disconnect();
-    if (timeout.aborted) output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;
+    if (timeoutSignal.aborted) output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;
     else if (signal.aborted) output += `\n${command}: ${signal.reason}\n`;
     return { ok: false, output };
   }

@@ -5,7 +5,7 @@ import type { ToolRef } from './calls/call-result.ts';
 import { connectorStore } from './connectors/connector-store.ts';
 import type { Ports } from './ports.ts';
 
-const most = 100;
+const maxTools = 100;
 
 /**
  * Checks that the connectors and actions exist; servers are not asked for their tools.
@@ -16,7 +16,7 @@ export async function checkTools(
   { caller }: TenantRequest,
   refs: readonly ToolRef[],
 ): Promise<void> {
-  if (refs.length > most) throw invalid({ path: 'tools', message: `must have at most ${most} tools` });
+  if (refs.length > maxTools) throw invalid({ path: 'tools', message: `must have at most ${maxTools} tools` });
   const found = await database.transact(caller.tenantId, async (db) => {
     const [connectors, actions] = await Promise.all([
       connectorStore(db).listSealed(targetsOf(refs, 'TOOL')),

@@ -13,7 +13,7 @@ import { openConnector } from './connectors/open-connector.ts';
 import { describedArgs } from './custom-actions/described-args.ts';
 import type { Ports } from './ports.ts';
 
-const most = 20;
+const maxTools = 20;
 const maxDescription = 8_000;
 
 /** What a model is told of a tool. */
@@ -38,7 +38,7 @@ type Listing = { tools: ConnectorTool[] } | { errorKind: string };
 /** By connector. */
 type Listings = Map<number, Promise<Listing>>;
 
-/** Of the time that the request has, for the connectors; the rest is for what comes before and after. */
+/** The share of the request's time limit for waiting on connectors; the rest covers the work before and after. */
 const shareOfTime = 0.7;
 
 /**
@@ -55,7 +55,7 @@ export async function describeTools(
   const { describeMs } = ports.limits;
   const limitMs = timeLimitMs === 0 ? describeMs : Math.min(describeMs, timeLimitMs * shareOfTime);
   const endsAt = performance.now() + limitMs;
-  if (refs.length > most) throw invalid({ path: 'tools', message: `must have at most ${most} tools` });
+  if (refs.length > maxTools) throw invalid({ path: 'tools', message: `must have at most ${maxTools} tools` });
   const { connectors, actions } = await ports.database.transact(request.caller.tenantId, async (db) => {
     const [connectors, actions] = await Promise.all([
       connectorStore(db).listSealed(targetsOf(refs, 'TOOL')),

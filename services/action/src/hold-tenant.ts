@@ -11,7 +11,7 @@ export async function holdTenant(db: TenantDb): Promise<void> {
   if (!live) throw forbidden('The tenant was deleted');
 }
 
-/** Of the transactions that count what a tenant has of this kind, over all replicas, one at a time goes on. */
+/** Takes an advisory lock, so that only one transaction of any replica at a time counts a tenant's items of this kind. */
 export async function lockCount({ knex, tenantId }: TenantDb, kind: string): Promise<void> {
   await rowsBy(knex)(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || :kind), cast(:tenantId AS integer))`, {
     kind,

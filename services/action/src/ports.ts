@@ -26,7 +26,7 @@ export interface Ports {
   mcp: McpClient;
   /** What custom actions are sent with. */
   sending: SendPorts;
-  /** Of all calls of this process. */
+  /** The queue that all calls of this process share. */
   queue: CallQueue;
   /** Answers that calls and lists of this process hold. */
   held: HeldAnswers;

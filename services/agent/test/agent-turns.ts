@@ -68,7 +68,7 @@ export async function runTurn(
     caller = inTenant(1),
     callId = 'c',
     signal,
-    stop,
+    stopSignal,
     onText,
     onUsage,
     onToolCall,
@@ -84,9 +84,9 @@ export async function runTurn(
   const ended = new AbortController();
   async function* requests() {
     yield { agentId, sessionId: 1, callId, history, turnKey: 'turn 1', ...which };
-    if (!stop) return;
-    await aborted(AbortSignal.any([stop, ended.signal]));
-    if (stop.aborted) yield { stop: true };
+    if (!stopSignal) return;
+    await aborted(AbortSignal.any([stopSignal, ended.signal]));
+    if (stopSignal.aborted) yield { stop: true };
   }
   try {
     for await (const part of unit.rpc.runTurn(requests(), call)) {
@@ -121,7 +121,7 @@ export interface TurnOptions {
   /** Cancels the call. */
   signal?: AbortSignal;
   /** Asks to stop the reply. */
-  stop?: AbortSignal;
+  stopSignal?: AbortSignal;
   onText?: (text: string) => void;
   onUsage?: (usage: TurnUsage) => void;
   onToolCall?: (call: ToolCall) => void;

@@ -71,7 +71,7 @@ test("the images of a tenant's calls are bounded by their bytes while they are u
   const images = [`data:image/png;base64,${Buffer.alloc(300, 'not looked at').toString('base64')}`];
   const bytes = imageBytes({ system: '', messages: [], images });
   t.is(bytes, 22 + 400);
-  const most = 64 * 1024 * 1024;
+  const maxBytes = 64 * 1024 * 1024;
   const refused = { kind: 'tooManyRequests', message: 'Too many images are being worked on; try again later' };
   const isFree = (amount: number) => {
     using _held = ports.images.hold(1, amount);
@@ -85,7 +85,7 @@ test("the images of a tenant's calls are bounded by their bytes while they are u
   };
   for (const [name, call] of Object.entries(calls)) {
     const asked = server.requests.length;
-    const held = ports.images.hold(1, most - bytes + 1);
+    const held = ports.images.hold(1, maxBytes - bytes + 1);
     t.like(await t.throwsAsync(call(1, { images })), refused, name);
     t.is(server.requests.length, asked);
     await t.notThrowsAsync(call(1, {}), `${name}: without an image`);
@@ -97,14 +97,14 @@ test("the images of a tenant's calls are bounded by their bytes while they are u
     server.answerWith({ beforeHeaders });
     const made = call(1, { images });
     await server.until(({ requests }) => requests.length === asked + 3);
-    t.notThrows(() => isFree(most - bytes), name);
-    t.throws(() => isFree(most - bytes + 1), { message: refused.message }, `${name}: it holds its image`);
+    t.notThrows(() => isFree(maxBytes - bytes), name);
+    t.throws(() => isFree(maxBytes - bytes + 1), { message: refused.message }, `${name}: it holds its image`);
     beforeHeaders.open();
     server.answerWith({});
     await made;
     await eventually('its image is let go', () => {
       try {
-        isFree(most);
+        isFree(maxBytes);
         return true;
       } catch {
         return false;

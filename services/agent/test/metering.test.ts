@@ -88,7 +88,7 @@ test('a turn that is stopped sends what is settled for it, counted by the tokeni
     const { id } = await createAgent(unit, owner);
     const stop = new AbortController();
     beforeDelta.release(1 + thoughts.length);
-    const reply = await runTurn(unit, id, { stop: stop.signal, onText: () => stop.abort() });
+    const reply = await runTurn(unit, id, { stopSignal: stop.signal, onText: () => stop.abort() });
     t.is(reply.error, undefined);
     t.is(reply.texts.join(''), said);
     const { tokensIn, tokensOut, costUsdE8 } = reply.finished ?? {};

@@ -354,7 +354,7 @@ test('the results of all rounds together are half of the context of the model, o
     toolCalls: Array.from({ length: 20 }, (_, n) => ({ name: 'search', arguments: { n } })),
   };
   const all = [...Array.from({ length: 4 }, () => twenty), { text: 'Fine.' }];
-  for (const [contextTokens, most] of [
+  for (const [contextTokens, maxCharacters] of [
     ['50000', 100_000],
     ['1000000', 400_000],
   ] as const) {
@@ -364,14 +364,14 @@ test('the results of all rounds together are half of the context of the model, o
     t.is((await runTurn(unit, id)).texts.join(''), 'Fine.');
     const lengths = unit.server.requests.at(-1)?.sent.results.map((result) => /y+/u.exec(result.text)?.[0].length ?? 0);
     t.is(lengths?.length, 80);
-    t.is(Math.min(...(lengths?.slice(60) ?? [])), most / 20, 'the last round has all of it');
+    t.is(Math.min(...(lengths?.slice(60) ?? [])), maxCharacters / 20, 'the last round has all of it');
     t.is(Math.max(...(lengths?.slice(0, 60) ?? [])), 500);
     // Includes the text around each result, and the remains of earlier ones.
-    for (const request of unit.server.requests) t.true(request.text.length < most + 80 * 1_000);
+    for (const request of unit.server.requests) t.true(request.text.length < maxCharacters + 80 * 1_000);
 
     const resumed = await runTurn(unit, id, { resumes: true });
     t.is(resumed.error, undefined);
-    t.true((unit.server.requests.at(-1)?.text.length ?? 0) < most + 80 * 1_000);
+    t.true((unit.server.requests.at(-1)?.text.length ?? 0) < maxCharacters + 80 * 1_000);
   }
 });
 

@@ -114,7 +114,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     on,
   );
 
-  /** That of the newest replica. */
+  /** The client of the newest replica. */
   let rpc: RpcClient<ExportServiceDefinition>;
 
   /** A process of export. `objectStore`: in place of the mesh's. */

@@ -121,7 +121,7 @@ function keyOf({ verifiesUntil, ...key }: ListedSigningKey): SigningKey {
   return { ...key, verifiesUntil: verifiesUntil ?? undefined };
 }
 
-/** Of a decimal with at most eight digits after the point. */
+/** Converts a decimal with at most eight fractional digits to units of 1e-8 USD. */
 function usdE8(usd: string): bigint {
   const [whole = '0', decimals = ''] = usd.split('.');
   return BigInt(whole + decimals.padEnd(8, '0'));

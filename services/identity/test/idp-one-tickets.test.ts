@@ -248,7 +248,7 @@ test('who is too late gets unavailable, asked or waiting for a turn, and can use
   const { idpOne } = ports;
   if (!idpOne) return t.fail();
   const late = new AbortController();
-  ports.idpOne = { ...idpOne, deadline: () => late.signal };
+  ports.idpOne = { ...idpOne, deadlineSignal: () => late.signal };
   provider.failNext(...Array.from({ length: 8 }, () => 'hang' as const));
   const tickets = Array.from({ length: 9 }, () => provider.ticketFor(newPerson()));
   const over = Promise.allSettled(tickets.map((ticket) => app.loginWithIdpOne(anonymous, { ticket })));

@@ -123,7 +123,7 @@ onDatabaseServer(({ test }) => {
 test('a step that the database refuses as a whole leaves nothing, and its calls can be made alone', async (t) => {
   const { app, database, tenant } = await ledgerApp(t);
   const [one, full] = await Promise.all([tenant(), tenant('ENTERPRISE')]);
-  const most = (callId: string) => settlement(callId, { costUsdE8: 10n ** 14n - 1n });
+  const largest = (callId: string) => settlement(callId, { costUsdE8: 10n ** 14n - 1n });
   await database.transact(full.id, ({ knex }) =>
     knex('usage_months').insert({
       tenantId: full.id,
@@ -131,7 +131,10 @@ test('a step that the database refuses as a whole leaves nothing, and its calls 
       spentUsd: '999999999999.99999999',
     }),
   );
-  const changes = [settle(one.id, 'a'), { tenantId: full.id, change: { $case: 'settle' as const, value: most('b') } }];
+  const changes = [
+    settle(one.id, 'a'),
+    { tenantId: full.id, change: { $case: 'settle' as const, value: largest('b') } },
+  ];
   t.deepEqual(await app.meterSpend(mesh, { changes }), [0, 1]);
   t.deepEqual(await one.ledger(), { months: [], counts: [], calls: [], reservations: [] });
   await one.settle(settlement('a'));

@@ -70,8 +70,8 @@ function columnsFrom(rows: Row[], at: number): Columns | undefined {
     rowCount += 1;
     if (row.segments.length === count) full += 1;
   }
-  const least = full === 2 ? gutter.ofTwoRows : gutter.ofMore;
-  if (full < 2 || gaps.some(({ from, to }) => to - from < least * size)) return undefined;
+  const minimum = full === 2 ? gutter.ofTwoRows : gutter.ofMore;
+  if (full < 2 || gaps.some(({ from, to }) => to - from < minimum * size)) return undefined;
   if (!columns.every(isProse)) return undefined;
   const entries = entriesOf(first.isRightToLeft ? cells.map((row) => row.toReversed()) : cells);
   if (entries) return { rows: rowCount, lines: entries };

@@ -22,7 +22,7 @@ const fewestShapes = 30;
 export async function pictureOn(page: PdfPage, operators: Record<string, number>): Promise<Picture> {
   const { fnArray, argsArray } = await page.getOperatorList();
   const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
-  const least = scanShare * Math.abs((right - left) * (top - bottom));
+  const minArea = scanShare * Math.abs((right - left) * (top - bottom));
   const outer: number[] = [];
   let scale = 1;
   let shapes = 0;
@@ -37,7 +37,7 @@ export async function pictureOn(page: PdfPage, operators: Record<string, number>
       scale *= areaOf((argsArray[at] as [number[] | null])[0]);
     } else if (operator === operators.transform) {
       scale *= areaOf(argsArray[at] as number[]);
-      if (scale >= least) return 'scanned';
+      if (scale >= minArea) return 'scanned';
     }
   }
   return shapes >= fewestShapes ? 'drawn' : 'blank';
@@ -50,7 +50,7 @@ export async function pictureOn(page: PdfPage, operators: Record<string, number>
 export async function isMostlyPicture(page: PdfPage, operators: Record<string, number>): Promise<boolean> {
   const { fnArray, argsArray } = await page.getOperatorList();
   const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
-  const least = scanShareBesideText * Math.abs((right - left) * (top - bottom));
+  const minArea = scanShareBesideText * Math.abs((right - left) * (top - bottom));
   const outer: number[] = [];
   let scale = 1;
   for (const [at, operator] of fnArray.entries()) {
@@ -62,7 +62,7 @@ export async function isMostlyPicture(page: PdfPage, operators: Record<string, n
     } else if (operator === operators.transform) {
       scale *= areaOf(argsArray[at] as number[]);
       const next = fnArray[at + 1];
-      if (scale >= least && (next === undefined || next === operators.restore)) return true;
+      if (scale >= minArea && (next === undefined || next === operators.restore)) return true;
     }
   }
   return false;

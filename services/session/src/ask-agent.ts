@@ -94,11 +94,11 @@ export async function* askAgent(
   }
 }
 
-/** The request stream: the request, then a stop request if `signal` aborts before `ended`. */
-async function* stoppable(request: RunTurnRequest, signal: AbortSignal, ended: AbortSignal) {
+/** The request stream: the request, then a stop request if `signal` aborts before `endSignal`. */
+async function* stoppable(request: RunTurnRequest, signal: AbortSignal, endSignal: AbortSignal) {
   yield request;
-  await aborted(AbortSignal.any([signal, ended]));
-  if (!ended.aborted) yield { stop: true };
+  await aborted(AbortSignal.any([signal, endSignal]));
+  if (!endSignal.aborted) yield { stop: true };
 }
 
 /** A signal that aborts a fixed time after `signal`, unless disposed before. */

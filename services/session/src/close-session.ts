@@ -60,9 +60,9 @@ async function waitForEnd(ports: Ports, { tenantId, id }: Session): Promise<Sess
     const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(id));
     return session.status === 'ACTIVE' ? undefined : session;
   };
-  const timeout = AbortSignal.timeout(interruptTimeoutMs);
+  const timeoutSignal = AbortSignal.timeout(interruptTimeoutMs);
   try {
-    const tail = await ports.eventLog.tail(streamOf({ tenantId, id }), { after: 'now' }, timeout);
+    const tail = await ports.eventLog.tail(streamOf({ tenantId, id }), { after: 'now' }, timeoutSignal);
     const endedBefore = await find();
     if (endedBefore) return endedBefore;
     for await (const entries of tail) {
@@ -75,7 +75,7 @@ async function waitForEnd(ports: Ports, { tenantId, id }: Session): Promise<Sess
   }
   for (;;) {
     const session = await find();
-    if (session || timeout.aborted) return session;
+    if (session || timeoutSignal.aborted) return session;
     await delay(pollMs);
   }
 }

@@ -41,10 +41,10 @@ export function messageStore(db: TenantDb) {
              FROM (
                SELECT role, text, turn_index, created_at FROM messages
                 WHERE tenant_id = :tenantId AND session_id = :sessionId AND turn_index > :turnIndex
-                ORDER BY turn_index LIMIT :most
+                ORDER BY turn_index LIMIT :maxMessages
              ) AS following
          ) AS page WHERE coalesce(bytes_before, 0) < :bytes ORDER BY turn_index`,
-        { tenantId, sessionId, turnIndex, bytes, lineBytes: 100, most: maxMessagesPerPart },
+        { tenantId, sessionId, turnIndex, bytes, lineBytes: 100, maxMessages: maxMessagesPerPart },
       );
       return rows;
     },

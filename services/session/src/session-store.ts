@@ -12,7 +12,7 @@ const columns = columnsOf(sessions);
 
 export type NewSession = Pick<Session, 'agentId' | 'clientExternalId' | 'metadata'>;
 
-/** Of a list that is newest first, so `after` has the ids below it. */
+/** Filters a list that is newest first, so `after` selects smaller ids. */
 export interface SessionFilter extends Page {
   agentId?: number | undefined;
 }
@@ -133,11 +133,11 @@ export function sessionStore(db: TenantDb) {
     },
 
     /** Counts a ticket; false once the session has reached its maximum. */
-    async claimTicket(id: number, most: number): Promise<boolean> {
+    async claimTicket(id: number, max: number): Promise<boolean> {
       const { rows } = await knex.raw(
         `UPDATE sessions SET tickets_tried = tickets_tried + 1
-          WHERE tenant_id = :tenantId AND id = :id AND tickets_tried < :most RETURNING id`,
-        { tenantId, id, most },
+          WHERE tenant_id = :tenantId AND id = :id AND tickets_tried < :max RETURNING id`,
+        { tenantId, id, max },
       );
       return rows.length > 0;
     },

@@ -22,7 +22,7 @@ const byToken = (sessionId: number): TenantCaller => ({ kind: 'session', tenantI
 const key = Buffer.from(tokenKeys.slice('k1:'.length), 'base64');
 const tokens = createSessionTokens([{ id: 'k1', key }]);
 const anonymous = { kind: 'anonymous', tenantId: null, requestId: 'test' } as const;
-/** Of the opening turn in the mesh; clients see 0. */
+/** The index of the opening turn inside the mesh; clients see 0. */
 const opening = -1;
 
 test('an embedded session starts with a greeting that a model makes, and answers what a browser needs', async (t) => {

@@ -293,14 +293,14 @@ test('a failed turn ends once, with a failure code and without a reply, but for 
 test("waiting for the model does not count against the reply's time limit", async (t) => {
   const limitMs = 3_000;
   const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: String(limitMs) } });
-  async function mostOfTheLimit() {
+  async function fillNearlyToLimit() {
     const fromMs = performance.now();
     await eventually('most of the limit has gone by', () => performance.now() - fromMs > 0.6 * limitMs);
   }
   agent.script = async function* () {
-    await mostOfTheLimit();
+    await fillNearlyToLimit();
     yield used({ tokensIn: 7, contextTokens: 7 });
-    await mostOfTheLimit();
+    await fillNearlyToLimit();
     yield text('in time');
     yield finished();
   };

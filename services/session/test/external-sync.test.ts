@@ -331,10 +331,10 @@ test('what is posted has the fields that the agent maps, and a mapping that take
 test("one tenant's slow receiver holds up none of another's webhooks", async (t) => {
   const mesh = await externalSyncMesh(t, { env: { SESSION_SYNC_PER_TENANT: '2', SESSION_SYNC_AT_ONCE: '4' } });
   const gate = createGate();
-  let [running, most] = [0, 0];
+  let [running, peak] = [0, 0];
   const slow = await webhookReceiver(t, async (_, response) => {
     running += 1;
-    most = Math.max(most, running);
+    peak = Math.max(peak, running);
     await gate.pass();
     running -= 1;
     response.writeHead(204).end();
@@ -357,7 +357,7 @@ test("one tenant's slow receiver holds up none of another's webhooks", async (t)
     async () => (await mesh.deliveries({ agentId: 1 })).filter(isOver).length === waiting.length,
     { timeoutMs: 30_000 },
   );
-  t.is(most, 2);
+  t.is(peak, 2);
 });
 
 test('the webhook of a process that dies in an attempt is sent again by another under the same id', async (t) => {

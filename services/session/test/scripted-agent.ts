@@ -42,7 +42,7 @@ export interface ScriptedAgent {
   script: Script;
 }
 
-/** Of every agent; those that exist have a hosted one. */
+/** The avatar of every existing agent, a hosted one. */
 export const avatar: Avatar = {
   glb: 'aria.glb',
   gender: 'F',

@@ -106,7 +106,7 @@ export interface SessionMesh extends Replica {
   tickets: Map<string, ProviderPerson>;
   eventBus: EventBus;
   keyValue: KeyValue;
-  /** Of the units that it calls. */
+  /** The addresses of the units that session calls. */
   addresses: Addresses;
   replica(options?: ReplicaOptions): Promise<Replica>;
 }

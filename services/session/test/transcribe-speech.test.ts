@@ -84,14 +84,14 @@ test('what is wrong with a clip is named by its field, and nothing of it is sent
   t.deepEqual(await refusalOf({ audioBase64: '' }), ['input.audioBase64 must not be empty']);
   for (const audioBase64 of ['AAA', 'AA=A', 'A-_=', 'AAAA\n', 'data:audio/webm;base64,AAAA'])
     t.deepEqual(await refusalOf({ audioBase64 }), ['input.audioBase64 must be base64'], audioBase64);
-  const most = 5_600_000;
-  t.deepEqual(await refusalOf({ audioBase64: 'A'.repeat(most + 4) }), [
-    `input.audioBase64 must have at most ${most} characters`,
+  const maxLength = 5_600_000;
+  t.deepEqual(await refusalOf({ audioBase64: 'A'.repeat(maxLength + 4) }), [
+    `input.audioBase64 must have at most ${maxLength} characters`,
   ]);
   for (const languageCode of ['english please', '-', 'e', '../en'])
     t.deepEqual(await refusalOf({ languageCode }), ['input.languageCode must be a language code such as en-US']);
   t.is(voice.received.length, 0);
-  const { data } = await graph(inTenant(1), document, { input: { ...clip, audioBase64: 'A'.repeat(most) } });
+  const { data } = await graph(inTenant(1), document, { input: { ...clip, audioBase64: 'A'.repeat(maxLength) } });
   t.deepEqual(data?.['transcribeSpeech'], said, 'a clip of the largest size passes');
 });
 

@@ -33,9 +33,11 @@ export const everyRunEnds: Invariant = ({ workflowRuns, turns }) => {
   const turnsOf = Map.groupBy(turns, ({ sessionId }) => sessionId);
   return [...Map.groupBy(workflowRuns, ({ sessionId }) => sessionId)].flatMap(([sessionId, runs]) => {
     const running = runs.filter(({ status }) => status === 'RUNNING').length;
-    const most = turnsOf.get(sessionId)?.length ?? 0;
+    const maxRuns = turnsOf.get(sessionId)?.length ?? 0;
     return [
-      ...(runs.length > most ? [`session ${sessionId} has ${runs.length} runs of workflows in ${most} turns`] : []),
+      ...(runs.length > maxRuns
+        ? [`session ${sessionId} has ${runs.length} runs of workflows in ${maxRuns} turns`]
+        : []),
       ...(running > 0 ? [`session ${sessionId} has ${running} runs of workflows that still run`] : []),
     ];
   });

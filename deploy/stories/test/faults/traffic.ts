@@ -39,9 +39,9 @@ export async function traffic({ person, ledger }: FaultMesh) {
 const paceMs = fullLength ? 300 : 600;
 
 /** Repeats the work for this time, or until the signal aborts, so that a fault lasts while the mesh has work. */
-export async function during(lengthMs: number, work: () => Promise<unknown>, over?: AbortSignal): Promise<void> {
+export async function during(lengthMs: number, work: () => Promise<unknown>, signal?: AbortSignal): Promise<void> {
   const end = performance.now() + lengthMs;
-  const isOver = () => performance.now() >= end || over?.aborted;
+  const isOver = () => performance.now() >= end || signal?.aborted;
   for (; !isOver(); await delay(paceMs)) await work();
 }
 

@@ -29,11 +29,12 @@ export async function insertAction(
   db: TenantDb,
   { fields, credential }: NewAction,
 ): Promise<StoredAction> {
-  const most = limits.actions;
+  const maxActions = limits.actions;
   await holdTenant(db);
   await lockCount(db, 'custom actions');
   const store = customActionStore(db);
-  if ((await store.count()) >= most) throw badRequest(`A tenant has at most ${most} custom actions`, 'LIMIT_REACHED');
+  if ((await store.count()) >= maxActions)
+    throw badRequest(`A tenant has at most ${maxActions} custom actions`, 'LIMIT_REACHED');
   if (credential) await noteSealing(db);
   return store.insert(fields, (row) => (credential ? sealCredential(box, row, credential) : null));
 }

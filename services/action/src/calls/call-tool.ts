@@ -51,9 +51,9 @@ async function listedTool(
   timeLimitMs: number,
   signal: AbortSignal,
 ): Promise<McpTool | undefined> {
-  const timeout = AbortSignal.timeout(Math.min(listing.maxMs, timeLimitMs * listing.share));
+  const timeoutSignal = AbortSignal.timeout(Math.min(listing.maxMs, timeLimitMs * listing.share));
   try {
-    const tools = await mcp.listTools(connector, AbortSignal.any([signal, timeout]));
+    const tools = await mcp.listTools(connector, AbortSignal.any([signal, timeoutSignal]));
     return tools.find((tool) => tool.name === name);
   } catch {
     signal.throwIfAborted();

@@ -8,10 +8,10 @@ import type { OutboundCall } from './outbound-call.ts';
 import { outboundCallStore } from './outbound-call-store.ts';
 
 const usual = 50;
-const most = 100;
+const maxCalls = 100;
 
 const page = z.object({
-  first: between(1, most).nullish(),
+  first: between(1, maxCalls).nullish(),
   after: z
     .string()
     .check(rule((id) => (parseId(id) === undefined ? 'must be the id of a call' : undefined)))

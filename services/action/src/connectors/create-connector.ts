@@ -20,14 +20,15 @@ export async function createConnector(
 ): Promise<Connector> {
   const { apiKey, ...fields } = parseInput(newConnector(ports), input);
   const { tenantId } = caller;
-  const most = ports.limits.connectors;
+  const maxConnectors = ports.limits.connectors;
   return ports.database.transact(
     tenantId,
     async (db) => {
       await holdTenant(db);
       await lockCount(db, 'connectors');
       const store = connectorStore(db);
-      if ((await store.count()) >= most) throw badRequest(`A tenant has at most ${most} connectors`, 'LIMIT_REACHED');
+      if ((await store.count()) >= maxConnectors)
+        throw badRequest(`A tenant has at most ${maxConnectors} connectors`, 'LIMIT_REACHED');
       await noteSealing(db);
       return store.insert(fields, (row) => ports.box.seal(apiKey, apiKeyPlace(row)));
     },

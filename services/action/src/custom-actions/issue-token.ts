@@ -24,14 +24,14 @@ export interface TokenRequest {
  * answer that is not as agreed; the signal's reason
  */
 export async function issueToken({ url, headers = {}, body, timeoutMs, signal }: TokenRequest) {
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const timeoutSignal = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(body),
       redirect: 'error',
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      signal: signal ? AbortSignal.any([signal, timeoutSignal]) : timeoutSignal,
     });
     const { status } = response;
     if (status >= 400 && status < 500 && !transientStatuses.includes(status)) {

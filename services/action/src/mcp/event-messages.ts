@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
 /** A server says after how long its stream may be resumed; these bound it. */
-const resumeAfterMs = { least: 100, most: 5_000 };
+const resumeAfterMs = { min: 100, max: 5_000 };
 /** Requests of a server within one exchange that are answered; each costs one of ours. */
 const maxAsked = 20;
 /** Events and messages within one exchange, since each costs more of our time than of the server's. */
@@ -36,7 +36,7 @@ export function eventMessages(exchange: Exchange, workOn: WorkOn): TransformStre
     if (exchange.messages > maxMessages) throw unreachable(new Error('too many messages'));
   }
 
-  /** That the tools have changed is news once: each time costs the SDK much more than the server. */
+  /** Passes on only the first notice of changed tools, because each costs the SDK much more than the server. */
   function isNews(method: unknown): boolean {
     const isRepeated = method === changed && hasChanged;
     hasChanged ||= method === changed;
@@ -68,7 +68,7 @@ export function eventMessages(exchange: Exchange, workOn: WorkOn): TransformStre
           for (const message of messages) send(`data: ${JSON.stringify(forClient(exchange, message))}\n\n`);
           if (id && messages.length === 0) send('data:\n\n');
         },
-        onRetry: (ms) => send(`retry: ${Math.min(resumeAfterMs.most, Math.max(resumeAfterMs.least, ms))}\n`),
+        onRetry: (ms) => send(`retry: ${Math.min(resumeAfterMs.max, Math.max(resumeAfterMs.min, ms))}\n`),
       });
       feed = (text) => parser.feed(text);
     },

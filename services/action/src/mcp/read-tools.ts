@@ -7,7 +7,7 @@ import type { McpConnector } from './mcp-connector.ts';
 import type { McpPorts } from './mcp-ports.ts';
 import type { McpSession, RequestLimits } from './session.ts';
 
-/** Of all pages: twice what is kept. */
+/** The limit for all pages together: twice what is kept. */
 const maxBytes = 2 * 2 ** 20;
 
 /** Asks the server for all its tools. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */

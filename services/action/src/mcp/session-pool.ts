@@ -7,7 +7,7 @@ import { withSignal } from './with-signal.ts';
 export interface SessionPoolOptions {
   open(connector: McpConnector, signal: AbortSignal): Promise<McpSession>;
   maxSessions: number;
-  /** Of one tenant. */
+  /** The limit for the sessions of one tenant. */
   maxTenantSessions: number;
   /** How long a session that nobody uses is kept. */
   idleMs: number;
@@ -67,13 +67,13 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
   /** Beyond the tenant's share, its own sessions make room. */
   function evict(connector: McpConnector): void {
     const own = [...entries].filter(([key]) => isOf(connector, key));
-    evictOf(own, own.length - maxTenantSessions);
-    evictOf(entries, entries.size - maxSessions);
+    evictIdle(own, own.length - maxTenantSessions);
+    evictIdle(entries, entries.size - maxSessions);
   }
 
-  function evictOf(some: Iterable<[string, Entry]>, most: number): void {
-    let left = most;
-    for (const [key, entry] of some) {
+  function evictIdle(candidates: Iterable<[string, Entry]>, excess: number): void {
+    let left = excess;
+    for (const [key, entry] of candidates) {
       if (left <= 0) return;
       if (entry.users > 0) continue;
       retire(key, entry);

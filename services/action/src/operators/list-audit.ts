@@ -6,13 +6,13 @@ import type { Ports } from '../ports.ts';
 import { type AuditEntry, listEntries, operatorOf } from './operator-audit.ts';
 
 const usual = 50;
-const most = 200;
+const maxEntries = 200;
 
 const page = z.object({
   tenant: z.int32().optional(),
   first: z
     .int32()
-    .check(rule((value) => (value < 0 || value > most ? `must be between 0 and ${most}` : undefined)))
+    .check(rule((value) => (value < 0 || value > maxEntries ? `must be between 0 and ${maxEntries}` : undefined)))
     .transform((value) => value || usual),
   before: z.int32().check(rule((value) => (value < 0 ? 'must not be negative' : undefined))),
 });

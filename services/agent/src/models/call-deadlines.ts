@@ -5,7 +5,7 @@ export interface CallLimits {
   callTimeoutMs: number;
 }
 
-export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs }: CallLimits) {
+export function callDeadlines(signal: AbortSignal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs }: CallLimits) {
   const controller = new AbortController();
   let passed = false;
   const abortAfter = (timeoutMs: number) =>
@@ -14,9 +14,9 @@ export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, idleTi
       controller.abort(new DOMException('The deadline of the call has passed', 'AbortError'));
     }, timeoutMs).unref(); // an abandoned stream must not keep the process alive
 
-  const cancel = () => controller.abort(caller.reason);
-  if (caller.aborted) cancel();
-  else caller.addEventListener('abort', cancel, { once: true });
+  const cancel = () => controller.abort(signal.reason);
+  if (signal.aborted) cancel();
+  else signal.addEventListener('abort', cancel, { once: true });
   let next = abortAfter(firstTokenTimeoutMs);
   const whole = abortAfter(callTimeoutMs);
 
@@ -35,7 +35,7 @@ export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, idleTi
     end(complete: boolean): void {
       clearTimeout(next);
       clearTimeout(whole);
-      caller.removeEventListener('abort', cancel);
+      signal.removeEventListener('abort', cancel);
       if (!complete) controller.abort();
     },
   };

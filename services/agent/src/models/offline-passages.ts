@@ -46,10 +46,10 @@ export interface Quote {
 }
 
 /**
- * At most two sentences that contain most of the asked terms; none if no sentence contains enough. @param least minimum
+ * At most two sentences that contain most of the asked terms; none if no sentence contains enough. @param minCoverage minimum
  * number of asked terms
  */
-export function quotesFor({ question, terms: asked }: Asked, passages: readonly Passage[], least = 0): Quote[] {
+export function quotesFor({ question, terms: asked }: Asked, passages: readonly Passage[], minCoverage = 0): Quote[] {
   const statements = passages.flatMap((passage) => statementsOf(passage, asked));
   const wanted = asksAmount.test(question) ? amount : undefined;
   const rarity = inverseDocumentFrequency(statements);
@@ -60,7 +60,7 @@ export function quotesFor({ question, terms: asked }: Asked, passages: readonly 
       const around = asked.filter((term) => !terms.includes(term) && context.includes(term));
       const score = (weigh(direct) + contextWeight * weigh(around)) / Math.log2(8 + terms.length);
       const coverage = (direct.length + around.length) / asked.length;
-      const isEnough = coverage >= Math.max(isNear ? nearCoverage : closeCoverage, least);
+      const isEnough = coverage >= Math.max(isNear ? nearCoverage : closeCoverage, minCoverage);
       const weight = isEnough ? (wanted?.test(text) ? amountWeight : 1) : 0;
       return { documentName, text, score: score * weight };
     })

@@ -8,11 +8,11 @@ export async function* sideBySide<Work, Result>(
   signal: AbortSignal,
 ): AsyncGenerator<[Work, Result]> {
   const stop = new AbortController();
-  const both = AbortSignal.any([signal, stop.signal]);
+  const eitherSignal = AbortSignal.any([signal, stop.signal]);
   const running = new Map<number, Promise<[number, Result]>>();
   try {
     for (const [at, work] of works.entries()) {
-      const ending = begin(work, both).then((result): [number, Result] => [at, result]);
+      const ending = begin(work, eitherSignal).then((result): [number, Result] => [at, result]);
       ending.catch(() => undefined); // an abort ends several at once, and only one is awaited
       running.set(at, ending);
     }

@@ -41,8 +41,8 @@ export async function standaloneQuestion(
 
   const request = rewritingRequest(before, message);
   const account = { ...scope.account, callId: `${scope.callId}.question` };
-  const timeLimit = AbortSignal.timeout(ports.passages.questionTimeoutMs);
-  const options = { account, signal: AbortSignal.any([signal, timeLimit]), untimed: scope.untimed };
+  const timeoutSignal = AbortSignal.timeout(ports.passages.questionTimeoutMs);
+  const options = { account, signal: AbortSignal.any([signal, timeoutSignal]), untimed: scope.untimed };
   let usage: TurnUsage | undefined;
   let text = '';
   try {

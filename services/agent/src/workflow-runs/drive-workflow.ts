@@ -147,19 +147,23 @@ function cutError(error: unknown): NodeError {
 }
 
 /** The time limits of an effect: the caller's signal, the turn's clock and the node's own timeout. */
-function boundsOf({ timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect, caller: AbortSignal, turn: CallClock) {
+function boundsOf(
+  { timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect,
+  callerSignal: AbortSignal,
+  turn: CallClock,
+) {
   const node = callClock(timeoutMs);
   const clocks = [turn, node];
   for (const clock of clocks) clock.start();
   return {
-    signal: AbortSignal.any([caller, turn.signal, node.signal]),
+    signal: AbortSignal.any([callerSignal, turn.signal, node.signal]),
     untimed: <Result>(wait: () => Promise<Result>) => untimed(clocks, wait),
     end(): void {
       for (const clock of clocks) clock.stop();
     },
     /** @throws errors that end the turn rather than the node */
     outcomeOf(error: unknown): EffectOutcome {
-      caller.throwIfAborted();
+      callerSignal.throwIfAborted();
       if (turn.signal.aborted) throw turnTimeout();
       if (node.signal.aborted) {
         return { error: { code: 'NODE_TIMEOUT', message: `The node took longer than ${timeoutMs} ms` } };

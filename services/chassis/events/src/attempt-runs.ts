@@ -28,9 +28,9 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
     },
     /**
      * Begins another attempt. Its signal aborts after `timeoutMs`; then it is waited for `graceMs()` longer, unless
-     * `stopped` aborts. Resolves at once when an earlier attempt succeeds meanwhile.
+     * `stopSignal` aborts. Resolves at once when an earlier attempt succeeds meanwhile.
      */
-    async run(timeoutMs: number, graceMs: () => number, stopped: AbortSignal): Promise<Outcome> {
+    async run(timeoutMs: number, graceMs: () => number, stopSignal: AbortSignal): Promise<Outcome> {
       const controller = new AbortController();
       const outcome = outcomeOf(controller.signal);
       unsettled.set(outcome, controller);
@@ -41,12 +41,12 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
       // Made before the abort, because what the handler rejects with after it says nothing about the cause.
       const error = new Error(`The handler took longer than ${Math.round(timeoutMs)} ms`);
       controller.abort(error);
-      const late = await waitFor(known, graceMs(), stopped);
+      const late = await waitFor(known, graceMs(), stopSignal);
       return late?.isHandled ? late : { isHandled: false, error };
     },
-    /** Resolves when an unsettled attempt settles, after `timeoutMs`, or when `stopped` aborts. */
-    async settled(timeoutMs: number, stopped: AbortSignal): Promise<void> {
-      if (unsettled.size > 0) await waitFor(Promise.race(unsettled.keys()), timeoutMs, stopped);
+    /** Resolves when an unsettled attempt settles, after `timeoutMs`, or when `stopSignal` aborts. */
+    async settled(timeoutMs: number, stopSignal: AbortSignal): Promise<void> {
+      if (unsettled.size > 0) await waitFor(Promise.race(unsettled.keys()), timeoutMs, stopSignal);
     },
     /** Aborts all attempts that have not settled. */
     end(): void {
@@ -55,17 +55,17 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
   };
 }
 
-/** Undefined when `timeoutMs` passed first, or `stopped` aborted. */
-async function waitFor<T>(promise: Promise<T>, timeoutMs: number, stopped?: AbortSignal): Promise<T | undefined> {
-  if (stopped?.aborted) return undefined;
+/** Undefined when `timeoutMs` passed first, or `stopSignal` aborted. */
+async function waitFor<T>(promise: Promise<T>, timeoutMs: number, stopSignal?: AbortSignal): Promise<T | undefined> {
+  if (stopSignal?.aborted) return undefined;
   const ended = Promise.withResolvers<undefined>();
   const end = () => ended.resolve(undefined);
   const timer = setTimeout(end, timeoutMs);
-  stopped?.addEventListener('abort', end);
+  stopSignal?.addEventListener('abort', end);
   try {
     return await Promise.race([promise, ended.promise]);
   } finally {
     clearTimeout(timer);
-    stopped?.removeEventListener('abort', end);
+    stopSignal?.removeEventListener('abort', end);
   }
 }

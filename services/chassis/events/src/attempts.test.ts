@@ -20,7 +20,7 @@ const attempt = (handler: (signal: AbortSignal) => Promise<void>, options: Optio
   attemptEvent(event, {
     group: 'a',
     handler: (_, signal) => handler(signal),
-    stopped: new AbortController().signal,
+    stopSignal: new AbortController().signal,
     backoffMs: () => 1,
     ...options,
   });
@@ -137,7 +137,7 @@ test('a stop ends a pause and the wait for a late attempt', async (t) => {
     async () => {
       throw unavailable('The database is not available');
     },
-    { stopped: stop.signal, backoffMs: () => 60_000 },
+    { stopSignal: stop.signal, backoffMs: () => 60_000 },
   );
   let isLate = false;
   const late = attempt(
@@ -145,7 +145,7 @@ test('a stop ends a pause and the wait for a late attempt', async (t) => {
       signal.addEventListener('abort', () => (isLate = true));
       await new Promise(() => undefined);
     },
-    { stopped: stop.signal, handlerTimeoutMs: 200 },
+    { stopSignal: stop.signal, handlerTimeoutMs: 200 },
   );
   const outcomes = Promise.allSettled([pausing, late]);
   await eventually('one attempt has timed out', () => isLate);

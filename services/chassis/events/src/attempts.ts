@@ -26,7 +26,7 @@ interface Attempts
   extends Pick<SubscribeOptions, 'group' | 'handler' | 'maxAttempts' | 'handlerTimeoutMs' | 'isUnavailable'>,
     AttemptTimes {
   /** Aborts when the consumer stops: a running attempt may end, no further one begins. */
-  stopped: AbortSignal;
+  stopSignal: AbortSignal;
   /** Pauses between attempts without holding a slot. Default: only waits. */
   pause?: Pause;
   log?: Logger | undefined;
@@ -43,7 +43,7 @@ const maxUnsettled = 2;
  * success counts. An attempt that fails because of an outage is not counted, and is retried for as long as that lasts.
  */
 export async function attemptEvent(event: Envelope, options: Attempts): Promise<HandlingFailure | undefined> {
-  const { group, stopped, log, isUnavailable, pause = async (until) => void (await until) } = options;
+  const { group, stopSignal, log, isUnavailable, pause = async (until) => void (await until) } = options;
   const { maxAttempts = 5, handlerTimeoutMs = 5_000, perEventMs = 30_000 } = options;
   const { backoffMs = backoff({ firstMs: 100, maxMs: 2_000 }) } = options;
   const runs = attemptRuns((signal) => options.handler(event, signal));
@@ -58,20 +58,20 @@ export async function attemptEvent(event: Envelope, options: Attempts): Promise<
   }
 
   async function fail(attempts: number, error: unknown): Promise<HandlingFailure | undefined> {
-    await runs.settled(attemptMs(), stopped);
+    await runs.settled(attemptMs(), stopSignal);
     if (runs.hasSucceeded) return undefined;
     assertNotStopped();
     return { attempts, reason: reasonOf(error) };
   }
 
   function assertNotStopped(): void {
-    if (stopped.aborted) throw unavailable(`The consumer ${group} has stopped`);
+    if (stopSignal.aborted) throw unavailable(`The consumer ${group} has stopped`);
   }
 
   try {
     for (let attempt = 1, failures = 1; ; attempt++, failures++) {
       assertNotStopped();
-      const outcome = await runs.run(attemptMs(), attemptMs, stopped);
+      const outcome = await runs.run(attemptMs(), attemptMs, stopSignal);
       if (outcome.isHandled) return undefined;
       const { error } = outcome;
       const { id, type, topic } = event;
@@ -84,11 +84,11 @@ export async function attemptEvent(event: Envelope, options: Attempts): Promise<
       if (hadOutage) attempt--;
       else if (attempt >= maxAttempts || remainingMs() <= waitMs) return await fail(attempt, error);
 
-      const waited = sleep(waitMs, stopped);
-      await (runs.count === 0 ? pause(waited, stopped) : waited);
+      const waited = sleep(waitMs, stopSignal);
+      await (runs.count === 0 ? pause(waited, stopSignal) : waited);
       // A further attempt would hold another connection, only to wait for the rows that the earlier ones have locked.
-      while (runs.count >= maxUnsettled && !runs.hasSucceeded && !stopped.aborted) {
-        await runs.settled(remainingMs(), stopped);
+      while (runs.count >= maxUnsettled && !runs.hasSucceeded && !stopSignal.aborted) {
+        await runs.settled(remainingMs(), stopSignal);
         if (remainingMs() === 0 && !(await isOutage(error))) return await fail(attempt, error);
       }
       if (runs.hasSucceeded) return undefined;

@@ -60,7 +60,7 @@ export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
 
   async function handle(event: Envelope, member: Member, pause: Pause): Promise<void> {
     const { group, stopping } = member;
-    const failure = await attemptEvent(event, { ...options, ...member, stopped: stopping.signal, pause });
+    const failure = await attemptEvent(event, { ...options, ...member, stopSignal: stopping.signal, pause });
     if (!failure) return;
     await deadLetters.append({ ...failure, topic: deadLetterTopic(event.topic), group, time: new Date(), event });
     member.onGivenUp?.();

@@ -49,11 +49,11 @@ test('events delivered again after a rebalance are handled, although the first a
   const gate = createGate();
   const ran: string[] = [];
   const { assignment, deliver, committed } = setup(t, {
-    async handle({ message }, stopped) {
+    async handle({ message }, stopSignal) {
       ran.push(message.offset);
       if (ran.length > 1) return;
       await gate.pass();
-      if (stopped.aborted) throw new Error('stopped');
+      if (stopSignal.aborted) throw new Error('stopped');
     },
   });
   const events: [number, string][] = [

@@ -10,8 +10,8 @@ export interface AssignmentOptions {
   topic: string;
   /** How many events are handled at once. Each partition can always begin one, if there are no more of them than this. */
   concurrency: number;
-  /** Resolves when the event is handled or its dead letter stored; rejects when `stopped` aborted before that. */
-  handle: (message: ReceivedMessage, stopped: AbortSignal, pause: Pause) => Promise<void>;
+  /** Resolves when the event is handled or its dead letter stored; rejects when `stopSignal` aborted before that. */
+  handle: (message: ReceivedMessage, stopSignal: AbortSignal, pause: Pause) => Promise<void>;
   log?: Logger | undefined;
 }
 
@@ -99,15 +99,15 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
   }
 
   /** Rejects only when revoked: within a generation Kafka does not deliver the message again. */
-  async function handleUntilDone(message: ReceivedMessage, revoked: AbortSignal, pause: Pause): Promise<void> {
+  async function handleUntilDone(message: ReceivedMessage, revokeSignal: AbortSignal, pause: Pause): Promise<void> {
     for (;;) {
       try {
-        return await handle(message, revoked, pause);
+        return await handle(message, revokeSignal, pause);
       } catch (error) {
-        if (revoked.aborted) throw error;
+        if (revokeSignal.aborted) throw error;
         log?.error({ err: error, topic, partition: message.partition }, 'event handling broke off; will retry');
       }
-      await pause(sleep(retryPauseMs, revoked), revoked);
+      await pause(sleep(retryPauseMs, revokeSignal), revokeSignal);
     }
   }
 

@@ -65,7 +65,7 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
           groupId: kafkaGroup(group, topic),
           topic,
           concurrency,
-          handle: (message, stopped, pause) => handleMessage(message, handling, stopped, pause),
+          handle: (message, stopSignal, pause) => handleMessage(message, handling, stopSignal, pause),
         }),
       );
       let stopped: Promise<void> | undefined;

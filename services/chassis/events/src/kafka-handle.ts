@@ -23,12 +23,12 @@ const pauseAfter = backoff({ firstMs: 200, maxMs: 5_000 });
 
 /**
  * Handles one message for a group: resolves when its effect is committed or its dead letter is stored, and rejects when
- * `stopped` aborted before that. Storing the dead letter is retried for as long as it fails.
+ * `stopSignal` aborted before that. Storing the dead letter is retried for as long as it fails.
  */
 export async function handleMessage(
   received: ReceivedMessage,
   options: HandleOptions,
-  stopped: AbortSignal,
+  stopSignal: AbortSignal,
   pause: Pause,
 ): Promise<void> {
   const { group, log, onGivenUp } = options;
@@ -38,10 +38,10 @@ export async function handleMessage(
   const failure =
     event instanceof TypeError
       ? { attempts: 0, reason: String(event) }
-      : await attemptEvent(event, { ...options, stopped, pause });
+      : await attemptEvent(event, { ...options, stopSignal, pause });
   if (!failure) return;
   const known = event instanceof TypeError ? {} : { type: event.type, eventId: event.id };
-  await storeDeadLetter(received, failure, options, stopped, pause);
+  await storeDeadLetter(received, failure, options, stopSignal, pause);
   onGivenUp?.();
   log?.error({ group, topic, ...known, ...failure }, 'event moved to dead letters');
 }
@@ -50,7 +50,7 @@ async function storeDeadLetter(
   { topic, partition, message }: ReceivedMessage,
   failure: HandlingFailure,
   { group, producer, log }: HandleOptions,
-  stopped: AbortSignal,
+  stopSignal: AbortSignal,
   pause: Pause,
 ): Promise<void> {
   const facts = { ...failure, group, time: new Date(), topic, partition, offset: message.offset };
@@ -67,9 +67,9 @@ async function storeDeadLetter(
       }
       failures += 1;
       log?.error({ err: error, group, topic, pauseMs: pauseAfter(failures) }, 'dead letter not stored; will retry');
-      if (stopped.aborted) throw error;
+      if (stopSignal.aborted) throw error;
     }
-    await pause(sleep(pauseAfter(failures), stopped), stopped);
+    await pause(sleep(pauseAfter(failures), stopSignal), stopSignal);
   }
 }
 

@@ -25,8 +25,8 @@ export interface MemberOptions extends KafkaConnection, MemberTimes {
   concurrency: number;
   /** For tests that emit a consumer's events. */
   makeConsumer?: (options: MemberOptions) => Consumer;
-  /** Resolves when the event is handled or its dead letter stored; rejects when `stopped` aborted before that. */
-  handle: (message: ReceivedMessage, stopped: AbortSignal, pause: Pause) => Promise<void>;
+  /** Resolves when the event is handled or its dead letter stored; rejects when `stopSignal` aborted before that. */
+  handle: (message: ReceivedMessage, stopSignal: AbortSignal, pause: Pause) => Promise<void>;
 }
 
 export type Member = ReturnType<typeof joinGroup>;

@@ -50,12 +50,13 @@ async function rightsOfGroup(cluster: Cluster, broker: Broker, groupId: string):
     if (error instanceof Error && 'type' in error && error.type === 'GROUP_AUTHORIZATION_FAILED') return new Set();
     // Any other failure, such as a coordinator that is about to be elected, is tried again by the call below.
   }
-  const late = AbortSignal.timeout(coordinatorMs);
+  const timeoutSignal = AbortSignal.timeout(coordinatorMs);
   for (;;) {
     const coordinator = await cluster.findGroupCoordinator({ groupId });
     const { error, rights } = await coordinator.connectionPool.send(groupRequest(groupId));
     if (!electing.has(error)) return rights;
-    if (late.aborted) throw Object.assign(new Error(`No broker coordinates ${groupId}`), { name: noCoordinator });
+    if (timeoutSignal.aborted)
+      throw Object.assign(new Error(`No broker coordinates ${groupId}`), { name: noCoordinator });
     await delay(100);
   }
 }

@@ -73,14 +73,14 @@ function withReasons(error: unknown): unknown {
 /** A new topic is unknown for a moment, which kafkajs' own `waitForLeaders` treats as an error. */
 async function waitForLeaders(admin: Admin, names: string[]): Promise<void> {
   if (names.length === 0) return;
-  const late = AbortSignal.timeout(leaderMs);
+  const timeoutSignal = AbortSignal.timeout(leaderMs);
   for (;;) {
     const found = await admin.fetchTopicMetadata({ topics: names }).catch((error: unknown) => {
-      if (late.aborted) throw error;
+      if (timeoutSignal.aborted) throw error;
       return undefined;
     });
     if (found?.topics.every((topic) => topic.partitions.every(({ leader }) => leader >= 0))) return;
-    late.throwIfAborted();
+    timeoutSignal.throwIfAborted();
     await delay(50);
   }
 }

@@ -3,7 +3,7 @@ import test from 'ava';
 import { keyedQueue } from './keyed-queue.ts';
 
 const never = new AbortController().signal;
-const turn = () => new Promise(setImmediate);
+const immediate = () => new Promise(setImmediate);
 
 test('tasks behind a failed one of their batch are not run; those of another batch are, in order', async (t) => {
   const queue = keyedQueue(4);
@@ -38,7 +38,7 @@ test('a partition whose tasks hang leaves a slot to each other partition', async
     await gate.pass();
   };
   const all = Array.from({ length: 10 }, (_, n) => queue.run(`a ${n}`, hangs, { partition: 'a' }));
-  await turn();
+  await immediate();
   t.is(hanging, 2);
   await queue.run('b 1', async () => undefined, { partition: 'b' });
   await queue.run('c 1', async () => undefined, { partition: 'c' });
@@ -63,13 +63,13 @@ test('a single partition gets all slots, and more partitions than slots take tur
       { partition },
     );
   const first = [add('a', 1), add('a', 2), add('a', 3)];
-  await turn();
+  await immediate();
   t.deepEqual(begun, ['a', 'a']);
   queue.reserve(['a', 'b', 'c']);
   const all = [...first, add('b', 1), add('c', 1), add('a', 4), add('b', 2), add('c', 2)];
   for (let n = 0; n < all.length; n++) {
     gate.release();
-    await turn();
+    await immediate();
   }
   await Promise.all(all);
   t.is(begun.length, 8);
@@ -92,10 +92,10 @@ test('a paused task frees its slot, keeps its key and resumes when a slot is fre
     await gate.pass();
     order.push('beside ends');
   });
-  await turn();
+  await immediate();
   t.deepEqual(order, ['pauses', 'beside']);
   until.open();
-  await turn();
+  await immediate();
   t.deepEqual(order, ['pauses', 'beside'], 'no slot is free yet');
   gate.open();
   await Promise.all([paused, behind, beside]);
@@ -112,7 +112,7 @@ test('a stopped pause ends without waiting for a slot', async (t) => {
   });
   queue.resize(0);
   until.open();
-  await turn();
+  await immediate();
   stop.abort(new Error('stopped'));
   await t.throwsAsync(paused, { message: 'stopped' });
 });

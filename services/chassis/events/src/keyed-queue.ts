@@ -1,8 +1,8 @@
 /**
- * Frees the task's slot until `until` settles and a slot is free again; without waiting for a slot when `stopped` aborts.
+ * Frees the task's slot until `until` settles and a slot is free again; without waiting for a slot when `stopSignal` aborts.
  * Nothing of the task may run meanwhile.
  */
-export type Pause = (until: Promise<unknown>, stopped: AbortSignal) => Promise<void>;
+export type Pause = (until: Promise<unknown>, stopSignal: AbortSignal) => Promise<void>;
 
 /** How a task is scheduled, beside its key. */
 export interface TaskOptions {
@@ -58,7 +58,7 @@ export function keyedQueue(limit: number) {
   }
 
   function pauseOf(partition: Partition): Pause {
-    return async (until, stopped) => {
+    return async (until, stopSignal) => {
       count(partition, -1);
       fillSlots();
       try {
@@ -66,13 +66,13 @@ export function keyedQueue(limit: number) {
       } finally {
         await new Promise<void>((resolve) => {
           const resume = () => {
-            stopped.removeEventListener('abort', resume);
+            stopSignal.removeEventListener('abort', resume);
             partition.resuming.delete(resume);
             count(partition, 1);
             resolve();
           };
-          if (stopped.aborted) return resume();
-          stopped.addEventListener('abort', resume);
+          if (stopSignal.aborted) return resume();
+          stopSignal.addEventListener('abort', resume);
           partition.resuming.add(resume);
           fillSlots();
         });

@@ -303,7 +303,7 @@ onKafka((test) => {
       handler: async ({ id }) => void second.push(id),
     });
     await eventually('the rest is handled', () => second.length === 2);
-    // Of one that has left without a word the partitions are free after 10 s, by its session and by the rebalance.
+    // A member that leaves without notice would hold its partitions for 10 s: until its session expires and the group rebalances.
     t.true(performance.now() - stoppedAt < 9_500, 'before the session times out');
     t.deepEqual(first, [done.id]);
     t.is(next.lag?.(), 0);

@@ -27,7 +27,7 @@ export class JsonText {
 
 interface AnswerWriter {
   (answer: object): string;
-  /** Of an answer with these texts. */
+  /** Serializes an answer with these JSON texts. */
   (answer: object, texts: readonly JsonText[]): string | Buffer;
 }
 

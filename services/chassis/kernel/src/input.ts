@@ -60,8 +60,8 @@ export function anyText(max = Number.POSITIVE_INFINITY): NeverNull<string> {
 }
 
 /** A number from `least` to `most`. Minus zero becomes zero, as the database stores it. */
-export function between(least: number, most: number): NeverNull<number> {
-  const why = (value: number) => (value >= least && value <= most ? undefined : `must be between ${least} and ${most}`);
+export function between(min: number, max: number): NeverNull<number> {
+  const why = (value: number) => (value >= min && value <= max ? undefined : `must be between ${min} and ${max}`);
   return z
     .number()
     .check(rule(why))

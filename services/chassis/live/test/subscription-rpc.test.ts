@@ -21,7 +21,13 @@ function follow(
   const header = new Map<string, string>();
   const sent: string[][] = [];
   const sendHeader = () => sent.push([...header.keys()]);
-  const call = { caller, draining: stop.signal, signal: cancelled.signal, header, sendHeader } as unknown as MeshCall;
+  const call = {
+    caller,
+    drainSignal: stop.signal,
+    signal: cancelled.signal,
+    header,
+    sendHeader,
+  } as unknown as MeshCall;
   const requests = (async function* () {
     yield { afterEventId: '', ...given };
     await left.promise;

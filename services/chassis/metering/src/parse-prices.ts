@@ -92,8 +92,8 @@ function contextOf(given: z.output<typeof entry>): number | undefined {
   const tiers: unknown = given['tiered_pricing'];
   const range: unknown = Array.isArray(tiers) ? tiers[0]?.range?.[1] : undefined;
   if (typeof range === 'number') dearerAbove.push(range);
-  const most = Math.min(declared, ...dearerAbove);
-  return most === Number.POSITIVE_INFINITY ? undefined : most;
+  const maxTokens = Math.min(declared, ...dearerAbove);
+  return maxTokens === Number.POSITIVE_INFINITY ? undefined : maxTokens;
 }
 
 /** The exact value of a number's shortest decimal text; digits beyond the 18th are rounded up. */

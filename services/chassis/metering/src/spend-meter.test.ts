@@ -15,7 +15,7 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
     reserve: async () => undefined as unknown,
     settle: async () => undefined as unknown,
     begin: async () => undefined as unknown,
-    /** Of changes of many tenants in one step: which are left. Default: all. */
+    /** Given one step's changes of many tenants, returns the indexes of those that were not applied. Default: all. */
     left: async (changes: SpendChange[]) => changes.map((_, place) => place),
     renewed: [] as string[][],
     settled: [] as string[][],

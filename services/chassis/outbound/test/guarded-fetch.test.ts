@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { DomainError } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
@@ -187,7 +187,7 @@ test('fetch: an abort ends the call before, during and after the head, with its 
     const call = fetch(`http://127.0.0.1:${site.port}/${path}`, { signal }).then((response) => response.text());
     const ended = t.throwsAsync(call, { message: 'gone' });
     await eventually('the request has arrived', () => site.requests.length > before);
-    await turn();
+    await immediate();
     abort();
     await ended;
     await eventually('the connection is closed', () => site.open === 0);

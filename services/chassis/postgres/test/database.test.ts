@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { isDatabaseError, isForeignKeyViolation, isUniqueViolation } from '@parley/kernel/database-errors';
 import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
@@ -273,7 +273,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       db.wake('bell');
       db.wake('bell');
       await addNote(db, 'mine');
-      await turn();
+      await immediate();
       t.deepEqual(seen, []);
     });
     t.deepEqual(seen, ['effect', 'woken']);
@@ -522,7 +522,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       group.knex.raw('SELECT current_setting(?) AS value', ['parley.tenant']),
       group.knex.select(group.knex.raw('cast(? AS integer) AS value', [2])).first(),
     ]);
-    await turn();
+    await immediate();
     await group.send((error) => t.fail(error.message));
     const [{ rows }, second] = await made;
     t.deepEqual([rows, second], [[{ value: '7' }], { value: 2 }]);
@@ -570,7 +570,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
     const table = `${database.schemaName}.notes`;
     const refuse = async () => {
-      await turn();
+      await immediate();
       throw new Error('no');
     };
     // Without parameters the first statement has a message of its own.

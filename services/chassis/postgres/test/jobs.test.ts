@@ -243,13 +243,13 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       const database = await testSchema(t, effectsSchema, { poolSize: 8 });
       const other = await replicaOf(t, database, effectsSchema, { poolSize: 4 });
       const company = createGate(); // the first one waits until another one runs beside it
-      let most = 0;
+      let peak = 0;
       const work = async (): Promise<void> => {
         const { rows } = await database.transactShared(({ knex }) =>
           knex.raw(`select cast(count(*) as integer) as count from jobs where state = 'running'`),
         );
-        most = Math.max(most, rows[0].count);
-        if (most > 1) company.open();
+        peak = Math.max(peak, rows[0].count);
+        if (peak > 1) company.open();
         await company.pass();
       };
       const runner = await startRunner(t, database, work, { perTenantLimit: limit });
@@ -264,7 +264,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       );
 
       t.is((await drained(database)).length, 60);
-      t.true(most <= limit && most > 1, `${most} ran at once`);
+      t.true(peak <= limit && peak > 1, `${peak} ran at once`);
     });
   }
 

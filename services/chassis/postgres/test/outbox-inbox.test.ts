@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { deadLetterRetentionMs, rememberedDays, usualRetentionMs } from '@parley/events/topics';
 import { eventually } from '@parley/testing/eventually';
 import { onEveryDatabase } from '@parley/testing/every-database';
@@ -33,7 +33,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await database.transact(42, async (db: TenantDb) => {
       await outbox(db).append(numbered('a', 7));
       await db.knex('notes').insert({ tenant_id: 42, text: 'x' });
-      await turn();
+      await immediate();
       t.deepEqual(bus.accepted, []);
     });
     await bus.until(() => bus.accepted.length > 0);
@@ -122,7 +122,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const database = await testSchema(t, notesSchema);
     const other = await replicaOf(t, database, notesSchema);
     const bus = recordingBus();
-    bus.decide = () => turn();
+    bus.decide = () => immediate();
     await Promise.all([startRelay(t, database, bus), startRelay(t, other, bus)]);
     const keys = ['a', 'b', 'c', 'd', 'e'];
 

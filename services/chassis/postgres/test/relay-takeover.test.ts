@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Envelope } from '@parley/events/envelope';
 import { unavailable } from '@parley/kernel/errors';
 import { onOneDatabase } from '@parley/testing/every-database';
@@ -75,10 +75,10 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     const firstEnd = await claimedUntil();
 
     await startRelay(t, other, quick, { pollMs: 100 });
-    const late = AbortSignal.timeout(20_000);
+    const timeoutSignal = AbortSignal.timeout(20_000);
     while ((await claimedUntil()).getTime() < firstEnd.getTime() + 3_000) {
-      late.throwIfAborted();
-      await turn();
+      timeoutSignal.throwIfAborted();
+      await immediate();
     }
     gate.open();
     await emptied(database);

@@ -155,7 +155,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       try {
         client = connect();
       } catch (error) {
-        // Of two units of one process that call each other, one starts first.
+        // When two units of one process call each other, one starts before the other listens.
         if (!(error instanceof NotListeningYetError)) throw error;
       }
     },

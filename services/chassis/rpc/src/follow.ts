@@ -106,27 +106,27 @@ export function acknowledgeFollow(
 }
 
 /**
- * At the server of such a method: returns the one request, and a signal that aborts when the client has left.
- * @param draining ends the wait for the request.
+ * At the server of such a method: returns the one request, and a signal that aborts when the client closes its stream.
+ * @param drainSignal ends the wait for the request.
  * @throws DomainError `invalid` when the request stream ends without a request, `unavailable` when the server stops.
  */
 export async function acceptFollow<Request>(
   requests: AsyncIterable<Request>,
-  draining: AbortSignal,
-): Promise<{ request: Request; left: AbortSignal }> {
+  drainSignal: AbortSignal,
+): Promise<{ request: Request; closeSignal: AbortSignal }> {
   const iterator = requests[Symbol.asyncIterator]();
-  const stopping = aborted(draining, requests).then(() => undefined);
+  const stopping = aborted(drainSignal, requests).then(() => undefined);
   const first = await Promise.race([iterator.next(), stopping]);
   if (!first) throw unavailable('This server is stopping');
   if (first.done) throw badRequest('The stream ended before its request');
-  const left = new AbortController();
+  const closed = new AbortController();
   const wait = async () => {
     try {
       while (!(await iterator.next()).done); // further requests are ignored
     } finally {
-      left.abort();
+      closed.abort();
     }
   };
   wait().catch(() => undefined); // cancelled, or the connection was lost
-  return { request: first.value, left: left.signal };
+  return { request: first.value, closeSignal: closed.signal };
 }

@@ -38,7 +38,7 @@ export function serverErrors(log: Logger) {
 const refusals = new Set(Object.values(errorTable).flatMap(({ grpc, http }) => (http < 500 ? grpc : [])));
 refusals.delete(errorTable.unauthenticated.grpc); // clients are not asked who they are here, only units
 
-/** Of a call that has thrown. */
+/** The outcome of a call that threw. */
 export function outcomeOf(error: unknown): Outcome {
   return error instanceof ServerError && refusals.has(error.code) ? 'refused' : 'error';
 }

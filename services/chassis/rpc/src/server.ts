@@ -21,7 +21,7 @@ export interface MeshContext {
   /** Who calls, verified. */
   caller: Caller;
   /** Aborted when the server begins to stop; endless streams have to end then. */
-  draining: AbortSignal;
+  drainSignal: AbortSignal;
 }
 
 export type MeshCall = CallContext & MeshContext;
@@ -62,7 +62,7 @@ export function rpcServer(options: RpcServerOptions): Part {
       context: CallContext,
     ) {
       const caller = await callers.verify(context.metadata.get(callerHeader), unit);
-      const responses = call.next(call.request, { ...context, caller, draining: draining.signal });
+      const responses = call.next(call.request, { ...context, caller, drainSignal: draining.signal });
       try {
         for (;;) {
           const { done, value } = await withRequestId(caller.requestId, () => responses.next());

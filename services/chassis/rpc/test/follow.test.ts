@@ -18,14 +18,14 @@ type Subscriptions = RpcClient<typeof SubscriptionServiceDefinition>;
 /** A stream of which nothing ends but by those who follow it. */
 function endless() {
   const streams = { open: 0, cancelled: 0 };
-  const handler: Handler = async function* (requests, { signal, draining }) {
-    const { left } = await acceptFollow(requests, draining);
+  const handler: Handler = async function* (requests, { signal, drainSignal }) {
+    const { closeSignal } = await acceptFollow(requests, drainSignal);
     streams.open += 1;
     try {
       yield {};
       await new Promise<void>((resolve) => {
-        left.addEventListener('abort', () => resolve());
-        if (left.aborted) resolve();
+        closeSignal.addEventListener('abort', () => resolve());
+        if (closeSignal.aborted) resolve();
       });
     } finally {
       streams.open -= 1;
@@ -102,11 +102,11 @@ test('a reader that leaves while it handles a response has left at once', async 
 test('a reader can leave a server that is blocked by flow control', async (t) => {
   let open = 0;
   const { subscriptions } = await serving(t, {
-    async *follow(requests, { draining }) {
-      const { left } = await acceptFollow(requests, draining);
+    async *follow(requests, { drainSignal }) {
+      const { closeSignal } = await acceptFollow(requests, drainSignal);
       open += 1;
       try {
-        while (!left.aborted) yield { payloadJson: 'x'.repeat(100_000) };
+        while (!closeSignal.aborted) yield { payloadJson: 'x'.repeat(100_000) };
       } finally {
         open -= 1;
       }
@@ -123,9 +123,9 @@ test('a reader can leave a server that is blocked by flow control', async (t) =>
 test('a server that stops does not wait for the request of a stream', async (t) => {
   const gate = createGate();
   const { subscriptions, stop } = await serving(t, {
-    async *follow(requests, { draining }) {
+    async *follow(requests, { drainSignal }) {
       gate.open();
-      await acceptFollow(requests, draining);
+      await acceptFollow(requests, drainSignal);
       yield {};
     },
   });
@@ -147,8 +147,8 @@ test('a server that stops does not wait for the request of a stream', async (t) 
 test('a reader does not wait for a server that does not end its stream', async (t) => {
   const gate = createGate();
   const { subscriptions } = await serving(t, {
-    async *follow(requests, { draining }) {
-      await acceptFollow(requests, draining);
+    async *follow(requests, { drainSignal }) {
+      await acceptFollow(requests, drainSignal);
       yield {};
       await gate.pass();
     },
@@ -161,8 +161,8 @@ test('a reader does not wait for a server that does not end its stream', async (
 test('the end and the errors of a stream reach its reader', async (t) => {
   let isWhole = true;
   const { subscriptions } = await serving(t, {
-    async *follow(requests, { draining }) {
-      const { request } = await acceptFollow(requests, draining);
+    async *follow(requests, { drainSignal }) {
+      const { request } = await acceptFollow(requests, drainSignal);
       yield {};
       yield {};
       if (!isWhole) throw new Error(`${request.field} broke`);
@@ -184,8 +184,8 @@ test('a signal that is aborted already makes no call', async (t) => {
 
 test('a stream that ends without a request is refused', async (t) => {
   const { subscriptions } = await serving(t, {
-    async *follow(requests, { draining }) {
-      await acceptFollow(requests, draining);
+    async *follow(requests, { drainSignal }) {
+      await acceptFollow(requests, drainSignal);
       yield {};
     },
   });
@@ -197,10 +197,10 @@ test('a reader gets the header of its stream before the first response', async (
   const gate = createGate();
   const { subscriptions } = await serving(t, {
     async *follow(requests, call) {
-      const { left } = await acceptFollow(requests, call.draining);
+      const { closeSignal } = await acceptFollow(requests, call.drainSignal);
       await gate.pass();
       acknowledgeFollow(call);
-      await new Promise((resolve) => left.addEventListener('abort', resolve));
+      await new Promise((resolve) => closeSignal.addEventListener('abort', resolve));
       yield* [];
     },
   });

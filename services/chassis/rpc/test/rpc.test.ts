@@ -202,13 +202,13 @@ test('the signal of a handler aborts when its stream is left, by break or by abo
   t.deepEqual(ended.toSorted(), ['1', '2']);
 });
 
-test('a server that stops aborts draining and waits for its streams', async (t) => {
+test('a server that stops aborts drainSignal and waits for its streams', async (t) => {
   const open = createGate();
   const { session, stop } = await serving(t, {
-    async *streamTranscript(_request, { draining }) {
+    async *streamTranscript(_request, { drainSignal }) {
       yield {};
       open.open();
-      await new Promise((resolve) => draining.addEventListener('abort', resolve));
+      await new Promise((resolve) => drainSignal.addEventListener('abort', resolve));
     },
   });
   let received = 0;
@@ -223,9 +223,9 @@ test('a server that stops aborts draining and waits for its streams', async (t) 
 
 /** A stream of which the second piece comes when its server stops, and the end at `gate`. */
 const saysItIsStopping = (gate: Gate) =>
-  async function* (_request: unknown, { draining }: { draining: AbortSignal }) {
+  async function* (_request: unknown, { drainSignal }: { drainSignal: AbortSignal }) {
     yield {};
-    if (!draining.aborted) await once(draining, 'abort');
+    if (!drainSignal.aborted) await once(drainSignal, 'abort');
     yield {};
     await gate.pass();
   };

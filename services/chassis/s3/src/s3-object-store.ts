@@ -197,7 +197,7 @@ async function signed(expiresInMs: number, sign: (when: { expiresIn: number; sig
   return { url, expiresAt: new Date(signingDate.getTime() + expiresIn * 1_000) };
 }
 
-/** Of a GET or a HEAD. */
+/** Reads an object's facts from the response to a GET or HEAD. */
 function factsOf({ ETag, ContentLength, ContentType, LastModified }: HeadObjectCommandOutput): ObjectFacts {
   return {
     etag: unquoted(ETag),

@@ -78,7 +78,7 @@ export function eventBusContract(
     const handled = new Map<string, string[]>();
     const busy = new Set<string>();
     const company = createGate();
-    let most = 0;
+    let peak = 0;
     await consumer.subscribe({
       group: 'a',
       topics: [topic],
@@ -86,7 +86,7 @@ export function eventBusContract(
       async handler({ id, key }) {
         t.false(busy.has(key), 'two of one key at once');
         busy.add(key);
-        most = Math.max(most, busy.size);
+        peak = Math.max(peak, busy.size);
         if (busy.size > 1) company.open(); // the first one waits until another key is handled at the same time
         await company.pass();
         await new Promise(setImmediate);
@@ -111,7 +111,7 @@ export function eventBusContract(
         sent.filter((one) => one.key === key).map(({ id }) => id),
       );
     }
-    t.true(most > 1 && most <= 4, `${most} at once`);
+    t.true(peak > 1 && peak <= 4, `${peak} at once`);
   });
 
   test(`${name}: each event delivered five times, shuffled, takes effect once`, async (t) => {

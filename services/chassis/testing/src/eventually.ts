@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The pause between two checks. */
-const pauseMs = { least: 5, most: 250 };
+const pauseMs = { min: 5, max: 250 };
 /** The pause as a multiple of the duration of the check, so that slow checks leave time to what they wait for. */
 const pauseFactor = 4;
 /** The pause as a share of the time waited so far, so that a long wait costs little and is over little later. */
@@ -23,8 +23,8 @@ export async function eventually<T>(
     if (isTruthy(answer)) return answer;
     const now = performance.now();
     if (now > begun + timeoutMs) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
-    const pause = Math.max(pauseMs.least, pauseFactor * (now - from), pauseShare * (now - begun));
-    await delay(Math.min(pauseMs.most, pause));
+    const pause = Math.max(pauseMs.min, pauseFactor * (now - from), pauseShare * (now - begun));
+    await delay(Math.min(pauseMs.max, pause));
   }
 }
 

@@ -8,7 +8,7 @@ export interface ObjectStoreSetup {
   other: ObjectStore;
   /** A key below the test's own prefix. */
   key(name: string): string;
-  /** That prefix, with its slash. */
+  /** The test's own prefix, with its slash. */
   prefix: string;
 }
 

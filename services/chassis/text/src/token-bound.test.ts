@@ -44,7 +44,7 @@ test('the usual bound is never above the strict one, and above a token in four c
 });
 
 // The most tokens that the tokenizers of GPT-4o, GPT-4 and Llama 2 make of each, plus two for the start of the text.
-for (const [text, most] of [
+for (const [text, maxTokens] of [
   ['The quick brown fox jumps over the lazy dog, and nobody minds.', 17],
   ['I HAVE KEPT POSTGRESQL RUNNING FOR SEVEN YEARS.', 23],
   ['Die Donaudampfschifffahrtsgesellschaft wurde größer.', 17],
@@ -61,6 +61,6 @@ for (const [text, most] of [
   ['   \t\n\n  x', 7],
 ] as const) {
   test(`no tokenizer makes more tokens than the usual bound: ${text.trim()}`, (t) => {
-    t.true(usualTokenBound(text) + 2 >= most, `${usualTokenBound(text)}`);
+    t.true(usualTokenBound(text) + 2 >= maxTokens, `${usualTokenBound(text)}`);
   });
 }

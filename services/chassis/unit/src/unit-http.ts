@@ -37,7 +37,7 @@ export type UnitHttp = (path: string, request: UnitHttpRequest) => Promise<UnitH
 export function unitHttp({ unit, addresses, timeoutMs, maxBytes }: UnitHttpOptions): UnitHttp {
   return async (path, { method = 'GET', token, body, signal }) => {
     signal.throwIfAborted();
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const limitedSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const requestId = currentRequestId();
     try {
       const response = await fetch(new URL(path, addresses.of(unit, 'public')), {
@@ -48,7 +48,7 @@ export function unitHttp({ unit, addresses, timeoutMs, maxBytes }: UnitHttpOptio
           ...(requestId !== undefined && { 'x-request-id': requestId }),
         },
         ...(body && { body: JSON.stringify(body) }),
-        signal: limited,
+        signal: limitedSignal,
         redirect: 'error',
       });
       const tooLarge = () => new Error(`the answer has more than ${maxBytes} bytes`);

@@ -176,7 +176,7 @@ export type GenerateOtpInput = {
 
 /** What `resetUserPasswordWithUrl` takes. */
 export type ResetPasswordEmailInput = {
-  /** Of the account; without it nothing is sent. */
+  /** Email of the account; without it nothing is sent. */
   email?: InputMaybe<Scalars['String']['input']>;
   /** Only for RESET_PASSWORD is a link sent. */
   purpose: TokenPurpose;

@@ -22,12 +22,12 @@ export async function exchangeTicket(
   ticket: string,
 ): Promise<ProviderPerson | undefined> {
   if (!idpOne) throw badRequest('Nobody can sign in with this identity provider here', 'IDP_ONE_NOT_CONFIGURED');
-  const deadline = idpOne.deadline(request.signal);
-  using _slot = await idpOne.enterQueue(requesterOf(request), deadline);
+  const signal = idpOne.deadlineSignal(request.signal);
+  using _slot = await idpOne.enterQueue(requesterOf(request), signal);
   const sha256 = createHash('sha256').update(ticket).digest();
   if (!(await database.transactShared((db) => seenTicketStore(db).add(sha256)))) return undefined;
   try {
-    return await idpOne.exchange(ticket, deadline);
+    return await idpOne.exchange(ticket, signal);
   } catch (error) {
     await database.transactShared((db) => seenTicketStore(db).remove(sha256)).catch(() => undefined);
     throw error;

@@ -17,12 +17,12 @@ export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Lo
   return {
     exchange: ticketExchange(settings, log),
     /** A signal that aborts when an exchange that begins now times out, or its caller's signal aborts. */
-    deadline: (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
+    deadlineSignal: (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
     /** Waits for a slot; dispose of the result to release it. @throws DomainError as `FairQueue` */
-    async enterQueue({ address, user }: Requester, deadline: AbortSignal): Promise<Disposable> {
-      const waited = async () => queue.enter({ address, user }, () => deadline);
+    async enterQueue({ address, user }: Requester, signal: AbortSignal): Promise<Disposable> {
+      const waited = async () => queue.enter({ address, user }, () => signal);
       const release = await waited().catch((error: unknown) => {
-        throw deadline.aborted ? unavailable('The identity provider is not available at the moment', error) : error;
+        throw signal.aborted ? unavailable('The identity provider is not available at the moment', error) : error;
       });
       return { [Symbol.dispose]: release };
     },

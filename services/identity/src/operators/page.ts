@@ -2,13 +2,13 @@ import { rule } from '@parley/kernel/input';
 import { z } from 'zod';
 
 const usual = 50;
-const most = 200;
+const maxEntries = 200;
 
 export const id = z.int32().optional();
 export const place = z.int32().check(rule((value) => (value < 0 ? 'must not be negative' : undefined)));
 export const first = z
   .int32()
-  .check(rule((value) => (value < 0 || value > most ? `must be between 0 and ${most}` : undefined)))
+  .check(rule((value) => (value < 0 || value > maxEntries ? `must be between 0 and ${maxEntries}` : undefined)))
   .transform((value) => value || usual);
 
 export interface Paged<Row> {

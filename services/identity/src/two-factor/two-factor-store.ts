@@ -51,11 +51,11 @@ export function twoFactorStore({ knex }: SharedDb) {
 
     async countWrongCode(userId: number): Promise<void> {
       await knex.raw(
-        `UPDATE users SET two_factor_wrong_codes = (two_factor_wrong_codes + 1) % :most,
-             two_factor_locked_until = CASE WHEN two_factor_wrong_codes + 1 >= :most
+        `UPDATE users SET two_factor_wrong_codes = (two_factor_wrong_codes + 1) % :maxCodes,
+             two_factor_locked_until = CASE WHEN two_factor_wrong_codes + 1 >= :maxCodes
                THEN parley_now() + interval '15 minutes' ELSE two_factor_locked_until END
           WHERE id = :userId`,
-        { userId, most: wrongCodesUntilLock },
+        { userId, maxCodes: wrongCodesUntilLock },
       );
     },
   };

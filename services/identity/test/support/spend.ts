@@ -77,7 +77,7 @@ export async function ledgerOf(database: Database, tenantId: number) {
   });
 }
 
-/** That totals equal what they sum up, of these tenants and of the platform. */
+/** Asserts that totals equal the sums of their parts, for these tenants and for the platform. */
 export async function assertBalanced(t: ExecutionContext, database: Database, ...tenantIds: number[]): Promise<void> {
   const platform = new Map<string, [bigint, bigint]>();
   for (const tenantId of tenantIds) {

@@ -65,8 +65,8 @@ export function embeddingsEndpoint(
   };
 
   async function ask(body: string, signal: AbortSignal | undefined) {
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const bounded = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const timeoutSignal = AbortSignal.timeout(timeoutMs);
+    const bounded = signal ? AbortSignal.any([signal, timeoutSignal]) : timeoutSignal;
     const {
       statusCode,
       headers: given,

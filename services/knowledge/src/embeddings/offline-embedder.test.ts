@@ -82,8 +82,8 @@ test('a thread that dies is UNAVAILABLE for its texts and replaced for the next'
 test('an abort ends a long embedding', async (t) => {
   const embedder = offlineEmbedder();
   t.teardown(() => embedder.close());
-  const left = AbortSignal.abort(new Error('left'));
-  await t.throwsAsync(embedder.embed([longText], 1, left), { message: 'left' });
+  const abortedSignal = AbortSignal.abort(new Error('left'));
+  await t.throwsAsync(embedder.embed([longText], 1, abortedSignal), { message: 'left' });
 });
 
 test('a thread that starts after the end ends with its texts', async (t) => {

@@ -67,10 +67,10 @@ export function passageEmbedder(
     return pieces ? pieces.flatMap(fitting) : [passage];
   }
 
-  function cut(passage: Passage, least: number): Passage[] | undefined {
+  function cut(passage: Passage, minCharacters: number): Passage[] | undefined {
     const { chunk, isCut } = passage;
     const tokens = passageTokens(chunk.content);
-    if (sizeOf(passage) <= least) return undefined;
+    if (sizeOf(passage) <= minCharacters) return undefined;
     if (!isCut && sizeOf(passage) > 2 * tokens) return [{ chunk, isCut: true }];
     const pieces = tokens > 1 ? piecesOf(chunk.content, Math.ceil(tokens / 2)) : [];
     if (pieces.length === 0) return undefined;
@@ -95,8 +95,8 @@ export function passageEmbedder(
         callId: calls === 1 ? callId : `${callId}-${calls}`,
       }));
     } catch (error) {
-      const least = leastOf(error);
-      if (least === undefined) throw error;
+      const minCharacters = leastOf(error);
+      if (minCharacters === undefined) throw error;
       const [first, ...more] = passages;
       if (!first || more.length > 0) {
         const before = refused;
@@ -105,7 +105,7 @@ export function passageEmbedder(
         if (refused === before) textsAtOnce = Math.min(textsAtOnce, Math.ceil(passages.length / 2));
         return vectorsOfHalves;
       }
-      const pieces = cut(first, least);
+      const pieces = cut(first, minCharacters);
       if (!pieces) throw error;
       refused = Math.min(refused, sizeOf(first));
       return embedAll(pieces);

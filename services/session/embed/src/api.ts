@@ -38,12 +38,12 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
   async function post<Data>(query: string, variables: object, headers: object, signal?: AbortSignal): Promise<Data> {
     let response: Response;
     try {
-      const timeout = AbortSignal.timeout(requestTimeoutMs);
+      const timeoutSignal = AbortSignal.timeout(requestTimeoutMs);
       response = await fetch(endpoint, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-app-platform': 'customer', ...headers },
         body: JSON.stringify({ query, variables }),
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        signal: signal ? AbortSignal.any([signal, timeoutSignal]) : timeoutSignal,
       });
     } catch (cause) {
       signal?.throwIfAborted();

@@ -2,7 +2,7 @@ import type { ParleyError } from './parley-error.ts';
 import { fromGraphError, type GraphError } from './parley-error.ts';
 
 export interface EventStreamOptions<Data> {
-  /** Of the WebSocket. */
+  /** The URL of the WebSocket. */
   url: string;
   token: string;
   query: string;

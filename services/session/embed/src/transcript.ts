@@ -25,7 +25,7 @@ export interface Turn {
 export interface Transcript {
   /** In the order of the messages. */
   readonly turns: readonly Turn[];
-  /** Of the last status event; ACTIVE before one. */
+  /** The status in the last status event; ACTIVE before the first. */
   readonly status: SessionStatusEvent['status'];
   /** Takes the next event, or ignores what is not understood. @returns the turn that it changed, if it belongs to one. */
   take(event: SessionEvent): Turn | undefined;

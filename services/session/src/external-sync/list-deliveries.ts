@@ -8,11 +8,11 @@ import type { SyncDelivery } from './sync-delivery.ts';
 import { syncDeliveryStore } from './sync-delivery-store.ts';
 
 const usual = 50;
-const most = 100;
+const maxDeliveries = 100;
 
 const page = z.object({
   agentId: z.int(),
-  first: between(1, most).nullish(),
+  first: between(1, maxDeliveries).nullish(),
   after: z
     .string()
     .check(rule((id) => (parseId(id) === undefined ? 'must be the id of a delivery' : undefined)))

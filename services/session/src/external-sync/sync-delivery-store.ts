@@ -9,7 +9,7 @@ import type { SyncJob } from './sync-job.ts';
 
 const columns = columnsOf(syncDeliveries);
 
-/** Of a list that is newest first, so `before` has the ids below it. */
+/** Filters a list that is newest first; `before` selects smaller ids. */
 export interface DeliveryFilter {
   agentId?: number | undefined;
   status?: SyncStatus | undefined;
@@ -140,16 +140,16 @@ export function syncDeliveryStore(db: TenantDb) {
     },
 
     /** @returns whether none that ended on that day or before is left */
-    async deleteUntil(day: string, most: number): Promise<boolean> {
+    async deleteUntil(day: string, maxRows: number): Promise<boolean> {
       const deleted = await rows(
         `DELETE FROM sync_deliveries WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
            SELECT id FROM sync_deliveries
             WHERE tenant_id = :tenantId AND finished_at < cast(:day AS date) AT TIME ZONE 'UTC' + interval '1 day'
-            ORDER BY finished_at LIMIT ${most}))
+            ORDER BY finished_at LIMIT ${maxRows}))
          RETURNING id`,
         { tenantId, day },
       );
-      return deleted.length < most;
+      return deleted.length < maxRows;
     },
   };
 }

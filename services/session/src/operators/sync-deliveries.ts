@@ -16,7 +16,7 @@ import { audit } from './operator-audit.ts';
 const maxAnswerBytes = 1_000_000;
 
 const usual = 50;
-const most = 200;
+const maxDeliveries = 200;
 const statuses: readonly string[] = ['', 'PENDING', 'DELIVERED', 'FAILED'] satisfies (SyncStatus | '')[];
 
 const page = z.object({
@@ -28,7 +28,7 @@ const page = z.object({
     .transform((value) => (value || undefined) as SyncStatus | undefined),
   first: z
     .int32()
-    .check(rule((value) => (value < 0 || value > most ? `must be between 0 and ${most}` : undefined)))
+    .check(rule((value) => (value < 0 || value > maxDeliveries ? `must be between 0 and ${maxDeliveries}` : undefined)))
     .transform((value) => value || usual),
   before: z
     .int32()

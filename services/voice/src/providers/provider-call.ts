@@ -30,9 +30,9 @@ export type IsClientFault = (refusal: unknown) => boolean;
  */
 export function providerCall(what: string, { timeoutMs, maxBytes }: CallLimits): ProviderCall {
   return async (url, { headers, body, isClientFault = () => false }, { signal, memory }) => {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const limitedSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      const response = await fetch(url, { method: 'POST', headers, body, signal: limited, redirect: 'error' });
+      const response = await fetch(url, { method: 'POST', headers, body, signal: limitedSignal, redirect: 'error' });
       if (!response.ok) {
         throw refusal(what, response.status, await isDueToClient(response, isClientFault));
       }

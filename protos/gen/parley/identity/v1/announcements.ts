@@ -12,7 +12,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
  * Identity publishes it before it answers the mutation that caused it, session once a session has ended.
  */
 export interface CredentialsChanged {
-  /** Whose credentials. */
+  /** The owner of the credentials, or the credential itself. */
   whose?:
     | //
     /** One sign-in: revoked, now in another tenant, or no longer limited. */

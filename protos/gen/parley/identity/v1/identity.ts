@@ -68,7 +68,7 @@ export interface ResolveApiKeyRequest {
   keySha256: Buffer;
 }
 
-/** Whose key it is. */
+/** The owner of an API key. */
 export interface ResolveApiKeyResponse {
   /** The key's own id, for metering. */
   apiKeyId: number;
@@ -84,7 +84,7 @@ export interface ResolveApiKeysRequest {
   keysSha256: Buffer[];
 }
 
-/** Whose keys they are. */
+/** The owners of the keys. */
 export interface ResolveApiKeysResponse {
   /** Only those of live keys, in no order. */
   keys: ResolvedApiKey[];
@@ -92,9 +92,9 @@ export interface ResolveApiKeysResponse {
 
 /** One API key. */
 export interface ResolvedApiKey {
-  /** Which one. */
+  /** The requested hash that this key matches. */
   keySha256: Buffer;
-  /** Whose it is. */
+  /** The key's id and its owner. */
   owner?: ResolveApiKeyResponse | undefined;
 }
 
@@ -148,7 +148,7 @@ export interface ExchangeTicketRequest {
   ticket: string;
 }
 
-/** Whose ticket it is. */
+/** The person that the ticket identifies. */
 export interface ExchangeTicketResponse {
   /** Absent where the ticket is refused. */
   person?: ProviderPerson | undefined;
@@ -3377,9 +3377,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Whose ticket of the identity provider this is, for a session of the caller's tenant. The ticket is spent: one that was seen before, in
-     * whatever operation, is refused like one that the provider refuses. INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE where
-     * the provider does not answer, RESOURCE_EXHAUSTED where too many wait for it.
+     * Exchanges a ticket of the identity provider for its person, for a session of the caller's tenant. A ticket works once, across all
+     * operations; a used one is refused like an invalid one. Errors: INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE when
+     * the provider does not answer, RESOURCE_EXHAUSTED when too many calls wait for it.
      */
     exchangeTicket: {
       name: "ExchangeTicket",
@@ -3539,9 +3539,9 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetAvatarConfigResponse>>;
   /**
-   * Whose ticket of the identity provider this is, for a session of the caller's tenant. The ticket is spent: one that was seen before, in
-   * whatever operation, is refused like one that the provider refuses. INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE where
-   * the provider does not answer, RESOURCE_EXHAUSTED where too many wait for it.
+   * Exchanges a ticket of the identity provider for its person, for a session of the caller's tenant. A ticket works once, across all
+   * operations; a used one is refused like an invalid one. Errors: INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE when
+   * the provider does not answer, RESOURCE_EXHAUSTED when too many calls wait for it.
    */
   exchangeTicket(
     request: ExchangeTicketRequest,
@@ -3656,9 +3656,9 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetAvatarConfigResponse>;
   /**
-   * Whose ticket of the identity provider this is, for a session of the caller's tenant. The ticket is spent: one that was seen before, in
-   * whatever operation, is refused like one that the provider refuses. INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE where
-   * the provider does not answer, RESOURCE_EXHAUSTED where too many wait for it.
+   * Exchanges a ticket of the identity provider for its person, for a session of the caller's tenant. A ticket works once, across all
+   * operations; a used one is refused like an invalid one. Errors: INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE when
+   * the provider does not answer, RESOURCE_EXHAUSTED when too many calls wait for it.
    */
   exchangeTicket(
     request: DeepPartial<ExchangeTicketRequest>,

@@ -88,7 +88,7 @@ export interface RetrieveRequest {
 export interface RetrieveResponse {
   /** The best first. */
   passages: Passage[];
-  /** Of the embeddings of the query. */
+  /** Usage of embedding the query. */
   usage?:
     | EmbeddingUsage
     | undefined;

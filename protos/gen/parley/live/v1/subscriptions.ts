@@ -16,8 +16,8 @@ export interface FollowRequest {
   /** Its arguments as a JSON object, coerced to their types. `after` is the last event id that the reader has. */
   argumentsJson: string;
   /**
-   * Of a field without an argument `after`, when its stream to the gateway was lost: the events after this one, for a reader that was
-   * admitted before. Empty: from now on.
+   * For a field without an argument `after`: the last event that the gateway received before its stream was lost. The reader was
+   * admitted before and gets the events after this one. Empty: new events only.
    */
   afterEventId: string;
 }

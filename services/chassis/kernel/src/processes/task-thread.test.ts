@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { startTaskThread, TaskThreadEnded } from './task-thread.ts';
 
@@ -43,7 +43,7 @@ test('the event loop is free while a task is under way', async (t) => {
   const thread = threadOf<Int32Array>(t, 'Atomics.wait(task, 0, 0); return task[0];');
   const goes = new Int32Array(new SharedArrayBuffer(4));
   const answer = thread.run(goes);
-  await nextTurn();
+  await immediate();
   Atomics.store(goes, 0, 1);
   Atomics.notify(goes, 0);
   t.is(await answer, 1);

@@ -142,7 +142,7 @@ function numbers(seed: number): (below: number) => number {
 }
 
 /** Random calls of a few clients and tenants that begin, end and are aborted, until all have ended. */
-async function runRandomly(queue: FairQueue<'address' | 'tenant'>, seed: number, most: (party: string) => number) {
+async function runRandomly(queue: FairQueue<'address' | 'tenant'>, seed: number, maxOf: (party: string) => number) {
   const next = numbers(seed);
   const running: { parties: string[]; end: Release }[] = [];
   const waiting = new Set<AbortController>();
@@ -158,7 +158,7 @@ async function runRandomly(queue: FairQueue<'address' | 'tenant'>, seed: number,
       running.push({ parties: ['all', address, tenant ?? 'none'], end });
       for (const party of ['all', address, tenant ?? 'none']) {
         const inFlight = running.filter(({ parties }) => parties.includes(party)).length;
-        if (inFlight > most(party)) counts.broken.push(`${party}: ${inFlight}`);
+        if (inFlight > maxOf(party)) counts.broken.push(`${party}: ${inFlight}`);
       }
     } catch {
       counts[leaving.signal.aborted ? 'cancelled' : 'refused'] += 1;
@@ -184,8 +184,8 @@ test('under random starts, ends, aborts and drops no limit is exceeded and no ca
   for (const seed of [1, 2, 3, 4]) {
     const shares = { address: { inFlight: 3, waiting: 8 }, tenant: { inFlight: 1 + seed, waiting: 20 } };
     const queue = fairQueue({ inFlight: 4 + seed, waiting: seed % 2 === 0 ? 12 : 100, shares });
-    const most = (party: string) => ({ a: 3, t: 1 + seed })[party === 'all' ? '' : (party[0] ?? '')] ?? 4 + seed;
-    const { sent, begun, refused, cancelled, broken, stuck } = await runRandomly(queue, seed, most);
+    const maxOf = (party: string) => ({ a: 3, t: 1 + seed })[party === 'all' ? '' : (party[0] ?? '')] ?? 4 + seed;
+    const { sent, begun, refused, cancelled, broken, stuck } = await runRandomly(queue, seed, maxOf);
     t.deepEqual(broken, []);
     t.is(stuck, 0);
     t.true(begun > 500 && refused > 50 && cancelled > 10, `${begun}, ${refused}, ${cancelled}`);

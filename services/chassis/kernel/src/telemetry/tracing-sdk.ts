@@ -132,10 +132,10 @@ const spanLimits = {
 const maxNumber = 2 ** 31 - 1;
 
 /** The first value that is set for each option. If none is, or it is out of bounds, the SDK's default applies. */
-function numbersOf<Key extends string>(names: Record<Key, string[]>, least: number): Partial<Record<Key, number>> {
+function numbersOf<Key extends string>(names: Record<Key, string[]>, minNumber: number): Partial<Record<Key, number>> {
   const given = Object.entries<string[]>(names).flatMap(([key, each]) => {
     const value = each.map((name) => getNumberFromEnv(name)).find((number) => number !== undefined);
-    return value === undefined || value < least || value > maxNumber ? [] : [[key, value]];
+    return value === undefined || value < minNumber || value > maxNumber ? [] : [[key, value]];
   });
   return Object.fromEntries(given) as Partial<Record<Key, number>>;
 }

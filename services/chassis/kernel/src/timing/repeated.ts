@@ -13,7 +13,7 @@ export interface RepeatedOptions {
 /** Does some work at the start and again after each pause, until it stops. */
 export function repeated(
   { name, pauseMs, failure, log }: RepeatedOptions,
-  work: (stopping: AbortSignal) => Promise<unknown>,
+  work: (signal: AbortSignal) => Promise<unknown>,
 ): Part {
   const stopping = new AbortController();
   let running: Promise<void> | undefined;

@@ -59,7 +59,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     const forget = () => {
       if (followers.get(stream) === made) followers.delete(stream);
     };
-    const made = followStream(connection, stream, { outageTimeoutMs, closed: closing.signal, ended: forget });
+    const made = followStream(connection, stream, { outageTimeoutMs, closeSignal: closing.signal, ended: forget });
     followers.set(stream, made);
     made.catch(forget);
     return made;

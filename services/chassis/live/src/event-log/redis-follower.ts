@@ -7,7 +7,7 @@ import { channelOf, entriesAfter, type LinkedEntry, newestId, pageSize, publishe
 
 export interface FollowerOptions {
   outageTimeoutMs: number;
-  closed: AbortSignal;
+  closeSignal: AbortSignal;
   /** Called when the follower has ended, e.g. because its last reader left. */
   ended(): void;
 }
@@ -36,7 +36,7 @@ const retryMs = 200;
 export async function followStream(
   redis: RedisConnection,
   stream: string,
-  { outageTimeoutMs, closed, ended: onEnded }: FollowerOptions,
+  { outageTimeoutMs, closeSignal, ended: onEnded }: FollowerOptions,
 ) {
   const readers = new Set<ReaderState>();
   const pages = new Map<string, Promise<LinkedEntry[]>>();
@@ -114,7 +114,7 @@ export async function followStream(
     if (ended.signal.aborted) return;
     ended.abort();
     clearTimeout(outageTimer);
-    closed.removeEventListener('abort', close);
+    closeSignal.removeEventListener('abort', close);
     unsubscribe();
     onEnded();
   }
@@ -145,7 +145,7 @@ export async function followStream(
       void readOn();
     },
   };
-  closed.addEventListener('abort', close);
+  closeSignal.addEventListener('abort', close);
   try {
     unsubscribe = await redis.subscribe(channelOf(stream), listener);
     ended.signal.throwIfAborted();
@@ -153,7 +153,7 @@ export async function followStream(
   } catch (error) {
     end();
     unsubscribe();
-    if (closed.aborted) throw unavailable('The event log is closed');
+    if (closeSignal.aborted) throw unavailable('The event log is closed');
     throw ended.signal.reason === error ? unavailable('The event log is unavailable') : error;
   }
   if (isStale) void readOn();

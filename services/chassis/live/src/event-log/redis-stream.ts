@@ -103,7 +103,7 @@ function toEntry([id, [, previous, , data]]: Row): LinkedEntry {
 const append = redisScript(`
 local stream, channel = KEYS[1], ARGV[1]
 local ms, n, isNew = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
-local ttl, most = tonumber(ARGV[5]), tonumber(ARGV[6])
+local ttl, max_length = tonumber(ARGV[5]), tonumber(ARGV[6])
 local function id() return string.format('%.0f-%.0f', ms, n) end
 
 local previous
@@ -135,7 +135,7 @@ for i = 7, #ARGV do
   previous = given
 end
 redis.call('XTRIM', stream, 'MINID', '~', string.format('%.0f', math.max(0, now - ttl)))
-if redis.call('XLEN', stream) > most then redis.call('XTRIM', stream, 'MAXLEN', '~', most) end
+if redis.call('XLEN', stream) > max_length then redis.call('XTRIM', stream, 'MAXLEN', '~', max_length) end
 redis.call('PEXPIRE', stream, ttl)
 if #ids == 1 and #ARGV[7] <= ${maxPublishedBytes} then
   redis.call('PUBLISH', channel, before .. ' ' .. previous .. ' ' .. ARGV[7])

@@ -29,10 +29,10 @@ export function subscriptionRpc(
 ): SubscriptionServiceImplementation<MeshContext> {
   return {
     async *follow(requests, call) {
-      const { request, left } = await acceptFollow(requests, call.draining);
+      const { request, closeSignal } = await acceptFollow(requests, call.drainSignal);
       const field = Object.hasOwn(fields, request.field) ? fields[request.field] : undefined;
       if (!field) throw unavailable(`Subscription.${request.field} is not served here`);
-      const signal = AbortSignal.any([call.signal, call.draining, left]);
+      const signal = AbortSignal.any([call.signal, call.drainSignal, closeSignal]);
       const follows = (promise?: FollowPromise) => acknowledgeFollow(call, promise);
       const afterEventId = request.afterEventId || undefined;
       const subscription = { caller: call.caller, follows, signal, afterEventId };

@@ -54,12 +54,12 @@ export async function* watchEvents<Event extends LiveEvent, Note>(
   const show = (entries: Entry[]) => showAll(type, sequence, entries);
 
   const ended = new AbortController();
-  const ending = AbortSignal.any([signal, ended.signal]);
+  const endSignal = AbortSignal.any([signal, ended.signal]);
   try {
     let cursor: EventId | 'now' = 'now';
     if (start !== undefined) {
       cursor = start;
-      for (let full = true; full && !ending.aborted; ) {
+      for (let full = true; full && !endSignal.aborted; ) {
         const { entries } = await eventLog.read(stream, { after: cursor, limit: eventPageSize });
         yield* show(entries);
         cursor = entries.at(-1)?.id ?? cursor;
@@ -67,9 +67,9 @@ export async function* watchEvents<Event extends LiveEvent, Note>(
       }
       yield* sequence.catchUp(lastEventId);
     }
-    const tail = await eventLog.tail(stream, { after: cursor }, ending);
+    const tail = await eventLog.tail(stream, { after: cursor }, endSignal);
     follows?.();
-    yield* follow(options, sequence, show, tail, ending);
+    yield* follow(options, sequence, show, tail, endSignal);
   } finally {
     ended.abort();
   }

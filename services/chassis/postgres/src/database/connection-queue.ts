@@ -7,7 +7,7 @@ export interface ConnectionQueueOptions {
 
 /** A transaction that asks for a place. */
 export interface Entry {
-  /** Whose it is: those that wait are served round robin by party. Default: all are of one. */
+  /** The owner of the transaction; the queue serves owners round robin. Default: all have the same owner. */
   party?: string;
   /** Served before all others, and in the place that they cannot take. Default false. */
   isUrgent?: boolean;
@@ -33,7 +33,7 @@ interface Waiting {
  * for as long as others are answered: a database that is busy serves them later, one that is away serves nobody.
  */
 export function connectionQueue({ size }: ConnectionQueueOptions) {
-  const mostUsual = Math.max(1, size - 1);
+  const maxUsual = Math.max(1, size - 1);
   const urgent = roundRobin<Waiting>();
   const usual = roundRobin<Waiting>();
   let used = 0;
@@ -42,7 +42,7 @@ export function connectionQueue({ size }: ConnectionQueueOptions) {
   let timer: NodeJS.Timeout | undefined;
   let watchesAtMs = Number.POSITIVE_INFINITY;
 
-  const hasRoom = (isUrgent: boolean) => used < size && (isUrgent || usedByUsual < mostUsual);
+  const hasRoom = (isUrgent: boolean) => used < size && (isUrgent || usedByUsual < maxUsual);
 
   function begin(isUrgent: boolean): Leave {
     used += 1;

@@ -47,7 +47,7 @@ export interface DatabaseOptions {
   lockTimeoutMs?: number | undefined;
   /** How long a transaction waits for a free connection while none becomes free, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
-  /** Of a database that several pools share and that runs few transactions at once, e.g. the embedded one. Default: none. */
+  /** A queue for several pools of one database that runs few transactions at once, e.g. the embedded one. Default: none. */
   sharedQueue?: ConnectionQueue | undefined;
   /** An offset of `parley_now()` in every transaction, in ms. For tests. */
   clockOffsetMs?: (() => number) | undefined;

@@ -21,10 +21,10 @@ const afterDelay = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.
 const tenantsOfFewSql = `
   with due as materialized (
     select id, key, tenant_id from jobs
-    where kind = :kind and state = 'queued' and run_at <= parley_now() and tenant_id is not null order by run_at limit :most
+    where kind = :kind and state = 'queued' and run_at <= parley_now() and tenant_id is not null order by run_at limit :max
   ), able as (
     select distinct tenant_id from due
-    where (select count(*) from due) < :most
+    where (select count(*) from due) < :max
       and ${isFree('due')}
   )
   select (select cast(count(*) as integer) from due) as due, array(
@@ -106,7 +106,7 @@ function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
 const tenantsOfManySql = `
   with recursive ${walks.map(tenantsWalkSql).join(',')},
     found as (${walks.map(({ name }) => belowLimitSql(name)).join(' union ')})
-  select tenant_id from found order by tenant_id limit :most`;
+  select tenant_id from found order by tenant_id limit :max`;
 
 /** Number of a tenant's oldest waiting jobs that are examined before its index walk. */
 const oldestExamined = 100;
@@ -136,7 +136,7 @@ function belowLimitSql(walk: string): string {
     select tenant_id from ${walk}
     where can_run
       and (select count(*) from jobs where kind = :kind and state = 'running' and jobs.tenant_id = ${walk}.tenant_id) < :limit
-    limit :most)`;
+    limit :max)`;
 }
 
 /** Whether no job of the key runs or waits before this one. Two look-ups, because a join may read all waiting jobs. */
@@ -198,7 +198,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
      * last tenant served gives round robin.
      */
     async listTenantsBelowLimit(limit: number, after: number, count: number): Promise<number[]> {
-      const [seen] = await rows<{ due: number; tenants: number[] }>(tenantsOfFewSql, { kind, limit, most: fewDue + 1 });
+      const [seen] = await rows<{ due: number; tenants: number[] }>(tenantsOfFewSql, { kind, limit, max: fewDue + 1 });
       if (seen && seen.due <= fewDue) {
         const ordered = [...seen.tenants.filter((id) => id > after), ...seen.tenants.filter((id) => id <= after)];
         return ordered.slice(0, count);
@@ -206,8 +206,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       const listed = await tenantsBetween(after, maxTenantId, count);
       return listed.length < count ? [...listed, ...(await tenantsBetween(0, after, count - listed.length))] : listed;
 
-      async function tenantsBetween(from: number, upTo: number, most: number): Promise<number[]> {
-        const tenants = await rows<{ tenantId: number }>(tenantsOfManySql, { kind, limit, from, upTo, most });
+      async function tenantsBetween(from: number, upTo: number, max: number): Promise<number[]> {
+        const tenants = await rows<{ tenantId: number }>(tenantsOfManySql, { kind, limit, from, upTo, max });
         return tenants.map(({ tenantId }) => tenantId);
       }
     },

@@ -17,8 +17,8 @@ export function createSignal() {
     /** Resolves when raised since the last time, or after `timeoutMs`, or at once when closed. */
     async raised(timeoutMs: number): Promise<void> {
       const waited = new AbortController();
-      const ended = AbortSignal.any([closing.signal, waited.signal]);
-      await Promise.race([next.promise, sleep(timeoutMs, ended)]);
+      const endSignal = AbortSignal.any([closing.signal, waited.signal]);
+      await Promise.race([next.promise, sleep(timeoutMs, endSignal)]);
       waited.abort(); // ends the timer
       next = Promise.withResolvers();
     },

@@ -34,7 +34,7 @@ interface ServingOptions {
   port?: number;
   /** Default: with a key of its own. */
   callers?: Callers;
-  /** Of the server, and of clients. */
+  /** Mesh options of the server and its clients. */
   mesh?: MeshOptions;
   /** Whether clients connect through a proxy. */
   viaProxy?: boolean;

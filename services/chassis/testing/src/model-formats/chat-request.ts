@@ -6,7 +6,7 @@ interface Parts {
   system: string;
   messages: ChatRequestBody['messages'];
   maxTokens: unknown;
-  /** Of the JSON that is asked for. */
+  /** The JSON schema that the response must match. */
   schema: unknown;
 }
 

@@ -30,7 +30,7 @@ export interface List {
 const maxButtons = 20;
 const maxItems = 500;
 const maxColumns = 50;
-/** Of a table: the browser takes about 0.1 ms for each. */
+/** The limit for the cells of a table; the browser takes about 0.1 ms for each. */
 const maxCells = 2_000;
 
 /** Reads `structuredContent` of a reply. Undefined if it is none: the text of the reply says the same then. */

@@ -38,7 +38,7 @@ export function microphone(options: MicrophoneOptions) {
   const time = element('span', { class: 'muted', 'aria-hidden': 'true' });
   const discard = button('link', labels.discard, () => cancel(true));
   const line = element('div', { class: 'recording', hidden: true }, element('i'), what, time, discard);
-  /** Of what is under way: the question for the microphone, the recording, or its transcription. */
+  /** Cancels the current step: the permission prompt, the recording, or its transcription. */
   let working: AbortController | undefined;
   let recording: Recording | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;

@@ -61,8 +61,8 @@ export function voiceApi(
     async transcribe(clip: Blob, audioEncoding: ClipEncoding, signal: AbortSignal): Promise<string> {
       const audioBase64 = await base64Of(clip);
       const body = { audioBase64, audioEncoding, languageCode, sampleRateHertz: 48_000 };
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(transcriptionTimeoutMs)]);
-      const answer = (await (await post(routes.transcript, body, limited)).json()) as { transcript: string };
+      const limitedSignal = AbortSignal.any([signal, AbortSignal.timeout(transcriptionTimeoutMs)]);
+      const answer = (await (await post(routes.transcript, body, limitedSignal)).json()) as { transcript: string };
       return answer.transcript.trim();
     },
   };
