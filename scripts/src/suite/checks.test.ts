@@ -16,6 +16,7 @@ const reads: Record<string, string[]> = {
   'operation-names': ['**/*.{mjs,js}', 'gateway/*.{graphql,json}'],
   imports: ['**/package.json', '**/*.json'],
   links: ['**/*.{md,yaml,proto}'],
+  words: ['**/*.{mjs,js,proto,graphql,sh,yaml,py}'],
 };
 
 const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'));

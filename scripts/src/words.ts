@@ -1,0 +1,14 @@
+import { globSync } from 'node:fs';
+import { root } from './root.ts';
+import { checkWords } from './words/check.ts';
+
+const isGenerated = /\/gen(?:erated)?\/|^gateway\/supergraph\.graphql$/u;
+const files = globSync('{gateway,services,protos,deploy,charts,scripts}/**/*.{ts,mjs,js,proto,graphql,sh,yaml,py}', {
+  cwd: root,
+  exclude: (name) => name === 'node_modules',
+}).filter((file) => !isGenerated.test(file));
+
+const problems = checkWords(root, files.toSorted());
+for (const line of problems) console.error(line);
+if (problems.length > 0) process.exitCode = 1;
+else console.log(`${files.length} files, no comment or name to rewrite`);
