@@ -6,6 +6,7 @@ import { atOnce, type Figure, figure, oneByOne } from '../figures.ts';
 import { type Flood, operations, type Scene, sum } from './flood.ts';
 
 const begins = 'A burst: ';
+const messagesOf = 'query ($id: ID!) { session(id: $id) { messages { role turnIndex } } }';
 const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count } } }';
 /** The time in which a whole burst must have been answered. */
 const longestMs = 300_000;
@@ -49,15 +50,14 @@ async function run(scene: Scene): Promise<Figure[]> {
     );
     const taken = accepted.filter(Boolean).length;
     await events.turns(taken).catch(() => undefined);
-    const replies = events.replies.map(({ turnIndex }) => turnIndex);
     const ends = events.ended.map(({ turnIndex }) => turnIndex);
-    const { length: stored } = await visitor
-      .value<{ messages: { role: string }[] }>('query ($id: ID!) { session(id: $id) { messages { role } } }', { id })
+    const stored = await visitor
+      .value<{ messages: { role: string; turnIndex: number }[] }>(messagesOf, { id })
       .then((read) => read.messages.filter(({ role }) => role === 'MODEL'));
     await events.close();
     return {
       withoutEnd: Math.max(0, taken - new Set(ends).size),
-      endedTwice: ends.length - new Set(ends).size + Math.max(0, stored - new Set(replies).size),
+      endedTwice: repeated(ends) + repeated(stored.map(({ turnIndex }) => turnIndex)),
       failed: events.failures.length,
     };
   }
@@ -100,6 +100,8 @@ async function run(scene: Scene): Promise<Figure[]> {
     figure('waits for a connection that failed', logged('Timeout acquiring a connection'), 'in all', { goal: 0 }),
   ];
 }
+
+const repeated = (values: readonly unknown[]) => values.length - new Set(values).size;
 
 interface Usage {
   apiUsageSummary: { breakdown: { operation: string; count: number }[] };

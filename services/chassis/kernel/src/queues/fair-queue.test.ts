@@ -194,14 +194,14 @@ test('under random starts, ends, aborts and drops no limit is exceeded and no ca
   }
 });
 
-/** A queue with ten calls of one client, some of which have ended before they are judged, which is after half a second. */
+/** A queue with ten calls of one client, some of which have ended before the first estimate, which is after half a second. */
 async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_000, ends = 0 }) {
   const judging = new Set<() => void>();
   const later = (_: number, work: () => void) => {
     judging.add(work);
     return () => void judging.delete(work);
   };
-  const setUp = setup({ shares: { tenant: { inFlight } }, longestWaitMs, judgedAfterMs: 500, later });
+  const setUp = setup({ shares: { tenant: { inFlight } }, longestWaitMs, judgedEveryMs: 500, later });
   const message = 'Too many requests of this tenant at once; try again in a moment';
   const refused: string[] = [];
   const enter = (name: string, address = 'a') =>
@@ -213,15 +213,17 @@ async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_00
   await setUp.end();
   for (let n = 0; n < ends; n += 1) await setUp.end(`a${n}`);
   async function judge() {
-    for (const work of judging) work();
+    const due = [...judging];
+    judging.clear();
+    for (const work of due) work();
     await setUp.end();
   }
-  return { ...setUp, enter, refused, judge };
+  return { ...setUp, enter, refused, judge, judging };
 }
 
 test('a call that would wait for too long at the pace so far is refused, and those before it are not', async (t) => {
   // Two have ended within half a second, and another one is under way: five in a second.
-  const { queue, refused, judge, end, begun } = await judged(t, { ends: 2, longestWaitMs: 700 });
+  const { queue, refused, judge, end, begun } = await judged(t, { ends: 2, longestWaitMs: 1_200 });
   await judge();
   t.deepEqual(refused, ['a7', 'a8', 'a9']);
   t.is(queue.waiting, 4);
@@ -230,14 +232,25 @@ test('a call that would wait for too long at the pace so far is refused, and tho
 });
 
 test('while no call ends, those are refused that would wait for too long if half of those under way ended now', async (t) => {
-  const { queue, refused, judge } = await judged(t, { inFlight: 2, longestWaitMs: 1_700 });
+  const { queue, refused, judge } = await judged(t, { inFlight: 2, longestWaitMs: 2_200 });
   await judge();
   t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
   t.is(queue.waiting, 4);
 });
 
+test('the wait is estimated again while a call is queued, as the pace may fall', async (t) => {
+  const { queue, refused, judge, end, judging } = await judged(t, { ends: 2, longestWaitMs: 1_900 });
+  await judge();
+  t.deepEqual(refused, []);
+  await judge(); // none has ended since: the same in twice the time
+  t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
+  for (const name of ['a2', 'a3', 'a4']) await end(name);
+  t.is(queue.waiting, 0);
+  t.is(judging.size, 0);
+});
+
 test("another client of the tenant, and what continues a request, are not refused for one client's calls", async (t) => {
-  const { queue, refused, judge, enter } = await judged(t, { ends: 1, longestWaitMs: 1_100 });
+  const { queue, refused, judge, enter } = await judged(t, { ends: 1, longestWaitMs: 1_600 });
   void enter('b', 'b');
   void queue.enter({ address: 'a', tenant: 1 }, () => never, true);
   await judge();

@@ -13,12 +13,12 @@ export interface ShareLimits {
 export interface FairQueueLimits<Kind extends string> extends ShareLimits {
   shares: Record<Kind, ShareLimits>;
   /**
-   * A call is refused `judgedAfterMs` after it has asked where, at the pace since then, it would wait for longer than this, in ms. The
-   * others are served. Default: none is refused.
+   * Maximum wait in ms. Every `judgedEveryMs` the whole wait of each queued call is estimated from the pace since it was queued; a
+   * call whose estimate is above the maximum is refused, so that most learn of it at the first estimate. Default: none is refused.
    */
   longestWaitMs?: number;
   /** Default 1 s. */
-  judgedAfterMs?: number;
+  judgedEveryMs?: number;
   /** Calls `work` after so many ms, and returns how to cancel that. Default: by the clock. */
   later?: (ms: number, work: () => void) => () => void;
 }
@@ -71,7 +71,7 @@ interface Waiting {
 export function fairQueue<Kind extends string>({
   shares,
   longestWaitMs = Number.POSITIVE_INFINITY,
-  judgedAfterMs = 1_000,
+  judgedEveryMs = 1_000,
   later = laterByClock,
   ...limits
 }: FairQueueLimits<Kind>) {
@@ -153,16 +153,22 @@ export function fairQueue<Kind extends string>({
       const ahead = Math.min(party.waiting, place * Math.max(1, party.flows));
       return { party, ahead, begun: party.begun };
     });
-    const judge = () => {
+    let waitedMs = 0;
+    let cancel = later(judgedEveryMs, judge);
+    function judge() {
+      waitedMs += judgedEveryMs;
       for (const { party, ahead, begun } of seen) {
         const since = party.begun - begun;
-        // Those under way count for half: where all have begun together, none may have ended yet.
-        const waitMs = ((ahead - since) * judgedAfterMs) / (since + party.limits.inFlight / 2);
-        if (waitMs > longestWaitMs) return refuse(party === all ? tooManyOfAll() : tooMany(party));
+        // Calls in flight count for half: where all have begun together, none may have ended yet.
+        const perMs = (since + party.limits.inFlight / 2) / waitedMs;
+        const remaining = Math.max(0, ahead - since);
+        if (waitedMs + remaining / perMs > longestWaitMs)
+          return refuse(party === all ? tooManyOfAll() : tooMany(party));
       }
+      cancel = later(judgedEveryMs, judge);
       return undefined;
-    };
-    return later(judgedAfterMs, judge);
+    }
+    return () => cancel();
   }
 
   /** Updates the indexes after a call was added to a flow or removed; a flow is queued while it has calls. */
