@@ -3,10 +3,10 @@ import { Client } from '@parley/stories/client';
 import { createAgent, sendMessage, startSession } from '@parley/stories/conversation';
 import { messageOf } from '@parley/stories/scripted-model';
 import { atOnce, type Figure, figure, oneByOne } from '../figures.ts';
-import { type Flood, operations, type Scene, sum } from './flood.ts';
+import { type Flood, operations, type Scene, sum, whereRefused } from './flood.ts';
 
 const begins = 'A burst: ';
-const messagesOf = 'query ($id: ID!) { session(id: $id) { messages { role turnIndex } } }';
+const messagesOf = 'query ($id: ID!) { session(id: $id) { messages { role } } }';
 const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count } } }';
 /** The time in which a whole burst must have been answered. */
 const longestMs = 300_000;
@@ -51,13 +51,19 @@ async function run(scene: Scene): Promise<Figure[]> {
     const taken = accepted.filter(Boolean).length;
     await events.turns(taken).catch(() => undefined);
     const ends = events.ended.map(({ turnIndex }) => turnIndex);
-    const stored = await visitor
-      .value<{ messages: { role: string; turnIndex: number }[] }>(messagesOf, { id })
-      .then((read) => read.messages.filter(({ role }) => role === 'MODEL'));
+    const read = () => visitor.value<{ messages: { role: string }[] }>(messagesOf, { id }).catch(whereRefused);
+    let stored = await read();
+    while (!stored) {
+      await delay(1_000);
+      stored = await read();
+    }
+    const roles = stored.messages.map(({ role }) => role);
+    const asked = roles.filter((role) => role === 'USER').length;
+    const answered = roles.slice(roles.indexOf('USER')).filter((role) => role === 'MODEL').length; // without the greeting
     await events.close();
     return {
       withoutEnd: Math.max(0, taken - new Set(ends).size),
-      endedTwice: repeated(ends) + repeated(stored.map(({ turnIndex }) => turnIndex)),
+      endedTwice: ends.length - new Set(ends).size + Math.max(0, answered - asked),
       failed: events.failures.length,
     };
   }
@@ -100,8 +106,6 @@ async function run(scene: Scene): Promise<Figure[]> {
     figure('waits for a connection that failed', logged('Timeout acquiring a connection'), 'in all', { goal: 0 }),
   ];
 }
-
-const repeated = (values: readonly unknown[]) => values.length - new Set(values).size;
 
 interface Usage {
   apiUsageSummary: { breakdown: { operation: string; count: number }[] };

@@ -46,7 +46,7 @@ export function operations() {
         return value;
       } catch (error) {
         const code = codeOf(error);
-        if (code === 'TOO_MANY_REQUESTS') refused.push(performance.now() - before);
+        if (isRefusal(error)) refused.push(performance.now() - before);
         else failures.set(code, (failures.get(code) ?? 0) + 1);
         return undefined;
       }
@@ -71,6 +71,15 @@ export function operations() {
       ];
     },
   };
+}
+
+/** Passes over a refusal of an overloaded gateway, for one client's share of requests (429) or for all of them (503). */
+export function whereRefused(error: unknown): undefined {
+  if (!isRefusal(error)) throw error;
+}
+
+function isRefusal(error: unknown): boolean {
+  return String(error).includes('"message":"Too many requests');
 }
 
 /** The code of a refused operation of `Client`, else how it failed. */

@@ -43,9 +43,9 @@ export function provider(
   const queue = fairQueue({
     inFlight: callsAtOnce,
     shares: {
-      tenant: {},
       direct: { inFlight: Math.ceil(callsAtOnce / 2) },
       directOfTenant: { inFlight: Math.ceil(callsAtOnce / 4) },
+      tenant: {},
     },
   });
   // As many connections as slots, so that a call with a slot never waits for a connection.

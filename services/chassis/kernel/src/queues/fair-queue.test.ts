@@ -55,7 +55,7 @@ test('the share of a tenant is for all of its clients together', async (t) => {
   t.deepEqual(begun, ['a', 'b', 'd', 'e', 'c']);
 });
 
-test('waiting calls begin round robin by client and tenant, however many each has', async (t) => {
+test('waiting calls begin round robin by tenant and within it by client, however many each has', async (t) => {
   const { begun, call, end } = setup({ inFlight: 1 });
   void call('first');
   for (const name of ['a1', 'a2', 'a3']) void call(name, { address: 'a', tenant: 1 });
@@ -64,10 +64,21 @@ test('waiting calls begin round robin by client and tenant, however many each ha
   void call('c');
   await end();
   await end('first');
-  for (const name of ['a1', 'b1', 'a of 2', 'c', 'a2', 'b2', 'a3']) {
+  for (const name of ['a1', 'a of 2', 'c', 'b1', 'a2', 'b2', 'a3']) {
     t.is(begun.at(-1), name);
     await end(name);
   }
+});
+
+test("a tenant's call waits behind one of each other tenant, at however many addresses their clients are", async (t) => {
+  const { begun, call, end } = setup({ inFlight: 2 });
+  for (let n = 0; n < 50; n += 1) void call(`many ${n}`, { tenant: 1 });
+  for (let n = 0; n < 50; n += 1) void call(`others ${n}`, { tenant: 2 });
+  void call('stranger', { tenant: 3 });
+  await end();
+  await end('many 0', 'many 1');
+  await end('others 0');
+  t.deepEqual(begun, ['many 0', 'many 1', 'many 2', 'others 0', 'stranger']);
 });
 
 test('a call beyond the waiting limit of its client or tenant is refused and not counted', async (t) => {

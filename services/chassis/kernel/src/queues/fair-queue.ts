@@ -11,6 +11,7 @@ export interface ShareLimits {
 
 /** The limits of all calls together, and by kind of party (address, tenant, …) those of each party. */
 export interface FairQueueLimits<Kind extends string> extends ShareLimits {
+  /** From the narrowest kind to the widest: a queued call is in the group of the last kind that it has a party of. */
   shares: Record<Kind, ShareLimits>;
   /**
    * Maximum wait in ms. Every `judgedEveryMs` the whole wait of each queued call is estimated from the pace since it was queued; a
@@ -43,17 +44,21 @@ interface Party {
   begun: number;
   /** Number of queued flows. */
   flows: number;
-  /** Its flows that wait until one of its own calls ends. For all calls together: the flows that may begin. */
+  /** Its flows that wait until one of its own calls ends. */
   parked: Set<Flow>;
+  /** The flows of this group that may begin. */
+  ready: Set<Flow>;
 }
 
 interface Flow {
   key: string;
   parties: Party[];
+  /** The widest of its parties, all calls together aside. */
+  group: Party;
   /** Queued calls by number, oldest first. */
   calls: Map<number, Waiting>;
   newest: number;
-  /** The `parked` set that it is in. */
+  /** The `parked` or `ready` set that it is in. */
   queuedIn?: Set<Flow>;
 }
 
@@ -65,8 +70,10 @@ interface Waiting {
 /**
  * Limits calls in flight. Queued calls begin round robin by party, so that no party waits for all calls of another.
  *
- * Flows begin one call each, round robin. A flow with a party at its limit is parked with that party and checked again when one of
- * its calls is over, so that the cost of a step does not grow with the number of queued calls.
+ * Groups (tenants, where the shares are by address and tenant) begin one call each, round robin, and so do the flows of a group: a
+ * tenant with calls from 200 addresses does not delay another one more than with calls from one. A flow with a party at its limit is
+ * parked with that party and checked again when one of its calls is over, so that the cost of a step does not grow with the number of
+ * queued calls.
  */
 export function fairQueue<Kind extends string>({
   shares,
@@ -81,7 +88,9 @@ export function fairQueue<Kind extends string>({
     active: new Map<string | number, Party>(),
   }));
   const all = newParty({ kind: 'all', limits: { ...unbounded, ...limits }, active: undefined }, '');
-  const ready = all.parked;
+  /** Groups with queued calls, and those of them with flows that may begin, the next one first. */
+  const groups = new Set<Party>();
+  const readyGroups = new Set<Party>();
   const flows = new Map<string, Flow>();
   const byLength: Set<Flow>[] = [];
 
@@ -111,14 +120,13 @@ export function fairQueue<Kind extends string>({
   function wait(parties: Party[], signal: AbortSignal | undefined, isJudged: boolean): Promise<Release> {
     signal?.throwIfAborted();
     const key = JSON.stringify(parties.map(({ kind, id }) => [kind, id]));
-    const flow = flows.get(key) ?? { key, parties, calls: new Map(), newest: 0 };
+    const group = parties.at(-2) ?? all;
+    const flow = flows.get(key) ?? { key, parties, group, calls: new Map(), newest: 0 };
     if (!mayWait(all)) makeRoom(flow.calls.size);
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
     flow.newest += 1;
     const number = flow.newest;
-    const cancelJudging = isJudged
-      ? judgeLater(parties, flow.calls.size + 1, (error) => call.refuse(error))
-      : undefined;
+    const cancelJudging = isJudged ? judgeLater(flow, (error) => call.refuse(error)) : undefined;
     const leave = () => {
       cancelJudging?.();
       signal?.removeEventListener('abort', onAbort);
@@ -145,12 +153,15 @@ export function fairQueue<Kind extends string>({
     return promise;
   }
 
-  /** @param place of the call in its flow; its parties' flows are served round robin */
-  function judgeLater(parties: Party[], place: number, refuse: (error: unknown) => void): (() => void) | undefined {
+  /** Judges the next call of a flow, not yet counted. */
+  function judgeLater(flow: Flow, refuse: (error: unknown) => void): (() => void) | undefined {
     if (longestWaitMs === Number.POSITIVE_INFINITY) return undefined;
-    const limited = parties.filter(({ limits }) => limits.inFlight < Number.POSITIVE_INFINITY);
+    const place = flow.calls.size + 1;
+    const aheadIn = ({ waiting, flows }: Party) => Math.min(waiting, place * Math.max(1, flows));
+    const limited = flow.parties.filter(({ limits }) => limits.inFlight < Number.POSITIVE_INFINITY);
     const seen = limited.map((party) => {
-      const ahead = Math.min(party.waiting, place * Math.max(1, party.flows));
+      const inGroup = Math.max(1, aheadIn(flow.group));
+      const ahead = party === all ? Math.min(all.waiting, inGroup * Math.max(1, groups.size)) : aheadIn(party);
       return { party, ahead, begun: party.begun };
     });
     let waitedMs = 0;
@@ -178,12 +189,14 @@ export function fairQueue<Kind extends string>({
     if (size > 0) (byLength[size] ??= new Set()).add(flow);
     while (byLength.at(-1)?.size === 0) byLength.pop();
     if (size === 0) {
-      flow.queuedIn?.delete(flow);
+      remove(flow);
       flows.delete(flow.key);
       for (const party of flow.parties) party.flows -= 1;
+      if (flow.group.flows === 0) groups.delete(flow.group);
     } else if (size === 1 && by === 1) {
       flows.set(flow.key, flow);
       for (const party of flow.parties) party.flows += 1;
+      groups.add(flow.group);
       queue(flow);
     }
   }
@@ -199,9 +212,14 @@ export function fairQueue<Kind extends string>({
   /** Begins calls after one of these parties has ended or left the queue. */
   function beginNext(parties: Party[]): void {
     wakeOneOfEach(parties);
-    for (let flow = firstOf(ready); flow && hasRoom(all); flow = firstOf(ready)) {
+    for (let group = firstOf(readyGroups); group && hasRoom(all); group = firstOf(readyGroups)) {
+      const flow = firstOf(group.ready);
+      if (!flow) throw new Error('A group without a flow that may begin is among the ready ones');
       queue(flow);
-      if (flow.queuedIn === ready) firstOf(flow.calls)?.[1].begin();
+      if (flow.queuedIn === group.ready) {
+        toEnd(readyGroups, group);
+        firstOf(flow.calls)?.[1].begin();
+      }
       // One flow was woken for each ended call. If another limit parks it again, the next flow may use the slot.
       wakeOneOfEach(flow.parties);
     }
@@ -210,13 +228,28 @@ export function fairQueue<Kind extends string>({
   function wakeOneOfEach(parties: Party[]): void {
     for (const party of parties) {
       const flow = party !== all && hasRoom(party) ? firstOf(party.parked) : undefined;
-      if (flow) move(flow, ready);
+      if (flow) makeReady(flow);
     }
   }
 
-  /** Puts a flow at the end of the ready ones, or parks it with the first party at its limit. */
+  /** Puts a flow at the end of the ready ones of its group, or parks it with the first party at its limit. */
   function queue(flow: Flow): void {
-    move(flow, (flow.parties.find((party) => !hasRoom(party)) ?? all).parked);
+    const full = flow.parties.find((party) => party !== all && !hasRoom(party));
+    if (!full) return makeReady(flow);
+    remove(flow);
+    flow.queuedIn = full.parked.add(flow);
+  }
+
+  function makeReady(flow: Flow): void {
+    const { group } = flow;
+    flow.queuedIn?.delete(flow);
+    flow.queuedIn = group.ready.add(flow);
+    readyGroups.add(group);
+  }
+
+  function remove(flow: Flow): void {
+    flow.queuedIn?.delete(flow);
+    if (flow.group.ready.size === 0) readyGroups.delete(flow.group);
   }
 
   return {
@@ -253,7 +286,7 @@ function laterByClock(ms: number, work: () => void): () => void {
 }
 
 function newParty({ kind, limits, active }: Pick<Party, 'kind' | 'limits' | 'active'>, id: string | number): Party {
-  return { kind, id, limits, active, inFlight: 0, waiting: 0, begun: 0, flows: 0, parked: new Set() };
+  return { kind, id, limits, active, inFlight: 0, waiting: 0, begun: 0, flows: 0, parked: new Set(), ready: new Set() };
 }
 
 function count(parties: Party[], what: 'inFlight' | 'waiting', by: 1 | -1): void {
@@ -272,9 +305,9 @@ function mayWait({ waiting, limits }: Party): boolean {
   return waiting < limits.waiting;
 }
 
-function move(flow: Flow, to: Set<Flow>): void {
-  flow.queuedIn?.delete(flow);
-  flow.queuedIn = to.add(flow);
+function toEnd<T>(set: Set<T>, item: T): void {
+  set.delete(item);
+  set.add(item);
 }
 
 function firstOf<T>(items: Iterable<T> = []): T | undefined {
