@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { units } from '@parley/units';
+import { apiPages } from './generate/api-pages.ts';
 import { chartUnits } from './generate/chart-units.ts';
 import { composeServices } from './generate/compose-services.ts';
 import { grafanaDashboards } from './generate/dashboards.ts';
@@ -16,7 +17,8 @@ import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
 services/*/src/schema.graphql; the tables of settings; what README.md, deploy/units/package.json
-and the chart have of each unit; its dashboards; the services of Docker Compose; and the pictures of workflows.
+and the chart have of each unit; its dashboards; the services of Docker Compose; the pictures of workflows;
+and the pages of the API.
 
   scripts/generate [--check]
 
@@ -34,6 +36,7 @@ const texts = [
   ...composeServices(root, units),
   ...grafanaDashboards(),
   ...workflowPictures(root),
+  ...apiPages(root),
 ].filter(({ path, text }) => textOf(path) !== text);
 buf('lint');
 if (check) {

@@ -47,7 +47,7 @@ export class Client {
     const response = await fetch(this.url, {
       method: 'POST',
       signal,
-      headers: { 'content-type': 'application/json', ...this.#credentials(), ...headers },
+      headers: { 'content-type': 'application/json', ...this.credentials(), ...headers },
       body: JSON.stringify({ query, variables }),
     });
     const text = await response.text();
@@ -78,7 +78,7 @@ export class Client {
 
   /** Follows a session on a socket of its own. */
   subscribe(sessionId: number | string, options: Omit<SessionEventsOptions, 'url' | 'credentials'> = {}) {
-    return new SessionEvents(sessionId, { url: this.url, credentials: this.#credentials(), ...options });
+    return new SessionEvents(sessionId, { url: this.url, credentials: this.credentials(), ...options });
   }
 
   /** Registers an account and uses it from then on. */
@@ -118,7 +118,8 @@ export class Client {
     return Object.assign(new Client(url), { tokens, account, modelPort });
   }
 
-  #credentials(): Record<string, string> {
+  /** The headers of its requests, and the parameters of its sockets. */
+  credentials(): Record<string, string> {
     return {
       'x-app-platform': 'customer',
       'x-forwarded-for': this.ip,

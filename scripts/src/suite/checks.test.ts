@@ -9,7 +9,7 @@ type Inputs = (string | object)[];
 /** What a check reads beside its own code and what that imports, which may be any source file. */
 const reads: Record<string, string[]> = {
   lockfile: ['package-lock.json'],
-  generated: ['**/*.graphql', '**/package.json', '**/*.md', 'protos/**/*.*'],
+  generated: ['**/*.graphql', '**/package.json', '**/*.md', 'protos/**/*.*', 'gateway/**/*.json'],
   supergraph: ['**/*.graphql', '**/package.json'],
   lint: ['**/package.json', '.oxlintrc.json', 'tsconfig.json'],
   format: ['**/*.{json,graphql}', 'biome.json'],
