@@ -10,13 +10,13 @@ import { grafanaDashboards } from './generate/dashboards.ts';
 import { drift } from './generate/drift.ts';
 import { graphqlTypes } from './generate/graphql-types.ts';
 import { dependenciesOnUnits, withUnitLinks } from './generate/listed-units.ts';
-import { settingsTables } from './generate/settings-tables.ts';
+import { settingsLists } from './generate/settings-lists.ts';
 import { workflowPictures } from './generate/workflow-pictures.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
-services/*/src/schema.graphql; the tables of settings; what README.md, deploy/units/package.json
+services/*/src/schema.graphql; the lists of settings; what README.md, deploy/units/package.json
 and the chart have of each unit; its dashboards; the services of Docker Compose; the pictures of workflows;
 and the pages of the API.
 
@@ -30,7 +30,7 @@ const protos = join(root, 'protos');
 const { check } = readOptions(usage, { check: { type: 'boolean' } });
 const texts = [
   ...(await graphqlTypes(root)),
-  ...settingsTables(root).map(({ path, text }) => ({ path, text: withUnitLinks(text, units) })),
+  ...settingsLists(root).map(({ path, text }) => ({ path, text: withUnitLinks(text, units) })),
   ...dependenciesOnUnits(root, units),
   ...chartUnits(root),
   ...composeServices(root, units),

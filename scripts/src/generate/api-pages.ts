@@ -23,6 +23,7 @@ import {
   OperationTypeNode,
   parse,
 } from 'graphql';
+import { pageWidth, wrapped } from './wrapped.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 type Operation = Field & { kind: OperationTypeNode };
@@ -41,7 +42,6 @@ export interface ApiPageSources {
   examples: ApiExample[];
 }
 
-const width = 80;
 const list = /(?<=<!-- operations -->\n).*?(?=<!-- end of operations -->)/su;
 
 /** A page for each subgraph, `gateway/api/<unit>.md`, and `gateway/API.md` with links to all operations between its markers. */
@@ -254,23 +254,10 @@ function plain(text: string): string {
   return parts.map((part) => (part.startsWith('`') ? part : part.replaceAll(/[<*]/gu, '\\$&'))).join('');
 }
 
-/** @param indent of all lines but the first one. */
-function wrapped(text: string, indent = ''): string {
-  const lines: string[] = [];
-  // Neither a code span nor a link is broken.
-  for (const word of text.match(/(?:`[^`]*`|\[[^\]]*\]\([^)]*\)|\S)+/gu) ?? []) {
-    const last = lines.at(-1);
-    if (last === undefined) lines.push(word);
-    else if (`${last} ${word}`.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(`${indent}${word}`);
-  }
-  return lines.join('\n');
-}
-
 /** JSON in which each object and list that fits is on one line. */
 export function shortJson(value: unknown, indent = '', before = 0): string {
   const whole = oneLine(value);
-  if (indent.length + before + whole.length <= width || typeof value !== 'object' || value === null) return whole;
+  if (indent.length + before + whole.length <= pageWidth || typeof value !== 'object' || value === null) return whole;
   const inner = `${indent}  `;
   const lines = Array.isArray(value)
     ? value.map((each) => `${inner}${shortJson(each, inner)}`)

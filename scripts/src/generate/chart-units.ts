@@ -4,7 +4,7 @@ import type { Endpoint } from '@parley/kernel/processes/addresses';
 import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { units as allUnits, type ListedUnit } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
-import { cell, markdownTable } from './settings-tables.ts';
+import { cell, markdownTable } from './settings-lists.ts';
 
 /** What the chart's templates need to know of a unit. */
 export interface ChartUnit {

@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { allSettings } from '@parley/units/settings';
 import { defaultText, typeText } from '../settings/listing.ts';
+import { wrapped } from './wrapped.ts';
 
 const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings -->)/gsu;
 const list = /(?<=<!-- pages of units -->\n).*?(?=<!-- end of pages -->)/su;
 
 /**
- * The pages below `root` with current tables of settings between markers, `<!-- settings: UNIT -->` and `<!-- end of settings -->`, and
- * with links to the tables of all units between `<!-- pages of units -->` and `<!-- end of pages -->`.
- * @throws Error if a unit has no table, or a table names no unit.
+ * The pages below `root` with current lists of settings between markers, `<!-- settings: UNIT -->` and `<!-- end of settings -->`, and
+ * with links to the lists of all units between `<!-- pages of units -->` and `<!-- end of pages -->`.
+ * @throws Error if a unit has no list, or a list names no unit.
  */
-export function settingsTables(root: string, settings = allSettings()) {
+export function settingsLists(root: string, settings = allSettings()) {
   const missing = new Set(Object.keys(settings));
   const found: [unit: string, path: string][] = [];
   const pages = globSync(['{README,SETTINGS}.md', 'scripts/README.md', '{gateway,services/*}/{README,SETTINGS}.md'], {
@@ -23,11 +24,11 @@ export function settingsTables(root: string, settings = allSettings()) {
       const listed = settings[unit];
       if (!listed)
         throw new Error(
-          `${path} has a table of the settings of ${unit}, which is no unit: deploy/units/src/units.ts lists those`,
+          `${path} has a list of the settings of ${unit}, which is no unit: deploy/units/src/units.ts lists those`,
         );
       missing.delete(unit);
       if (path.includes('/')) found.push([unit, path]);
-      return `\n${table(listed)}\n`;
+      return `\n${listOf(listed)}\n`;
     });
     return { path, text };
   });
@@ -39,14 +40,13 @@ export function settingsTables(root: string, settings = allSettings()) {
   return pages.map(({ path, text }) => ({ path, text: text.replace(list, `\n${links.join(' ·\n')}\n\n`) }));
 }
 
-function table(settings: ListedSetting[]): string {
-  const rows = settings.map((each) => [
-    `\`${each.name}\``,
-    cell(typeText(each)),
-    cell(defaultText(each, (value) => (value === '' ? 'none' : `\`${value}\``))),
-    cell(each.meaning),
-  ]);
-  return markdownTable(['name', 'type', 'default', 'meaning'], rows);
+function listOf(settings: ListedSetting[]): string {
+  const items = settings.map((each) => {
+    const standard = defaultText(each, (value) => (value === '' ? 'none' : `\`${value}\``));
+    const about = standard.startsWith('required') ? standard : `default: ${standard}`;
+    return wrapped(`- \`${each.name}\`: ${typeText(each)}, ${about}. ${each.meaning}`, '  ');
+  });
+  return `${items.join('\n')}\n`;
 }
 
 /** A table of which the columns are aligned in the text, too. */
