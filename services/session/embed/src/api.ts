@@ -13,7 +13,7 @@ export interface ApiOptions {
 }
 
 export interface CallOptions {
-  /** Makes the operation safe to repeat, so that it is repeated while the network or the server fails. */
+  /** Makes the operation safe to repeat; it is retried while the network or the server fails. */
   idempotencyKey?: string;
   /** Cancels the call. */
   signal: AbortSignal;
@@ -26,7 +26,7 @@ const refreshDocument = `mutation ($input: RefreshAvatarTokenInput!) {
 }`;
 
 const requestTimeoutMs = 30_000;
-/** About 15 seconds. */
+/** With the backoff, attempts span about 15 seconds. */
 const maxAttempts = 6;
 
 /** The mutations of one session, with a token that is refreshed when the API refuses it. */
@@ -74,7 +74,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
   }
 
   /**
-   * Replaces the token unless another one than `used` is in use already. Concurrent calls share one request.
+   * Replaces the token, unless it has already changed from `used`. Concurrent calls share one request.
    * @throws ParleyError `EXPIRED` past the grace window, `BAD_REQUEST` when the session is no longer active.
    */
   function refresh(used: string): Promise<void> {
@@ -89,7 +89,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
     /** The token in use. */
     token: () => token,
     refresh,
-    /** Fetches with the token, and once more with a new one after a 401. */
+    /** Fetches with the token, and retries once with a refreshed token after a 401. */
     async fetch(url: string, init: RequestInit): Promise<Response> {
       const used = token;
       const ask = () => fetch(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
@@ -121,7 +121,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
   };
 }
 
-/** Resolves after that time. @throws the signal's reason */
+/** Resolves after `ms`. @throws the signal's reason */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(done, ms);

@@ -26,9 +26,9 @@ export interface ConnectOptions {
   /** `avatarToken` of `sdkStart`, or the newest one that `onToken` was given. */
   token: string;
   sessionId: number;
-  /** Only events after this `eventId`. Default `0`: from the session's beginning. */
+  /** Only events after this `eventId` are received. Default `0`: all events of the session. */
   after?: string;
-  /** How long the token is valid from now on. Default: an hour, the lifetime of a token of `sdkStart`. */
+  /** Remaining lifetime of the token. Default: an hour, the lifetime of a token of `sdkStart`. */
   tokenExpiresInMs?: number;
   onEvent?: (event: SessionEvent) => void;
   onState?: (state: State) => void;
@@ -37,8 +37,8 @@ export interface ConnectOptions {
 }
 
 /**
- * `connecting` at first, `open` while events arrive, `reconnecting` after a lost connection. The last three are final: `ended` by the session's
- * end, `failed` with an error, `closed` by `close()`.
+ * The state of the connection: `connecting` at first, `open` while events arrive, `reconnecting` after a lost connection. Three states are
+ * final: `ended` when the session ends, `failed` with an error, `closed` after `close()`.
  */
 export type State =
   | { name: 'connecting' | 'open' | 'ended' | 'closed' }
@@ -46,37 +46,37 @@ export type State =
   | { name: 'failed'; error: ParleyError };
 
 export interface SendOptions {
-  /** Comes back on the events of this turn. Default: a new random one. */
+  /** The id that the events of this turn will have. Default: a random one. */
   clientTurnId?: string;
-  /** A message is stored once for each. Give the same one again to repeat a call that was rejected. Default: a new random one. */
+  /** At most one message is stored for each key. Use the same key to retry a rejected call. Default: a random one. */
   idempotencyKey?: string;
 }
 
 export interface Ended {
   sessionId: number;
   durationSeconds: number;
-  /** Null if the session had not been judged within about two seconds. */
+  /** Null if the session was not evaluated within about two seconds. */
   evaluation: { score: number; recommendation: string; summary: string; strengths: string[] } | null;
 }
 
-/** A conversation. Iterating it gives the events from then on, each once: begin before you wait for anything, and none is missed. */
+/** A conversation. Iteration yields every later event once; start it before the first `await`, so that no event is missed. */
 export interface Session extends AsyncIterable<SessionEvent> {
   readonly sessionId: number;
   readonly state: State;
   /** The `eventId` of the last event received. */
   readonly lastEventId: string;
-  /** Sends a message, repeated while the network or the server fails, and stored once. Resolves when it is stored. @throws ParleyError */
+  /** Sends a message, with retries while the network or the server fails. It is stored once; resolves when it is. @throws ParleyError */
   send(text: string, options?: SendOptions): Promise<{ clientTurnId: string }>;
-  /** Cuts the running reply. Resolves with whether there was one. @throws ParleyError */
+  /** Interrupts the running reply. Resolves to whether a reply was running. @throws ParleyError */
   interrupt(): Promise<boolean>;
   /** Ends the conversation. @throws ParleyError */
   end(): Promise<Ended>;
   /**
-   * Asks another server that takes the session's token, such as the voice service, with it as bearer token; once more with a new one after a 401.
-   * Headers are given as an object. @throws ParleyError where the token cannot be refreshed; as `fetch`
+   * Calls a server that accepts the session's token as a bearer token, such as the voice service. After a 401 it refreshes the token and retries
+   * once. `init.headers` must be a plain object. @throws ParleyError when the token cannot be refreshed; the errors of `fetch`
    */
   fetch(url: string, init?: RequestInit): Promise<Response>;
-  /** Stops receiving; the session goes on, and `connect` resumes it. */
+  /** Stops receiving events. The session itself continues; `connect` resumes it. */
   close(): void;
 }
 
@@ -89,15 +89,15 @@ const endDocument = `mutation ($input: SdkEndSessionInput!) {
 }`;
 
 const hourMs = 3_600_000;
-/** The server closes a socket with it whose token is refused or has ended. */
+/** The close code that the server sends when a socket's token is refused or has expired. */
 const forbidden = 4_403;
 /**
- * Closed for it three times in a row, each with a new token: nothing that a client can mend. A socket that had an event or the answer to a ping
- * is not counted: its token was accepted, and has ended since.
+ * Consecutive refusals, each of a fresh token, after which the session fails. A socket that received an event or a pong does not count: its
+ * token was accepted and has expired since.
  */
 const maxRefusals = 3;
 
-/** What a browser has and Node does not. */
+/** Globals of a browser that Node lacks. */
 interface Page {
   location?: { href: string };
   addEventListener?: (type: string, listener: () => void) => void;
@@ -107,8 +107,8 @@ interface Page {
 const page = Object(globalThis) as Page;
 
 /**
- * Connects to a session that `sdkStart` has started. A lost connection is restored after the last event received, and the token is refreshed
- * before it ends or when it is refused, so that nothing is missing and nothing arrives twice.
+ * Connects to a session that `sdkStart` has started. A lost connection resumes after the last received event, and the token is refreshed before
+ * it expires or when it is refused. So every event arrives exactly once.
  */
 export function connect(options: ConnectOptions): Session {
   const { sessionId, onEvent, onState, onToken, tokenExpiresInMs = hourMs } = options;
@@ -133,7 +133,7 @@ export function connect(options: ConnectOptions): Session {
     },
   });
 
-  /** An error in a callback of the page is the page's, and the session goes on. */
+  /** Runs a callback of the page. Its error is reported to the page and does not stop the session. */
   function notify(callback: () => void): void {
     try {
       callback();
@@ -167,7 +167,7 @@ export function connect(options: ConnectOptions): Session {
     clearTimeout(refreshTimer);
     const ms = failures === 0 ? refreshAfterMs(lifetimeMs) : pauseAfter(failures + 4);
     refreshTimer = setTimeout(() => {
-      // Refused for good, the token is still valid for a while: the next call or the end of the socket will show it.
+      // After a final refusal the old token stays valid for a while; the next call or the closing socket reports the error.
       api.refresh(api.token()).catch((error: unknown) => {
         if (asParleyError(error).isPassing && !isOver()) refreshBefore(lifetimeMs, failures + 1);
       });
@@ -181,18 +181,18 @@ export function connect(options: ConnectOptions): Session {
     notify(() => onEvent?.(event));
   }
 
-  /** The device is online again. */
+  /** Ends the pause when the device is online again. */
   function reconnectNow(): void {
     wake.abort();
   }
 
-  /** Waits before the next connection, until the device is online again or the session is closed. */
+  /** Waits before the next connection; shorter when the device comes online or the session is closed. */
   async function rest(ms: number): Promise<void> {
     wake = new AbortController();
     await pause(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
   }
 
-  /** Refreshes the token after the server has closed a stream for it. A session that is no longer active has ended. */
+  /** Refreshes the token after the server refused it. If the session is no longer active, the state becomes `ended`. */
   async function renew(used: string): Promise<void> {
     try {
       await api.refresh(used);
@@ -202,7 +202,7 @@ export function connect(options: ConnectOptions): Session {
     }
   }
 
-  /** Finds out what to do after a stream has ended. @returns the error to go on after. @throws the final one */
+  /** Handles the end of a stream. @returns the error to reconnect after. @throws an error that ends the session */
   async function recover(end: Exclude<StreamEnd, { completed: true }>, used: string, refusals: number) {
     const error = 'error' in end ? end.error : new ParleyError('NETWORK', end.reason || 'The connection was lost');
     const isRefused = error.code === 'UNAUTHENTICATED' || ('closeCode' in end && end.closeCode === forbidden);
@@ -243,7 +243,7 @@ export function connect(options: ConnectOptions): Session {
         const { error, isRefused } = await recover(end, used, refusals);
         if (isRefused) refusals += 1;
         else enter({ name: 'reconnecting', error });
-        // A token that has ended is replaced at once.
+        // The first refusal means that the token expired: reconnect at once with the refreshed one.
         if (!isRefused || refusals > 1) await rest(Math.max(error.retryAfterMs, pauseAfter(failures)));
       } catch (thrown) {
         const error = asParleyError(thrown);
@@ -256,7 +256,7 @@ export function connect(options: ConnectOptions): Session {
 
   refreshBefore(tokenExpiresInMs);
   page.addEventListener?.('online', reconnectNow);
-  // Begins later, so that the caller has the session before the first callback.
+  // Starts in a microtask, so that the caller has the session before the first callback.
   queueMicrotask(() => void follow());
 
   return {
@@ -276,7 +276,7 @@ export function connect(options: ConnectOptions): Session {
       return data.interruptSession;
     },
     async end() {
-      // Its answer is for the caller also when the session's end closes this session first.
+      // The caller gets the result even if the `ended` event closes this session first.
       const data = await api.call<{ sdkEndSession: Ended }>(
         endDocument,
         { input: { sessionId } },

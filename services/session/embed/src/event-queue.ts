@@ -1,4 +1,4 @@
-/** Items for one reader, in order, kept until they are read. */
+/** A queue of items for one reader. */
 export function eventQueue<Item>(onReturn: () => void) {
   const items: Item[] = [];
   let isClosed = false;
@@ -26,7 +26,7 @@ export function eventQueue<Item>(onReturn: () => void) {
       items.push(item);
       wake?.();
     },
-    /** What was pushed before is still read. @param error thrown to the reader after that. */
+    /** Ends the queue. Items that are already in it can still be read. @param error thrown to the reader after the last item */
     close(error?: Error): void {
       isClosed = true;
       failure = error;

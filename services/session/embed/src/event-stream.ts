@@ -7,16 +7,16 @@ export interface EventStreamOptions<Data> {
   token: string;
   query: string;
   variables: object;
-  /** The server has accepted the token. */
+  /** Called when the server has accepted the token. */
   onOpen: () => void;
-  /** The server has answered a ping, so it kept the socket after it had accepted the token. */
+  /** Called for each pong: the server has kept the socket open after it accepted the token. */
   onPong: () => void;
   onData: (data: Data) => void;
   /** Closes the socket. */
   signal: AbortSignal;
 }
 
-/** How a stream ended: after its last event, by a refusal of the subscription, or with its socket. */
+/** How a stream ended: after its last event, with an error of the subscription, or because its socket closed. */
 export type StreamEnd = { completed: true } | { error: ParleyError } | { closeCode: number; reason: string };
 
 interface Message {
@@ -24,32 +24,32 @@ interface Message {
   payload?: unknown;
 }
 
-/** A server that takes longer is taken for lost. */
+/** After this time without an answer the connection counts as lost. */
 const answerTimeoutMs = 12_000;
 const pingMs = 20_000;
 const subscriptionId = '1';
 
-/** The close code of a socket that this side gave up, which is not one that a server sends. */
+/** The close code for a connection that the client gives up; servers never send it. */
 const lost = 4_999;
 
-/** One subscription on a WebSocket of its own, in the protocol graphql-transport-ws. Resolves when it has ended; it never rejects. */
+/** Reads one subscription on its own WebSocket by the protocol graphql-transport-ws. Resolves when it has ended; never rejects. */
 export function readEventStream<Data>(options: EventStreamOptions<Data>): Promise<StreamEnd> {
   const { url, token, query, variables, onOpen, onPong, onData, signal } = options;
   const { promise, resolve } = Promise.withResolvers<StreamEnd>();
   const socket = new WebSocket(url, 'graphql-transport-ws');
-  /** Aborted when the stream has ended: what the socket still says does not count. */
+  /** Aborts when the stream has ended, so that later messages of the socket are ignored. */
   const listening = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   const send = (message: object) => socket.send(JSON.stringify(message));
 
-  /** The socket counts as lost if nothing arrives in time. */
+  /** Closes the socket if nothing arrives within `answerTimeoutMs`. */
   function expectAnswer(): void {
     clearTimeout(timer);
     timer = setTimeout(() => end({ closeCode: lost, reason: 'The server does not answer' }), answerTimeoutMs);
   }
 
-  /** A connection that has silently gone is noticed by the answer to a ping only. */
+  /** Schedules a ping; a missing pong is the only sign of a connection that broke silently. */
   function pingLater(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {

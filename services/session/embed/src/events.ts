@@ -1,5 +1,5 @@
 interface EventBase {
-  /** `<ms>-<n>`; grows within a session. */
+  /** `<ms>-<n>`; increases within a session. */
   eventId: string;
   sessionId: number;
   /** ISO 8601. */
@@ -7,13 +7,13 @@ interface EventBase {
 }
 
 interface TurnEvent extends EventBase {
-  /** As given with the message; null for a greeting. */
+  /** The `clientTurnId` of the message; null for a greeting. */
   clientTurnId: string | null;
-  /** Index of the message being answered; 0 for a greeting. */
+  /** Index of the message that is answered; 0 for a greeting. */
   turnIndex: number;
 }
 
-/** A piece of a reply. A higher `attempt` voids the pieces before it. */
+/** A piece of a reply. The first piece of a higher `attempt` replaces all earlier pieces. */
 export interface AiResponseChunkEvent extends TurnEvent {
   __typename: 'AiResponseChunkEvent';
   attempt: number;
@@ -28,13 +28,13 @@ export interface ToolCall {
   errorKind: string | null;
 }
 
-/** A call of a tool began or ended. A later event with the same `callId` replaces the earlier one. */
+/** A tool call started or ended. A later event with the same `callId` replaces the earlier one. */
 export interface ToolCallEvent extends TurnEvent, ToolCall {
   __typename: 'ToolCallEvent';
   attempt: number;
 }
 
-/** A passage of a document that the reply was given. */
+/** A passage of a document that the model was given for the reply. */
 export interface Citation {
   documentId: number;
   documentName: string;
@@ -42,7 +42,7 @@ export interface Citation {
   preview: string;
 }
 
-/** A whole reply, as stored. */
+/** The complete reply, as stored. */
 export interface AiResponseEvent extends TurnEvent {
   __typename: 'AiResponseEvent';
   text: string;
@@ -63,7 +63,7 @@ export interface TurnFailedEvent extends TurnEvent {
   __typename: 'TurnFailedEvent';
   /** `MODEL_UNAVAILABLE`, `TURN_TIMEOUT`, … */
   code: string;
-  /** Safe to show; the schema's `message`. */
+  /** A message for users; `message` in the GraphQL schema. */
   failure: string;
 }
 
@@ -72,7 +72,7 @@ export interface SessionStatusEvent extends EventBase {
   status: 'PENDING' | 'ACTIVE' | 'ENDED' | 'EXPIRED';
 }
 
-/** What happens in a session. A newer server may send types that are not listed: ignore them. */
+/** An event of a session. A newer server may send other types; ignore them. */
 export type SessionEvent =
   | AiResponseChunkEvent
   | ToolCallEvent
@@ -83,7 +83,7 @@ export type SessionEvent =
 const turn = 'clientTurnId turnIndex';
 const call = 'callId name callStatus: status durationMs errorKind';
 
-/** `status` and `message` have aliases where other types of event have other types for them. */
+/** Fields `status` and `message` need aliases, because their types differ between event types. */
 export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: String) {
   sessionEvents(sessionId: $sessionId, after: $after) {
     __typename eventId sessionId occurredAt

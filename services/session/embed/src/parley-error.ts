@@ -1,17 +1,17 @@
 export interface ParleyErrorDetails {
-  /** `BAD_REQUEST_FIELDS` and the like, where the API gives one. */
+  /** The API's reason, e.g. `BAD_REQUEST_FIELDS`, if it gave one. */
   reason?: string | undefined;
-  /** How long the API asks to wait. */
+  /** How long the API asks the client to wait. */
   retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
-/** Codes of errors after which the same request may succeed. */
+/** Error codes after which a retry may succeed. */
 const passing = ['NETWORK', 'UNAVAILABLE', 'TOO_MANY_REQUESTS'];
 
 /**
- * Why a request or a session failed. `code` is the API's (`BAD_REQUEST`, `FORBIDDEN`, `UNAUTHENTICATED`, …), `NETWORK` where no answer
- * arrived, or `EXPIRED` where the token can no longer be refreshed: the page's server has to start a new session then.
+ * Why a request or a session failed. `code` is a code of the API (`BAD_REQUEST`, `FORBIDDEN`, `UNAUTHENTICATED`, …), `NETWORK` when no
+ * response arrived, or `EXPIRED` when the token can no longer be refreshed, so that the page's server has to start a new session.
  */
 export class ParleyError extends Error {
   readonly code: string;
@@ -32,7 +32,7 @@ export class ParleyError extends Error {
   }
 }
 
-/** An error as GraphQL answers it. */
+/** An error in a GraphQL response. */
 export interface GraphError {
   message?: string;
   extensions?: { code?: string; reason?: string };

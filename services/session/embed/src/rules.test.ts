@@ -4,14 +4,14 @@ import { isLater, type SessionEvent } from './events.ts';
 import { refreshAfterMs } from './token-schedule.ts';
 import { createTranscript } from './transcript.ts';
 
-test('the pause doubles with each failure up to its maximum, and chance takes up to half of it', (t) => {
+test('the pause doubles with each failure up to its maximum, minus a random part of up to half', (t) => {
   const longest = backoff({ firstMs: 100, maxMs: 1_000, random: () => 0 });
   const shortest = backoff({ firstMs: 100, maxMs: 1_000, random: () => 0.999 });
   t.deepEqual([1, 2, 3, 4, 5, 1_000].map(longest), [100, 200, 400, 800, 1_000, 1_000]);
   t.true([1, 5, 50].every((failures) => shortest(failures) >= longest(failures) / 2));
 });
 
-test('a token is refreshed with at least a fifth of its life left, and never later than a timer can wait', (t) => {
+test('a token is refreshed before four fifths of its lifetime, and within the longest delay of a timer', (t) => {
   t.is(
     refreshAfterMs(3_600_000, () => 0),
     2_700_000,
@@ -66,13 +66,13 @@ function folded(...events: SessionEvent[]) {
   return transcript;
 }
 
-test('pieces are joined, and the reply as stored stands for them at the end', (t) => {
+test('pieces are joined, and the stored reply replaces them at the end', (t) => {
   t.like(folded(chunk('Hel'), chunk('lo')).turns, [{ text: 'Hello', state: 'streaming' }]);
   t.like(folded(chunk('Hel'), reply('Hello')).turns, [{ text: 'Hello', state: 'replied' }]);
   t.like(folded(chunk('Hel'), reply('Hel', { interrupted: true })).turns, [{ text: 'Hel', state: 'interrupted' }]);
 });
 
-test('a higher attempt voids the pieces and calls before it, and what a lower one still says is ignored', (t) => {
+test('a higher attempt discards earlier pieces and calls, and later events of a lower one are ignored', (t) => {
   const { turns } = folded(
     chunk('Half of'),
     call('STARTED'),
@@ -84,7 +84,7 @@ test('a higher attempt voids the pieces and calls before it, and what a lower on
   t.is(turns.length, 1);
 });
 
-test('a later event of a call replaces the earlier one, and one that still runs at the end was cut off', (t) => {
+test('a later event of a call replaces the earlier one, and a call that runs at the end is cancelled', (t) => {
   const [done] = folded(call('STARTED'), call('STARTED', { callId: 'c2' }), call('SUCCEEDED', { durationMs: 7 })).turns;
   t.like(done?.toolCalls, [
     { callId: 'c1', callStatus: 'SUCCEEDED', durationMs: 7 },
@@ -101,7 +101,7 @@ test('a later event of a call replaces the earlier one, and one that still runs 
   ]);
 });
 
-test('turns stand in the order of their messages, in whatever order their events come', (t) => {
+test('turns are in the order of their messages, whatever the order of events', (t) => {
   const { turns } = folded(
     chunk('second', { turnIndex: 3, clientTurnId: 'b' }),
     reply('first'),
@@ -117,7 +117,7 @@ test('turns stand in the order of their messages, in whatever order their events
   );
 });
 
-test('the status is that of the last event, and types of a newer server change nothing', (t) => {
+test('the status comes from the last event, and unknown event types change nothing', (t) => {
   const transcript = folded(event('SessionStatusEvent', { status: 'ENDED' }));
   t.is(transcript.status, 'ENDED');
   const newer: object = { ...chunk('x'), __typename: 'NewerEvent' };
@@ -125,7 +125,7 @@ test('the status is that of the last event, and types of a newer server change n
   t.is(transcript.turns.length, 0);
 });
 
-test('what is not understood of an event is ignored, and the rest is taken', (t) => {
+test('unknown parts of an event are ignored', (t) => {
   const { turns } = folded(
     call('STARTED'),
     call('PAUSED'),
@@ -145,7 +145,7 @@ test('what is not understood of an event is ignored, and the rest is taken', (t)
   t.is(folded(event('SessionStatusEvent', { status: 'PAUSED' })).status, 'ACTIVE');
 });
 
-test('the events of a session replayed to a second transcript give the same turns', (t) => {
+test('a replay of the same events gives the same turns', (t) => {
   const events = [
     chunk('hi', { turnIndex: 0, clientTurnId: null }),
     chunk('a'),

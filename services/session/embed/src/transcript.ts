@@ -7,7 +7,7 @@ export interface Turn {
   readonly key: string;
   readonly turnIndex: number;
   readonly clientTurnId: string | null;
-  /** Said by the agent without a message of the person. */
+  /** Whether the agent spoke first, without a message of the person. */
   readonly isGreeting: boolean;
   state: 'streaming' | 'replied' | 'interrupted' | 'failed';
   attempt: number;
@@ -18,20 +18,20 @@ export interface Turn {
   structuredContent: unknown;
   /** Why there is no reply. */
   failure: { code: string; message: string } | undefined;
-  /** ISO 8601; of its last event. */
+  /** Time of the turn's last event, in ISO 8601. */
   occurredAt: string;
 }
 
 export interface Transcript {
-  /** In the order of the messages. */
+  /** Turns in the order of their messages. */
   readonly turns: readonly Turn[];
   /** The status in the last status event; ACTIVE before the first. */
   readonly status: SessionStatusEvent['status'];
-  /** Takes the next event, or ignores what is not understood. @returns the turn that it changed, if it belongs to one. */
+  /** Applies the next event; unknown types are ignored. @returns the changed turn, if the event belongs to one */
   take(event: SessionEvent): Turn | undefined;
 }
 
-/** Folds the events of a session into its turns. Give it every event once and in order, as the client does. @param kept turns to begin with */
+/** Builds the turns of a session from its events. Every event must be given once and in order. @param kept turns to start with */
 export function createTranscript(kept: readonly Turn[] = []): Transcript {
   const turns = [...kept];
   let status: SessionStatusEvent['status'] = 'ACTIVE';
@@ -75,7 +75,7 @@ export function createTranscript(kept: readonly Turn[] = []): Transcript {
       turn.occurredAt = event.occurredAt;
       if (event.__typename === 'AiResponseEvent') finish(turn, event);
       else if (event.__typename === 'TurnFailedEvent') {
-        // What was shown of a reply that failed is kept.
+        // The text of a failed reply that was already shown stays.
         turn.state = 'failed';
         turn.failure = { code: event.code, message: event.failure };
         turn.toolCalls = turn.toolCalls.map(asEnded);
@@ -99,7 +99,7 @@ function finish(turn: Turn, { text, interrupted, message }: AiResponseEvent): vo
   turn.structuredContent = message.structuredContent;
 }
 
-/** A call that still runs when its turn ends was cut off. */
+/** Marks a call that is still running when its turn ends as cancelled. */
 function asEnded(call: ToolCall): ToolCall {
   return call.callStatus === 'STARTED' ? { ...call, callStatus: 'CANCELLED' } : call;
 }

@@ -31,7 +31,7 @@ function event(n: number, text = `piece ${n} `): object {
   };
 }
 
-/** A session with the events and states that it has had. */
+/** A session that records its events and states. */
 function join(t: ExecutionContext, endpoint: string, options: Partial<ConnectOptions> = {}) {
   const events: SessionEvent[] = [];
   const states: State[] = [];
@@ -57,7 +57,7 @@ async function take(session: Session, count: number): Promise<string[]> {
   return ids;
 }
 
-test('a cut socket is replaced after the last event, and what comes again is left out', async (t) => {
+test('a lost connection resumes after the last event, and repeated events are dropped', async (t) => {
   const gateway = await fakeGateway(t, nothing);
   const { session, ids, states } = join(t, gateway.endpoint);
   const all = take(session, 4);
@@ -81,7 +81,7 @@ test('a cut socket is replaced after the last event, and what comes again is lef
   t.is(session.lastEventId, '4-0');
 });
 
-test('every reader gets the events from its beginning on, and one that stops leaves the others alone', async (t) => {
+test('every iterator gets all events since its start, and one that stops does not affect others', async (t) => {
   const gateway = await fakeGateway(t, nothing);
   const { session } = join(t, gateway.endpoint);
   const [short, long] = [take(session, 1), take(session, 3)];
@@ -90,7 +90,7 @@ test('every reader gets the events from its beginning on, and one that stops lea
   t.deepEqual([await short, await long], [['1-0'], ['1-0', '2-0', '3-0']]);
 });
 
-test('iteration ends with the session, after what is still to be read', async (t) => {
+test('iteration ends with the session, after the events that are still queued', async (t) => {
   const gateway = await fakeGateway(t, nothing);
   const { session, over, states } = join(t, gateway.endpoint);
   const all = take(session, 10);
@@ -106,9 +106,9 @@ test('iteration ends with the session, after what is still to be read', async (t
   t.deepEqual(await take(session, 1), []);
 });
 
-test('an error in a callback is reported as in a browser, and does not stop the session', async (t) => {
+test('an error in a callback is reported and does not stop the session', async (t) => {
   const thrown = Promise.withResolvers<unknown>();
-  Object.assign(globalThis, { reportError: thrown.resolve }); // which Node lacks
+  Object.assign(globalThis, { reportError: thrown.resolve }); // Node has no reportError
   const gateway = await fakeGateway(t, nothing);
   const onEvent = () => {
     throw new Error('of the page');
@@ -120,7 +120,7 @@ test('an error in a callback is reported as in a browser, and does not stop the 
   t.like(await thrown.promise, { message: 'of the page' });
 });
 
-test('a socket refused for its token comes back with a new one, which the page is given', async (t) => {
+test('a socket whose token is refused reconnects with a refreshed token, which the page receives', async (t) => {
   const given: string[] = [];
   const gateway = await fakeGateway(
     t,
@@ -139,7 +139,7 @@ test('a socket refused for its token comes back with a new one, which the page i
   );
 });
 
-test('a socket that is closed when its token ends comes back at once with the token refreshed before', async (t) => {
+test('a socket that is closed when its token expires reconnects at once with the refreshed token', async (t) => {
   const gateway = await fakeGateway(t, () => renewed());
   join(t, gateway.endpoint, { tokenExpiresInMs: 1 });
   const first = await gateway.follower(1);
@@ -150,7 +150,7 @@ test('a socket that is closed when its token ends comes back at once with the to
   t.deepEqual([second.authorization, second.after, gateway.calls.length], [bearer('second'), '1-0', 1]);
 });
 
-test('past the grace window the session fails with EXPIRED, for readers too', async (t) => {
+test('past the grace window the session and its iterators fail with EXPIRED', async (t) => {
   const gateway = await fakeGateway(
     t,
     () => refused,
@@ -176,7 +176,7 @@ test('a refused token of a session that is no longer active ends it', async (t) 
   t.is(session.state.name, 'ended');
 });
 
-test('a server that refuses every new token is given up', async (t) => {
+test('a session fails when the server refuses every refreshed token', async (t) => {
   let count = 0;
   const gateway = await fakeGateway(
     t,
@@ -189,7 +189,7 @@ test('a server that refuses every new token is given up', async (t) => {
   t.is(gateway.calls.length, 3);
 });
 
-test('a session without events outlives any number of tokens', async (t) => {
+test('a session without events survives any number of expired tokens', async (t) => {
   let count = 0;
   const gateway = await fakeGateway(t, () => renewed(`token ${(count += 1)}`));
   const { session, over } = join(t, gateway.endpoint);
@@ -203,7 +203,7 @@ test('a session without events outlives any number of tokens', async (t) => {
   t.is(session.state.name, 'open');
 });
 
-test('a server that accepts every new token and then closes the socket at once is given up', async (t) => {
+test('a session fails when the server accepts every refreshed token but closes the socket at once', async (t) => {
   let count = 0;
   const gateway = await fakeGateway(t, () => renewed(`token ${(count += 1)}`));
   const { session, over } = join(t, gateway.endpoint);
@@ -213,7 +213,7 @@ test('a server that accepts every new token and then closes the socket at once i
   t.is(gateway.calls.length, 3);
 });
 
-test('a token of another session is not taken', async (t) => {
+test('a refreshed token of another session is refused', async (t) => {
   const gateway = await fakeGateway(
     t,
     () => renewed('second', 8),
@@ -225,7 +225,7 @@ test('a token of another session is not taken', async (t) => {
 });
 
 for (const code of ['FORBIDDEN', 'BAD_REQUEST', 'NOT_FOUND']) {
-  test(`a subscription that is refused as ${code} is not tried again`, async (t) => {
+  test(`a subscription that is refused with ${code} is not retried`, async (t) => {
     const gateway = await fakeGateway(t, nothing);
     const { session, over } = join(t, gateway.endpoint);
     (await gateway.follower(1)).error(code);
@@ -235,7 +235,7 @@ for (const code of ['FORBIDDEN', 'BAD_REQUEST', 'NOT_FOUND']) {
   });
 }
 
-test('a subscription that ends as UNAVAILABLE goes on after its last event', async (t) => {
+test('a subscription that ends with UNAVAILABLE resumes after its last event', async (t) => {
   const gateway = await fakeGateway(t, nothing);
   join(t, gateway.endpoint);
   const first = await gateway.follower(1);
@@ -244,7 +244,7 @@ test('a subscription that ends as UNAVAILABLE goes on after its last event', asy
   t.is((await gateway.follower(2)).after, '1-0');
 });
 
-test('what is no event is ignored, and the next one is taken', async (t) => {
+test('an invalid event is ignored, and the next one is received', async (t) => {
   const gateway = await fakeGateway(t, nothing);
   const { session, ids } = join(t, gateway.endpoint);
   const taken = take(session, 1);
@@ -267,7 +267,7 @@ test('a ping of the server is answered', async (t) => {
   t.pass();
 });
 
-test('a message with a token that has ended is sent again with a new one', async (t) => {
+test('a message with an expired token is sent again with a refreshed one', async (t) => {
   const gateway = await fakeGateway(t, (call) => {
     if (isRefresh(call)) return renewed();
     return call.headers.authorization === bearer('second') ? nothing() : refused;
@@ -279,7 +279,7 @@ test('a message with a token that has ended is sent again with a new one', async
   t.is(gateway.calls.length, 3);
 });
 
-test('calls at one time share one refresh', async (t) => {
+test('concurrent calls share one refresh', async (t) => {
   const gateway = await fakeGateway(t, (call) => {
     if (isRefresh(call)) return renewed();
     return call.headers.authorization === bearer('second') ? nothing() : refused;
@@ -289,7 +289,7 @@ test('calls at one time share one refresh', async (t) => {
   t.is(gateway.calls.filter(isRefresh).length, 1);
 });
 
-test('a message whose answer is lost is repeated with the same key, so that it is stored once', async (t) => {
+test('a message whose response is lost is retried with the same idempotency key', async (t) => {
   let isCut = false;
   const gateway = await fakeGateway(t, (_call, response) => {
     if (isCut) return nothing();
@@ -328,7 +328,7 @@ for (const [what, answer, status] of [
   });
 }
 
-test('a message that is refused is rejected with the reason, once', async (t) => {
+test('a refused message is rejected with the reason and not retried', async (t) => {
   const gateway = await fakeGateway(t, () => ({
     errors: [{ message: 'text: is blank', extensions: { code: 'BAD_REQUEST' } }],
   }));
@@ -337,7 +337,7 @@ test('a message that is refused is rejected with the reason, once', async (t) =>
   t.is(gateway.calls.length, 1);
 });
 
-test('an interrupt is not repeated, since it could cut the next reply', async (t) => {
+test('an interrupt is not retried, since it could interrupt the next reply', async (t) => {
   const gateway = await fakeGateway(t, (_call, response) => {
     response.destroy();
     return undefined;
@@ -346,7 +346,7 @@ test('an interrupt is not repeated, since it could cut the next reply', async (t
   t.is(gateway.calls.length, 1);
 });
 
-test('the end answers also when the session ends before its answer arrives', async (t) => {
+test('end() returns its result even when the session ends before the response arrives', async (t) => {
   const ended = { sessionId: 7, durationSeconds: 3, evaluation: null };
   const gateway = await fakeGateway(t, () => {
     for (const each of gateway.followers) each.complete();
@@ -373,7 +373,7 @@ test('a closed session sends and receives nothing more', async (t) => {
   t.is(session.state.name, 'closed');
 });
 
-test('fetch has the token of the session, and after a 401 once more a new one', async (t) => {
+test('fetch sends the token of the session, and retries once with a refreshed one after a 401', async (t) => {
   const gateway = await fakeGateway(t, (call) => (isRefresh(call) ? renewed() : nothing()));
   const seen: (string | undefined)[] = [];
   let accepted = bearer('second');

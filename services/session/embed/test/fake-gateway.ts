@@ -18,7 +18,7 @@ export interface Follower {
   next: (event: object) => void;
   error: (code: string, message?: string) => void;
   complete: () => void;
-  /** Cuts the connection without a close frame. */
+  /** Drops the connection without a close frame. */
   cut: () => void;
   close: (code: number) => void;
   send: (message: object) => void;
@@ -27,7 +27,7 @@ export interface Follower {
 
 type Respond = (call: Call, response: ServerResponse) => object | undefined;
 
-/** A server that speaks the gateway's protocols and does what a test says, where that is a failure which no real one can be made to have. */
+/** A server with the gateway's protocols, for failures that a test cannot cause in a real gateway. */
 export async function fakeGateway(
   t: ExecutionContext,
   respond: Respond,
@@ -94,7 +94,7 @@ export async function fakeGateway(
     endpoint: `http://127.0.0.1:${(http.address() as AddressInfo).port}/graphql`,
     calls,
     followers,
-    /** Resolves when the condition holds; it is looked at after every message and request. */
+    /** Resolves when the condition holds. It is checked after every message and request. */
     until(holds: () => boolean): Promise<void> {
       return new Promise((resolve) => {
         const check = () => holds() && resolve();

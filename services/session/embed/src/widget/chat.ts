@@ -24,9 +24,9 @@ export interface ChatOptions {
   sessionId: number;
   agentName: string;
   labels: Labels;
-  /** The voice service, where there is one. */
+  /** The voice service, if one is configured. */
   voice: VoiceOptions | undefined;
-  /** Called with an event for the page: its name after `parley-`, and its detail. */
+  /** Dispatches the event `parley-<name>` to the page. */
   tell: (name: string, detail: unknown) => void;
 }
 
@@ -34,7 +34,7 @@ export type Chat = ReturnType<typeof chat>;
 
 const nearEndPx = 80;
 
-/** A conversation on the screen, from its connection to its nodes. */
+/** A conversation in the page: its connection, its state and its DOM nodes. */
 export function chat({ endpoint, token, sessionId, labels, tell, ...given }: ChatOptions) {
   const agentName = shownText(given.agentName);
   const name = `${new URL(endpoint, location.href).href}#${sessionId}`;
@@ -44,7 +44,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
   const ending = endedTranscript(store, name);
   let transcript = createTranscript();
   const views = new Map<string, TurnView>();
-  /** Turns whose replies were seen or asked for in this page, so that a replay of older ones is not read out. */
+  /** Turns that streamed or were started in this page. Replies of other turns are a replay and are not announced. */
   const followed = new Set<string>();
   const own = ownMessages({ name, store, channel: broadcastChannel(name), onMessage: showSoon });
   const showing = paced(show);
@@ -91,7 +91,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     ...(kept && { tokenExpiresInMs: kept.expiresInMs }),
     onEvent: take,
     onState(state) {
-      // An ended session is followed to its end, but not from its beginning again.
+      // The server does not replay an ended session, so its transcript is kept for a reload.
       if (state.name === 'ended' && transcript.turns.length > 0) ending.put(transcript.turns);
       else if (state.name === 'ended') transcript = createTranscript(ending.find());
       showSoon();
@@ -118,7 +118,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     showSoon();
   }
 
-  /** A message that has a turn has arrived, whatever became of the request. */
+  /** Marks a message as sent when its turn appears, even if the request failed. */
   function settle({ clientTurnId }: Turn): void {
     const message = own.get(clientTurnId);
     if (message && message.state !== 'sent') own.put({ ...message, state: 'sent' });
@@ -136,7 +136,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
       state = 'failed';
       report(error);
     }
-    // Its events may have come before the answer.
+    // The turn's events may have arrived before this response.
     if (own.get(clientTurnId)?.state === 'sending') own.put({ clientTurnId, text, state });
     if (state === 'failed' && own.get(clientTurnId)?.state === 'failed') voice.say(labels.notSent);
     showSoon();
@@ -192,7 +192,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     foot.update({ isReplying: isActive && contents.some(isReplying), overText: overText(state) });
     if (wasAtEnd) scrollToEnd();
     else jump.hidden = nodes.length === 0;
-    log.getBoundingClientRect(); // makes the browser do the layout now, so that it counts too
+    log.getBoundingClientRect(); // forces the layout now, so that its time is measured too
   }
 
   function overText(state: State): string | undefined {
@@ -200,7 +200,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     return state.name === 'ended' || transcript.status !== 'ACTIVE' ? labels.ended : undefined;
   }
 
-  /** The turns in order, then the messages that have none yet. */
+  /** The turns in order, then the messages that have no turn yet. */
   function entries(): { key: string; message: OwnMessage | undefined; turn: Turn | undefined }[] {
     const begun = transcript.turns.map((turn) => ({
       key: turn.clientTurnId ?? turn.key,
@@ -251,7 +251,7 @@ function isOver({ name }: State): boolean {
   return name === 'ended' || name === 'failed' || name === 'closed';
 }
 
-/** Undefined where the browser denies it, as in some private windows. */
+/** The browser's session storage; undefined where it is denied, e.g. in some private windows. */
 function sessionStore(): Storage | undefined {
   try {
     return sessionStorage;

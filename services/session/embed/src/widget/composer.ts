@@ -4,19 +4,19 @@ import type { Microphone } from './voice/microphone.ts';
 
 export interface ComposerOptions {
   labels: Labels;
-  /** Where what the person says can be sent. */
+  /** The microphone button, if the voice service can transcribe. */
   microphone: Microphone | undefined;
   onSend: (text: string) => void;
   onStop: () => void;
 }
 
-/** In Unicode code points, as the API counts. */
+/** Maximum in Unicode code points, as the API counts. */
 const maxLength = 10_000;
 
 const arrow = 'M3.4 20.4 21.5 12 3.4 3.6l-.1 6.6L15 12 3.3 13.8z';
 const square = 'M7 7h10v10H7z';
 
-/** Where the person writes. Enter sends, with Shift it is a new line; Escape stops the reply. */
+/** The input of the person. Enter sends, Shift+Enter inserts a new line, Escape interrupts the reply. */
 export function composer({ labels, microphone, onSend, onStop }: ComposerOptions) {
   const input = element('textarea', {
     rows: '1',
@@ -47,7 +47,7 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
     input.focus();
   }
 
-  /** Follows the text: its direction, with the page's for the placeholder, and its height where `field-sizing` is missing. */
+  /** Adapts the input to its text: the direction (of the page while it is empty), and the height in browsers without `field-sizing`. */
   function resize(): void {
     input.dir = input.value === '' ? '' : 'auto';
     if (CSS.supports('field-sizing', 'content')) return;
@@ -70,7 +70,7 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
     { capture: true },
   );
   input.addEventListener('keydown', (event) => {
-    if (event.isComposing) return; // Enter accepts a suggestion of the input method
+    if (event.isComposing) return; // here Enter accepts a suggestion of the input method
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       submit();
@@ -80,11 +80,11 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
   return {
     node,
     input,
-    /** Says what went wrong, until the person sends something. */
+    /** Shows a warning until the person sends the next message. */
     warn(text: string): void {
       alert.textContent = text;
     },
-    /** @param overText says why nothing more can be sent; undefined while it can */
+    /** @param overText the reason why nothing more can be sent; undefined while sending is possible */
     update({ isReplying, overText }: { isReplying: boolean; overText: string | undefined }): void {
       if (!isReplying && form.getRootNode() instanceof ShadowRoot) keepFocus(stop, input);
       stop.hidden = !isReplying;
@@ -98,7 +98,7 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
   };
 }
 
-/** Moves the focus from a button that is about to disappear. */
+/** Moves the focus away from a button that is about to disappear. */
 function keepFocus(from: HTMLElement, to: HTMLElement): void {
   const root = from.getRootNode();
   if (root instanceof ShadowRoot && root.activeElement === from) to.focus();

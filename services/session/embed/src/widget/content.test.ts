@@ -6,7 +6,7 @@ import { type Clock, paced } from './paced.ts';
 import { storedToken } from './stored-token.ts';
 import { readStructuredContent } from './structured-content.ts';
 
-test('a reply is split at empty lines and around code, whose empty lines stay', (t) => {
+test('a reply is split at empty lines and around code blocks, not inside them', (t) => {
   t.deepEqual(splitBlocks('One\nline\n\nTwo\n```js\na\n\nb\n```\nThree'), [
     'One\nline',
     'Two',
@@ -17,7 +17,7 @@ test('a reply is split at empty lines and around code, whose empty lines stay', 
   t.deepEqual(readBlock('```js\nstill open'), [{ kind: 'code', text: 'still open' }]);
 });
 
-test('blocks that are complete stay as they are while the text grows', (t) => {
+test('complete blocks do not change while the text grows', (t) => {
   const text = 'Intro **bold**\n\n- a\n- b\n\n```\ncode\n\nmore\n```\n\nThe end';
   for (let length = 1; length <= text.length; length += 1) {
     const [before, after] = [splitBlocks(text.slice(0, length - 1)), splitBlocks(text.slice(0, length))];
@@ -25,7 +25,7 @@ test('blocks that are complete stay as they are while the text grows', (t) => {
   }
 });
 
-test('lists, headings and quotes are read, and what is not known is text', (t) => {
+test('lists, headings and quotes are parsed, and unknown syntax is text', (t) => {
   t.like(readBlock('# Title\ntext\n- one\n- two\n3. three\n> said'), [
     { kind: 'heading' },
     { kind: 'paragraph' },
@@ -44,7 +44,7 @@ test('lists, headings and quotes are read, and what is not known is text', (t) =
   ]);
 });
 
-test('only absolute URLs of http and https become links, without the punctuation after them', (t) => {
+test('only absolute http and https URLs become links, without trailing punctuation', (t) => {
   t.deepEqual(readInline('See https://a.example/x?y=1). Or [docs](https://b.example/).'), [
     { kind: 'text', text: 'See ' },
     { kind: 'link', text: 'https://a.example/x?y=1', href: 'https://a.example/x?y=1' },
@@ -74,7 +74,7 @@ test('only absolute URLs of http and https become links, without the punctuation
   }
 });
 
-test('a label names the host of its link only where it is the address as a whole', (t) => {
+test('a label names the host of its link only if the whole label is the address', (t) => {
   for (const [label, href] of [
     ['https://a.example/x', 'https://a.example/x'],
     ['http://A.example', 'https://a.example/'],
@@ -100,14 +100,14 @@ test('a label names the host of its link only where it is the address as a whole
     ['evil.co:8080', 'https://evil.co/'],
     ['evil.co', 'https://evil.co:8080/'],
     ['bank.com\\@evil.co', 'https://evil.co/'],
-    ['аpple.com', 'https://аpple.com/'], // with a Cyrillic letter: its real name has to be seen
+    ['аpple.com', 'https://аpple.com/'], // the first letter is Cyrillic, so the real host must be shown
     ['', 'https://evil.co/'],
   ] as const) {
     t.false(namesHost(label, href), label);
   }
 });
 
-test('changes are shown together, after a pause that grows with what showing them costs', (t) => {
+test('changes are shown together, after a pause that grows with the time that showing takes', (t) => {
   let time = 0;
   let costMs = 1;
   const waiting: { at: number; run: () => void }[] = [];
@@ -144,7 +144,7 @@ test('changes are shown together, after a pause that grows with what showing the
   t.is(waiting.length, 0);
 });
 
-test('a URL with much punctuation in it is read in linear time', (t) => {
+test('a URL with much punctuation is parsed in linear time', (t) => {
   const hostile = `https://${'.'.repeat(1_900)}a `.repeat(2_000);
   const harmless = `https://${'a'.repeat(1_900)}a `.repeat(2_000);
   const took = (text: string) => {
@@ -153,12 +153,12 @@ test('a URL with much punctuation in it is read in linear time', (t) => {
     return performance.now() - began;
   };
   took(harmless);
-  // Quadratic, it takes some hundred times as long.
+  // With quadratic time the second one would take several hundred times as long.
   const [fair, long] = [took(harmless), took(hostile)];
   t.true(long < 20 * fair + 100, `${long} ms instead of ${fair} ms`);
 });
 
-test('hostile text is read in linear time', (t) => {
+test('hostile text is parsed in linear time', (t) => {
   const began = performance.now();
   for (const sign of ['*', '**', '`', '[', '[a](', 'https://', '_', '> ', '- ', '1. ', '\u202E', '```\n']) {
     const text = sign.repeat(50_000);
@@ -167,12 +167,12 @@ test('hostile text is read in linear time', (t) => {
   t.true(performance.now() - began < 5_000);
 });
 
-test('signs that reorder their surroundings and control characters are not shown', (t) => {
+test('bidirectional overrides and control characters are not shown', (t) => {
   t.is(shownText('a\u202Ebc\u202C \u0000\u0007d\n\te'), 'abc d\n\te');
   t.is(shownText('مرحبا \u2067x\u2069'), 'مرحبا \u2067x\u2069');
 });
 
-test('a card keeps its safe buttons, and loses a picture and links that are not', (t) => {
+test('a card keeps safe buttons, and drops unsafe pictures and links', (t) => {
   const buttons = [
     { label: 'Open', url: 'https://a.example/' },
     { label: 'Bad', url: 'javascript:alert(1)' },
@@ -194,7 +194,7 @@ test('a card keeps its safe buttons, and loses a picture and links that are not'
   });
 });
 
-test('a table has as many cells in each row as columns, and a list only items with a title', (t) => {
+test('each row of a table has one cell per column, and a list keeps only items with a title', (t) => {
   t.deepEqual(readStructuredContent({ kind: 'table', columns: ['a', 'b'], rows: [[1], [true, null, 'x'], 'no'] }), {
     kind: 'table',
     columns: ['a', 'b'],
@@ -218,7 +218,7 @@ test('a table has as many cells in each row as columns, and a list only items wi
   );
 });
 
-test('of a table and a list as much is shown as a browser can lay out at once, and how much more there is', (t) => {
+test('large tables and lists are truncated, with the number of omitted rows, columns and items', (t) => {
   const numbers = (length: number) => Array.from({ length }, (_, index) => index);
   const wide = readStructuredContent({
     kind: 'table',
@@ -232,7 +232,7 @@ test('of a table and a list as much is shown as a browser can lay out at once, a
   t.like(list, { items: { length: 500 }, more: 10 });
 });
 
-test('what is no structured content is none', (t) => {
+test('invalid structured content is ignored', (t) => {
   for (const value of [
     null,
     'x',
@@ -248,7 +248,7 @@ test('what is no structured content is none', (t) => {
   }
 });
 
-test('labels of the page replace the defaults, and what is no text does not', (t) => {
+test('labels of the page replace the defaults if they are strings', (t) => {
   t.deepEqual(withDefaults({ send: 'Senden', stop: 5, other: 'x' }), { ...defaultLabels, send: 'Senden' });
   t.deepEqual(withDefaults(null), defaultLabels);
   t.is(fill('{name}: {seconds} {other}', { name: 'a', seconds: 3 }), 'a: 3 {other}');
@@ -262,7 +262,7 @@ function memoryStore() {
   };
 }
 
-/** Channels of tabs that hear one another. */
+/** Broadcast channels of tabs, connected to one another. */
 function tabs() {
   const open = new Map<Channel, (event: { data: unknown }) => void>();
   return (): Channel => {
@@ -280,7 +280,7 @@ function tabs() {
 const quiet = () => undefined;
 const sent: OwnMessage = { clientTurnId: 'a', text: 'Hello', state: 'sent' };
 
-test('a reloaded tab has its messages, and one that was being sent can be repeated', (t) => {
+test('a reloaded tab keeps its messages, and one that was being sent can be retried', (t) => {
   const store = memoryStore();
   const before = ownMessages({ name: 's', store, channel: undefined, onMessage: quiet });
   before.put(sent);
@@ -290,7 +290,7 @@ test('a reloaded tab has its messages, and one that was being sent can be repeat
   t.deepEqual(ownMessages({ name: 'other', store, channel: undefined, onMessage: quiet }).list(), []);
 });
 
-test('tabs of a session have the messages of one another, from before and from now on, each once', (t) => {
+test('tabs of a session share earlier and new messages, each once', (t) => {
   const tab = tabs();
   const first = ownMessages({ name: 's', store: memoryStore(), channel: tab(), onMessage: quiet });
   first.put(sent);
@@ -311,7 +311,7 @@ test('tabs of a session have the messages of one another, from before and from n
   );
 });
 
-test('broken storage, a full one and messages of another page change nothing', (t) => {
+test('broken or full storage and messages of another page change nothing', (t) => {
   const tab = tabs();
   const [channel, other] = [tab(), tab()];
   const store = {
@@ -327,7 +327,7 @@ test('broken storage, a full one and messages of another page change nothing', (
   t.deepEqual(own.list(), [sent]);
 });
 
-test('a refreshed token is found again for the token that the page gave first, with the life that it has left', (t) => {
+test('a stored token is found by the initial token, with its remaining lifetime', (t) => {
   const store = memoryStore();
   let now = 1_000;
   storedToken(store, 's', 'given', () => now).put('fresh', 600);

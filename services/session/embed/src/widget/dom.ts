@@ -1,7 +1,7 @@
 type Attributes = Record<string, string | boolean | undefined>;
 type Child = Node | string | undefined;
 
-/** Makes an element. Strings become text, never markup; `true` is an attribute without a value, `false` and undefined none. */
+/** Creates an element. String children become text, never markup. An attribute that is `true` has no value; `false` and undefined omit it. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -23,7 +23,7 @@ export function button(className: string, label: Child, onClick: () => void): HT
 
 const svg = 'http://www.w3.org/2000/svg';
 
-/** An icon of one path in a square of 24. */
+/** An SVG icon of one path, with a view box of 24 by 24. */
 export function icon(path: string): SVGSVGElement {
   const made = document.createElementNS(svg, 'svg');
   for (const [name, value] of Object.entries({ viewBox: '0 0 24 24', 'aria-hidden': 'true', class: 'icon' })) {
@@ -35,7 +35,7 @@ export function icon(path: string): SVGSVGElement {
   return made;
 }
 
-/** Changes the children of a node to these, leaving in place those that are there already. */
+/** Makes `wanted` the children of a node. Nodes that are already in place are not touched. */
 export function placeChildren(parent: Element, wanted: readonly Element[]): void {
   for (const child of Array.from(parent.children)) if (!wanted.includes(child)) child.remove();
   for (const [index, child] of wanted.entries()) {

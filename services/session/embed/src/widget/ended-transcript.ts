@@ -1,7 +1,7 @@
 import type { Turn } from '../transcript.ts';
 import type { Store } from './own-messages.ts';
 
-/** The turns of a session that has ended, for a reload of the tab: the server replays events of active sessions only. */
+/** Stores the turns of an ended session for a reload of the tab, because the server replays only active sessions. */
 export function endedTranscript(store: Store | undefined, name: string) {
   const key = `parley-chat-ended:${name}`;
   return {
@@ -9,7 +9,7 @@ export function endedTranscript(store: Store | undefined, name: string) {
       try {
         store?.setItem(key, JSON.stringify(turns));
       } catch {
-        // The browser's storage is full: a reload shows only that the conversation has ended.
+        // The browser's storage is full. A reload will only show that the conversation has ended.
       }
     },
     find(): Turn[] {

@@ -1,4 +1,4 @@
-/** Every text that the widget shows or has read out. `{agent}`, `{name}` and `{seconds}` are filled in. */
+/** All texts that the widget shows or announces. `{agent}`, `{name}` and `{seconds}` are placeholders. */
 export const defaultLabels = {
   agent: 'Assistant',
   you: 'You',
@@ -56,12 +56,12 @@ export const defaultLabels = {
 
 export type Labels = typeof defaultLabels;
 
-/** The label with its placeholders filled in. */
+/** Replaces the placeholders of a label. */
 export function fill(label: string, values: Record<string, string | number> = {}): string {
   return label.replaceAll(/\{(\w+)\}/gu, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** The defaults with what the page says instead. What is no text is ignored. */
+/** Overrides the defaults with the page's labels. Values that are not strings are ignored. */
 export function withDefaults(given: unknown): Labels {
   const own = typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
   const entries = Object.entries(defaultLabels).map(([name, label]) => [

@@ -1,7 +1,7 @@
 /** A run of text within a line. */
 export type Inline =
   | { kind: 'text' | 'strong' | 'em' | 'code'; text: string }
-  /** `href` is http or https. */
+  /** A link; the scheme of `href` is http or https. */
   | { kind: 'link'; text: string; href: string };
 
 /** Text between empty lines. */
@@ -16,7 +16,7 @@ const numbered = /^\s{0,6}(\d{1,6})[.)]\s+(?=\S)/u;
 const heading = /^#{1,6}\s+/u;
 const quote = /^>\s?/u;
 
-/** Splits a reply into the sources of its blocks. All but the last stay as they are while the reply grows. */
+/** Splits a reply into the Markdown source of its blocks. While the reply grows, only the last block changes. */
 export function splitBlocks(text: string): string[] {
   const blocks: string[][] = [[]];
   let isCode = false;
@@ -31,7 +31,7 @@ export function splitBlocks(text: string): string[] {
   return blocks.map((lines) => lines.join('\n')).filter(Boolean);
 }
 
-/** Reads one block: a small part of Markdown, anything else is text. It holds no HTML. */
+/** Parses one block of a subset of Markdown. Everything else, HTML included, becomes text. */
 export function readBlock(source: string): Block[] {
   const lines = source.split('\n');
   const [first = ''] = lines;
@@ -62,12 +62,12 @@ function add(blocks: Block[], line: string): void {
   else blocks.push({ kind, lines: [content] });
 }
 
-/** Each alternative is bounded and starts with its own sign, so that no text takes more than linear time. */
+/** Each alternative is bounded and starts with its own character, so that matching takes linear time. */
 const inline =
   /`([^`\n]{1,500})`|\*\*([^*\n]{1,500})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,300})\*(?![\w*])|\[([^[\]\n]{1,300})\]\((https?:\/\/[^\s()]{1,2000})\)|(https?:\/\/[^\s<>"'`]{1,2000})/gu;
 const afterLink = '.,;:!?)]}»”’';
 
-/** The URL without the punctuation that ends the sentence around it. */
+/** The URL without trailing punctuation that belongs to the sentence around it. */
 function withoutPunctuation(url: string): string {
   let end = url.length;
   while (end > 0 && afterLink.includes(url.charAt(end - 1))) end -= 1;
@@ -101,7 +101,7 @@ export function readInline(text: string): Inline[] {
   return runs;
 }
 
-/** The URL if it is an absolute one of http or https without user info, which would hide its host. */
+/** Returns the URL if it is absolute, its scheme http or https, and it has no user info, which could disguise its host. */
 export function safeUrl(url: unknown): string | undefined {
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
   const { protocol, username, password, href } = new URL(url);
@@ -110,8 +110,8 @@ export function safeUrl(url: unknown): string | undefined {
 }
 
 /**
- * Whether a label as a whole is a URL or a host which leads where `href` does. Its host has to be written as the browser resolves it, without
- * user info before it, and nothing but a path after it.
+ * Whether the whole label is a URL or host that leads to the same host as `href`. The host must be written as the browser resolves it, without
+ * user info before it and with nothing but a path after it.
  */
 export function namesHost(label: string, href: string): boolean {
   const { host } = new URL(href);
@@ -123,10 +123,10 @@ export function namesHost(label: string, href: string): boolean {
 }
 
 /**
- * What is shown of a text of somebody else. Signs that reorder what stands beside them are left out: with them "moc.knab" reads as another
- * name. Scripts that run from right to left do not need them.
+ * Removes control characters and bidirectional overrides from untrusted text. Overrides can make "moc.knab" look like another name;
+ * right-to-left scripts do not need them.
  */
 export function shownText(text: string): string {
-  // eslint-disable-next-line no-control-regex -- they are what is removed
+  // eslint-disable-next-line no-control-regex -- control characters are removed here
   return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F\u202A-\u202E]/gu, '');
 }

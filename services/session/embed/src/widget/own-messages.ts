@@ -1,4 +1,4 @@
-/** A message of the person. The session's events hold replies only, so that the browser has to remember these. */
+/** A message of the person. Events of a session contain replies only, so the browser has to remember messages itself. */
 export interface OwnMessage {
   clientTurnId: string;
   text: string;
@@ -6,9 +6,9 @@ export interface OwnMessage {
   state: 'sending' | 'sent' | 'failed';
 }
 
-/** `sessionStorage`, as far as it is used. */
+/** The part of `sessionStorage` that is used. */
 export type Store = Pick<Storage, 'getItem' | 'setItem'>;
-/** A `BroadcastChannel`, as far as it is used. */
+/** The part of `BroadcastChannel` that is used. */
 export interface Channel {
   postMessage: (message: unknown) => void;
   addEventListener: (type: 'message', listener: (event: { data: unknown }) => void) => void;
@@ -16,20 +16,20 @@ export interface Channel {
 }
 
 export interface OwnMessagesOptions {
-  /** Distinguishes the session from others on the page's origin. */
+  /** Unique among the sessions on the page's origin. */
   name: string;
-  /** Undefined where the browser denies it: a reload then shows placeholders. */
+  /** Undefined where the browser denies storage; then a reload shows placeholders. */
   store: Store | undefined;
   channel: Channel | undefined;
-  /** Called with a message that another tab has sent or knew of. */
+  /** Called with each message that another tab shares. */
   onMessage: (message: OwnMessage) => void;
 }
 
 const maxKept = 500;
 
 /**
- * The person's own messages of a session: kept by the tab until it is closed, so that a reload shows them, and shared with the other tabs of the
- * session while they are open. Nothing of it outlives the tabs.
+ * The person's own messages in a session. Each tab stores them until it is closed, so that they survive a reload, and shares them with other
+ * open tabs of the session. They do not outlive the tabs.
  */
 export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOptions) {
   const key = `parley-chat:${name}`;
@@ -61,7 +61,7 @@ export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOpti
     channel.postMessage({ ask: true });
   }
 
-  /** What other tabs may show: they cannot repeat a message that this one failed to send. */
+  /** The messages to share. Failed ones are not, because another tab cannot retry them. */
   function sent(): OwnMessage[] {
     return [...known.values()].filter(({ state }) => state === 'sent');
   }
@@ -83,7 +83,7 @@ export type OwnMessages = ReturnType<typeof ownMessages>;
 function read(store: Store | undefined, key: string): OwnMessage[] {
   try {
     const messages = readMessages(JSON.parse(store?.getItem(key) ?? '[]'));
-    // A reload has cut what was being sent; it may have arrived, and repeating it is safe.
+    // A reload aborted these requests. The messages may have arrived, but a retry is safe.
     return messages.map((message) => (message.state === 'sending' ? { ...message, state: 'failed' } : message));
   } catch {
     return [];

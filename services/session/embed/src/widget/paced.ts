@@ -1,12 +1,12 @@
-/** Changes are shown together, at most this often. */
+/** The shortest pause between two updates of the page; changes in between are shown together. */
 const minPauseMs = 33;
-/** Showing takes at most a fifth of the time, so that the page stays responsive however long a reply is. */
+/** Each pause is four times as long as the last update took, so that the page stays responsive however long a reply is. */
 const pausePerCost = 4;
 
-/** Time, which tests can hold still. */
+/** A source of time and timers that tests can control. */
 export interface Clock {
   now: () => number;
-  /** Runs it after that time. @returns what cancels it */
+  /** Calls `run` after `ms`. @returns a function that cancels it */
   after: (ms: number, run: () => void) => () => void;
 }
 
@@ -18,7 +18,7 @@ const pageClock: Clock = {
   },
 };
 
-/** Calls `show` for changes, with a pause between that grows with what it costs. */
+/** Limits how often `show` is called: the pause after a call grows with the time that the call took. */
 export function paced(show: () => void, clock = pageClock) {
   let cancel: (() => void) | undefined;
   let pauseMs = minPauseMs;
@@ -33,7 +33,7 @@ export function paced(show: () => void, clock = pageClock) {
 
   return {
     now,
-    /** After the pause, together with other changes until then. */
+    /** Schedules `show` at the end of the pause; further calls until then have no effect. */
     soon(): void {
       cancel ??= clock.after(pauseMs, now);
     },

@@ -7,7 +7,7 @@ import type { VoiceOptions } from './voice/voice-api.ts';
 const voiceAttributes = ['voice-url', 'voice-name', 'voice-lang', 'voice-rate'];
 const attributes = ['endpoint', 'token', 'session-id', 'agent-name', 'labels', ...voiceAttributes];
 
-/** `<parley-chat>`: a conversation with an agent, with a session that the page's server has started. The README has its attributes and events. */
+/** `<parley-chat>`: a conversation with an agent in a session that the page's server has started. README.md lists attributes and events. */
 export class ParleyChat extends HTMLElement {
   static readonly observedAttributes = attributes;
 
@@ -24,7 +24,7 @@ export class ParleyChat extends HTMLElement {
     this.#root.adoptedStyleSheets = [sheet];
   }
 
-  /** Texts that replace the built-in ones; the attribute `labels` takes them as JSON. */
+  /** Texts that replace the built-in ones. The attribute `labels` accepts the same as JSON. */
   get labels(): Labels {
     return withDefaults(this.#labels ?? this.#labelsAttribute());
   }
@@ -44,12 +44,12 @@ export class ParleyChat extends HTMLElement {
     return this.#running().send(text);
   }
 
-  /** Cuts the running reply. Resolves with whether there was one. */
+  /** Interrupts the running reply. Resolves to whether a reply was running. */
   interrupt(): Promise<boolean> {
     return this.#running().stop();
   }
 
-  /** Ends the conversation, without asking. */
+  /** Ends the conversation without a confirmation. */
   end(): Promise<Ended> {
     return this.#running().end();
   }
@@ -63,7 +63,7 @@ export class ParleyChat extends HTMLElement {
   }
 
   disconnectedCallback(): void {
-    // An element that is moved is connected again at once.
+    // When an element is moved, it is disconnected and connected again in the same task.
     queueMicrotask(() => !this.isConnected && this.#stop());
   }
 
@@ -76,7 +76,7 @@ export class ParleyChat extends HTMLElement {
     return this.#chat;
   }
 
-  /** Several attributes that change together start one session. */
+  /** Starts a session in a microtask, so that several attributes that change together start only one. */
   #startSoon(): void {
     if (this.#isStarting) return;
     this.#isStarting = true;

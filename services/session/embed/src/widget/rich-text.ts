@@ -2,7 +2,7 @@ import { element } from './dom.ts';
 import type { Labels } from './labels.ts';
 import { type Block, type Inline, namesHost, readBlock, shownText, splitBlocks } from './markdown.ts';
 
-/** A link of somebody else, with its host beside it. */
+/** An untrusted link, with its host shown beside it. */
 export function link(text: string, href: string, labels: Labels): HTMLElement {
   const host = hostBeside(text, href);
   return element(
@@ -11,7 +11,7 @@ export function link(text: string, href: string, labels: Labels): HTMLElement {
     element(
       'a',
       { href, target: '_blank', rel: 'noopener noreferrer' },
-      // An address reads from left to right, so that its host is the first.
+      // An address is displayed from left to right, so that its host comes first.
       element('bdi', { dir: host ? undefined : 'ltr' }, text),
       element('span', { class: 'unseen' }, ` ${labels.opensNewTab}`),
     ),
@@ -19,12 +19,12 @@ export function link(text: string, href: string, labels: Labels): HTMLElement {
   );
 }
 
-/** The host of a link, unless its label is the address itself. A label that only contains a host can pass for another address. */
+/** Shows the host of a link, unless its label is the address itself: a label that merely contains a host can be misleading. */
 export function hostBeside(label: string, href: string): HTMLElement | undefined {
   return namesHost(label, href) ? undefined : element('bdi', { class: 'host', dir: 'ltr' }, ` ${new URL(href).host}`);
 }
 
-/** A node with a reply that grows: blocks that are complete are not touched again. */
+/** Renders a growing reply. Complete blocks are rendered once. */
 export function richText(labels: Labels) {
   const node = element('div', { class: 'text' });
   let shown: string[] = [];

@@ -2,13 +2,13 @@ import type { Store } from './own-messages.ts';
 
 export interface StoredToken {
   token: string;
-  /** How long it is valid from now on. */
+  /** Remaining lifetime. */
   expiresInMs: number;
 }
 
 /**
- * The refreshed token of a session, which a reload of the tab goes on with. It counts only for the token that the page gives: another one there is
- * newer.
+ * Stores the refreshed token of a session for a reload of the tab. It is used only while the page gives the same initial token; a different
+ * one is newer.
  */
 export function storedToken(store: Store | undefined, name: string, given: string, now: () => number = Date.now) {
   const key = `parley-chat-token:${name}`;
@@ -30,7 +30,7 @@ export function storedToken(store: Store | undefined, name: string, given: strin
       try {
         store?.setItem(key, JSON.stringify({ given, token, expiresAt: now() + expiresInMs }));
       } catch {
-        // The browser's storage is full: a reload refreshes the given token instead.
+        // The browser's storage is full. A reload will refresh the initial token instead.
       }
     },
   };

@@ -14,16 +14,16 @@ export interface Card {
 export interface Table {
   kind: 'table';
   columns: string[];
-  /** As wide as the columns. */
+  /** Each row has one cell for each column. */
   rows: string[][];
-  /** How many were left out. */
+  /** The number of omitted rows and columns. */
   more: { rows: number; columns: number };
 }
 
 export interface List {
   kind: 'list';
   items: { title: string; description: string | undefined; url: string | undefined }[];
-  /** How many were left out. */
+  /** The number of omitted items. */
   more: number;
 }
 
@@ -33,7 +33,7 @@ const maxColumns = 50;
 /** The limit for the cells of a table; the browser takes about 0.1 ms for each. */
 const maxCells = 2_000;
 
-/** Reads `structuredContent` of a reply. Undefined if it is none: the text of the reply says the same then. */
+/** Parses `structuredContent` of a reply. Returns undefined if it is invalid; the text of the reply has the same content. */
 export function readStructuredContent(value: unknown): Card | Table | List | undefined {
   if (!isObject(value)) return undefined;
   if (value['kind'] === 'card') return readCard(value);
@@ -55,7 +55,7 @@ function readCard({ title, subtitle, body, imageUrl, buttons }: Record<string, u
   };
 }
 
-/** A button whose URL is not safe is left out. */
+/** Parses a button. One with an unsafe URL is omitted. */
 function readButton(button: unknown): Button[] {
   if (!isObject(button)) return [];
   const label = text(button['label']);

@@ -3,7 +3,7 @@ import { fill, type Labels } from './labels.ts';
 import { hostBeside, link } from './rich-text.ts';
 import { type Button, type Card, type List, readStructuredContent, type Table } from './structured-content.ts';
 
-/** @param onValue called with the value of a button that is chosen. */
+/** Renders a card, table or list. @param onValue called with the value of a clicked button */
 export function structuredView(
   content: unknown,
   labels: Labels,
@@ -63,7 +63,7 @@ function tableView({ columns, rows, more }: Table, labels: Labels): HTMLElement 
   );
 }
 
-/** Says how many are not shown, if there are any. */
+/** A line with the number of omitted items, if there are any. */
 function moreText(label: string, count: number): HTMLElement | undefined {
   return count === 0 ? undefined : element('p', { class: 'more muted' }, fill(label, { count }));
 }

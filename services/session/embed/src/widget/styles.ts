@@ -1,4 +1,4 @@
-/** Variables that a page sets start with `--parley-`; those with `--_` are internal. */
+/** Pages may set variables that begin with `--parley-`; those that begin with `--_` are internal. */
 export const styles = `
 :host {
   color-scheme: light dark;

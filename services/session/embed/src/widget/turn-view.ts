@@ -12,26 +12,26 @@ import { spokenPieces } from './voice/spoken-text.ts';
 export interface TurnViewOptions {
   labels: Labels;
   agentName: string;
-  /** Sends a text: a button of a card, or a failed message as a new one. */
+  /** Sends the value of a card's button, or a failed message again as a new one. */
   onSend: (text: string) => void;
-  /** Repeats a message that has not arrived. */
+  /** Retries a message that was not delivered. */
   onRepeat: (message: OwnMessage) => void;
-  /** Where replies can be read aloud. */
+  /** Reads replies aloud; undefined without a voice service. */
   reader: Reader | undefined;
 }
 
-/** What is shown of a turn: the person's message, if there is one, and what came of it. */
+/** The content of a turn: the person's message, if there is one, and the reply or failure. */
 export interface TurnContent {
   message: OwnMessage | undefined;
   turn: Turn | undefined;
-  /** Only the last turn can be tried again. */
+  /** Only the last turn offers a retry. */
   isLast: boolean;
   isActive: boolean;
 }
 
 export type TurnView = ReturnType<typeof turnView>;
 
-/** The node of one turn, which is updated in place. */
+/** Renders one turn and updates its node in place. */
 export function turnView({ labels, agentName, onSend, onRepeat, reader }: TurnViewOptions) {
   const node = element('div', { class: 'turn' });
   const own = element('div', { class: 'message own' });
@@ -105,7 +105,7 @@ export function turnView({ labels, agentName, onSend, onRepeat, reader }: TurnVi
     return failure;
   }
 
-  /** Once: a finished reply does not change. */
+  /** Adds the parts of a finished reply. Runs once, since a finished reply does not change. */
   function finish(turn: Turn): void {
     if (isFinished || turn.state === 'streaming') return;
     isFinished = true;
@@ -156,7 +156,7 @@ const speaker =
   'M4 9v6h4l5 5V4L8 9zm11.5 3a4 4 0 0 0-2-3.4v6.9a4 4 0 0 0 2-3.5zm-2-8v2.1a6 6 0 0 1 0 11.8V20a8 8 0 0 0 0-16z';
 const square = 'M7 7h10v10H7z';
 
-/** The button that reads a reply aloud, and stops that; none of one that is not finished or has no words. */
+/** A button that starts and stops reading a reply aloud. Hidden while the reply is unfinished or has no words. */
 function readButton(labels: Labels, reader: Reader | undefined) {
   if (!reader) return undefined;
   let turn: Turn | undefined;
@@ -180,7 +180,7 @@ function readButton(labels: Labels, reader: Reader | undefined) {
   };
 }
 
-/** The name and the time stand apart from the direction of the label. */
+/** Renders a tool call. Its name and duration are isolated from the text direction of the label. */
 function toolNodes({ name, callStatus, durationMs }: ToolCall, labels: Labels): (Node | string)[] {
   const label = {
     STARTED: labels.toolRunning,

@@ -8,19 +8,19 @@ export interface MicrophoneOptions {
   labels: Labels;
   format: RecordingFormat;
   api: Pick<VoiceApi, 'transcribe'>;
-  /** A recording begins: nothing else is to be heard. */
+  /** Called when a recording starts, so that playback stops. */
   onBegin: () => void;
-  /** What was said. */
+  /** Called with the transcribed text. */
   onText: (text: string) => void;
-  /** Tells the person in words. */
+  /** Shows a problem to the person. */
   onProblem: (text: string, error?: ParleyError) => void;
-  /** Has something read out that is otherwise only seen. */
+  /** Announces to screen readers what is otherwise only visible. */
   announce: (text: string) => void;
 }
 
 export type Microphone = ReturnType<typeof microphone>;
 
-/** As much as the voice service takes at once. */
+/** The largest clip that the voice service accepts. */
 const maxSeconds = 58;
 const maxBytes = 4_000_000;
 
@@ -28,7 +28,7 @@ const mic =
   'M12 15a3.5 3.5 0 0 0 3.5-3.5v-5a3.5 3.5 0 0 0-7 0v5A3.5 3.5 0 0 0 12 15zm6-3.5a6 6 0 0 1-12 0H4a8 8 0 0 0 7 7.9V22h2v-2.6a8 8 0 0 0 7-7.9z';
 const check = 'M9.5 16.6 5 12l-1.5 1.5 6 6 12-12L20 6z';
 
-/** The button that records what the person says and sends it, and the line that is shown meanwhile. */
+/** A button that records speech and sends it, and the status line that is shown meanwhile. */
 export function microphone(options: MicrophoneOptions) {
   const { labels, format, api, onBegin, onText, onProblem, announce } = options;
   const micIcon = icon(mic);
@@ -46,7 +46,7 @@ export function microphone(options: MicrophoneOptions) {
   function show(): void {
     const isBusy = working !== undefined && !recording;
     toggle.setAttribute('aria-label', recording ? labels.stopRecording : labels.record);
-    toggle.setAttribute('aria-disabled', String(isBusy)); // it keeps the focus
+    toggle.setAttribute('aria-disabled', String(isBusy)); // unlike `disabled`, it keeps the focus
     toggle.replaceChildren(recording ? checkIcon : micIcon);
     line.hidden = working === undefined;
     line.classList.toggle('live', recording !== undefined);
@@ -58,7 +58,7 @@ export function microphone(options: MicrophoneOptions) {
     announce(text);
   }
 
-  /** @param isFocused whether the focus was within, and is to stay there */
+  /** Discards the recording. @param isFocused whether the focus was on the status line and must move to the button */
   function cancel(isFocused = false): void {
     working?.abort();
     finish();
@@ -128,7 +128,7 @@ export function microphone(options: MicrophoneOptions) {
   return {
     button: toggle,
     line,
-    /** Whether there is something that Escape ends. */
+    /** Whether a step is running that Escape cancels. */
     get isWorking() {
       return working !== undefined;
     },

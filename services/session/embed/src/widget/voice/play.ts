@@ -3,18 +3,18 @@ import { ParleyError } from '../../parley-error.ts';
 type Chunks = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 const type = 'audio/mpeg';
-/** More is not kept ready, so that a long text takes little memory. */
+/** The maximum of buffered audio, so that a long text takes little memory. */
 const maxAheadSeconds = 120;
 
 /**
- * Plays MP3 while it arrives, or where the browser cannot do that, once it is there. Call it in the handler of a click, since a browser plays
- * nothing otherwise. Resolves at the end; stops with the signal.
+ * Plays MP3 while it arrives, or when it is complete if the browser cannot stream it. Call it in a click handler; browsers block playback
+ * elsewhere. Resolves at the end; stops when the signal aborts.
  * @throws ParleyError; the signal's reason
  */
 export async function play(chunks: Chunks, signal: AbortSignal, onPlaying: () => void): Promise<void> {
   const audio = new Audio();
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
-  over.catch(() => undefined); // it is awaited last, and may end first
+  over.catch(() => undefined); // may reject before it is awaited
   audio.addEventListener('ended', () => resolve());
   audio.addEventListener('playing', onPlaying);
   audio.addEventListener('error', () => reject(new ParleyError('UNPLAYABLE', audio.error?.message || 'Unknown audio')));

@@ -5,14 +5,14 @@ import type { VoiceApi } from './voice-api.ts';
 
 export interface ReaderOptions {
   api: Pick<VoiceApi, 'speech'>;
-  /** The state of some text has changed. */
+  /** Called when the state of a text has changed. */
   onChange: () => void;
   onError: (error: ParleyError) => void;
 }
 
 export type Reader = ReturnType<typeof reader>;
 
-/** Reads one text at a time aloud. Texts are known by a key. */
+/** Reads one text at a time aloud. Each text has a key. */
 export function reader({ api, onChange, onError }: ReaderOptions) {
   let reading: { key: string; isPlaying: boolean; stopping: AbortController } | undefined;
 
@@ -29,12 +29,12 @@ export function reader({ api, onChange, onError }: ReaderOptions) {
 
   return {
     stop,
-    /** `undefined` while the text is not read. */
+    /** Undefined while the text is not being read. */
     stateOf(key: string): 'loading' | 'playing' | undefined {
       if (reading?.key !== key) return undefined;
       return reading.isPlaying ? 'playing' : 'loading';
     },
-    /** Begins to read a text, or stops where it is just read. Call it in the handler of a click. */
+    /** Starts reading a text, or stops it if it is being read. Call it in a click handler. */
     async toggle(key: string, text: string): Promise<void> {
       const isRead = reading?.key === key;
       stop();
@@ -51,7 +51,7 @@ export function reader({ api, onChange, onError }: ReaderOptions) {
       } catch (error) {
         if (!stopping.signal.aborted) onError(asParleyError(error));
       }
-      stopping.abort(); // what is still requested
+      stopping.abort(); // cancels pending requests
       if (reading !== mine) return;
       reading = undefined;
       onChange();

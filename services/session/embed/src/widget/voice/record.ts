@@ -6,7 +6,7 @@ export interface RecordingFormat {
 }
 
 export interface Recording {
-  /** The whole clip, once the recording is stopped or its microphone has gone. */
+  /** Resolves to the whole clip when the recording stops or the microphone is disconnected. */
   clip: Promise<Blob>;
   stop(): void;
 }
@@ -16,13 +16,13 @@ const formats: RecordingFormat[] = [
   { mimeType: 'audio/ogg;codecs=opus', encoding: 'OGG_OPUS' },
 ];
 
-/** How this browser records what the voice service takes; undefined where it cannot, or where the page has no right to a microphone. */
+/** A recording format that both this browser and the voice service support; undefined if there is none or the page may not use a microphone. */
 export function recordingFormat(): RecordingFormat | undefined {
   if (typeof MediaRecorder !== 'function' || !(navigator.mediaDevices as MediaDevices | undefined)) return undefined;
   return formats.find(({ mimeType }) => MediaRecorder.isTypeSupported(mimeType));
 }
 
-/** Records from the microphone, which the browser may ask the person for. With the signal it is let go of. @throws DOMException */
+/** Records from the microphone; the browser may ask for permission. The signal releases the microphone. @throws DOMException */
 export async function record({ mimeType }: RecordingFormat, signal: AbortSignal): Promise<Recording> {
   const stream = await navigator.mediaDevices.getUserMedia({
     audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true },
@@ -35,7 +35,7 @@ export async function record({ mimeType }: RecordingFormat, signal: AbortSignal)
     throw signal.reason;
   }
   const { promise: clip, resolve, reject } = Promise.withResolvers<Blob>();
-  clip.catch(() => undefined); // nobody waits for what is discarded
+  clip.catch(() => undefined); // a discarded clip is never awaited
   try {
     const recorder = new MediaRecorder(stream, { mimeType, audioBitsPerSecond: 32_000 });
     const parts: Blob[] = [];

@@ -1,11 +1,11 @@
 import { type Inline, readBlock, shownText, splitBlocks } from '../markdown.ts';
 
-/** As the voice service takes them at once, in Unicode code points. */
+/** The longest text that the voice service accepts in one request, in Unicode code points. */
 const maxPiece = 5_000;
 
 /**
- * What is read aloud of a reply: its words, without the signs of Markdown and without blocks of code; of an address its host. In pieces that the
- * voice service takes, of which each ends between words where that is possible.
+ * The text to read aloud for a reply: its words without Markdown syntax and code blocks, and only the host of each URL. It is split into pieces
+ * that the voice service accepts, between words where possible.
  */
 export function spokenPieces(reply: string, max = maxPiece): string[] {
   const blocks = splitBlocks(shownText(reply)).flatMap(readBlock);

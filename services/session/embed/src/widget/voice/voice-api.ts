@@ -4,11 +4,11 @@ import { ParleyError } from '../../parley-error.ts';
 export interface VoiceOptions {
   /** `avatarServiceUrl` of `sdkStart`. */
   url: string;
-  /** `ttsVoice`; without it nothing is read aloud. */
+  /** `ttsVoice` of `sdkStart`; without it nothing is read aloud. */
   name: string | undefined;
-  /** `ttsLang`: what is spoken and heard. */
+  /** `ttsLang` of `sdkStart`, for speech and for transcription. */
   language: string;
-  /** `speakingRate`. */
+  /** `speakingRate` of `sdkStart`. */
   rate: number;
 }
 
@@ -19,7 +19,7 @@ export type VoiceApi = ReturnType<typeof voiceApi>;
 const transcriptionTimeoutMs = 60_000;
 const routes = { stream: '/tts/stream', whole: '/tts', transcript: '/stt' };
 
-/** The voice service, with the token of the session. */
+/** A client of the voice service that uses the session's token. */
 export function voiceApi(
   { url, name: voiceName, language: languageCode, rate }: VoiceOptions,
   session: Pick<Session, 'fetch'>,
@@ -41,7 +41,7 @@ export function voiceApi(
   }
 
   return {
-    /** MP3 of a text, in parts as they arrive; of a service without `/tts/stream` in one. @throws ParleyError */
+    /** Streams the MP3 of a text; in one part if the service lacks `/tts/stream`. @throws ParleyError */
     async *speech(text: string, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
       const body = { text, voiceName, languageCode, speakingRate: rate, audioEncoding: 'MP3' };
       const streamed = await post(routes.stream, body, signal).catch((error: unknown) => {
@@ -57,7 +57,7 @@ export function voiceApi(
       for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
     },
 
-    /** What was said in a clip; empty where nothing was. @throws ParleyError */
+    /** Transcribes a clip; empty if it has no speech. @throws ParleyError */
     async transcribe(clip: Blob, audioEncoding: ClipEncoding, signal: AbortSignal): Promise<string> {
       const audioBase64 = await base64Of(clip);
       const body = { audioBase64, audioEncoding, languageCode, sampleRateHertz: 48_000 };
