@@ -84,7 +84,7 @@ test('ten messages sent at once are answered one after another, in order', async
     replies.map(({ turnIndex, text }) => ({ turnIndex, text })),
     questions.map(({ turnIndex, text }) => ({ turnIndex, text: `Re: ${text}` })),
   );
-  // A model sees no queued messages, and each reply after its question.
+  // The model's history excludes queued messages, and has each reply after its question.
   for (const [n, { request }] of agent.calls.entries()) {
     t.deepEqual(
       request.history.map(({ text }) => text),

@@ -7,7 +7,7 @@ import { finished, text } from './scripted-agent.ts';
 import { inTenant, isTurnEnd, type SessionMesh, sessionMesh, subscribe } from './session-mesh.ts';
 
 const byKey: TenantCaller = { kind: 'apiKey', tenantId: 1, apiKeyId: 1, requestId: 'test' };
-/** Identifiers that are alike to a careless index or comparison. */
+/** Different identifiers that a lossy index or comparison would take for equal. */
 const alike = [
   'customer',
   'Customer',
@@ -96,7 +96,7 @@ test('a cursor that was not given for this list is refused, and so is a page wit
     const error = await t.throwsAsync(mesh.app.listCustomerSessions(byKey, { externalCustomerId: 'ada', first }));
     t.like(error, { kind: 'invalid', fields: [{ path: 'first' }] });
   }
-  // Null means the default, and an old key still verifies.
+  // A null page size means the default, and cursors that an old key signed are still valid.
   const rotated = createCustomerCursors([
     { id: 'k2', key: Buffer.alloc(32, 9) },
     { id: 'k1', key: Buffer.alloc(32, 7) },
@@ -127,7 +127,7 @@ test("a customer's usage is the exact sum over the messages of all its sessions,
   const usage = await app.customerUsage(byKey, { externalCustomerId: 'ada' });
   t.deepEqual(usage, { externalCustomerId: 'ada', sessionCount: 2, tokensIn: 120, tokensOut: 30, costUsd: 0.000009 });
 
-  // While sessions go on, each read is of one moment: the sums fit together.
+  // Each read is one snapshot, so its sums match even while sessions are running.
   for (let each = 0; each < 5; each += 1)
     await app.sendMessage(inTenant(1), { sessionId: sessions[1] ?? 0, text: 'Hi' });
   await eventually('all replies are counted', async () => {
@@ -172,7 +172,7 @@ test('sums of an ended session are kept with it, and those of one that an older 
     knex('sessions').where({ id: sessions[0] }).update({ tokens_in: null, tokens_out: null, cost_usd: null }),
   );
   t.like(await app.customerUsage(byKey, { externalCustomerId: 'ada' }), expected);
-  // Messages of ended sessions are not read again.
+  // Usage of ended sessions comes from the session row; their messages are not read again.
   await database.transact(1, ({ knex }) => knex('sessions').where({ id: sessions[1] }).update({ tokens_in: 1_000 }));
   t.like(await app.customerUsage(byKey, { externalCustomerId: 'ada' }), { tokensIn: 1_020 });
 });

@@ -38,7 +38,7 @@ function tenantDeleted(tenantId: number, id: string = randomUUID()): Envelope {
   };
 }
 
-/** Starts and ends a session of another tenant, whose event follows all earlier ones in the outbox. */
+/** Starts and ends a session of another tenant. Its event is published after all earlier ones in the outbox. */
 async function endSessionOfOtherTenant({ app, database, published }: SessionMesh): Promise<string> {
   const started = await database.transact(2, (db) =>
     sessionStore(db).insert({ agentId: 1, clientExternalId: 'x', metadata: null }),
@@ -132,7 +132,7 @@ test('a session started while its tenant is deleted is ended too', async (t) => 
   const starting = app.startSession(inTenant(1), start);
   await started.pass(); // its row is inserted but not committed
   const published = eventBus.publish([tenantDeleted(1)]);
-  // The embedded database runs one transaction at a time, so there the event waits for the start without the lock.
+  // The embedded database runs one transaction at a time, so there the event waits for the session start even without the lock.
   if (process.env['TEST_DATABASE_URL']) await Promise.race([published, untilLockWaits(database)]);
   gate.open();
   const [{ id }] = await Promise.all([starting, published]);

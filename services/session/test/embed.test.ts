@@ -161,7 +161,7 @@ test('what names no agent, or two, or one that takes no sessions, starts nothing
     t.like(await t.throwsAsync(app.sdkStart(byKey, input)), expected, JSON.stringify(input));
   }
   t.is(await app.countSessions(inTenant(1)), 0);
-  // Beside an agent these are ignored.
+  // These fields are ignored when an agent is given.
   await t.notThrowsAsync(app.sdkStart(byKey, { agentId: 1, useCase: 'SALES', voiceTier: 'NEURAL2' }));
 });
 
@@ -204,7 +204,7 @@ test('an ended session answers its duration, again and without a second end, and
   t.like(error, { kind: 'invalid', message: `Session ${sessionId} is not active (status: ENDED)` });
 });
 
-/** A token of this session which was made so long ago. */
+/** A token of the session that was issued `agoMs` ago. */
 function aged(session: { tenantId?: number; sessionId: number }, agoMs: number): string {
   const clock = () => new Date(Date.now() - agoMs);
   const old = createSessionTokens([{ id: 'k1', key }], { clock });

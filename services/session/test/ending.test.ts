@@ -266,13 +266,13 @@ test('a failed turn ends once, with a failure code and without a reply, but for 
     { isStarted: false, error: new Error('a bug'), code: 'INTERNAL' },
     { isStarted: true, error: null, code: 'MODEL_FAILED' },
     { isStarted: true, error: undefined, code: 'TURN_TIMEOUT' },
-    { isStarted: false, error: undefined, code: 'MODEL_UNAVAILABLE' }, // no model was asked in that time
+    { isStarted: false, error: undefined, code: 'MODEL_UNAVAILABLE' }, // the model was not called
   ];
   for (const { isStarted, error, code } of failures) {
     agent.script = async function* (call) {
       if (isStarted) yield text('partly');
       if (error) throw error;
-      if (error === null) return; // without the figures that end a stream
+      if (error === null) return; // ends the stream without the final usage
       const { waitForGate } = await import('./scripted-agent.ts');
       await waitForGate(gate, call);
     };

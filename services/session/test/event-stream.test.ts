@@ -115,7 +115,7 @@ test('after the loss of the event log, stored events come from the database, fol
   );
 });
 
-/** Accepts chunks and reservations but loses committed events, like a process that dies after its commit. */
+/** Accepts chunks and reservations but drops committed events, like a process that dies after its commit. */
 function logLosingCommitted(log: EventLog): EventLog {
   return {
     ...log,
@@ -130,7 +130,7 @@ function logLosingCommitted(log: EventLog): EventLog {
   };
 }
 
-/** A log that is unavailable between `fail` and `recover`, and then tells its subscribers, as a real one does. */
+/** A log that is unavailable between `fail` and `recover`. After `recover` it notifies its subscribers of the outage, as a real one does. */
 function logWithOutage(log: EventLog) {
   let isDown = false;
   let returned = Promise.withResolvers<void>();
@@ -199,7 +199,7 @@ for (const by of ['its own process', 'another process'] as const) {
     const env = { SESSION_LEASE_MS: '2000' };
     const { agent, database, replica, unit } = await sessionMesh(t, { env });
     await unit.stop(); // leaves only the replicas on the log whose clock is ahead
-    // The process that wrote the chunks knows their ids; another one relies on clocks that differ little.
+    // The process that wrote the chunks knows their ids. Another process relies on clock differences being small.
     const aheadMs = by === 'its own process' ? 600_000 : 5_000;
     const log = logWithOutage(memoryEventLog({ now: () => Date.now() + aheadMs }));
     const ownDatabase = await replicaOf(t, database, sessionSchema);

@@ -30,7 +30,7 @@ import { inTenant, oneAtATime, tokenKeys } from './session-mesh.ts';
 
 export const agentId = 5;
 
-/** A secret as Standard Webhooks writes them. */
+/** A secret in the format of Standard Webhooks. */
 export const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 
 export interface SyncReplica {
@@ -38,11 +38,11 @@ export interface SyncReplica {
   graph: Awaited<ReturnType<typeof startService>>['graph'];
   database: Database;
   stop(): Promise<void>;
-  /** Delivers the event that a session's evaluation is stored, to this process. */
+  /** Delivers an event to this process: the evaluation of a session is stored. */
   completed(sessionId: number, rest?: { tenantId?: number; id?: string; agentId?: number }): Promise<void>;
 }
 
-/** Session with stubs of the services that the external sync asks. */
+/** The session unit, with stubs of the services that external sync calls. */
 export function externalSyncMesh(
   t: ExecutionContext,
   { env = {}, clockOffsetMs }: { env?: Record<string, string>; clockOffsetMs?: () => number } = {},
@@ -52,7 +52,7 @@ export function externalSyncMesh(
 
 interface NewSession {
   tenantId?: number;
-  /** The agent. */
+  /** The agent of the session. */
   of?: number;
   metadata?: unknown;
 }
@@ -64,9 +64,9 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
   const addresses = createAddresses({ EXPORT_RPC_URL: '127.0.0.1:1' });
   const keyValue = memoryKeyValue();
   const stubs = {
-    /** By agent. */
+    /** Sync targets by agent id. */
     targets: new Map<number, Partial<GetExternalSyncResponse>>(),
-    /** By name. */
+    /** Tenant secrets by name. */
     secrets: new Map<string, string>([['HOOK', secret]]),
     tenants: new Map<number, Partial<GetTenantResponse>>(),
     evaluationIsDown: false,
@@ -197,7 +197,7 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
       await first.completed(id, { tenantId, agentId: of });
       return id;
     },
-    /** The delivery of a session, once it is as wanted. */
+    /** Waits until the delivery of a session satisfies `wanted`, and returns it. */
     delivery: (sessionId: number, wanted: (delivery: SyncDelivery) => boolean, tenantId = 1): Promise<SyncDelivery> =>
       eventually(
         `the delivery of session ${sessionId} is as wanted`,
@@ -213,7 +213,7 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
       );
       return counted.rows[0].jobs;
     },
-    /** What scripts/admin calls. */
+    /** A client of the RPCs that `scripts/admin` calls. */
     async admin(signedBy: Callers = createCallers(operatorKey)) {
       const client = rpcClient({
         definition: AdminServiceDefinition,

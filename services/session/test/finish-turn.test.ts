@@ -29,7 +29,7 @@ const reply = {
   interrupted: false,
 };
 
-/** A session with a running turn, whose newest event is 5-5. */
+/** Inserts a session with a running turn; its newest event has the id 5-5. */
 async function insertTurn(database: Database) {
   return database.transact(1, async ({ knex }) => {
     const { rows } = await knex.raw(
@@ -58,8 +58,8 @@ async function insertTurn(database: Database) {
 }
 
 /**
- * Runs a turn whose model has answered, with `waiting` turns behind it.
- * @param before what happens to the turn before it is finished
+ * Finishes a turn whose model has replied, with `waiting` turns queued behind it.
+ * @param before changes the turn's rows before it is finished
  * @returns the events that were published, and the jobs whose handlers ran, in order
  */
 async function finish(t: ExecutionContext, waiting: number, before: (db: TenantDb) => Promise<unknown>) {
@@ -119,7 +119,7 @@ test('a turn that is interrupted meanwhile is stored as such, and the next one s
 
 for (const waiting of [0, 1, 2]) {
   test(`a turn that an earlier try has ended is only published again, ${waiting} turns behind it`, async (t) => {
-    // As after a COMMIT whose answer was lost: the reply is stored, the job gone, and the next one claimed elsewhere.
+    // The state after a COMMIT whose response was lost: the reply is stored, the job deleted, and another process has the next job.
     const { database, published, ran } = await finish(t, waiting, async (db) => {
       const [turn] = await db.knex('turns').select('id', 'sessionId', 'turnIndex');
       await turnStore(db).storeReply(turn.sessionId, turn, reply, '6-0');

@@ -5,14 +5,14 @@ import { inTenant, isCall, isReply, joinedChunks, replyOf, sessionMesh, subscrib
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 
-/** Field 1000, a short message: readers cannot tell an unknown field from an unknown case of a oneof. */
+/** Field 1000 with a short message. To a reader, an unknown field looks the same as an unknown case of a oneof. */
 const unknownField = Uint8Array.of(0xc2, 0x3e, 3, 0x08, 0x96, 0x01);
 
 test('unknown events of a newer agent service are ignored', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const newer = called('1.0', 'STARTED', { status: 99 as never });
   agent.script = async function* () {
-    yield text(''); // a message of which every field is unknown decodes to this
+    yield text(''); // a message with only unknown fields decodes to this
     yield text('Hello ');
     yield text('');
     yield newer;

@@ -7,10 +7,10 @@ import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
 import { inTenant, isReply, oneAtATime, sessionMesh, subscribe } from './session-mesh.ts';
 
-/** There the other transaction has not started. */
+/** Whether tests run on a PostgreSQL server. The embedded database runs one transaction at a time, so no other has started. */
 const isServer = Boolean(process.env['TEST_DATABASE_URL']);
 
-/** A session of so many exchanges, and one more message to answer. */
+/** Inserts a session with a number of exchanges, plus one message without a reply. */
 async function insertLongSession(
   database: Database,
   exchanges: number,
@@ -40,7 +40,7 @@ test('the history is the newest whole exchanges within the token limit, oldest f
   const database = await oneAtATime(() => testSchema(t, sessionSchema));
   const { turnId } = await insertLongSession(database, 50);
   const prepare = (tokens: number) => database.transact(1, (db) => turnStore(db).prepare(turnId, 1, tokens));
-  // A message takes 8 tokens, an exchange 16: most of these limits are in the middle of an exchange.
+  // A message has 8 tokens and an exchange 16, so most of these limits fall inside an exchange.
   for (const tokens of [1, 8, 16, 23, 24, 25, 32, 39, 40, 44, 48, 55, 56, 800, 807, 100_000]) {
     const exchanges = Math.max(0, Math.min(50, Math.floor((tokens - 8) / 16)));
     const { history, historyTokens } = (await prepare(tokens)) ?? t.fail();
@@ -68,10 +68,10 @@ test('the message limit drops an exchange that would be split, but not a greetin
   };
   const whole = await historyOf(150, () => 'false');
   t.deepEqual([whole.length, whole[0], whole.at(-1)], [199, 'USER 102', 'USER 300']);
-  // One turn failed, which leaves room for the exchange that crossed the limit.
+  // A failed turn has one message less, so the exchange that exceeded the limit now fits.
   const failed = await historyOf(150, () => 'turn_index = 201');
   t.deepEqual([failed.length, failed[0]], [200, 'USER 100']);
-  // A greeting is an exchange of its own, here the 200th message, then the 201st.
+  // A greeting is an exchange of its own: here the 200th message, then the 201st.
   const greeted = (failedTurns: number) => () =>
     `turn_index = 0 OR turn_index % 2 = 1 AND turn_index BETWEEN 3 AND ${1 + 2 * failedTurns}`;
   const fits = await historyOf(100, greeted(0));
@@ -138,7 +138,7 @@ test('a message that waited for the lock gets the whole history or none', async 
     interrupted: false,
   };
   let processId = 0;
-  // An embedded database runs one transaction at a time: there the other one has not begun.
+  // The embedded database runs one transaction at a time, so the other one has not begun.
   const isWaiting = async ({ knex }: TenantDb) => {
     if (!isServer) return true;
     const { rows } = await knex.raw('SELECT cardinality(pg_blocking_pids(?)) > 0 AS waiting', [processId]);
@@ -167,8 +167,8 @@ test('a message that waited for the lock gets the whole history or none', async 
 
 test('the history reads one index range, whatever the length of the session and of others', async (t) => {
   const database = await oneAtATime(() => testSchema(t, sessionSchema));
-  // Conversations of other tenants at the same time: of a session few more messages than the wanted ones are expected, far from each
-  // other, so that to read and sort all of them looks cheaper.
+  // Other tenants' conversations are interleaved. So the planner expects few messages for each session, spread over many pages, and
+  // prefers to read and sort all of them.
   const others = [1, 2, 3, 4, 5];
   for (const tenantId of others)
     await database.transact(tenantId, ({ knex }) =>
@@ -199,7 +199,7 @@ test('the history reads one index range, whatever the length of the session and 
     return rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n');
   });
   const pages = Number(/Buffers: shared hit=(\d+)/.exec(plan)?.[1]);
-  t.true(pages < 60, plan); // all messages of the session are on more than 130
+  t.true(pages < 60, plan); // all messages of the session together are on more than 130 pages
 });
 
 test('a queued message is answered after the reply before it, which is in its history', async (t) => {

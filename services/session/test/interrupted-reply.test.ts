@@ -87,7 +87,7 @@ for (const end of ['finished', 'interrupted'] as const) {
     if (end === 'interrupted') await app.interruptSession(owner, String(id));
     await subscriber.until('the reply', isReply);
 
-    // The first call: 330 and 79 tokens for 43,700; the second: 40 and 9 for 700; and that which replied.
+    // Input tokens, output tokens and cost: first call 330, 79, 43,700; second call 40, 9, 700; plus the call that replied.
     const { messages } = await app.getTranscript(owner, id);
     t.is(agent.calls.length, 3);
     t.like(
@@ -254,9 +254,9 @@ for (const how of ['the end of its session', 'its last attempt'] as const) {
       );
     }
     await eventually('the reply', async () => (await app.getTranscript(owner, id)).messages.length === 2);
-    // Read again: session and messages are two statements, and the reply may be committed between them.
+    // Read again, because session and messages are two statements and the reply may be committed between them.
     const { session, messages } = await app.getTranscript(owner, id);
-    // `hello`, rounded up, and the tokens of a message's role
+    // The tokens of `hello`, rounded up, plus those of a message's role.
     t.like(messages[1], { text: 'half ', tokensIn: 6, tokensOut: 2 });
     t.is(session.totalTokensInContext, 6);
   });

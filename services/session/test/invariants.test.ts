@@ -22,7 +22,7 @@ test('under concurrent messages, interrupts, ends and a crash every turn ends on
   const crashingDatabase = await replicaOf(t, database, sessionSchema);
   const crashing = await replica({ database: crashingDatabase });
   const random = numbers(42);
-  const gate = createGate(); // chunks come as clients act, so that many interrupts meet half a reply
+  const gate = createGate(); // chunks are sent as clients act, so that many interrupts hit an unfinished reply
   agent.script = async function* (call) {
     for (const word of `So ${call.asked} it is`.split(/(?<= )/)) {
       await waitForGate(gate, call);
@@ -37,7 +37,7 @@ test('under concurrent messages, interrupts, ends and a crash every turn ends on
   );
   const subscribers = sessions.map(({ id }) => subscribe(t, app, id, { after: '0' }));
 
-  /** Refusals are results, and calls of the dead replica are `unavailable`. */
+  /** Runs a random action. Refusals are valid results; calls to the dead replica fail with `unavailable`. */
   async function act(id: number, n: number): Promise<void> {
     const chance = random();
     gate.release(3);

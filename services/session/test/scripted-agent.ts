@@ -21,9 +21,9 @@ import type { ExecutionContext } from 'ava';
 export interface TurnCall {
   request: RunTurnRequest;
   asked: string;
-  /** Aborts when it is asked to stop, or cancelled. */
+  /** Aborts when the caller asks it to stop or cancels the call. */
   signal: AbortSignal;
-  /** Undefined while it runs. */
+  /** How the call ended; undefined while it runs. */
   end: 'finished' | 'stopped' | 'cancelled' | 'failed' | undefined;
 }
 
@@ -33,12 +33,12 @@ type Script = (call: TurnCall) => AsyncGenerator<RunTurnResponse>;
 
 /** An agent service over gRPC with scripted replies. */
 export interface ScriptedAgent {
-  /** `foreignAgentId` is tenant 2's, the others are tenant 1's. */
+  /** Agents by id. `foreignAgentId` belongs to tenant 2, the others to tenant 1. */
   agents: Map<number, Agent>;
   calls: TurnCall[];
-  /** For which hidden agents were asked. */
+  /** The personas for which hidden agents were requested. */
   personas: Persona[];
-  /** Runs for each call. Default: `Re: <message>`, word by word. */
+  /** Produces the reply to each call. Default: `Re: <message>`, word by word. */
   script: Script;
 }
 
@@ -56,23 +56,23 @@ export const hosted = { vendorAvatarId: 'anna', vendorAvatarModel: 'v2' };
 
 const nothingNew: RunTurnResponse = { text: '', structuredContentJson: '', finishReason: '' };
 
-/** What an agent sends with the last text of a workflow's response. */
+/** The response that an agent sends with the last text of a workflow's reply. */
 export const shown = (structuredContent: object): RunTurnResponse => ({
   ...nothingNew,
   structuredContentJson: JSON.stringify(structuredContent),
 });
 
-/** @param usage what the turn has taken so far, its text included */
+/** A response with a piece of text. @param usage the usage of the turn so far, this text included */
 export const text = (value: string, usage?: Partial<TurnUsage>): RunTurnResponse => ({
   ...nothingNew,
   text: value,
   ...(usage && { usage: { ...noUsage, ...usage } }),
 });
 
-/** What an agent sends when its usage changes without text, as when it asks its model. */
+/** A response with changed usage and no text, e.g. when the agent calls its model. */
 export const used = (usage: Partial<TurnUsage>): RunTurnResponse => text('', usage);
 
-/** What an agent with knowledge bases sends before its reply. */
+/** The response that an agent with knowledge bases sends before its reply. */
 export const cited = (...documentNames: string[]): RunTurnResponse => ({
   ...nothingNew,
   citations: { citations: documentNames.map(citationOf) },
@@ -86,7 +86,7 @@ export const citationOf = (documentName: string) => ({
   preview: `From ${documentName}`,
 });
 
-/** What an agent sends when a call of a tool begins or ends. */
+/** The response that an agent sends when a tool call starts or ends. */
 export const called = (
   callId: string,
   status: 'STARTED' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
@@ -103,13 +103,13 @@ export const called = (
   },
 });
 
-/** The usage that a whole reply ends with, and how it ended. */
+/** The last response of a complete reply: its usage and finish reason. */
 export const finished = (modelId = 'script', finishReason = 'STOP'): RunTurnResponse => ({
   ...used({ tokensIn: 20, tokensOut: 5, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId }),
   finishReason,
 });
 
-/** Rejects if the call is cancelled first. */
+/** Waits for the gate; rejects if the call is cancelled first. */
 export async function waitForGate(gate: Gate, { signal }: TurnCall): Promise<void> {
   signal.throwIfAborted();
   await Promise.race([gate.pass(), once(signal, 'abort').then(() => signal.throwIfAborted())]);

@@ -94,15 +94,15 @@ export interface Replica {
   eventLog: EventLog;
 }
 
-/** Session on a schema of its own, with a scripted agent and as many replicas as a test starts. */
+/** The session unit on its own database schema, with a scripted agent and as many replicas as a test starts. */
 export interface SessionMesh extends Replica {
   database: Database;
   agent: ScriptedAgent;
   /** Published `session-ended` events. */
   published: Envelope[];
-  /** What identity says of tenants where it differs from an active one. */
+  /** Identity's response for tenants that are not plain active ones. */
   tenants: Map<number, Partial<GetTenantResponse>>;
-  /** What identity says of tickets; others are refused. */
+  /** The persons of valid tickets; identity refuses all others. */
   tickets: Map<string, ProviderPerson>;
   eventBus: EventBus;
   keyValue: KeyValue;
@@ -114,11 +114,11 @@ export interface SessionMesh extends Replica {
 export interface ReplicaOptions extends MeshOptions {
   eventLog?: EventLog;
   soleOwner?: boolean;
-  /** Its pool, which a test closes to simulate the death of the process. */
+  /** The replica's connection pool. A test closes it to simulate the death of the process. */
   database?: Database;
 }
 
-/** As `AVATAR_TOKEN_KEYS`. */
+/** A value for `AVATAR_TOKEN_KEYS`. */
 export const tokenKeys = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
 
 /** Stands in for identity: every tenant is active unless `tenants` says otherwise. */
@@ -141,7 +141,7 @@ export async function serveIdentity(
 
 let previous: Promise<unknown> = Promise.resolve();
 
-/** Serializes the set-ups of a file, since many migrations at once would keep its embedded database from answering in time. */
+/** Serializes the set-ups of a file: many concurrent migrations would make its embedded database miss timeouts. */
 export function oneAtATime<T>(setUp: () => Promise<T>): Promise<T> {
   const done = previous.then(setUp);
   previous = done.catch(() => undefined);
@@ -192,10 +192,10 @@ export function inTenant(tenantId: number): TenantCaller {
   return { kind: 'user', tenantId, userId: 1, requestId: 'test' };
 }
 
-/** The events that a subscriber got, and a way to wait for more. */
+/** The events that a subscriber has received, and a way to wait for more. */
 export interface Subscriber {
   events: SessionEvent[];
-  /** Waits for `count` events for which `wanted` is true. */
+  /** Waits until `wanted` is true for `count` events. */
   until(what: string, wanted: (event: SessionEvent) => boolean, count?: number): Promise<SessionEvent>;
   stop(): Promise<void>;
   /** Rejects with the error that ended the subscription. */

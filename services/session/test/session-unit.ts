@@ -23,7 +23,7 @@ async function startUnit(t: ExecutionContext, env: Record<string, string>) {
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
   await serveIdentity(t, new Map(), { callers, addresses });
-  /** The stub's evaluation: the size of its transcript, whether it is there, and the limits that were asked for. */
+  /** The stub's evaluation: the size of its transcript, whether it exists, and the limits that were requested. */
   const evaluations = { transcriptBytes: 17n, isMade: true, asked: [] as (bigint | undefined)[] };
   await serveStub(
     t,
@@ -52,7 +52,7 @@ async function startUnit(t: ExecutionContext, env: Record<string, string>) {
     },
     { callers, addresses },
   );
-  /** The stub's exports: the requests for them, of which it has made export 7. */
+  /** The export requests that the stub received; only export 7 exists. */
   const exports = { asked: [] as RequestExportRequest[] };
   const made = Export.fromPartial({ id: 7, kind: 'STUDY_KIT', createdAt: new Date(0), updatedAt: new Date(0) });
   await serveStub(
@@ -85,7 +85,7 @@ async function startUnit(t: ExecutionContext, env: Record<string, string>) {
   t.teardown(() => subscriptions.stop());
   /** A subscription to `sessionEvents`, from the beginning of the session. */
   const events = (caller: Caller, sessionId: number) => {
-    // names sessionEvents: the request that a gateway makes of this field
+    // names sessionEvents: the request that a gateway makes for this field
     const request = {
       field: 'sessionEvents',
       argumentsJson: JSON.stringify({ sessionId, after: '0' }),

@@ -22,7 +22,7 @@ const reply = {
   interrupted: false,
 };
 
-/** A session whose only turn runs; its newest event is 5-5. */
+/** Inserts a session whose only turn is running; its newest event has the id 5-5. */
 async function insertRunning(database: Database): Promise<{ sessionId: number; id: number; turnIndex: number }> {
   return database.transact(1, async ({ knex }) => {
     const sessions = await knex.raw(

@@ -25,7 +25,7 @@ import {
 const start = { agentId: 1, clientExternalId: 'visitor' };
 const env = { SESSION_LEASE_MS: '2000' };
 
-/** Ids increase, and no event comes twice, not even under another id. */
+/** Asserts that ids increase and no event is repeated, not even under another id. */
 function assertOnceInOrder(t: ExecutionContext, events: SessionEvent[]): void {
   for (const [n, { eventId }] of events.entries()) {
     const before = events[n - 1]?.eventId;
@@ -57,7 +57,7 @@ test('a turn whose process dies is finished by another as attempt 2, and subscri
   const subscriber = subscribe(t, app, id, { after: '0' });
   await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello', clientTurnId: 'x' });
   await subscriber.until('the first chunk', isChunk);
-  await crashingDatabase.close(); // this process can renew and store nothing any more
+  await crashingDatabase.close(); // from now on this process cannot renew its lease or store anything
   const reply = replyOf(await subscriber.until('the reply', isReply));
   gate.open();
 
@@ -102,7 +102,7 @@ test('a turn whose process dies three times fails', async (t) => {
   const { id } = await app.startSession(inTenant(1), start);
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   await eventually('the call', () => agent.calls.length === 1);
-  // As if the process of the third attempt had died.
+  // Simulates that the process of the third attempt died.
   await database.transactShared(({ knex }) =>
     knex('jobs')
       .where({ kind: 'session.turn' })
@@ -136,7 +136,7 @@ test('a restarted process takes over running turns at once, and event ids keep i
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'and more' });
   await eventually('the call', () => agent.calls.length === 1);
   await before.until('the status', isStatus);
-  await crashingDatabase.close(); // this process can claim and store nothing any more
+  await crashingDatabase.close(); // from now on this process cannot claim a job or store anything
   agent.script = async function* ({ asked }) {
     yield text(`Re: ${asked}`);
     yield finished();
@@ -184,7 +184,7 @@ for (const what of ['interrupt', 'end'] as const) {
     gate.release();
     await shown.until('the first chunk', isChunk);
     await stopping.unit.stop();
-    // As after a failed attempt: not due for a while.
+    // The state after a failed attempt: the job is not due for a while.
     const waiting = await database.transactShared(({ knex }) =>
       knex('jobs')
         .where({ kind: 'session.turn', state: 'queued', attempt: 1 })
@@ -289,7 +289,7 @@ for (const how of ['its turn has no attempts left', 'its session has to end'] as
     await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
     gate.release();
     await subscriber.until('the first chunk', isChunk);
-    await crashingDatabase.close(); // its lease outlasts the wait for the end of a session
+    await crashingDatabase.close(); // its lease lasts longer than the wait for the end of a session
     const givenUp = how === 'its turn has no attempts left';
     if (givenUp) {
       await database.transact(1, (db) => turnStore(db).markFirstInterrupted(id));

@@ -37,7 +37,7 @@ const call = (callId: string, status: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** An event in a word: the text of a piece, the change of a call with its attempt, else its kind. */
+/** Summarizes an event: the text of a chunk, the status of a tool call with its attempt, otherwise the kind. */
 function told({ kind }: SessionEvent): string {
   if (kind?.$case === 'aiResponseChunk') return kind.value.text;
   if (kind?.$case !== 'toolCallChanged') return kind?.$case ?? '';
@@ -52,7 +52,7 @@ async function storedCalls(app: App, id: number) {
   return (await app.getTranscript(owner, id)).messages.map(({ toolCalls }) => toolCalls);
 }
 
-/** Says something and begins a call, which does not end. */
+/** Makes the agent send text and start a tool call that never ends. */
 function endlessCall(agent: ScriptedAgent): void {
   agent.script = async function* (turn) {
     yield text('Let me look. ');
@@ -239,7 +239,7 @@ for (const how of [
     const before = subscribe(t, crashing.app, id, { after: '0' });
     await crashing.app.sendMessage(owner, { sessionId: id, text: 'hello', clientTurnId: 'x' });
     await before.until('the calls', isCall, 2);
-    await crashingDatabase.close(); // its lease outlasts the wait for the end of a session
+    await crashingDatabase.close(); // its lease lasts longer than the wait for the end of a session
     const expireLease = (attempt: number) =>
       database.transactShared(({ knex }) =>
         knex('jobs')

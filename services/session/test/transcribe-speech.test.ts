@@ -19,7 +19,7 @@ const said = { transcript: 'Hello', confidence: 0.5, languageCode: 'en-US' };
 const key = Buffer.from(tokenKeys.slice('k1:'.length), 'base64');
 const tokens = createSessionTokens([{ id: 'k1', key }]);
 
-/** Stands in for voice: records what it is sent, and answers so. */
+/** A fake voice service that records requests and returns the given response. */
 async function fakeVoice(
   t: ExecutionContext,
   answer: (response: ServerResponse) => void = (response) => void response.end(JSON.stringify(said)),

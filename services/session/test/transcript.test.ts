@@ -6,7 +6,7 @@ import { streamTranscript } from '../src/read-sessions.ts';
 import { sessionSchema } from '../src/session-schema.ts';
 import { inTenant, oneAtATime } from './session-mesh.ts';
 
-/** An ended session with messages of these lengths. */
+/** Inserts an ended session with messages of these lengths. */
 async function insertEndedSession(database: Database, lengths: number[]): Promise<number> {
   return database.transact(1, async ({ knex }) => {
     const { rows } = await knex.raw(
@@ -39,7 +39,7 @@ test('a transcript of any length is streamed in parts that join to the whole', a
     );
     return parts;
   };
-  // Each message counts as its text and 100 bytes.
+  // Each message counts as the bytes of its text plus 100.
   t.deepEqual(await read([900, 900, 900, 900, 900], 2_000), [[900, 900], [900, 900], [900]]);
   t.deepEqual(
     await read([10, 50_000, 10, 10], 2_000),

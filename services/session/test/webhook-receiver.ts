@@ -13,17 +13,17 @@ type Answer = (received: Received, response: ServerResponse) => unknown;
 
 export interface WebhookReceiver {
   readonly url: string;
-  /** In the order in which they came in. */
+  /** Requests in order of arrival. */
   readonly received: Received[];
-  /** How it answers from now on. Default: 204. */
+  /** The response to later requests. Default: 204. */
   answer: Answer;
-  /** Nobody listens any more. */
+  /** Stops listening, so that connections are refused. */
   stop(): void;
-  /** Listens again where it did. */
+  /** Listens again on the same address. */
   start(): Promise<void>;
 }
 
-/** A customer's system, on loopback until the end of the test. */
+/** A customer's webhook server on loopback, stopped at the end of the test. */
 export async function webhookReceiver(
   t: Pick<ExecutionContext, 'teardown'>,
   answer?: Answer,

@@ -9,7 +9,7 @@ const user = inTenant(1);
 
 const typeOf = ({ payloadJson }: { payloadJson: string }): string => JSON.parse(payloadJson).__typename;
 
-/** The unit, and requests of `user` to its subgraph. */
+/** Starts the unit; `user` sends requests to its subgraph. */
 async function startUnit(t: ExecutionContext) {
   const { graph, rpc: client, ...unit } = await sessionUnit(t);
   const query = async (document: string, variables: object = {}, caller: Caller = user) =>
@@ -17,7 +17,7 @@ async function startUnit(t: ExecutionContext) {
   return { ...unit, client, query };
 }
 
-/** Results of the documents below. */
+/** The results of the GraphQL documents below. */
 interface Answer {
   data: {
     startSession: { id: number };
