@@ -16,7 +16,7 @@ import type { Ports } from './ports.ts';
 const maxTools = 20;
 const maxDescription = 8_000;
 
-/** What a model is told of a tool. */
+/** The declaration of a tool for a model. */
 export interface DescribedTool {
   ref: ToolRef;
   name: string;
@@ -35,15 +35,15 @@ export interface ToolDescriptions {
 }
 
 type Listing = { tools: ConnectorTool[] } | { errorKind: string };
-/** By connector. */
+/** Pending lists of tools by connector id. */
 type Listings = Map<number, Promise<Listing>>;
 
 /** The share of the request's time limit for waiting on connectors; the rest covers the work before and after. */
 const shareOfTime = 0.7;
 
 /**
- * In the order of `refs`. A connector that does not answer in time delays no other one.
- * @param timeLimitMs what the caller waits for; 0: `describeMs`
+ * Describes tools in the order of `refs`. A connector that does not respond in time does not delay others.
+ * @param timeLimitMs how long the caller waits; 0: `describeMs`
  * @throws DomainError `invalid`
  */
 export async function describeTools(
@@ -73,7 +73,7 @@ export async function describeTools(
   };
 }
 
-/** Where it takes longer, it goes on, so that the next turn finds the list. */
+/** Lists a connector's tools, or fails at `endsAt`. The listing continues in the background, so that the next turn finds it in the cache. */
 export async function listInTime(
   ports: Ports,
   { caller }: TenantRequest,
@@ -108,7 +108,7 @@ function describeAction(ref: ToolRef, actions: readonly SealedAction[]): Describ
   return described(ref, action.name, action.description, describedArgs(action));
 }
 
-/** What a server says of a tool may be of any length. */
+/** Truncates the description and refuses a large schema, because servers may send either at any length. */
 function described(
   ref: ToolRef,
   name: string,

@@ -2,7 +2,7 @@ import { rule, textProblem } from '@parley/kernel/input';
 import { headerProblem } from '@parley/outbound/header-problem';
 import { z } from 'zod';
 
-/** A credential that is sent in a header; no message repeats it. */
+/** Validates a credential that is sent in a header. Error messages never contain it. */
 export function headerSecret(maxLength: number) {
   return z.string().check(
     rule((secret) => {

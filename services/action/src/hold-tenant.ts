@@ -3,7 +3,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { notDeletedSql, tenantTombstones } from '@parley/postgres/tenant-tombstones';
 
-/** Before something new is stored for a tenant: it is not deleted until the commit. @throws DomainError `forbidden` */
+/** Call before storing new data of a tenant: prevents its deletion until the commit. @throws DomainError `forbidden` if it is deleted */
 export async function holdTenant(db: TenantDb): Promise<void> {
   const { knex, tenantId } = db;
   await tenantTombstones(db).lockShared();

@@ -2,27 +2,26 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { measureJson } from '@parley/json-schema/json-size';
 import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
-/** What is smaller is worked on at once. */
+/** Smaller inputs are processed at once. */
 const smallBytes = 32_768;
 
-/** How long a tenant's next piece of work waits after one, in times of what that one took: together they take a third of a processor. */
+/** Each piece of a tenant's work is followed by a pause twice as long as the piece, so that one tenant uses at most a third of a processor. */
 const rest = 2;
 
-/** Works on what a tenant was sent, of so many bytes. */
+/** Runs `work`, which processes `bytes` bytes that a remote server sent for the tenant. */
 export type LargeWork = <T>(tenantId: number, bytes: number, work: () => T) => Promise<T>;
 
-/** A schema that is larger than this may take some milliseconds to compile, and is counted as large. */
+/** Larger schemas may take milliseconds to compile, so compiling them is large work. */
 const smallSchema = { maxBytes: 8_192, maxDepth: 64, maxValues: 500 };
 
-/** As the bytes of a schema, for `LargeWork`, without going through all of it. */
+/** The size of a schema for `LargeWork`: 0 if it is small, else infinite. Stops measuring at the limit. */
 export function schemaBytes(schema: unknown): number {
   return measureJson(schema, smallSchema).problem === undefined ? 0 : Number.POSITIVE_INFINITY;
 }
 
 /**
- * Does the work that takes processor time in proportion to large answers, such as parsing them, one piece at a time, by tenant in turn
- * and with a rest for each. In between everything else goes on, so that calls of other tenants wait for one piece at most at each of
- * their steps.
+ * Schedules processor-bound work on large responses, such as parsing. Pieces run one at a time, round robin by tenant, with a pause after each
+ * piece of a tenant. Other work runs between pieces, so that each step of another tenant's call waits for at most one piece.
  */
 export function largeWork(): LargeWork {
   const tenants = fairQueue({ shares: { tenant: { inFlight: 1 } } });

@@ -20,13 +20,13 @@ export interface ListQuery {
 
 export interface ListedTools {
   connectors: { id: number; name: string; errorKind: string }[];
-  /** Without a schema where that was not asked for, or is too long. */
+  /** Tools lack a schema if it was not requested or is too long. */
   tools: DescribedTool[];
 }
 
 type Described = Omit<DescribedTool, 'inputSchemaJson'> & { inputSchema: object };
 
-/** What a tenant has to call. A connector that does not answer in time delays no other one. */
+/** Lists the tools and actions that a tenant can call. A connector that does not respond in time does not delay others. */
 export async function listTools(
   ports: Ports,
   request: TenantRequest,

@@ -24,15 +24,15 @@ export interface Ports {
   outbound: Pick<Outbound, 'urlProblem'>;
   schemas: JsonSchemas;
   mcp: McpClient;
-  /** What custom actions are sent with. */
+  /** Dependencies of sending custom actions. */
   sending: SendPorts;
   /** The queue that all calls of this process share. */
   queue: CallQueue;
-  /** Answers that calls and lists of this process hold. */
+  /** Limits the memory for responses that calls and lists of this process hold. */
   held: HeldAnswers;
-  /** Work on large answers and schemas, of all tenants. */
+  /** Schedules processor-bound work on large responses and schemas of all tenants. */
   workOn: LargeWork;
-  /** Turns of the transactions that begin calls. */
+  /** Queues the transactions that begin calls. */
   beginQueue: BeginQueue;
   process: CallingProcess;
   certifiedOperations: readonly CertifiedOperation[];

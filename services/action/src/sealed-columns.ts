@@ -11,7 +11,7 @@ interface Row {
   id: number;
 }
 
-/** All that action keeps sealed. */
+/** All columns in which action stores sealed values. */
 export const sealedColumns: SealedColumn[] = [
   {
     table: 'mcp_connectors',

@@ -6,22 +6,22 @@ import type { OutboundReason } from '@parley/outbound/outbound-errors';
  *
  * | kind                     | what happened                                                                    |
  * | ------------------------ | -------------------------------------------------------------------------------- |
- * | `BAD_ARGUMENTS`          | they do not fit the schema or the URL; nothing was sent                          |
- * | `SCHEMA_INVALID`, `SCHEMA_TOO_SLOW` | the schema cannot check them; nothing was sent                        |
- * | `IDENTITY_NOT_LINKED`    | the person in the conversation has no identity of the product; nothing was sent  |
- * | `CREDENTIAL_MISSING`     | the action's credential is not provisioned here; nothing was sent                |
- * | `CREDENTIAL_REFUSED`     | whoever issues tokens for it refuses; nothing was sent                           |
- * | `CREDENTIAL_UNAVAILABLE` | whoever issues tokens for it does not answer; nothing was sent                   |
- * | `UNAUTHORIZED`           | answered 401 or 403                                                              |
- * | `NOT_FOUND`              | answered 404 or 410                                                              |
- * | `CONFLICT`               | answered 409 or 412                                                              |
- * | `RATE_LIMITED`           | answered 429; `retry-after` may say for how long                                 |
- * | `REJECTED`               | answered with another 4xx                                                        |
- * | `REMOTE_ERROR`           | answered with 5xx                                                                |
- * | `UNEXPECTED_STATUS`      | answered with 1xx or 3xx that is no redirect                                     |
- * | those of the guard       | see `OutboundReason`: refused, unreachable, too slow, too large, broken          |
- * | `CANCELLED`              | whoever asked for the call has left                                              |
- * | `FAILED`                 | anything else, of which the log has the cause                                    |
+ * | `BAD_ARGUMENTS`          | the arguments do not match the schema or the URL; nothing was sent               |
+ * | `SCHEMA_INVALID`, `SCHEMA_TOO_SLOW` | the schema cannot check the arguments; nothing was sent               |
+ * | `IDENTITY_NOT_LINKED`    | the person in the conversation has not linked the product; nothing was sent      |
+ * | `CREDENTIAL_MISSING`     | the action's credential is not provisioned; nothing was sent                     |
+ * | `CREDENTIAL_REFUSED`     | the token issuer refused the credential; nothing was sent                        |
+ * | `CREDENTIAL_UNAVAILABLE` | the token issuer did not respond; nothing was sent                               |
+ * | `UNAUTHORIZED`           | status 401 or 403                                                                |
+ * | `NOT_FOUND`              | status 404 or 410                                                                |
+ * | `CONFLICT`               | status 409 or 412                                                                |
+ * | `RATE_LIMITED`           | status 429; the header `retry-after` may have the pause                          |
+ * | `REJECTED`               | any other 4xx                                                                    |
+ * | `REMOTE_ERROR`           | status 5xx                                                                       |
+ * | `UNEXPECTED_STATUS`      | status 1xx, or a 3xx that is not a redirect                                      |
+ * | `OutboundReason`         | from the outbound guard: refused, unreachable, too slow, too large, broken       |
+ * | `CANCELLED`              | the caller cancelled the call                                                    |
+ * | `FAILED`                 | anything else; the log has the cause                                             |
  *
  * After `REMOTE_*`, `UNEXPECTED_STATUS` and `CANCELLED` the call may have had its effect.
  */

@@ -1,14 +1,14 @@
 import { tooSlow } from './connector-errors.ts';
 
 export interface CallLimits {
-  /** The longest time of the whole call, its wait for a turn included. */
+  /** Maximum time of the whole call, including its time in the queue. */
   timeoutMs: number;
-  /** The longest wait for the answer, or for a notification of progress. */
+  /** Maximum time without a response or a progress notification. */
   idleMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Aborts when the caller does, or when the time is over. @throws the reason of a signal that is aborted already */
+/** Makes a signal that aborts with the caller's signal or when a time limit has passed. @throws the reason of an already aborted signal */
 export function callDeadline({ timeoutMs, idleMs, signal: given }: CallLimits) {
   given?.throwIfAborted();
   const abort = new AbortController();
@@ -18,7 +18,7 @@ export function callDeadline({ timeoutMs, idleMs, signal: given }: CallLimits) {
   given?.addEventListener('abort', leave);
   return {
     signal: abort.signal,
-    /** Begins the idle time anew. */
+    /** Restarts the idle time. */
     progressed: () => void idle.refresh(),
     end() {
       clearTimeout(whole);

@@ -10,23 +10,23 @@ import { refusedResult, type ToolResult, toolResult } from './tool-result.ts';
 export interface ToolCall {
   name: string;
   args: Record<string, unknown>;
-  /** Sent as a header and within the request. A call that may have begun is not sent again, with or without one. */
+  /** Sent as a header and inside the request. A call that the server may have started is never sent again, even with a key. */
   idempotencyKey?: string | undefined;
 }
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** The longest time of the whole call, its wait for a turn included. Default: 30,000. */
+  /** Maximum time of the whole call, including its time in the queue. Default: 30,000. */
   timeoutMs?: number | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** Takes what ends the call's turn, instead of its end with the call. */
+  /** Receives the function that releases the queue slot. Default: the slot is released when the call ends. */
   keepSlot?: ((release: () => void) => void) | undefined;
-  /** Whether images, sound and binary resources come with their data. Default: only with type and size. */
+  /** Whether images, audio and binary resources include their data. Default: only type and size. */
   withMedia?: boolean | undefined;
 }
 
 /**
- * Calls a tool once. What the server answers, its refusal of the tool or its arguments included, is a result.
+ * Calls a tool once. Every response of the server is a result, even if it refuses the tool or its arguments.
  * @throws DomainError with a `ConnectorReason` or an `OutboundReason`; `tooManyRequests`; the signal's reason
  */
 export async function callTool(
@@ -74,7 +74,7 @@ function requestOf({ name, args, idempotencyKey }: ToolCall): McpRequest {
 
 const notUnderstood = new Set<number>([ErrorCode.ParseError, ErrorCode.InvalidRequest]);
 
-/** The server's error in JSON-RPC as a result. @throws DomainError where the server did not understand the request at all */
+/** Converts a JSON-RPC error of the server to a result. @throws DomainError if the server could not parse the request */
 async function refusalOf(
   { limits, toolsOf }: McpPorts,
   connector: McpConnector,
@@ -86,7 +86,7 @@ async function refusalOf(
   if (notUnderstood.has(code)) throw unreachable();
   if (code === ErrorCode.MethodNotFound) return refusedResult('TOOL_NOT_FOUND', text, form);
   if (code !== ErrorCode.InvalidParams) return refusedResult('TOOL_FAILED', text, form);
-  // An unknown tool and refused arguments have the same code, and each server has its own words for them.
+  // Servers send the same code for an unknown tool and for refused arguments, with different texts. The list of tools tells which it is.
   const known = await toolsOf(connector).catch(() => undefined);
   const isKnown = known?.tools.some(({ name }) => name === tool) ?? true;
   return refusedResult(isKnown ? 'TOOL_ARGUMENTS_REFUSED' : 'TOOL_NOT_FOUND', text, form);

@@ -3,7 +3,7 @@ import type { OutboundReason } from '@parley/outbound/outbound-errors';
 
 export type ConnectorReason = 'CONNECTOR_UNAUTHORIZED' | 'CONNECTOR_UNREACHABLE';
 
-/** The server answered with an HTTP status that is no success. Its text is not kept: it may repeat what was sent. */
+/** The server responded with an HTTP error. The body is not included, because it may echo the request. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: number;
@@ -14,7 +14,7 @@ export class StatusError extends Error {
   }
 }
 
-/** The reasons of the outbound guard that a tenant can act on. */
+/** Reasons of the outbound guard that are reported to the tenant, who can fix their cause. */
 const keptReasons = new Set<string | undefined>([
   'URL_REFUSED',
   'HOST_NOT_PUBLIC',
@@ -36,17 +36,17 @@ export function tooSlow(timeoutMs: number): DomainError {
   return new DomainError('unavailable', `The connector did not answer within ${timeoutMs} ms`, { reason });
 }
 
-/** The time was over before the call's turn came. */
+/** The call's time limit passed while it was in the queue. */
 export function noSlotInTime(): DomainError {
   return new DomainError('tooManyRequests', 'The call did not get its turn in time; nothing was sent');
 }
 
-/** Whether an error is `tooSlow`, and not the reason of a caller who has left. */
+/** Whether an abort reason is `tooSlow`, rather than the reason of a caller that cancelled. */
 export function isTooSlow(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === ('CONNECTOR_UNREACHABLE' satisfies ConnectorReason);
 }
 
-/** Translates what has ended a call. Errors of the SDK may quote what was sent or received, so they are no cause. */
+/** Converts an error that ended a call. An SDK error is not kept as the cause, because it may quote the request or response. */
 export function connectorError(error: unknown): DomainError {
   if (error instanceof StatusError)
     return error.status === 401 || error.status === 403 ? unauthorized() : unreachable(error);

@@ -5,28 +5,28 @@ import { unreachable } from './connector-errors.ts';
 import type { Exchange } from './exchange.ts';
 import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
-/** A server says after how long its stream may be resumed; these bound it. */
+/** Bounds for the delay that a server requests before its stream is resumed. */
 const resumeAfterMs = { min: 100, max: 5_000 };
-/** Requests of a server within one exchange that are answered; each costs one of ours. */
+/** Maximum number of server requests that are answered in one exchange; each costs an HTTP request of our own. */
 const maxAsked = 20;
-/** Events and messages within one exchange, since each costs more of our time than of the server's. */
+/** Maximum number of events and messages in one exchange, because each takes more of our time than of the server's. */
 const maxMessages = 10_000;
-/** The client ignores all others. */
+/** The notifications that the client handles; others are dropped. */
 const changed = 'notifications/tools/list_changed';
 const notifications = new Set<unknown>(['notifications/progress', changed]);
 
-/** Works on what was received, of so many bytes, when it is the tenant's turn. */
+/** Runs `work` on received bytes when the tenant's queue of large work allows it. */
 export type WorkOn = <T>(bytes: number, work: () => T) => Promise<T>;
 
 /**
- * Rewrites an event stream of a server, so that the SDK takes each message in it. A stream that ends without an answer, and cannot be
- * resumed, fails the exchange at once: the SDK would wait for the end of the time.
+ * Rewrites a server's event stream, so that the SDK accepts every message in it. If the stream ends without a response and cannot be resumed, the
+ * exchange fails at once; the SDK itself would wait until the time limit.
  */
 export function eventMessages(exchange: Exchange, workOn: WorkOn): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const lineFeeds = lineFeedsOnly();
-  /** Bytes that were received since the last event. */
+  /** Bytes received since the last event. */
   let pending = 0;
   let hasChanged = false;
   let feed: (text: string) => void;
@@ -92,10 +92,10 @@ export function eventMessages(exchange: Exchange, workOn: WorkOn): TransformStre
   return new TransformStream(events);
 }
 
-/** The types of Node.js lack `cancel`, which is called where the stream that is read fails. */
+/** Node's types lack `cancel`, which is called when the source stream fails. */
 type CancellableTransformer = Transformer<Uint8Array, Uint8Array> & { cancel(reason: unknown): void };
 
-/** Makes a line feed of each end of a line, since the parser's time grows with the square of the lines that end otherwise. */
+/** Converts all line ends to line feeds: with other line ends, the parser takes quadratic time. */
 function lineFeedsOnly(): (text: string) => string {
   let isAfterReturn = false;
   return (text) => {

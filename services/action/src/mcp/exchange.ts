@@ -4,32 +4,33 @@ export interface Room {
   left: number;
 }
 
-/** One request to an MCP server, with all HTTP requests that bring its answer: a stream that was cut is resumed by others. */
+/** One JSON-RPC request to an MCP server, with all its HTTP requests: an interrupted response stream is resumed by further ones. */
 export interface Exchange {
-  /** Headers of the HTTP request that sends it, beside those of all requests. */
+  /** Additional headers of the HTTP request that sends it. */
   headers: Record<string, string>;
   timeoutMs: number;
-  /** The bytes of answers that may still be read, by this exchange and others that share it. Default: only each answer is bounded. */
+  /** Remaining response bytes of all exchanges that share this object. Default: only each single response is limited. */
   room?: Room | undefined;
-  /** Where the result of the answer is kept, which the SDK does not get then: it would parse and check all of it once more. */
+  /** If set, it receives the result, and the SDK gets an empty one, because the SDK would parse and validate all of it again. */
   kept?: { result?: Record<string, unknown> } | undefined;
-  /** Aborts when the exchange is over, which closes its connection. */
+  /** Aborts at the end of the exchange, which closes its connection. */
   signal: AbortSignal;
-  /** The id of the JSON-RPC request, once it is sent. Whatever is sent in this context afterwards is another request. */
+  /** The id of the JSON-RPC request, set when it is sent. Anything sent later in this async context is another request. */
   id?: string;
   isAnswered: boolean;
-  /** Nothing more is sent in this context. */
+  /** Whether sending in this async context has ended. */
   isOver: boolean;
-  /** The stream has named an event, so it can be resumed where it ends before the answer. */
+  /** Whether the stream has sent an event id, so that it can be resumed if it ends before the response. */
   isResumable: boolean;
-  /** How often the stream was resumed. */
+  /** Number of times that the stream was resumed. */
   resumed: number;
-  /** Counts events and messages in the stream; `asked` counts those that are requests of the server. */
+  /** Number of events and messages in the stream. */
   messages: number;
+  /** Number of messages that are requests of the server. */
   asked: number;
-  /** Ends the exchange with this error, unless it is over. */
+  /** Ends the exchange with this error, unless it has already ended. */
   fail(error: unknown): void;
 }
 
-/** The SDK gives a transport's `fetch` no hint for which request it is called, so the context does. */
+/** The exchange of the current async context, because the SDK does not tell a transport's `fetch` which request it belongs to. */
 export const exchanges = new AsyncLocalStorage<Exchange>();

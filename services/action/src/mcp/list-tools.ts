@@ -8,34 +8,34 @@ import type { WorkOn } from './event-messages.ts';
 export interface McpTool {
   name: string;
   description?: string;
-  /** JSON Schema of an object, as the server wrote it; `$ref`s within it included. */
+  /** JSON Schema of the arguments, as the server sent it; it may contain local `$ref`s. */
   inputSchema: Record<string, unknown>;
 }
 
 export interface ToolList {
   tools: McpTool[];
-  /** The size of all tools as JSON. */
+  /** Size of all tools as JSON. */
   bytes: number;
-  /** The server has more than is kept. */
+  /** Whether the server has more tools than are kept. */
   isCut: boolean;
 }
 
 const max = { pages: 100, tools: 1_000, bytes: 2 ** 20, nameLength: 256 };
 
-/** Deeper ones are no use to those who check by them. */
+/** Deeper schemas are useless, because validators refuse them. */
 const schemaDepth = { maxDepth: 64, maxBytes: Number.POSITIVE_INFINITY, maxValues: Number.POSITIVE_INFINITY };
 
 type PageAfter = (cursor?: string) => Promise<{ answer: Record<string, unknown>; bytes: number }>;
 
 interface Reading {
-  /** What is kept of a tool. */
+  /** Removes secrets from a tool. */
   redact: (value: unknown) => unknown;
   workOn: WorkOn;
 }
 
 /**
- * Reads the pages of a server's tools, as many as there is room for.
- * @throws DomainError where the answer is no list
+ * Reads a server's pages of tools until a limit is reached.
+ * @throws DomainError if a response is not a list
  */
 export async function listTools(pageAfter: PageAfter, { redact, workOn }: Reading): Promise<ToolList> {
   const list = toolList(redact);
@@ -49,7 +49,7 @@ export async function listTools(pageAfter: PageAfter, { redact, workOn }: Readin
     await workOn(next.bytes, () => {
       for (const tool of tools) list.add(tool);
     });
-    // A cursor that repeats would never end.
+    // A repeated cursor would loop for ever.
     if (typeof nextCursor !== 'string' || nextCursor === '' || cursors.has(nextCursor)) return list.end(false);
     cursors.add(nextCursor);
     cursor = nextCursor;
@@ -57,7 +57,7 @@ export async function listTools(pageAfter: PageAfter, { redact, workOn }: Readin
   return list.end(true);
 }
 
-/** Undefined where there is no room for it. */
+/** Reads a further page; undefined if it exceeds the remaining bytes. */
 async function laterPage(pageAfter: PageAfter, cursor: string | undefined) {
   try {
     return await pageAfter(cursor);
@@ -72,7 +72,7 @@ function toolList(redact: (value: unknown) => unknown) {
   let bytes = 0;
   let isCut = false;
   return {
-    /** Skips what is no tool, what does not fit, and a second tool of the same name. */
+    /** Adds a tool. Invalid ones, duplicates and those that exceed a limit are skipped. */
     add(given: unknown): void {
       const tool = toolOf(given, redact);
       if (!tool || tools.has(tool.name)) return;
@@ -101,12 +101,12 @@ function toolOf(given: unknown, redact: (value: unknown) => unknown): McpTool | 
     ...(typeof description === 'string'
       ? { description: String(redact(description)).toWellFormed().replaceAll('\0', '') }
       : {}),
-    // Arguments are an object, whatever type the schema says, if any.
+    // Arguments are always an object, even if the schema names another type or none.
     inputSchema: { ...(isJsonObject(inputSchema) ? inputSchema : {}), type: 'object' },
   };
 }
 
-/** Infinite where the tool nests too deeply to be written as JSON. */
+/** Size of a tool as JSON; infinite if its nesting is too deep to serialize. */
 function sizeOf(tool: McpTool): number {
   try {
     return Buffer.byteLength(JSON.stringify(tool));

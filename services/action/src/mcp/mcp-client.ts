@@ -19,22 +19,22 @@ export interface McpClientOptions {
   outbound: Pick<Outbound, 'stream'>;
   log: Logger;
   limits?: Partial<McpClientLimits>;
-  /** Where calls wait for their turn, shared with others. Default: one of its own, with `limits.calls`. */
+  /** A queue for calls, to share it with other callers. Default: an own queue with `limits.calls`. */
   queue?: Pick<FairQueue<'connector' | 'tenant'>, 'enter'>;
-  /** Bounds what is held of lists. Default: nothing does. */
+  /** Limits the memory that lists take while they are read. Default: no limit. */
   held?: Pick<HeldAnswers, 'holding'>;
-  /** Does what takes processor time, shared with others. Default: one of its own. */
+  /** A scheduler for large work, to share it with other callers. Default: an own one. */
   workOn?: LargeWork;
-  /** The time in milliseconds. Default: the clock of the process. */
+  /** The current time in ms. Default: the clock of the process. */
   now?: () => number;
 }
 
 export interface McpClient {
-  /** The list is kept for a minute. @throws DomainError with a `ConnectorReason` or an `OutboundReason`; the signal's reason */
+  /** Lists tools, with a cache of one minute. @throws DomainError with a `ConnectorReason` or an `OutboundReason`; the signal's reason */
   listTools(connector: McpConnector, signal?: AbortSignal): Promise<McpTool[]>;
-  /** Calls a tool once, as `callTool` of call-tool.ts says. */
+  /** Calls a tool once; see `callTool` in call-tool.ts. */
   callTool(connector: McpConnector, call: ToolCall, options?: CallOptions): Promise<ToolResult>;
-  /** Ends all sessions, and what is under way in them. */
+  /** Closes all sessions and cancels their requests. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ const defaults: McpClientLimits = {
     inFlight: 512,
     shares: {
       connector: { inFlight: 2, waiting: 256, label: 'to this connector' },
-      // Few, since reading one takes up to 2 MB of JSON; more than one tenant's slow servers usually are.
+      // A low limit, because each list may have 2 MB of JSON; still more than the slow servers that one tenant usually has.
       tenant: { inFlight: 4, waiting: 512 },
     },
   },

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 
-/** An MCP server of a tenant, as it is called. */
+/** An MCP server of a tenant, with what is needed to call it. */
 export interface McpConnector {
   tenantId: number;
   id: number;
-  /** Changes with the connector's settings, e.g. the time of its last update. */
+  /** Changes when the connector's settings change, e.g. the time of the last update. */
   version: string;
   serverUrl: string;
-  /** The bearer token of each request; it is in no error, log or result. */
+  /** The bearer token of each request. It never appears in errors, logs or results. */
   apiKey: string;
 }
 
-/** Identifies the connector with its settings and credential, without showing the credential. */
+/** A key for the connector with its current settings and credential. It does not reveal the credential. */
 export function keyOf({ tenantId, id, version, serverUrl, apiKey }: McpConnector): string {
   const fingerprint = createHash('sha256')
     .update(JSON.stringify([serverUrl, apiKey]))
@@ -19,7 +19,7 @@ export function keyOf({ tenantId, id, version, serverUrl, apiKey }: McpConnector
   return JSON.stringify([tenantId, id, version, fingerprint]);
 }
 
-/** Whether it is the key of a connector of the same tenant. */
+/** Whether a key belongs to a connector of the same tenant. */
 export function isOf({ tenantId }: Pick<McpConnector, 'tenantId'>, key: string): boolean {
   return key.startsWith(`[${tenantId},`);
 }

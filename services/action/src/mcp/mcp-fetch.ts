@@ -7,15 +7,15 @@ import { eventMessages, type WorkOn } from './event-messages.ts';
 import { type Exchange, exchanges } from './exchange.ts';
 import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
-/** Limits of notifications, answers to the server's own requests, and the end of a session, whose answers nobody reads. */
+/** Limits for requests whose response is ignored: notifications, replies to the server's own requests, and the end of a session. */
 const plainLimits = { timeoutMs: 5_000, maxBytes: 65_536 };
-/** Images come within one message, in base64, so this is more than a result may have. */
+/** Limits for responses. They exceed those of a result, because images are sent in base64 in the same message. */
 const answerLimits = { maxBytes: 6 * 2 ** 20, maxEventBytes: 4 * 2 ** 20 };
 const maxResumed = 100;
-/** JSON-RPC's codes for an unknown method and for invalid arguments. Some servers send them with a status of 400 or 404. */
+/** JSON-RPC codes for an unknown method and for invalid arguments. Some servers send them with status 400 or 404. */
 const refusals = new Set<unknown>([-32_601, -32_602]);
 
-/** The `fetch` of the SDK's transport: guarded, bounded, and tolerant of servers that bend the rules. */
+/** The `fetch` for the SDK's transport. It goes through the outbound guard, has limits, and tolerates servers that violate the protocol. */
 export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): FetchLike {
   const plain = guardedFetch(outbound, plainLimits);
 
@@ -33,14 +33,14 @@ export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): Fe
     if (response.ok && exchange.resumed <= maxResumed && isEvents(response))
       return answerOf(exchange, response, workOn);
     await response.body?.cancel();
-    // No StatusError, whose 404 would mean that the request was not processed.
+    // Not a StatusError, because its 404 would mean that the server did not process the request.
     exchange.fail(unreachable(response.ok ? new Error('not resumed') : new StatusError(response.status)));
     return new Response(null, { status: 405 });
   }
 
   return (url, init = {}) => {
     const exchange = exchanges.getStore();
-    // The SDK asks for a stream of what the server sends unasked. None is held open, as if the server had none.
+    // The SDK requests a stream of unsolicited messages. 405 means that the server has none, so that no connection stays open.
     if (init.method === 'GET' && !new Headers(init.headers).has('last-event-id'))
       return Promise.resolve(new Response(null, { status: 405 }));
     if (exchange?.isOver) return Promise.resolve(new Response(null, { status: 202 }));
@@ -56,7 +56,7 @@ function fetchOf(outbound: Pick<Outbound, 'stream'>, { timeoutMs, room }: Exchan
   return guardedFetch(outbound, { maxBytes, maxEventBytes, timeoutMs });
 }
 
-/** Takes what is read from the room that is left. */
+/** Subtracts the bytes of a body from the remaining bytes while it is read. */
 function counted({ room }: Exchange, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   if (!room) return body;
   return body.pipeThrough(
@@ -84,7 +84,7 @@ async function answerOf(exchange: Exchange, response: Response, workOn: WorkOn):
   return jsonResponse(exchange, answer, headers);
 }
 
-/** @throws StatusError unless the body is a JSON-RPC error that answers the request */
+/** Reads an HTTP error response. @throws StatusError unless the body is the JSON-RPC error response to this request */
 async function refusalOf(exchange: Exchange, response: Response): Promise<Response> {
   const { status, headers } = response;
   const mayBeAnswer = status < 500 && status !== 401 && status !== 403;
@@ -97,12 +97,12 @@ function isEvents({ headers }: Response): boolean {
   return /^text\/event-stream\b/iu.test(headers.get('content-type') ?? '');
 }
 
-/** All else in a batch is left out. */
+/** Finds the response to the exchange's request; other messages of a batch are ignored. */
 function answerIn({ id = '' }: Exchange, body: string): Record<string, unknown> | undefined {
   return messagesOf(parsedMessage(body)).find((message) => answers(message, id));
 }
 
-/** The id of the request that the SDK has written. */
+/** The id in a request that the SDK has serialized. */
 function idOf(body: RequestInit['body']): string {
   const message = parseJson(String(body));
   return isJsonObject(message) ? String(message.id) : '';

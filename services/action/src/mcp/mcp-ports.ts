@@ -6,42 +6,42 @@ import type { McpConnector } from './mcp-connector.ts';
 import type { McpSession } from './session.ts';
 
 export interface McpClientLimits {
-  /** The longest time of one call or list, unless the caller names another. */
+  /** Maximum time of one call or list, unless the caller gives another. */
   timeoutMs: number;
-  /** The longest wait for an answer, or for progress. */
+  /** Maximum time without a response or a progress notification. */
   idleMs: number;
-  /** The longest time to initialise a session. */
+  /** Maximum time to initialize a session. */
   openMs: number;
-  /** How long a list of tools is kept. */
+  /** How long a list of tools is cached. */
   listKeptMs: number;
   maxSessions: number;
   maxTenantSessions: number;
-  /** How long a session is kept that nobody uses. */
+  /** How long an idle session is kept. */
   sessionIdleMs: number;
-  /** The size of a result's texts and JSON. */
+  /** Maximum size of a result's texts and JSON together. */
   maxResultBytes: number;
   calls: FairQueueLimits<'connector' | 'tenant'>;
-  /** Lists that are read, which wait for no calls. */
+  /** Limits of the queue for lists, which is separate from that for calls. */
   lists: FairQueueLimits<'connector' | 'tenant'>;
 }
 
 export interface SessionUse {
   waitsWith: 'calls' | 'lists';
-  /** Also ends the wait for a turn. */
+  /** Cancels the work, or its wait in the queue. */
   signal: AbortSignal;
-  /** Whether `work` may run again where the server may have begun with it. */
+  /** Whether `work` may run again even if the server may have started it. */
   isRepeatable: boolean;
-  /** Takes what ends the turn, instead of its end with `work`. */
+  /** Receives the function that releases the queue slot. Default: the slot is released when `work` ends. */
   keepSlot?: ((release: () => void) => void) | undefined;
 }
 
-/** What listing and calling share. */
+/** Dependencies of listing and calling tools. */
 export interface McpPorts {
   limits: McpClientLimits;
   log: Logger;
   workOn: LargeWork;
-  /** Waits for the connector's turn, and runs `work` in its session. */
+  /** Waits in the connector's queue, then runs `work` in its session. */
   inSession<T>(connector: McpConnector, use: SessionUse, work: (session: McpSession) => Promise<T>): Promise<T>;
-  /** The tools of a connector, as they were within the last minute. */
+  /** The tools of a connector, at most a minute old. */
   toolsOf(connector: McpConnector): Promise<ToolList>;
 }

@@ -2,13 +2,13 @@ import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { unreachable } from './connector-errors.ts';
 import type { Exchange } from './exchange.ts';
 
-/** JSON-RPC's code for an error inside the server. */
+/** JSON-RPC code for an internal error of the server. */
 const internalError = -32_603;
 
-/** Values in the text of one message: each takes more time and memory than its few bytes. */
+/** Maximum number of JSON values in one message, because small values take much more time and memory than bytes. */
 const maxValues = 100_000;
 
-/** The JSON that a server sent; undefined where it is none. @throws DomainError where it has more values than are worth parsing */
+/** Parses JSON of a server; undefined if it is invalid. @throws DomainError if it has more than `maxValues` values */
 export function parsedMessage(text: string): unknown {
   let values = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -22,7 +22,7 @@ export function parsedMessage(text: string): unknown {
 
 const [quote, comma, bracket, brace] = [...'",[{'].map((character) => character.charCodeAt(0));
 
-/** Where the string that begins there has its second quote. */
+/** The position of the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -36,8 +36,8 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /**
- * The JSON-RPC messages in what a server sent, one or a batch, in the form that the SDK's strict schemas take: unknown members,
- * `error: null` beside a result, metadata of any type and the like are removed. What is no message is left out.
+ * Extracts the JSON-RPC messages from a single message or a batch, in a form that the SDK's strict schemas accept: removes unknown members,
+ * `error: null` beside a result, metadata and the like. Invalid messages are skipped.
  */
 export function messagesOf(value: unknown): Record<string, unknown>[] {
   const all: unknown[] = Array.isArray(value) ? value : [value];
@@ -65,21 +65,21 @@ function errorOf({ code, message }: Record<string, unknown>) {
   };
 }
 
-/** The protocol version is all that is used of an answer to `initialize`. */
+/** Reduces the response to `initialize` to its protocol version, the only part that is used. */
 function resultOf(given: Record<string, unknown>): Record<string, unknown> {
   const { protocolVersion } = given;
   if (typeof protocolVersion !== 'string') return withoutMeta(given);
   return { protocolVersion, capabilities: {}, serverInfo: { name: 'server', version: '0' } };
 }
 
-/** What the SDK gets of the answer to a request. */
+/** The response as the SDK gets it: with an empty result if the exchange keeps the result itself. */
 export function forClient({ kept }: Pick<Exchange, 'kept'>, answer: Record<string, unknown>): Record<string, unknown> {
   if (!kept || kept.result || !isJsonObject(answer.result)) return answer;
   kept.result = answer.result;
   return { ...answer, result: {} };
 }
 
-/** Whether a message is the result or error of the request with this id. Some servers send the number as a text. */
+/** Whether a message is the response to the request with this id. Some servers return a numeric id as a string. */
 export function answers(message: Record<string, unknown>, id: string): boolean {
   return ('result' in message || 'error' in message) && message.id !== undefined && String(message.id) === id;
 }

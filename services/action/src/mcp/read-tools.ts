@@ -7,10 +7,10 @@ import type { McpConnector } from './mcp-connector.ts';
 import type { McpPorts } from './mcp-ports.ts';
 import type { McpSession, RequestLimits } from './session.ts';
 
-/** The limit for all pages together: twice what is kept. */
+/** Maximum size of all pages together: twice the size of a list that is kept. */
 const maxBytes = 2 * 2 ** 20;
 
-/** Asks the server for all its tools. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */
+/** Reads all tools from the server. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */
 export async function readTools(ports: McpPorts, connector: McpConnector): Promise<ToolList> {
   const { limits, log, inSession } = ports;
   const { timeoutMs } = limits;
@@ -30,7 +30,7 @@ export async function readTools(ports: McpPorts, connector: McpConnector): Promi
   }
 }
 
-/** Servers repeat the credential that they were sent, in tools too. */
+/** Reads all pages. The credential is redacted, because servers may echo it even in tools. */
 function readPages(
   { workOn }: McpPorts,
   { tenantId, apiKey }: McpConnector,

@@ -9,31 +9,31 @@ export interface SessionPoolOptions {
   maxSessions: number;
   /** The limit for the sessions of one tenant. */
   maxTenantSessions: number;
-  /** How long a session that nobody uses is kept. */
+  /** How long an idle session is kept. */
   idleMs: number;
 }
 
 interface Entry {
   session: Promise<McpSession>;
-  /** Ends the initialisation, when nobody waits for it any more. */
+  /** Aborts the initialization when no call waits for it any more. */
   opening: AbortController;
   isOpen: boolean;
   users: number;
   idle?: NodeJS.Timeout;
-  /** The server does not know the session any more. */
+  /** Whether the server has lost the session. */
   isLost: boolean;
 }
 
-/** Statuses of a server that would answer, but not now. */
+/** Statuses of a temporarily busy server. */
 const busyStatuses = new Set<number | undefined>([429, 503]);
 
 export type SessionPool = ReturnType<typeof sessionPool>;
 
-/** Keeps one session of each connector, with its settings and credential, for all its calls. The least recently used one is closed first. */
+/** Keeps one session for each connector with its settings and credential, shared by all its calls. Evicts the least recently used ones. */
 export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: SessionPoolOptions) {
-  /** The most recently used one comes last. */
+  /** Sessions in use order, the most recently used one last. */
   const entries = new Map<string, Entry>();
-  /** All entries that are not closed, also those for no more calls. */
+  /** All open sessions, including retired ones that still have calls. */
   const live = new Set<Entry>();
   const closing = new Set<Promise<void>>();
   let isStopped = false;
@@ -60,11 +60,11 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
       await entry.session;
       entry.isOpen = true;
     } catch {
-      retire(key, entry); // whoever waits for it gets the error
+      retire(key, entry); // the calls that wait for the session get the error
     }
   }
 
-  /** Beyond the tenant's share, its own sessions make room. */
+  /** Closes idle sessions beyond the limits, those of the tenant first. */
   function evict(connector: McpConnector): void {
     const own = [...entries].filter(([key]) => isOf(connector, key));
     evictIdle(own, own.length - maxTenantSessions);
@@ -81,7 +81,7 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
     }
   }
 
-  /** Uses an entry for no more calls; it is closed when the last one is over. */
+  /** Excludes an entry from further calls. It is closed after its last call. */
   function retire(key: string, entry: Entry, isLost = false): void {
     entry.isLost ||= isLost;
     clearTimeout(entry.idle);
@@ -127,7 +127,7 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
       } catch (error) {
         const status = error instanceof StatusError ? error.status : undefined;
         const isLost = session.hasId && (status === 404 || status === 400);
-        // After other failures, the server may have been restarted without its sessions.
+        // Any other failure may mean that the server was restarted and lost its sessions.
         const isKept = error instanceof McpError || signal.aborted || busyStatuses.has(status);
         if (!isKept) retire(key, entry, isLost);
         return { error, status: isLost ? status : undefined };
@@ -139,9 +139,9 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
 
   return {
     /**
-     * Runs `work` in the connector's session. Where the server has lost it, runs it once more in a new one: after a status of 404 it has
-     * not processed the request; after 400, with which many servers answer instead, it may have.
-     * @param isRepeatable whether `work` may run again after 400, too
+     * Runs `work` in the connector's session. If the server has lost the session, `work` runs once more in a new one. Status 404 means that the
+     * server did not process the request. Many servers send 400 instead, after which they may have processed it.
+     * @param isRepeatable whether `work` may also run again after 400
      */
     async use<T>(
       connector: McpConnector,
@@ -160,7 +160,7 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
       return entries.size;
     },
 
-    /** Ends the sessions at their servers, and what is under way in them. */
+    /** Ends all sessions at their servers, and cancels their requests. */
     async stop(): Promise<void> {
       isStopped = true;
       for (const [key, entry] of entries) retire(key, entry);

@@ -18,57 +18,57 @@ export type { Progress };
 export interface McpRequest {
   method: 'tools/list' | 'tools/call';
   params: Record<string, unknown>;
-  /** Headers of the HTTP request that sends it. */
+  /** Additional headers of the HTTP request that sends it. */
   headers?: Record<string, string>;
 }
 
 export interface RequestLimits {
-  /** Cancels the request at the server, too. */
+  /** Cancels the request, also at the server. */
   signal: AbortSignal;
   timeoutMs: number;
-  /** As of `Exchange`. */
+  /** See `Exchange.room`. */
   room?: Room;
   onProgress?: (progress: Progress) => void;
 }
 
-/** An initialised session with an MCP server, even if the server itself keeps none. */
+/** An initialized session with an MCP server. The server itself may be stateless. */
 export interface McpSession {
-  /** Whether the server keeps it under an id, which it may forget. */
+  /** Whether the server gave the session an id. Such a session can be lost. */
   readonly hasId: boolean;
-  /** @throws McpError: the server's own; StatusError, DomainError; the signal's reason */
+  /** Sends a request. @throws McpError for a JSON-RPC error of the server; StatusError, DomainError; the signal's reason */
   request(request: McpRequest, limits: RequestLimits): Promise<Record<string, unknown>>;
-  /** Ends what is under way. @param isLost the server does not know it any more. Never rejects. */
+  /** Ends the session and cancels its requests. Never rejects. @param isLost whether the server has lost the session, so it is not notified */
   close(isLost?: boolean): Promise<void>;
 }
 
 export interface SessionOptions {
   outbound: Pick<Outbound, 'stream'>;
-  /** Ends the initialisation. */
+  /** Aborts the initialization. */
   signal: AbortSignal;
   timeoutMs: number;
   onToolsChanged(): void;
   workOn: WorkOn;
 }
 
-/** Why a request is cancelled, as servers are told. */
+/** The reason in the cancellation notices that servers get. */
 const reasonShown = 'no longer needed';
 
 const anyResult = z.looseObject({});
 
-/** Longer than any exchange, whose own end comes first. */
+/** A timeout for the SDK that never fires, because an exchange has its own, shorter one. */
 const neverMs = 2 ** 31 - 1;
 
 const clientInfo = { name: 'parley', version: '1' };
 
-/** No result is held against a schema by the SDK. */
+/** Disables the SDK's validation of results by schema. */
 const jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not validated' }) as const,
 };
 
-/** Initialises a session. @throws StatusError, DomainError */
+/** Initializes a session. @throws StatusError, DomainError */
 export async function openSession(connector: McpConnector, options: SessionOptions): Promise<McpSession> {
   const authorization = `Bearer ${connector.apiKey}`;
-  // The platform's own error would quote the value.
+  // Node's own error for an invalid header would quote the credential.
   if (headerProblem('authorization', authorization)) throw unauthorized();
   if (!URL.canParse(connector.serverUrl)) throw refusedUrl('must be a URL');
   const { outbound, signal, timeoutMs, onToolsChanged, workOn } = options;
@@ -76,7 +76,7 @@ export async function openSession(connector: McpConnector, options: SessionOptio
     fetch: mcpFetch(outbound, workOn),
     requestInit: { headers: { authorization } },
   });
-  // The SDK has tried to resume a stream, and gives up without ending the request.
+  // When the SDK gives up resuming a stream, it does not end the request.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no EventTarget
   transport.onerror = (error) => {
     if (error.message.startsWith('Maximum reconnection')) exchanges.getStore()?.fail(unreachable());
@@ -112,7 +112,7 @@ export async function openSession(connector: McpConnector, options: SessionOptio
         );
         return kept.result ?? answer;
       } catch (error) {
-        // The SDK's error of a closed connection looks like one of the server.
+        // The SDK's error for a closed connection looks like an error of the server.
         throw isClosed ? unreachable() : error;
       }
     },
@@ -120,7 +120,7 @@ export async function openSession(connector: McpConnector, options: SessionOptio
   };
 }
 
-/** Runs one request of the SDK, and closes its connection when it is over. @param send is given the signal that cancels the request */
+/** Runs one request of the SDK and then closes its connection. @param send gets a signal that cancels the request */
 async function exchange<T>(
   { signal, ...given }: Pick<Exchange, 'headers' | 'timeoutMs' | 'signal' | 'room' | 'kept'>,
   send: (signal: AbortSignal) => Promise<T>,
@@ -144,7 +144,7 @@ async function exchange<T>(
   } finally {
     signal.removeEventListener('abort', leave);
     over.abort();
-    // A request that was not sent is cancelled, too, since the SDK would remember it; but the server is not notified.
+    // An unsent request is cancelled too, because the SDK would remember it; but the server is not notified of it.
     context.isOver = isSettled;
     if (!(isSettled && context.isAnswered)) exchanges.run(context, () => cancelled.abort(reasonShown));
   }

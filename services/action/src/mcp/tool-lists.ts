@@ -2,21 +2,22 @@ import { LRUCache } from 'lru-cache';
 import type { ToolList } from './list-tools.ts';
 import { isOf, keyOf, type McpConnector } from './mcp-connector.ts';
 
-/** The size of all lists that are kept, as JSON, and of those of one tenant. */
+/** Maximum size of all cached lists as JSON. */
 const maxBytes = 32 * 2 ** 20;
+/** Maximum size of the cached lists of one tenant. */
 const maxTenantBytes = 4 * 2 ** 20;
 
-/** How often a server may have its list read again within that time. */
+/** How often within `changesMs` a server's notice of changed tools makes its list stale. */
 const maxChanges = 4;
 const changesMs = 60_000;
 
 export interface ToolListsOptions {
   keptMs: number;
-  /** The time in milliseconds. Default: the clock of the process. */
+  /** The current time in ms. Default: the clock of the process. */
   now?: (() => number) | undefined;
 }
 
-/** Keeps the tools of connectors for some time. Whoever asks while a list is read waits for that one. */
+/** Caches the tools of connectors. Concurrent requests for the same list share one read. */
 export function toolLists({ keptMs, now = () => performance.now() }: ToolListsOptions) {
   const kept = new LRUCache<string, ToolList>({
     maxSize: maxBytes,
@@ -28,7 +29,7 @@ export function toolLists({ keptMs, now = () => performance.now() }: ToolListsOp
   const changes = new LRUCache<string, number>({ max: 10_000, ttl: changesMs, ttlResolution: 0, perf: { now } });
   const reading = new Map<string, Promise<ToolList>>();
 
-  /** The tenant's own lists make room, the least recently used one first. */
+  /** Caches a list. Beyond the tenant's limit, its least recently used lists are evicted. */
   function keep(connector: McpConnector, key: string, list: ToolList): void {
     kept.delete(key);
     const own = [...kept.keys()].filter((each) => isOf(connector, each));
@@ -58,14 +59,14 @@ export function toolLists({ keptMs, now = () => performance.now() }: ToolListsOp
       return kept.get(key) ?? reading.get(key) ?? refresh(connector, key, read);
     },
     /**
-     * Forgets the list because its server says that it has changed, also the one that is being read, which may be an old one. A server
-     * that says so all the time has its list read again a few times a minute.
+     * Drops the list after the server's notice that its tools changed. A read in progress is dropped too, because it may return the old tools.
+     * The effect is limited to a few times a minute, for servers that send such notices all the time.
      */
     changed(connector: McpConnector): void {
       const key = keyOf(connector);
       const times = changes.get(key) ?? 0;
       if (times >= maxChanges) return;
-      // The time runs from the first one on.
+      // `changesMs` counts from the first notice.
       changes.set(key, times + 1, { noUpdateTTL: true });
       kept.delete(key);
       reading.delete(key);

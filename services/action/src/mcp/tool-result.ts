@@ -2,45 +2,45 @@ import { isJsonObject } from '@parley/kernel/json';
 
 export type ToolContent =
   | { type: 'text'; text: string; isCut?: true }
-  /** `data` in base64 only where it was asked for. */
+  /** `data` is base64, and present only if media were requested. */
   | { type: 'image' | 'audio'; mimeType: string; bytes: number; data?: string }
-  /** Embedded in the result; a textual one with its text. */
+  /** A resource embedded in the result; `text` is present if it is textual. */
   | { type: 'resource'; uri: string; mimeType?: string; bytes: number; text?: string; isCut?: true; data?: string }
   | { type: 'link'; uri: string; name?: string; description?: string; mimeType?: string; bytes?: number }
   | { type: 'unknown'; kind: string };
 
-/** Why a tool did not run, or failed outside its own result. */
+/** Why a tool did not run or failed without a result. */
 export type ToolRefusal = 'TOOL_NOT_FOUND' | 'TOOL_ARGUMENTS_REFUSED' | 'TOOL_FAILED';
 
-/** What a tool answered. All text in it is data of a foreign server. */
+/** The result of a tool. All its text is untrusted data of a remote server. */
 export interface ToolResult {
   isError: boolean;
   refusal?: ToolRefusal;
   content: ToolContent[];
-  /** JSON of the tool, beside or instead of its content. */
+  /** JSON that the tool returned beside or instead of content. */
   structured?: unknown;
-  /** Some of it was too large, and left out. */
+  /** Whether parts were omitted because the result was too large. */
   isCut: boolean;
-  /** The size of the texts and JSON that are kept. */
+  /** Size of the kept texts and JSON. */
   bytes: number;
 }
 
 export interface ToolResultOptions {
-  /** The size of texts and JSON together, and of media where they are asked for. */
+  /** Maximum size of texts and JSON together, and of media if requested. */
   maxBytes: number;
-  /** Whether images, sound and binary resources come with their data. */
+  /** Whether images, audio and binary resources include their data. */
   withMedia?: boolean | undefined;
 }
 
 const maxItems = 1_000;
-/** The length of a name, type or address. */
+/** Maximum length of a name, type or URI. */
 const maxLabel = 2_048;
 
-/** A result in one form, whatever a server sends; what is wrong in it is left out. */
+/** Normalizes the result of any server; invalid parts are omitted. */
 export function toolResult(given: Record<string, unknown>, options: ToolResultOptions): ToolResult {
   const { content, structuredContent, toolResult: oldResult, isError } = given;
   const budget = budgetOf(options);
-  // Answers of the protocol's first revision have that instead.
+  // The first revision of the protocol has `toolResult` instead.
   const json = structuredContent ?? (content === undefined ? oldResult : undefined);
   const structured = json === undefined || json === null ? undefined : budget.json(json);
   const items = contentItems(content);
@@ -54,7 +54,7 @@ export function toolResult(given: Record<string, unknown>, options: ToolResultOp
   };
 }
 
-/** The answer of a server that refuses a call, or failed at it, with its own words as content. */
+/** Makes a result of a server's refusal or failure, with the server's message as its content. */
 export function refusedResult(refusal: ToolRefusal, text: string, options: ToolResultOptions): ToolResult {
   const content = text === '' ? [] : [{ type: 'text', text }];
   return { ...toolResult({ content, isError: true }, options), refusal };
@@ -107,7 +107,7 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
   let left = maxBytes;
   let isCut = false;
 
-  /** Whether that much may still be kept. */
+  /** Takes `bytes` from the remaining budget. @returns false if they exceed it */
   function take(bytes: number): boolean {
     const fits = bytes <= left;
     if (fits) left -= bytes;
@@ -122,7 +122,7 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
     get taken() {
       return maxBytes - left;
     },
-    /** Keeps all of it, or as much as still fits. */
+    /** Returns the text, truncated to the remaining budget. */
     text(text: string): { text: string; isCut?: true } {
       const whole = text.toWellFormed();
       if (take(Buffer.byteLength(whole))) return { text: whole };
@@ -130,7 +130,7 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
       left = 0;
       return { text: begin, isCut: true };
     },
-    /** Keeps all of it, or nothing. */
+    /** Returns the whole value if it fits the budget, otherwise undefined. */
     json(value: unknown): unknown {
       return take(jsonSize(value)) ? value : undefined;
     },
@@ -142,13 +142,13 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
   };
 }
 
-/** The text's first bytes in UTF-8, without a part of a character at the end. */
+/** The longest prefix of whole characters within `maxBytes` of UTF-8. */
 function beginOf(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text.slice(0, maxBytes)).subarray(0, maxBytes);
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** Infinite where the value nests too deeply to be written as JSON. */
+/** Size of a value as JSON; infinite if its nesting is too deep to serialize. */
 function jsonSize(value: unknown): number {
   try {
     return Buffer.byteLength(JSON.stringify(value));

@@ -11,7 +11,7 @@ import { knownTenant } from './known-tenant.ts';
 import { audit } from './operator-audit.ts';
 import { partner } from './partner-credentials.ts';
 
-/** It is sent with the tenant's credential of the partner. @throws DomainError `invalid` with every problem, `notFound` */
+/** Creates an action that uses the tenant's partner credential. @throws DomainError `invalid` with every problem, `notFound` */
 export async function createPartnerAction(
   ports: Ports,
   request: CallerRequest,

@@ -13,7 +13,7 @@ export interface AuditEntry {
   requestId: string;
 }
 
-/** The name of the operator who calls. @throws DomainError `forbidden` with `OPERATOR_ONLY` */
+/** The name of the calling operator. @throws DomainError `forbidden` with `OPERATOR_ONLY` for other callers */
 export function operatorOf({ kind, displayName = '' }: Caller): string {
   if (kind !== 'operator') throw forbidden('Only operators of this platform may do this', 'OPERATOR_ONLY');
   const problem = textProblem(displayName, 100);
@@ -21,7 +21,7 @@ export function operatorOf({ kind, displayName = '' }: Caller): string {
   return displayName;
 }
 
-/** Writes to the audit, in the transaction of the change. */
+/** Adds an audit entry in the transaction of the change. */
 export async function audit(
   { knex, tenantId }: TenantDb,
   caller: Caller,
