@@ -4,7 +4,7 @@ import { largeWork, schemaBytes } from './large-work.ts';
 
 const large = 1_000_000;
 
-test('small work is done at once, whatever else waits', async (t) => {
+test('small work runs at once, even while large work is queued', async (t) => {
   const workOn = largeWork();
   const done: string[] = [];
   const slow = workOn(1, large, () => void done.push('large'));
@@ -13,7 +13,7 @@ test('small work is done at once, whatever else waits', async (t) => {
   t.deepEqual(done, ['small', 'large']);
 });
 
-test('large work is done one piece at a time, and others are served in between', async (t) => {
+test('large work runs one piece at a time, and other work runs in between', async (t) => {
   const workOn = largeWork();
   const done: string[] = [];
   const over = new AbortController();
@@ -30,7 +30,7 @@ test('large work is done one piece at a time, and others are served in between',
   t.notRegex(done.join(' '), /piece piece/u);
 });
 
-test('a piece of another tenant waits for one piece of a tenant with many, at most', async (t) => {
+test('large work waits for at most one piece of another tenant, however many that tenant queued', async (t) => {
   const workOn = largeWork();
   const done: number[] = [];
   const pieces = Array.from({ length: 20 }, () => workOn(1, large, () => void done.push(1)));
@@ -39,7 +39,7 @@ test('a piece of another tenant waits for one piece of a tenant with many, at mo
   t.true(done.indexOf(2) <= 1, `after ${done.indexOf(2)} of another tenant`);
 });
 
-test('what work throws rejects, and the next piece of the tenant begins', async (t) => {
+test("work that throws is rejected, and the tenant's next piece runs", async (t) => {
   const workOn = largeWork();
   await t.throwsAsync(
     workOn(1, large, () => {
@@ -50,7 +50,7 @@ test('what work throws rejects, and the next piece of the tenant begins', async 
   t.is(await workOn(1, large, () => 7), 7);
 });
 
-test('a schema is large by its text or its values', (t) => {
+test('a schema is large if its text is long or it has many values', (t) => {
   t.is(schemaBytes(null), 0);
   t.is(schemaBytes({ type: 'object', properties: { a: { type: 'string' } } }), 0);
   t.true(schemaBytes({ description: 'x'.repeat(10_000) }) > large);

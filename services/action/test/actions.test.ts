@@ -13,7 +13,7 @@ const remove = 'mutation ($id: Int!) { deleteCustomAction(id: $id) }';
 const change = async (unit: ActionUnit, input: object, tenantId = 1) =>
   (await unit.ask(tenantId, update, { input }))['updateCustomAction'] as Record<string, unknown>;
 
-test('an action is made, listed as stored, changed by omission, null and empty, and deleted', async (t) => {
+test('an action is created, listed, updated (with omitted, null and empty fields) and deleted', async (t) => {
   const unit = await actionUnit(t);
   const argsSchema = { type: 'object', properties: { z: {}, a: {} }, required: ['z'] };
   const id = await unit.createAction(1, {
@@ -46,7 +46,7 @@ test('an action is made, listed as stored, changed by omission, null and empty, 
     t.like(await t.throwsAsync(gone), { code: 'NOT_FOUND' });
 });
 
-test('credentials are in no answer and no plain column, and go when they are no longer used', async (t) => {
+test('credentials appear in no response, are stored sealed, and are deleted when no longer used', async (t) => {
   const unit = await actionUnit(t);
   const ids = [
     await unit.createAction(1, { url: 'https://example.com', bearerToken: 'canary-token' }),
@@ -74,7 +74,7 @@ test('credentials are in no answer and no plain column, and go when they are no 
   t.like(await change(unit, { id: ids[0], credentialSource: null }), { credentialSource: null });
 });
 
-test('of two changes at once both are kept, and of actions made at once no more than a tenant may have', async (t) => {
+test("concurrent updates are all kept, and concurrent creations respect the tenant's limit", async (t) => {
   const unit = await actionUnit(t, { env: { ACTION_MAX_ACTIONS: '3' } });
   const id = await unit.createAction(1, { url: 'https://example.com' });
   await Promise.all([change(unit, { id, name: 'Named' }), change(unit, { id, description: 'Described' })]);
@@ -85,7 +85,7 @@ test('of two changes at once both are kept, and of actions made at once no more 
   t.is(made.filter(({ status }) => status === 'fulfilled').length, 2);
 });
 
-test("an operator provisions a tenant's credential of a partner, which its actions are sent with and nobody is shown", async (t) => {
+test("a partner credential that an operator provisions is sent with the tenant's actions and never shown", async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, ({ headers }, response) => sendJson(response, 200, { said: headers.authorization }));
   const { admin } = unit;
@@ -143,7 +143,7 @@ test("an operator provisions a tenant's credential of a partner, which its actio
   t.false(JSON.stringify(entries).includes('canary'));
 });
 
-test('the catalogue of the operator is answered by key, and a bad one stops the start', async (t) => {
+test("the operator's catalogue is listed by key, and an invalid one fails the start", async (t) => {
   const file = join(temporaryFolder(t), 'operations.json');
   const operation = {
     key: 'b',

@@ -6,7 +6,7 @@ import { actionUnit, inTenant } from './action-unit.ts';
 import { restServer, sendJson } from './custom-actions/rest-server.ts';
 import { scriptedServer } from './mcp/scripted-server.ts';
 
-test('an action is called with its arguments and credential, and its answer is typed', async (t) => {
+test('an action is called with its arguments and credential, and its response body is typed', async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 201, { id: 7 }, { location: '/orders/7' }));
   const id = await unit.createAction(1, { url: `${rest.url}/orders/{customer}`, bearerToken: 'canary-token' });
@@ -25,7 +25,7 @@ test('an action is called with its arguments and credential, and its answer is t
   t.like(entry, { id: 1, kind: 'ACTION', target: id, name: 'Call', status: 201, bytes: 8, errorKind: null });
 });
 
-test('numbers of an answer keep all their digits', async (t) => {
+test('numbers in a response keep all their digits', async (t) => {
   const unit = await actionUnit(t);
   const body = '{ "id": 12345678901234567890, "price": 1.10 }';
   const rest = await restServer(t, (_, response) =>
@@ -37,7 +37,7 @@ test('numbers of an answer keep all their digits', async (t) => {
   t.deepEqual((await unit.callAction(1, id, call))?.body, { $case: 'json', value: body }, 'as it was stored');
 });
 
-test('the same call is sent once, at once and later, and answers the same result', async (t) => {
+test('a repeated call, concurrent or later, is sent once and returns the same result', async (t) => {
   const unit = await actionUnit(t);
   let served = 0;
   const rest = await restServer(t, async (_, response) => {
@@ -57,7 +57,7 @@ test('the same call is sent once, at once and later, and answers the same result
   t.is((await unit.calls(1)).length, 2);
 });
 
-test('a call that its process has not ended is interrupted, and is not sent again', async (t) => {
+test('a call of a dead process is marked as interrupted and not sent again', async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const id = await unit.createAction(1, { url: rest.url });
@@ -81,7 +81,7 @@ test('a call that its process has not ended is interrupted, and is not sent agai
   );
 });
 
-test('a call that its own process has begun and lost is interrupted at once', async (t) => {
+test('a call that its own process began and lost is marked as interrupted at once', async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const id = await unit.createAction(1, { url: rest.url });
@@ -94,7 +94,7 @@ test('a call that its own process has begun and lost is interrupted at once', as
   t.is(rest.seen.length, 1);
 });
 
-test('a call whose beginning was committed without an answer is made, once', async (t) => {
+test('a call is sent once even if the response to the commit of its begin was lost', async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const id = await unit.createAction(1, { url: rest.url });
@@ -112,7 +112,7 @@ test('a call whose beginning was committed without an answer is made, once', asy
   t.is(rest.seen.length, 1);
 });
 
-test('a result that cannot be stored for long is kept, and stored when it can be', async (t) => {
+test('a result that cannot be stored is kept in memory and stored when the database is back', async (t) => {
   const unit = await actionUnit(t);
   const { database } = unit.unit.deps;
   const { transact } = database;
@@ -161,7 +161,7 @@ test('a turn lists its calls with their notes, arguments and results, in order',
   t.is(rest.seen.length, 2);
 });
 
-test('what a call comes to has a kind, and refused calls are in the log too', async (t) => {
+test('every failure has an error kind, and refused calls are logged too', async (t) => {
   const unit = await actionUnit(t, { env: { OUTBOUND_ALLOWLIST: '127.0.0.1' } });
   const rest = await restServer(t, ({ path }, response) => {
     if (path === '/slow') return;
@@ -197,7 +197,7 @@ test('what a call comes to has a kind, and refused calls are in the log too', as
   );
 });
 
-test("a connector's tool is called once, and its key is in no answer", async (t) => {
+test("a connector's tool is called once, and its key appears in no response", async (t) => {
   const unit = await actionUnit(t);
   const server = await scriptedServer(t, {
     'tools/list': () => ({
@@ -226,7 +226,7 @@ test("a connector's tool is called once, and its key is in no answer", async (t)
   t.is(server.count('tools/call'), 2);
 });
 
-test('another call under the same key is not sent, and gets no result of the first one', async (t) => {
+test("a different call with the same key is refused, and does not get the first call's result", async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 200, { secret: 1 }));
   const [id, other] = [
@@ -244,7 +244,7 @@ test('another call under the same key is not sent, and gets no result of the fir
   t.is(rest.seen.length, 1);
 });
 
-test('of the calls of a long turn the last ones are listed with most of their bodies', async (t) => {
+test('the most recent calls of a long turn get most of the space for bodies', async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 200, { text: 'x'.repeat(200_000) }));
   const id = await unit.createAction(1, { url: rest.url });
@@ -261,7 +261,7 @@ test('of the calls of a long turn the last ones are listed with most of their bo
   t.is(lengths[0], 1_000);
 });
 
-test('a tool is called though its server lists none, or does not answer when it is asked for them', async (t) => {
+test('a tool is called even if the server lists no tools or its list times out', async (t) => {
   const unit = await actionUnit(t);
   for (const list of [() => undefined, () => ({ tools: 'none' })]) {
     const server = await scriptedServer(t, { 'tools/list': list });

@@ -8,7 +8,7 @@ const update =
   'mutation ($input: UpdateMcpConnectorInput!) { updateMcpConnector(input: $input) { id name serverUrl updatedAt } }';
 const listTools = 'query ($id: Int!) { listMcpTools(connectorId: $id) { name description inputSchema changedAt } }';
 
-test('a connector is made, read, listed, changed and deleted, and its key is in no answer and no plain column', async (t) => {
+test('a connector is created, read, listed, updated and deleted, and its key is never returned or stored in plain text', async (t) => {
   const unit = await actionUnit(t);
   const input = { name: 'Tools', serverUrl: 'https://example.com/mcp', apiKey: 'canary-key' };
   const made = (await unit.ask(1, create, { input }))['createMcpConnector'] as { id: number };
@@ -35,7 +35,7 @@ test('a connector is made, read, listed, changed and deleted, and its key is in 
   t.is((await rows())[0]?.['apiKeySealed'], null);
 });
 
-test('a bad field of a connector is refused, and no message has the key', async (t) => {
+test('an invalid field of a connector is refused, and no error contains the key', async (t) => {
   const unit = await actionUnit(t, { env: { OUTBOUND_ALLOWLIST: '', OUTBOUND_PORTS: '80,443' } });
   const good = { name: 'Tools', serverUrl: 'https://example.com/mcp', apiKey: 'canary-key' };
   for (const [field, bad] of Object.entries({
@@ -63,7 +63,7 @@ test('a bad field of a connector is refused, and no message has the key', async 
     t.like(await t.throwsAsync(unit.ask(1, update, { input: { id, ...change } })), { code: 'BAD_REQUEST' });
 });
 
-test('of many connectors made at once no more are stored than a tenant may have', async (t) => {
+test("concurrent creations of connectors respect the tenant's limit", async (t) => {
   const unit = await actionUnit(t, { env: { ACTION_MAX_CONNECTORS: '3' } });
   const make = () => unit.createConnector(1, 'https://example.com/mcp');
   const made = await Promise.allSettled(Array.from({ length: 8 }, make));
@@ -72,7 +72,7 @@ test('of many connectors made at once no more are stored than a tenant may have'
   await unit.createConnector(2, 'https://example.com/mcp');
 });
 
-test('of two changes at once both are kept, and of two deletions one succeeds', async (t) => {
+test('concurrent updates are both kept, and of two concurrent deletions one succeeds', async (t) => {
   const unit = await actionUnit(t);
   const id = await unit.createConnector(1, 'https://tools.example.com/mcp');
   const update =
@@ -89,7 +89,7 @@ test('of two changes at once both are kept, and of two deletions one succeeds', 
   t.deepEqual(removed.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });
 
-test('tools are listed, kept for a while, and a schema that drifts is flagged once and for all', async (t) => {
+test('tools are listed and cached, and a tool whose schema changes stays flagged', async (t) => {
   const unit = await actionUnit(t, { env: { ACTION_TOOL_LIST_KEPT_MS: '1' } });
   let schema: object = { properties: { a: {}, b: {} }, $ref: '#/x' };
   const server = await scriptedServer(t, {
@@ -124,7 +124,7 @@ test('tools are listed, kept for a while, and a schema that drifts is flagged on
   t.true(Number(entries[0]?.['bytes']) > 0);
 });
 
-test('a refused credential and a server that is away have errors of their own, and are in the log', async (t) => {
+test('a refused credential and an unreachable server have different errors, and both are logged', async (t) => {
   const unit = await actionUnit(t);
   const refusing = await scriptedServer(t, { initialize: (_, response) => void response.writeHead(401).end() });
   const unauthorized = await unit.createConnector(1, refusing.url, 'canary-key');
@@ -143,7 +143,7 @@ test('a refused credential and a server that is away have errors of their own, a
   t.like(await unit.callTool(1, unauthorized, 'echo'), { errorKind: 'CONNECTOR_UNAUTHORIZED' });
 });
 
-test('a slow connector delays no other, and what cannot be described is named with its reason', async (t) => {
+test('a slow connector does not delay others, and missing tools are listed with the reason', async (t) => {
   const unit = await actionUnit(t, { env: { ACTION_DESCRIBE_MS: '1500' } });
   const quick = await scriptedServer(t);
   const slow = await scriptedServer(t, { 'tools/list': () => undefined });
@@ -189,7 +189,7 @@ test('a slow connector delays no other, and what cannot be described is named wi
   t.like(await t.throwsAsync(unit.rpc.checkTools({ tools: [tool(slowId, 'x')] }, options)), { kind: 'notFound' });
 });
 
-test('a connector whose credential cannot be opened takes no tool of another one', async (t) => {
+test('a connector whose credential cannot be decrypted does not affect tools of others', async (t) => {
   const unit = await actionUnit(t);
   const server = await scriptedServer(t);
   const ids = [await unit.createConnector(1, server.url), await unit.createConnector(1, server.url)];
@@ -206,7 +206,7 @@ test('a connector whose credential cannot be opened takes no tool of another one
   t.like(described.missing, [{ errorKind: 'CREDENTIAL_UNAVAILABLE' }]);
 });
 
-test('a turn learns of its tools before its own time is over, by default and with less time', async (t) => {
+test("tools are described within the caller's time limit or the default", async (t) => {
   const unit = await actionUnit(t);
   const quick = await scriptedServer(t);
   const slow = await scriptedServer(t, { 'tools/list': () => undefined });

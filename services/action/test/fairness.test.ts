@@ -8,7 +8,7 @@ import { scriptedServer } from './mcp/scripted-server.ts';
 
 const own = { ACTION_CALLS_PER_TENANT: '24', ACTION_CALLS_PER_TARGET: '8', ACTION_CALLS_WAITING: '512' };
 
-test("200 calls at once to a slow server hold up neither other tenants' calls nor the tenant's other targets", async (t) => {
+test("200 concurrent calls to a slow server delay neither other tenants' calls nor the tenant's other targets", async (t) => {
   const unit = await actionUnit(t, { env: own });
   const waiting: (() => void)[] = [];
   const slow = await restServer(t, async (_, response) => {
@@ -41,7 +41,7 @@ test("200 calls at once to a slow server hold up neither other tenants' calls no
   void tools;
 });
 
-test.serial("calls of sixty tenants to slow servers delay no stranger's call and list", async (t) => {
+test.serial("calls of sixty tenants to slow servers do not delay another tenant's call and list", async (t) => {
   const unit = await actionUnit(t);
   const ends: (() => void)[] = [];
   const slow = await restServer(t, async (_, response) => {
@@ -65,7 +65,7 @@ test.serial("calls of sixty tenants to slow servers delay no stranger's call and
   t.deepEqual(new Set((await Promise.all(calls)).map((result) => result?.errorKind)), new Set(['']));
 });
 
-test('a list waits for no calls', async (t) => {
+test('a list does not wait for calls', async (t) => {
   const unit = await actionUnit(t, { env: { ...own, ACTION_CALLS_PER_TENANT: '1' } });
   const slow = await restServer(t, () => undefined);
   const tools = await scriptedServer(t);
@@ -80,7 +80,7 @@ test('a list waits for no calls', async (t) => {
   await call;
 });
 
-test('what may not wait any more is refused, what waits too long is not sent, and both have a kind', async (t) => {
+test('a call beyond the queue limit is refused, one that waits too long is not sent, and both have an error kind', async (t) => {
   const unit = await actionUnit(t, { env: { ...own, ACTION_CALLS_PER_TARGET: '1', ACTION_CALLS_WAITING: '1' } });
   const waiting: (() => void)[] = [];
   const slow = await restServer(t, async (_, response) => {
@@ -99,7 +99,7 @@ test('what may not wait any more is refused, what waits too long is not sent, an
   t.is(slow.seen.length, 1);
 });
 
-test("a tenant's results that wait for each other hold no connections to the database", async (t) => {
+test("a tenant's results that wait for one another hold no database connections", async (t) => {
   const unit = await actionUnit(t, { env: { DATABASE_POOL_SIZE: '4' } });
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const busy = await unit.createAction(1, { url: rest.url });
@@ -123,7 +123,7 @@ test("a tenant's results that wait for each other hold no connections to the dat
   t.deepEqual(new Set((await Promise.all(calls)).map((result) => result?.errorKind)), new Set(['']));
 });
 
-test('answers that a tenant has in memory at once are bounded, and another tenant has its own', async (t) => {
+test("the memory for a tenant's responses is limited, separately from other tenants", async (t) => {
   const unit = await actionUnit(t, { env: { ACTION_HELD_BYTES: '400000', ACTION_HELD_TENANT_BYTES: '250000' } });
   const gate = createGate();
   const begun = '"'.padEnd(100_000, 'x');

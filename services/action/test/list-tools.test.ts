@@ -11,7 +11,7 @@ async function listOf(unit: Awaited<ReturnType<typeof actionUnit>>, query: objec
   return { connectors, tools: named };
 }
 
-test("the tenant's connectors and actions are listed, and the tools of those connectors that are asked for", async (t) => {
+test("the tenant's connectors and actions are listed, with the tools of the requested connectors", async (t) => {
   const unit = await actionUnit(t);
   const server = await scriptedServer(t, {
     'tools/list': () => ({

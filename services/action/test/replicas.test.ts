@@ -21,7 +21,7 @@ async function twoProcesses(t: ExecutionContext, env: Record<string, string> = {
   return { clock, first, second, rest, waiting, id };
 }
 
-test('another process waits for a call that runs, and answers its result', async (t) => {
+test('another process waits for a running call and returns its result', async (t) => {
   const { first, second, rest, waiting, id } = await twoProcesses(t);
   const made = first.callAction(1, id, { turn: 'turn 1' });
   await eventually('it is sent', () => waiting.length === 1);
@@ -34,7 +34,7 @@ test('another process waits for a call that runs, and answers its result', async
   t.is(rest.seen.length, 1);
 });
 
-test('a call of a process that is silent for longer than its lease is interrupted, whatever that process finds later', async (t) => {
+test('a call whose process lets its lease expire is marked as interrupted, whatever that process reports later', async (t) => {
   const { clock, first, second, rest, waiting, id } = await twoProcesses(t);
   const made = first.callAction(1, id, { turn: 'turn 1' });
   await eventually('it is sent', () => waiting.length === 1);
@@ -65,7 +65,7 @@ test('a process renews its lease while a call runs', async (t) => {
   t.like(await made, { errorKind: '' });
 });
 
-test('a call that its caller has left is cancelled, and another process answers that', async (t) => {
+test('a call that its caller aborted is cancelled, and another process returns that result', async (t) => {
   const { first, second, rest, waiting, id } = await twoProcesses(t);
   const gone = new AbortController();
   const made = first.callAction(1, id, { turn: 'turn 1', signal: gone.signal }).catch(() => 'gone');

@@ -14,7 +14,7 @@ const newKey = randomBytes(32);
 const ring = `${newKey.toString('base64')},${secretsKey}`;
 const newAlone = createSecretBox([newKey]);
 
-test('every sealed column of the schema is among those that are sealed anew', async (t) => {
+test('every sealed column of the schema is resealed', async (t) => {
   const { database } = await actionUnit(t);
   const { rows } = await database.transactShared(({ knex }) =>
     knex.raw(
@@ -34,7 +34,7 @@ test('every sealed column of the schema is among those that are sealed anew', as
   );
 });
 
-test('the key ring is rotated while calls run, and then opens everything with the new key alone', async (t) => {
+test('after a rotation of the key ring during calls, the new key alone opens everything', async (t) => {
   // It knows the new key already, and seals with the old one.
   const before = await actionUnit(t, { env: { SECRETS_KEYS: `${secretsKey},${newKey.toString('base64')}` } });
   const rest = await restServer(t, ({ headers }, response) => sendJson(response, 200, { ok: headers.authorization }));

@@ -11,7 +11,7 @@ import { restServer, sendJson } from './custom-actions/rest-server.ts';
 
 const day = 86_400_000;
 
-test('calls of turns go after a day, entries of the log after thirty, of every tenant', async (t) => {
+test('calls of turns are deleted after a day and log entries after thirty, for every tenant', async (t) => {
   const clock = { offsetMs: 0 };
   const database = await testSchema(t, actionSchema, { clockOffsetMs: () => clock.offsetMs });
   const unit = await actionUnit(t, { database });
@@ -41,7 +41,7 @@ test('calls of turns go after a day, entries of the log after thirty, of every t
   t.is(actionSettings.limits.logDays.name, 'ACTION_LOG_DAYS');
 });
 
-test('a call of a process that has died is ended though nobody asks for it again, and is in the log', async (t) => {
+test('a call of a dead process is ended and logged even if nobody requests it again', async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const id = await unit.createAction(1, { url: rest.url });
@@ -54,7 +54,7 @@ test('a call of a process that has died is ended though nobody asks for it again
   t.like(await unit.callAction(1, id, { turn: 'turn 1' }), { errorKind: 'CALL_INTERRUPTED' });
 });
 
-test('results of a tenant are kept up to a bound, and beyond it without their bodies, until the old ones are swept', async (t) => {
+test("beyond a tenant's limit results are stored without bodies, until old ones are swept", async (t) => {
   const clock = { offsetMs: 0 };
   const database = await testSchema(t, actionSchema, { clockOffsetMs: () => clock.offsetMs });
   const unit = await actionUnit(t, { database, env: { ACTION_KEPT_BYTES: '25000' } });
@@ -76,7 +76,7 @@ test('results of a tenant are kept up to a bound, and beyond it without their bo
   t.true(await keptAgain(1, '5'));
 });
 
-test('the log has pages, and a bad bound is refused', async (t) => {
+test('the log is paged, and an invalid page size is refused', async (t) => {
   const unit = await actionUnit(t);
   for (let n = 0; n < 5; n += 1) await unit.callAction(1, 999);
   const page = async (args: string) =>
@@ -90,7 +90,7 @@ test('the log has pages, and a bad bound is refused', async (t) => {
     t.like(await t.throwsAsync(page(bad)), { code: 'BAD_REQUEST' }, bad);
 });
 
-test('a deleted tenant loses its credentials, and gets no new ones', async (t) => {
+test('a deleted tenant loses its credentials, and cannot store new ones', async (t) => {
   const unit = await actionUnit(t);
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const [action, kept] = [

@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import test from 'ava';
 import { beginQueue } from './begin-queue.ts';
 
-test('a queued transaction waits for one transaction of each other tenant, not for all that came before', async (t) => {
+test('a queued transaction waits for at most one transaction of each other tenant', async (t) => {
   const queue = beginQueue();
   const order: number[] = [];
   const step = (tenantId: number) =>

@@ -4,7 +4,7 @@ import { heldAnswers } from './held-answers.ts';
 
 const tooLarge = { message: /take too much memory at once/u };
 
-test('a tenant holds at most its bytes at once, and they are free again at the end of its calls', async (t) => {
+test('the bytes that a tenant holds are limited, and are released when its calls end', async (t) => {
   const held = heldAnswers({ maxBytes: 1_000, maxTenantBytes: 100 });
   const gate = createGate();
   const first = held.holding(1, async () => {
@@ -23,7 +23,7 @@ test('a tenant holds at most its bytes at once, and they are free again at the e
   t.is(held.bytes, 0);
 });
 
-test('where all hold too much, those with more than an equal share get no more, and others do', async (t) => {
+test('when the total is exceeded, only tenants above an equal share are refused', async (t) => {
   const held = heldAnswers({ maxBytes: 100, maxTenantBytes: 90 });
   const gate = createGate();
   const hold = (tenantId: number, bytes: number) =>
@@ -43,7 +43,7 @@ test('where all hold too much, those with more than an equal share get no more, 
   t.is(held.bytes, 0);
 });
 
-test('what arrives after the end of its call is not counted', async (t) => {
+test('bytes received after the end of their call are not counted', async (t) => {
   const held = heldAnswers({ maxBytes: 100, maxTenantBytes: 90 });
   const gate = createGate();
   let late = Promise.resolve();

@@ -3,7 +3,7 @@ import { madeOfTool } from './made-result.ts';
 
 const textOf = (text: string) => [{ type: 'text' as const, text }];
 
-test('a credential that a tool repeats is in no form of its result', (t) => {
+test('a credential that a tool echoes is redacted in every part of the result', (t) => {
   const secret = 'canary"secret\\key/1';
   const body = (result: object) =>
     madeOfTool({ isError: false, content: [], isCut: false, bytes: 0, ...result }, [secret]).body;
@@ -24,7 +24,7 @@ test('a credential that a tool repeats is in no form of its result', (t) => {
   });
 });
 
-test('a credential of digits is found as a number, and the result stays JSON', (t) => {
+test('a numeric credential is redacted, and the result remains valid JSON', (t) => {
   for (const secret of ['12345678', '12345678901234567890']) {
     const content = textOf(`{"n": ${secret}, "other": 12}`);
     const { body } = madeOfTool({ isError: false, content, isCut: false, bytes: 0 }, [secret]);
@@ -32,7 +32,7 @@ test('a credential of digits is found as a number, and the result stays JSON', (
   }
 });
 
-test('JSON without a credential stays as it was written, and deeper JSON than anybody walks is text', (t) => {
+test('JSON without a credential is returned verbatim, and too deeply nested JSON becomes text', (t) => {
   const body = (text: string) =>
     madeOfTool({ isError: false, content: textOf(text), isCut: false, bytes: 0 }, ['canary-1']).body;
   t.deepEqual(body('{ "id": 12345678901234567890 }'), { kind: 'json', text: '{ "id": 12345678901234567890 }' });

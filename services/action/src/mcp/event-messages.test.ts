@@ -20,14 +20,14 @@ async function passed(context: Exchange, messages: object[]): Promise<string> {
   return new Response(body.pipeThrough(eventMessages(context, async (_, work) => work()))).text();
 }
 
-test('that tools have changed is news once in an exchange', async (t) => {
+test('only the first notice of changed tools in an exchange is passed on', async (t) => {
   const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
   const events = await passed(exchange(), [...Array.from({ length: 2_000 }, () => changed), { id: 7, result: {} }]);
   t.is(events.split('list_changed').length - 1, 1);
   t.is(events.split('data:').length - 1, 2);
 });
 
-test('the result of a request is kept beside the answer that the SDK gets, the first one alone', async (t) => {
+test('the first result is kept, and the SDK gets an empty one', async (t) => {
   const context = exchange();
   const events = await passed(context, [
     { id: 6, result: { of: 'another request' } },

@@ -4,7 +4,7 @@ import { refusedResult, toolResult } from './tool-result.ts';
 const options = { maxBytes: 1_000 };
 const base64 = Buffer.alloc(300).toString('base64');
 
-test('each kind of content has one form, without the data of media', (t) => {
+test('content of every type is normalized, without the data of media', (t) => {
   const content = [
     { type: 'text', text: 'a', annotations: {}, more: 1 },
     { type: 'image', data: base64, mimeType: 'image/png' },
@@ -31,7 +31,7 @@ test('each kind of content has one form, without the data of media', (t) => {
   });
 });
 
-test('media come with their data where they are asked for, as far as they fit', (t) => {
+test('media include their data if requested and if it fits the limit', (t) => {
   const image = { type: 'image', data: base64, mimeType: 'image/png' };
   const { content, isCut } = toolResult({ content: [image, image, image] }, { ...options, withMedia: true });
   t.deepEqual(
@@ -41,7 +41,7 @@ test('media come with their data where they are asked for, as far as they fit', 
   t.true(isCut);
 });
 
-test('texts are cut between characters, and JSON that does not fit is left out', (t) => {
+test('text is truncated between characters, and JSON that exceeds the limit is omitted', (t) => {
   const long = toolResult(
     {
       content: [
@@ -63,7 +63,7 @@ test('texts are cut between characters, and JSON that does not fit is left out',
   t.true(many.isCut);
 });
 
-test('what is wrong in a result is left out', (t) => {
+test('invalid parts of a result are omitted', (t) => {
   const content = [
     null,
     'text',
@@ -95,7 +95,7 @@ test('what is wrong in a result is left out', (t) => {
   t.deepEqual(toolResult({ toolResult: { a: 1 } }, options).structured, { a: 1 });
 });
 
-test('a refusal is a result with the words of the server, bounded', (t) => {
+test("a refusal is a result with the server's message, truncated", (t) => {
   t.deepEqual(refusedResult('TOOL_FAILED', '', options), {
     isError: true,
     refusal: 'TOOL_FAILED',

@@ -19,7 +19,7 @@ function refusal(t: ExecutionContext, work: () => unknown): string[] {
   return fields.map(({ path, message }) => `${path} ${message}`);
 }
 
-test('placeholders are filled from the arguments, percent-encoded', (t) => {
+test('placeholders are filled with percent-encoded arguments', (t) => {
   t.is(
     get('https://api.test/a/{id}/b?q={q}&n={n}', { id: 'x y', q: 'ä&b=c#d', n: 7 }),
     'https://api.test/a/x%20y/b?q=%C3%A4%26b%3Dc%23d&n=7',
@@ -28,7 +28,7 @@ test('placeholders are filled from the arguments, percent-encoded', (t) => {
   t.is(get('https://api.test/{a}/{a}', { a: 1 }), 'https://api.test/1/1');
 });
 
-test('a missing placeholder is named, and objects, arrays and null do not fill one', (t) => {
+test('a missing argument of a placeholder is reported, and objects, arrays and null are refused', (t) => {
   t.deepEqual(
     refusal(t, () => get('https://api.test/{id}/{kind}?q={q}', { kind: { canary: 1 }, q: null })),
     [
@@ -45,7 +45,7 @@ test('a missing placeholder is named, and objects, arrays and null do not fill o
     );
 });
 
-test('a value changes neither host nor path, whatever it holds', (t) => {
+test('no value can change the host or leave its path segment', (t) => {
   const template = 'https://api.test/users/{id}/posts?kind={kind}';
   for (const value of [
     '@evil.test',
@@ -73,7 +73,7 @@ test('a value changes neither host nor path, whatever it holds', (t) => {
   }
 });
 
-test('a value that servers might read as a way up the path is refused, as is an empty one', (t) => {
+test('dot segments and empty values in the path are refused', (t) => {
   for (const id of [
     '.',
     '..',
@@ -104,7 +104,7 @@ test('a value that servers might read as a way up the path is refused, as is an 
   );
 });
 
-test('values that have no percent-encoding are refused', (t) => {
+test('values that cannot be percent-encoded are refused', (t) => {
   t.deepEqual(
     refusal(t, () => get('https://api.test/{a}?b={b}', { a: 'nul\0', b: '\ud83d' })),
     ['args.a must not hold the character NUL', 'args.b must not hold half of a surrogate pair'],
@@ -112,7 +112,7 @@ test('values that have no percent-encoding are refused', (t) => {
   t.is(refusal(t, () => get('https://api.test/{a}', { a: 'x'.repeat(9_000) })).length, 1);
 });
 
-test('GET and DELETE carry the remaining arguments in the query', (t) => {
+test('GET and DELETE send the remaining arguments in the query', (t) => {
   for (const method of ['GET', 'DELETE'] as const) {
     const args = {
       id: 1,
@@ -147,14 +147,14 @@ test('GET and DELETE carry the remaining arguments in the query', (t) => {
   t.is(refusal(t, () => get('https://api.test/a', { b: 'x'.repeat(20_000) })).length, 1);
 });
 
-test("an argument does not override what the action's URL sets in its query", (t) => {
+test("an argument does not override a parameter in the action's URL", (t) => {
   t.deepEqual(
     refusal(t, () => get('https://api.test/a?api%20key=1&q={q}', { 'api key': 2, q: 1 })),
     ["args.api key is set by the action's URL"],
   );
 });
 
-test('POST, PUT and PATCH carry the remaining arguments as JSON', (t) => {
+test('POST, PUT and PATCH send the remaining arguments as JSON', (t) => {
   for (const method of ['POST', 'PUT', 'PATCH'] as const) {
     const { url, body, headers } = buildRequest(
       action({ method, url: 'https://api.test/{id}' }),
@@ -171,7 +171,7 @@ test('POST, PUT and PATCH carry the remaining arguments as JSON', (t) => {
   t.is(body, '{"__proto__":{"a":1},"constructor":2,"x":"nul\\u0000 half \\ud83d"}');
 });
 
-test('the credential header wins over extraHeaders, whatever the case of the name', (t) => {
+test('the credential header overrides extraHeaders, whatever the case of the name', (t) => {
   const extraHeaders = {
     'x-API-key': 'extra',
     Authorization: 'extra',
@@ -189,13 +189,13 @@ test('the credential header wins over extraHeaders, whatever the case of the nam
   t.like(bearer, { authorization: 'Bearer t', 'x-api-key': 'extra' });
 });
 
-test('the idempotency key of the call wins over one in extraHeaders', (t) => {
+test("the call's idempotency key overrides one in extraHeaders", (t) => {
   const extraHeaders = { 'IDEMPOTENCY-key': 'fixed' };
   t.is(buildRequest(action({ extraHeaders }), {}, {}, 'turn-1/call-2').headers['idempotency-key'], 'turn-1/call-2');
   t.is(buildRequest(action({ extraHeaders }), {}, {}).headers['idempotency-key'], 'fixed');
 });
 
-test('a header that cannot be sent is refused without being repeated', (t) => {
+test('an invalid header is refused, and the error does not contain its value', (t) => {
   const { message } = t.throws<DomainError>(() =>
     buildRequest(action(), {}, { authorization: 'Bearer canary\r\nX: 1' }),
   );

@@ -20,7 +20,7 @@ const defaults = {
   messagingRegion: null,
 };
 
-test('an action without a credential has a name and a url, and POST is its method', (t) => {
+test('an action without a credential needs only a name and a url, and its method defaults to POST', (t) => {
   t.deepEqual(create(), { fields: defaults });
   t.deepEqual(
     create(
@@ -35,7 +35,7 @@ test('an action without a credential has a name and a url, and POST is its metho
   );
 });
 
-test('method is one of GET, POST, PUT, PATCH and DELETE, in any case', (t) => {
+test('method is GET, POST, PUT, PATCH or DELETE, in any letter case', (t) => {
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'get', 'Patch'])
     t.deepEqual<string, string>(create({ method }).fields.method, method.toUpperCase());
   for (const method of ['HEAD', 'OPTIONS', 'CONNECT', 'TRACE', '', ' GET', 'GET\r\n'])
@@ -45,7 +45,7 @@ test('method is one of GET, POST, PUT, PATCH and DELETE, in any case', (t) => {
     );
 });
 
-test('a bearer token is the stored credential, of which the row knows the kind only', (t) => {
+test('a bearer token is stored as the credential, and the row contains only its kind', (t) => {
   const { fields, credential } = create({ bearerToken: 'canary-token' });
   t.deepEqual(fields, { ...defaults, storedCredential: 'BEARER' });
   t.deepEqual(credential, { kind: 'BEARER', token: 'canary-token' });
@@ -55,7 +55,7 @@ test('a bearer token is the stored credential, of which the row knows the kind o
   );
 });
 
-test('a messaging pair makes a MESSAGING_TENANT action, in REGION_INTL by default', (t) => {
+test('messagingAppId and messagingAppSecret make a MESSAGING_TENANT action, in REGION_INTL by default', (t) => {
   const { fields, credential } = create(pair);
   t.like(fields, {
     credentialSource: 'MESSAGING_TENANT',
@@ -70,7 +70,7 @@ test('a messaging pair makes a MESSAGING_TENANT action, in REGION_INTL by defaul
   );
 });
 
-test('messagingAppId and messagingAppSecret are given together', (t) => {
+test('messagingAppId and messagingAppSecret require each other', (t) => {
   t.deepEqual(
     refusal(t, () => create({ messagingAppId: 'a' })),
     ['input.messagingAppSecret must be given with messagingAppId'],
@@ -81,21 +81,21 @@ test('messagingAppId and messagingAppSecret are given together', (t) => {
   );
 });
 
-test('messagingRegion is given with the pair only', (t) => {
+test('messagingRegion requires messagingAppId and messagingAppSecret', (t) => {
   t.deepEqual(
     refusal(t, () => create({ messagingRegion: 'REGION_CN' })),
     ['input.messagingRegion must be given with messagingAppId and messagingAppSecret only'],
   );
 });
 
-test('bearerToken and the messaging pair exclude each other', (t) => {
+test('bearerToken and the messaging credentials exclude each other', (t) => {
   t.deepEqual(
     refusal(t, () => create({ ...pair, bearerToken: 'x' })),
     ['input.bearerToken must not be given with messagingAppId or messagingAppSecret'],
   );
 });
 
-test('a SESSION_* source stores no credential and excludes bearerToken and the messaging pair', (t) => {
+test('a SESSION_* source stores no credential and excludes bearerToken and the messaging credentials', (t) => {
   for (const credentialSource of ['SESSION_PARTNER_A', 'SESSION_PARTNER_B', 'SESSION_PARTNER_C'] as const)
     t.deepEqual(create({ credentialSource }), { fields: { ...defaults, credentialSource } });
   const credentialSource = 'SESSION_PARTNER_A';
@@ -109,7 +109,7 @@ test('a SESSION_* source stores no credential and excludes bearerToken and the m
   );
 });
 
-test('PARTNER_* and MESSAGING_TENANT are refused as input, as is anything else', (t) => {
+test('PARTNER_*, MESSAGING_TENANT and unknown sources are refused as input', (t) => {
   for (const credentialSource of ['PARTNER_A', 'PARTNER_B', 'PARTNER_C', 'MESSAGING_TENANT', 'SESSION_PARTNER_D', ''])
     t.deepEqual(
       refusal(t, () => create({ credentialSource })),
@@ -134,7 +134,7 @@ test('credentialSecretHeaderName requires bearerToken in the same call', (t) => 
   );
 });
 
-test('header names cannot inject, nor set what the call itself needs', (t) => {
+test('header names that inject or that the call itself sets are refused', (t) => {
   for (const name of [
     '',
     'X Key',
@@ -152,7 +152,7 @@ test('header names cannot inject, nor set what the call itself needs', (t) => {
   t.notThrows(() => create({ bearerToken: 'x', credentialSecretHeaderName: 'Authorization' }));
 });
 
-test('a bearer token that cannot be a header is refused without being repeated', (t) => {
+test('a bearer token that is invalid in a header is refused, and the error does not contain it', (t) => {
   for (const bearerToken of [
     '',
     ' ',
@@ -169,7 +169,7 @@ test('a bearer token that cannot be a header is refused without being repeated',
   }
 });
 
-test('no problem repeats a credential, wherever it is', (t) => {
+test('no reported problem contains a credential', (t) => {
   const canary = 'canary-4711\r\n';
   const error = t.throws<DomainError>(() =>
     create({
@@ -218,7 +218,7 @@ test('name and url must not be null or omitted', (t) => {
     t.is(refusal(t, () => create({ name })).length, 1);
 });
 
-test('a url is refused on save where the guard refuses it, whatever fills its placeholders', (t) => {
+test('a url that the outbound guard refuses is refused on save, whatever its placeholders are', (t) => {
   for (const bad of [
     'http://127.0.0.1/',
     'http://169.254.169.254/latest/{id}',
@@ -239,7 +239,7 @@ test('a url is refused on save where the guard refuses it, whatever fills its pl
     t.is(refusal(t, () => create({ url: bad })).length, 1, bad);
 });
 
-test('placeholders are in path and query only', (t) => {
+test('placeholders are allowed only in path and query', (t) => {
   for (const good of [
     'https://example.test/a/{id}/b-{x.y}?q={q}&r={id}',
     'https://example.test/{a}{b}',
@@ -270,7 +270,7 @@ test('placeholders are in path and query only', (t) => {
     t.is(refusal(t, () => create({ url: bad })).length, 1, bad);
 });
 
-test('extraHeaders is a map of texts, bounded, and empty is none', (t) => {
+test('extraHeaders is a limited map of strings, and an empty one is null', (t) => {
   const headers = { 'X-A': '1', 'x-b': 'é', 'X-Empty': '' };
   t.deepEqual(create({ extraHeaders: headers }).fields.extraHeaders, headers);
   t.is(create({ extraHeaders: {} }).fields.extraHeaders, null);
@@ -290,7 +290,7 @@ test('extraHeaders is a map of texts, bounded, and empty is none', (t) => {
   t.deepEqual(problems(many(20, 500)), ['input.extraHeaders must have at most 8192 bytes']);
 });
 
-test('extraHeaders cannot inject, nor set what belongs to the connection, nor be given in two cases', (t) => {
+test('extraHeaders refuses injection, connection headers, and names that differ only in case', (t) => {
   const problems = (extraHeaders: unknown) => refusal(t, () => create({ extraHeaders }));
   for (const [name, value] of [
     ['X-A', 'a\r\nX-Evil: 1'],
@@ -313,7 +313,7 @@ test('extraHeaders cannot inject, nor set what belongs to the connection, nor be
   ]);
 });
 
-test('argsSchema is a JSON Schema that compiles', (t) => {
+test('argsSchema must be a JSON Schema that compiles', (t) => {
   const argsSchema = { type: 'object', properties: { id: { type: 'string', pattern: '^\\d+$' } }, required: ['id'] };
   t.deepEqual(create({ argsSchema }).fields.argsSchema, argsSchema);
   for (const bad of [
@@ -330,7 +330,7 @@ test('argsSchema is a JSON Schema that compiles', (t) => {
     t.is(refusal(t, () => create({ argsSchema: bad })).length, 1, JSON.stringify(bad));
 });
 
-test('the operator provisions an action of a partner, which stores no credential', (t) => {
+test('a partner action that an operator provisions stores no credential', (t) => {
   const { fields, credential } = newPartnerAction(rules, 'PARTNER_C', { name: 'Partner', url, method: 'GET' });
   t.like(fields, { credentialSource: 'PARTNER_C', storedCredential: null, method: 'GET' });
   t.is(credential, undefined);

@@ -66,7 +66,7 @@ test("the app's credentials are exchanged at the region's base URL", async (t) =
   );
 });
 
-test('a token is kept for all replicas until five minutes before it ends', async (t) => {
+test('a token is cached for all replicas until five minutes before it expires', async (t) => {
   const { server, replica, pass } = await platform(t);
   await replica().tokenFor(action, app);
   pass((7_200 - 300) * 1_000 - 1);
@@ -76,7 +76,7 @@ test('a token is kept for all replicas until five minutes before it ends', async
   t.is(server.seen.length, 2);
 });
 
-test('each action and tenant has a token of its own', async (t) => {
+test('each action of each tenant has its own token', async (t) => {
   const { server, replica } = await platform(t);
   const tokens = replica();
   await Promise.all([
@@ -87,7 +87,7 @@ test('each action and tenant has a token of its own', async (t) => {
   t.is(server.seen.length, 3);
 });
 
-test('20 calls at once over two replicas make one exchange', async (t) => {
+test('20 concurrent calls on two replicas make one token exchange', async (t) => {
   const { server, replica } = await platform(t, () => ({ delayMs: 150 }));
   const [one, other] = [replica(), replica()];
   const calls = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : other).tokenFor(action, app));
@@ -95,7 +95,7 @@ test('20 calls at once over two replicas make one exchange', async (t) => {
   t.is(server.seen.length, 1);
 });
 
-test('a replica that died while it exchanged holds the others up for its lock only', async (t) => {
+test('a replica that dies during an exchange delays the others only until its lock expires', async (t) => {
   const { server, keyValue, replica, pass } = await platform(t);
   await keyValue.setIfAbsent('parley:3:action:7:messaging-token:lock', '1', { ttlMs: 15_000 });
   let tries = 0;
@@ -111,13 +111,13 @@ test('a replica that died while it exchanged holds the others up for its lock on
   t.is((await waiting).token, 'canary-token-1');
 });
 
-test('an exchange that fails is made again by the next call, and releases its lock', async (t) => {
+test('a failed exchange releases its lock and is retried by the next call', async (t) => {
   const { replica } = await platform(t, (n) => (n === 1 ? { status: 500 } : {}));
   t.is(await reasonOf(t, replica().tokenFor(action, app)), 'unavailable CREDENTIAL_UNAVAILABLE');
   t.is((await replica().tokenFor(action, app)).token, 'canary-token-2');
 });
 
-test('what the platform answers ends in a kind', async (t) => {
+test('every response of the messaging platform maps to an error kind', async (t) => {
   const answers: [Answer, string][] = [
     [{ body: { code: 10_014, msg: 'app secret invalid: canary-secret' } }, 'invalid CREDENTIAL_REFUSED'],
     [{ status: 400, body: { code: 10_003 } }, 'invalid CREDENTIAL_REFUSED'],
@@ -137,7 +137,7 @@ test('what the platform answers ends in a kind', async (t) => {
     t.is(await reasonOf(t, tokens.tokenFor(action, app)), expected, JSON.stringify(answer).slice(0, 80));
 });
 
-test('a token without a usable end is not kept', async (t) => {
+test('a token without a valid expiry is not cached', async (t) => {
   const ends = [undefined, 'soon', 300, -1, Number.MAX_VALUE];
   const { server, replica } = await platform(t, (n) => ({
     body: { tenant_access_token: `token-${n}`, expire: ends[n - 1] },
@@ -146,7 +146,7 @@ test('a token without a usable end is not kept', async (t) => {
   t.is(server.seen.length, ends.length);
 });
 
-test('the kept token is sealed, in its own place', async (t) => {
+test('the cached token is sealed for its own cache entry', async (t) => {
   const { keyValue, replica } = await platform(t);
   await replica().tokenFor(action, app);
   const sealed = (await keyValue.get('parley:3:action:7:messaging-token')) ?? '';
@@ -155,14 +155,14 @@ test('the kept token is sealed, in its own place', async (t) => {
   t.deepEqual(await replica().tokenFor({ ...action, tenantId: 4 }, app), { token: 'canary-token-2', isKept: false });
 });
 
-test('a token that was sealed under a key that has left the ring is exchanged anew', async (t) => {
+test('a token sealed under a removed key is exchanged again', async (t) => {
   const { keyValue, replica } = await platform(t);
   await replica().tokenFor(action, app);
   const other = replica(keyValue, createSecretBox([randomBytes(32)]));
   t.is((await other.tokenFor(action, app)).token, 'canary-token-2');
 });
 
-test('a dropped token is exchanged anew, and a newer one is not dropped', async (t) => {
+test('a dropped token is exchanged again, and a newer one is not dropped', async (t) => {
   const { replica } = await platform(t);
   const tokens = replica();
   const { token } = await tokens.tokenFor(action, app);
@@ -174,7 +174,7 @@ test('a dropped token is exchanged anew, and a newer one is not dropped', async 
   t.is((await tokens.tokenFor(action, app)).token, 'canary-token-3');
 });
 
-test('while the key-value store is down, each process exchanges for itself', async (t) => {
+test('while the key-value store is down, each process makes its own exchange', async (t) => {
   const { server, keyValue, replica, warnings } = await platform(t, () => ({ delayMs: 50 }));
   await keyValue.close();
   const tokens = replica();
@@ -185,7 +185,7 @@ test('while the key-value store is down, each process exchanges for itself', asy
   t.false(JSON.stringify(warnings).includes('canary'));
 });
 
-test('a caller that leaves does not cancel the exchange for the others', async (t) => {
+test('a caller that cancels does not cancel the exchange for other callers', async (t) => {
   const { server, replica } = await platform(t, () => ({ delayMs: 150 }));
   const tokens = replica();
   const leaver = new AbortController();

@@ -82,20 +82,20 @@ test('a bearer token is sent as Authorization: Bearer by default', async (t) => 
   t.is(server.seen[0]?.headers.authorization, 'Bearer canary-bearer');
 });
 
-test('with credentialSecretHeaderName the raw token is sent under it, and no Authorization', async (t) => {
+test('with credentialSecretHeaderName the token is sent in that header, without Authorization', async (t) => {
   const { send, server } = await world(t);
   await send({ ...at(withHeader), extraHeaders: { 'x-api-KEY': 'extra' } }, { stored: bearer });
   t.is(server.seen[0]?.headers['x-api-key'], 'canary-bearer');
   t.is(server.seen[0]?.headers.authorization, undefined);
 });
 
-test('an action without a credential sends none', async (t) => {
+test('an action without a credential sends no credential', async (t) => {
   const { send, server } = await world(t);
   await send({});
   t.is(server.seen[0]?.headers.authorization, undefined);
 });
 
-test('a messaging action sends the tenant access token, issued once', async (t) => {
+test('a messaging action sends the tenant access token, which is issued once', async (t) => {
   const { send, server, platform } = await world(t);
   for (let n = 0; n < 3; n += 1) await send(at(withMessaging), { stored: app });
   t.deepEqual(
@@ -105,7 +105,7 @@ test('a messaging action sends the tenant access token, issued once', async (t) 
   t.is(platform.seen.length, 1);
 });
 
-test('a 401 after a kept messaging token drops it, and the call is not sent again', async (t) => {
+test('a 401 drops the cached messaging token, and the call is not sent again', async (t) => {
   const { send, server, platform } = await world(t, (_, response) =>
     sendJson(response, server.seen.length === 2 ? 401 : 200, {}),
   );
@@ -117,7 +117,7 @@ test('a 401 after a kept messaging token drops it, and the call is not sent agai
   t.is(server.seen[2]?.headers.authorization, 'Bearer canary-messaging-2');
 });
 
-test("a partner's action sends the tenant's token of that partner", async (t) => {
+test("a partner action sends the tenant's token for that partner", async (t) => {
   const { send, server, kindOf } = await world(t);
   await send(at(withPartner));
   t.is(server.seen[0]?.headers.authorization, 'Bearer canary-partner');
@@ -126,7 +126,7 @@ test("a partner's action sends the tenant's token of that partner", async (t) =>
   t.is(server.seen.length, 1);
 });
 
-test('a session action is sent as the person in the conversation, whose token is issued for each call', async (t) => {
+test('a session action sends a token that is issued for the person in the conversation at each call', async (t) => {
   const { send, server, provider } = await world(t);
   const linkedIdentity = async (product: string) => (product === 'PARTNER_A' ? 'subject-9' : undefined);
   await send(at(withSession), { linkedIdentity });
@@ -137,13 +137,13 @@ test('a session action is sent as the person in the conversation, whose token is
   t.like(provider.seen[0]?.headers, { 'x-client-id': 'client', 'x-client-secret': 'canary-client' });
 });
 
-test('without a linked identity a session action is not sent: IDENTITY_NOT_LINKED', async (t) => {
+test('a session action without a linked identity fails with IDENTITY_NOT_LINKED and is not sent', async (t) => {
   const { kindOf, server, provider } = await world(t);
   t.is(await kindOf(at(withSession)), 'IDENTITY_NOT_LINKED');
   t.is(server.seen.length + provider.seen.length, 0);
 });
 
-test('what the identity provider answers ends in a kind', async (t) => {
+test('every response of the identity provider maps to an error kind', async (t) => {
   const answers = [
     [403, {}, 'CREDENTIAL_REFUSED'],
     [404, {}, 'CREDENTIAL_REFUSED'],
@@ -165,7 +165,7 @@ test('what the identity provider answers ends in a kind', async (t) => {
   t.is(server.seen.length, 0);
 });
 
-test('a stored credential that is not there is no call without one', async (t) => {
+test('an action whose stored credential is missing is not sent', async (t) => {
   const { kindOf, server } = await world(t);
   t.is(await kindOf(at(withBearer)), 'CREDENTIAL_MISSING');
   t.is(await kindOf(at(withBearer), { stored: app }), 'CREDENTIAL_MISSING');
@@ -173,7 +173,7 @@ test('a stored credential that is not there is no call without one', async (t) =
   t.is(server.seen.length, 0);
 });
 
-test('arguments that do not fit the schema are refused before anything is sent', async (t) => {
+test('arguments that do not match the schema are refused before anything is sent', async (t) => {
   const { send, kindOf, server, platform } = await world(t);
   const argsSchema = { properties: { id: { type: 'integer' } }, required: ['id'], additionalProperties: false };
   const call = { stored: app, args: { id: 'canary', more: 'canary' } };
@@ -188,7 +188,7 @@ test('arguments that do not fit the schema are refused before anything is sent',
   t.is(server.seen.length + platform.seen.length, 0);
 });
 
-test('method, path, query, body, extra headers and idempotency key arrive', async (t) => {
+test('the server receives method, path, query, body, extra headers and idempotency key', async (t) => {
   const { send, server } = await world(t);
   const extraHeaders = { 'X-Kind': 'order' };
   const call = { args: { id: 'a/b', tags: ['x', 'y'] }, idempotencyKey: 'turn-1:call-2' };
@@ -199,7 +199,7 @@ test('method, path, query, body, extra headers and idempotency key arrive', asyn
   for (const { headers } of server.seen) t.like(headers, { 'x-kind': 'order', 'idempotency-key': 'turn-1:call-2' });
 });
 
-test('every status is an answer, with its kind', async (t) => {
+test('every HTTP status is a result with an error kind', async (t) => {
   const { send, server } = await world(t, ({ query }, response) =>
     sendJson(response, Number(query['status']), { why: 'because' }),
   );
@@ -228,7 +228,7 @@ test('every status is an answer, with its kind', async (t) => {
   }
 });
 
-test('an answer has the headers that matter, and no others', async (t) => {
+test('a result contains only selected response headers', async (t) => {
   const headers = {
     'retry-after': '7',
     'x-request-id': 'r-1',
@@ -248,7 +248,7 @@ test('an answer has the headers that matter, and no others', async (t) => {
   t.is(answer.headers['link']?.length, 2_048);
 });
 
-test('compressed, binary and empty bodies are read or described', async (t) => {
+test('compressed and empty bodies are decoded, and binary ones described', async (t) => {
   const bodies: Record<string, [Record<string, string>, Buffer]> = {
     '/gzip': [{ 'content-type': 'application/json', 'content-encoding': 'gzip' }, gzipSync('{"a":1}')],
     '/png': [{ 'content-type': 'image/png' }, Buffer.from([1, 0, 255])],
@@ -264,7 +264,7 @@ test('compressed, binary and empty bodies are read or described', async (t) => {
   t.like(await get('/empty'), { body: { kind: 'text', text: '' }, bytes: 0 });
 });
 
-test('a redirect is refused and not followed, to a private address neither', async (t) => {
+test('redirects are refused and not followed, including those to private addresses', async (t) => {
   for (const location of ['/elsewhere', 'http://169.254.169.254/latest/meta-data', 'http://10.0.0.1/']) {
     const { kindOf, server } = await world(t, (_, response) => response.writeHead(302, { location }).end());
     t.is(await kindOf(at(withBearer), { stored: bearer }), 'REDIRECT_REFUSED');
@@ -272,7 +272,7 @@ test('a redirect is refused and not followed, to a private address neither', asy
   }
 });
 
-test('private addresses are not called: literal, by name, or as a name that changes its address', async (t) => {
+test('private addresses are not called: literal, by DNS name, or after a DNS name changed its address', async (t) => {
   const { kindOf, server, ports } = await world(t, echo, {
     guard: { allowlist: [], dns: ({ type }) => (type === 'A' ? { addresses: ['127.0.0.1'] } : {}) },
   });
@@ -284,7 +284,7 @@ test('private addresses are not called: literal, by name, or as a name that chan
   t.truthy(ports);
 });
 
-test('what a server does keeps the kind that the guard gives it', async (t) => {
+test('errors of the outbound guard keep their kind', async (t) => {
   const { kindOf, server } = await world(t, ({ path }, response) => {
     if (path === '/large') response.end('x'.repeat(1_100_000));
     if (path === '/broken') response.socket?.end('HTTP/1.1 nonsense\r\n\r\n');
@@ -318,7 +318,7 @@ test('one deadline covers the token and the call', async (t) => {
   t.is(server.seen.length, 0);
 });
 
-test('credentials are in no answer, though the server echoes them, and in no log line', async (t) => {
+test('credentials appear in no result, even if the server echoes them, and in no log line', async (t) => {
   const { send, lines, kindOf, server } = await world(t, (request, response) => {
     const { authorization = '', 'x-api-key': key = '' } = request.headers;
     sendJson(

@@ -8,7 +8,7 @@ import { openCredential, sealCredential } from '../../src/custom-actions/stored-
 const credential = { kind: 'MESSAGING', appId: 'canary-app', appSecret: 'canary-secret' } as const;
 const row = { tenantId: 3, id: 7 };
 
-test('a credential opens for its own tenant and action only', (t) => {
+test('a credential can be decrypted only for its own tenant and action', (t) => {
   const box = createSecretBox([randomBytes(32)]);
   const sealed = sealCredential(box, row, credential);
   t.false(sealed.includes('canary'));
@@ -23,14 +23,14 @@ test('a credential opens for its own tenant and action only', (t) => {
   }
 });
 
-test('a credential opens while its key is in the ring', (t) => {
+test('a credential can be decrypted only while its key is in the ring', (t) => {
   const [older, newer] = [randomBytes(32), randomBytes(32)];
   const sealed = sealCredential(createSecretBox([older]), row, credential);
   t.deepEqual(openCredential(createSecretBox([newer, older]), row, sealed), credential);
   t.throws<DomainError>(() => openCredential(createSecretBox([newer]), row, sealed), { message: /cannot be issued/ });
 });
 
-test('a model is told of the arguments that the URL needs', (t) => {
+test("the arguments described to a model include the URL's placeholders", (t) => {
   const url = 'https://api.test/{id}?q={q}';
   t.deepEqual(describedArgs({ argsSchema: null, url }), {
     type: 'object',

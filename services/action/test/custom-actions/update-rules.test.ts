@@ -43,7 +43,7 @@ test('description and argsSchema are cleared by null', (t) => {
   t.deepEqual(change(plainAction, { description: '' }).changes, { description: '' });
 });
 
-test('extraHeaders is replaced whole, and cleared by {} or null', (t) => {
+test('extraHeaders is replaced as a whole, and cleared by {} or null', (t) => {
   t.deepEqual(change(plainAction, { extraHeaders: { 'X-New': '1' } }).changes, { extraHeaders: { 'X-New': '1' } });
   t.deepEqual(change(plainAction, { extraHeaders: {} }).changes, { extraHeaders: null });
   t.deepEqual(change(plainAction, { extraHeaders: null }).changes, { extraHeaders: null });
@@ -55,7 +55,7 @@ test('url and method are editable with a bearer token, a session source or no cr
     t.deepEqual(change(stored, { url: `${url}/{id}`, method: 'get' }).changes, { url: `${url}/{id}`, method: 'GET' });
 });
 
-test('url and method are immutable on PARTNER_* and MESSAGING_TENANT, where the same value again is no change', (t) => {
+test('url and method are immutable on PARTNER_* and MESSAGING_TENANT, but may be sent unchanged', (t) => {
   for (const stored of [withPartner, withMessaging]) {
     const message = `is immutable with the credential source ${stored.credentialSource}; create a new action`;
     t.deepEqual(
@@ -66,18 +66,18 @@ test('url and method are immutable on PARTNER_* and MESSAGING_TENANT, where the 
   }
 });
 
-test('url and method stay immutable in the update that switches to a session source', (t) => {
+test('url and method are immutable also in the update that switches to a session source', (t) => {
   t.is(refusal(t, () => change(withMessaging, { credentialSource: 'SESSION_PARTNER_A', url: `${url}/x` })).length, 1);
 });
 
-test('a changed url is checked by the guard, one that stays is not', (t) => {
+test('the outbound guard checks a changed url, but not an unchanged one', (t) => {
   t.is(refusal(t, () => change(plainAction, { url: 'http://10.0.0.1/' })).length, 1);
   t.is(refusal(t, () => change(plainAction, { url: 'https://{host}/' })).length, 1);
   const old = { ...plainAction, url: 'http://10.0.0.1/' };
   t.deepEqual(change(old, { url: old.url }), nothing);
 });
 
-test('credentialSecretHeaderName is changed and cleared where a bearer token is stored', (t) => {
+test('credentialSecretHeaderName can be changed and cleared if a bearer token is stored', (t) => {
   t.deepEqual(change(withBearer, { credentialSecretHeaderName: 'X-Key' }).changes, {
     credentialSecretHeaderName: 'X-Key',
   });
@@ -115,14 +115,14 @@ test('switching to a SESSION_* source clears bearer token and header name', (t) 
   });
 });
 
-test('switching to a SESSION_* source clears the messaging pair', (t) => {
+test('switching to a SESSION_* source clears the messaging credentials', (t) => {
   t.deepEqual(change(withMessaging, { credentialSource: 'SESSION_PARTNER_C' }), {
     changes: { credentialSource: 'SESSION_PARTNER_C', storedCredential: null, messagingRegion: null },
     clearsCredential: 'MESSAGING',
   });
 });
 
-test('switching to a SESSION_* source where nothing is stored changes the source only', (t) => {
+test('switching to a SESSION_* source without a stored credential changes only the source', (t) => {
   for (const stored of [plainAction, withPartner, withSession])
     t.deepEqual(change(stored, { credentialSource: 'SESSION_PARTNER_B' }), {
       changes: { credentialSource: 'SESSION_PARTNER_B' },
@@ -138,7 +138,7 @@ test('credentialSource null turns a SESSION_* action into one without a credenti
   });
 });
 
-test('credentialSource null changes nothing where it is null, and keeps the bearer token', (t) => {
+test('credentialSource null changes nothing if it is already null, and keeps the bearer token', (t) => {
   for (const stored of [plainAction, withBearer, withHeader])
     t.deepEqual(change(stored, { credentialSource: null }), nothing);
 });
@@ -151,7 +151,7 @@ test('credentialSource null is refused on a provisioned action', (t) => {
     );
 });
 
-test('PARTNER_* and MESSAGING_TENANT are refused as credentialSource, also on an action that has it', (t) => {
+test('PARTNER_* and MESSAGING_TENANT are refused as credentialSource, even on an action that has them', (t) => {
   for (const stored of all)
     for (const credentialSource of ['PARTNER_A', 'PARTNER_B', 'PARTNER_C', 'MESSAGING_TENANT', 'x', ''])
       t.is(refusal(t, () => change(stored, { credentialSource })).length, 1);

@@ -5,7 +5,7 @@ import test from 'ava';
 import { canary, mcpApp } from './mcp-app.ts';
 import { event, scriptedServer, sse } from './scripted-server.ts';
 
-test('a call initialises a session, and sends credential, idempotency key and arguments', async (t) => {
+test('a call initializes a session, and sends credential, idempotency key and arguments', async (t) => {
   const server = await scriptedServer(t);
   const { call } = mcpApp(t, server.url);
   const result = await call({ args: { a: [1] }, idempotencyKey: 'turn-1-call-2' });
@@ -24,7 +24,7 @@ test('a call initialises a session, and sends credential, idempotency key and ar
   await eventually('all connections are closed', () => server.open === 0);
 });
 
-test('the server chooses the revision of the protocol', async (t) => {
+test('the server chooses the protocol version', async (t) => {
   for (const protocolVersion of ['2025-11-25', '2025-06-18', '2025-03-26']) {
     const server = await scriptedServer(t, {
       initialize: () => ({ protocolVersion, capabilities: {}, serverInfo: { name: 'a', version: '1' } }),
@@ -39,7 +39,7 @@ test('the server chooses the revision of the protocol', async (t) => {
   t.is(future.count('tools/call'), 0);
 });
 
-test('an answer comes as an event stream, after progress, requests of the server, and what is no message', async (t) => {
+test('a response arrives in an event stream after progress, server requests and invalid messages', async (t) => {
   const server = await scriptedServer(t, {
     'tools/call': ({ id, params }, response) => {
       const progressToken = params._meta?.progressToken;
@@ -63,7 +63,7 @@ test('an answer comes as an event stream, after progress, requests of the server
   await eventually('all connections are closed', () => server.open === 0);
 });
 
-test('a stream that ends before the answer is resumed by the last event, and the call is not sent again', async (t) => {
+test('a stream that ends before the response resumes after its last event, and the call is not sent again', async (t) => {
   const resumed: unknown[] = [];
   let asked = 0;
   const server = await scriptedServer(t, {
@@ -84,7 +84,7 @@ test('a stream that ends before the answer is resumed by the last event, and the
   t.is(server.count('tools/call'), 1);
 });
 
-test('a stream that cannot be resumed, or ends without an answer, fails the call at once', async (t) => {
+test('a stream that cannot be resumed, or ends without a response, fails the call at once', async (t) => {
   const cut = await scriptedServer(t, {
     'tools/call': (_, response) => void response.writeHead(200, sse).end(': nothing\n\n'),
   });
@@ -112,7 +112,7 @@ test('a stream that cannot be resumed, or ends without an answer, fails the call
   }
 });
 
-test('a call that is aborted is cancelled at the server, and its connection is closed', async (t) => {
+test('an aborted call is cancelled at the server, and its connection is closed', async (t) => {
   const server = await scriptedServer(t, { 'tools/call': () => undefined });
   const { call } = mcpApp(t, server.url);
   const gone = new AbortController();
@@ -127,7 +127,7 @@ test('a call that is aborted is cancelled at the server, and its connection is c
   t.is(server.count('tools/call'), 1);
 });
 
-test('a call ends with its time, which progress does not extend; progress does extend the wait for it', async (t) => {
+test('progress extends the idle timeout of a call, but not its total time', async (t) => {
   const server = await scriptedServer(t, {
     'tools/call': async ({ id, params }, response) => {
       if (params.name === 'silent') return undefined;
@@ -149,7 +149,7 @@ test('a call ends with its time, which progress does not extend; progress does e
   t.is(server.count('initialize'), 1, 'a slow call does not end the session');
 });
 
-test('a refused credential, and every other status, is an error that the tenant can act on', async (t) => {
+test('a refused credential and every other error status has an error for the tenant', async (t) => {
   const expected: Record<number, string> = {
     401: 'invalid CONNECTOR_UNAUTHORIZED',
     403: 'invalid CONNECTOR_UNAUTHORIZED',
@@ -176,7 +176,7 @@ test('a refused credential, and every other status, is an error that the tenant 
   }
 });
 
-test('a refusal with a body that never ends is the refusal', async (t) => {
+test('an error status with an endless body is reported without waiting for the body', async (t) => {
   for (const [status, outcome] of [
     [401, 'invalid CONNECTOR_UNAUTHORIZED'],
     [400, 'unavailable CONNECTOR_UNREACHABLE'],
@@ -193,7 +193,7 @@ test('a refusal with a body that never ends is the refusal', async (t) => {
   }
 });
 
-test('answers that are no JSON-RPC, too large, or of another type are errors, and no call is sent twice', async (t) => {
+test('responses that are not JSON-RPC, too large or of another type are errors, and no call is sent twice', async (t) => {
   const wrong: Record<string, string> = {
     html: '<html>',
     empty: '',
@@ -219,7 +219,7 @@ test('answers that are no JSON-RPC, too large, or of another type are errors, an
   t.is(await callFailure({ name: 'large' }), 'invalid REMOTE_TOO_LARGE');
 });
 
-test('sloppy answers are taken', async (t) => {
+test('responses that slightly violate the protocol are accepted', async (t) => {
   const content = [{ type: 'text', text: 'ok' }];
   const sloppy: Record<string, (id?: number) => [string, string?]> = {
     'no content type': (id) => [JSON.stringify({ jsonrpc: '2.0', id, result: { content } }), ''],
@@ -255,7 +255,7 @@ test('sloppy answers are taken', async (t) => {
   t.is(server.count('initialize'), 1);
 });
 
-test('a tool that is unknown, arguments that are refused, and a failure in JSON-RPC are results with the words of the server', async (t) => {
+test("an unknown tool, refused arguments and a JSON-RPC error are results with the server's message", async (t) => {
   const errors: Record<string, [number, object]> = {
     echo: [200, { code: -32_602, message: 'a must be a number' }],
     other: [400, { code: -32_602, message: 'Unknown tool: other' }],
@@ -288,7 +288,7 @@ test('a tool that is unknown, arguments that are refused, and a failure in JSON-
   t.is(server.count('notifications/cancelled'), 0);
 });
 
-test('what the guard refuses keeps its reason', async (t) => {
+test('a refusal of the outbound guard keeps its reason', async (t) => {
   const server = await scriptedServer(t);
   const refused = mcpApp(t, server.url, { allowlist: [] });
   t.is(await refused.callFailure(), 'invalid URL_REFUSED');
@@ -298,7 +298,7 @@ test('what the guard refuses keeps its reason', async (t) => {
   t.is(await mcpApp(t, 'no url').callFailure(), 'invalid URL_REFUSED');
 });
 
-test('a credential that cannot be in a header is refused, and shown nowhere', async (t) => {
+test('a credential that is invalid in a header is refused and never shown', async (t) => {
   const server = await scriptedServer(t);
   const { client, connector, failure } = mcpApp(t, server.url);
   for (const apiKey of [`${canary}\r\nx-a: b`, `${canary}\0`, `${canary}😀`]) {
@@ -308,7 +308,7 @@ test('a credential that cannot be in a header is refused, and shown nowhere', as
   t.is(server.received.length, 0);
 });
 
-test('a server that repeats the credential in its errors does not get it into ours', async (t) => {
+test('a credential that a server echoes in an error does not appear in ours', async (t) => {
   const server = await scriptedServer(t, {
     'tools/list': (_, response) => void response.writeHead(500).end(canary),
     initialize: (_, response, { headers }) => {
@@ -319,7 +319,7 @@ test('a server that repeats the credential in its errors does not get it into ou
   t.is(await mcpApp(t, server.url).listFailure(), 'unavailable CONNECTOR_UNREACHABLE');
 });
 
-test('a server that asks without end is answered some times, and one that never ends is cut', async (t) => {
+test("a server's requests are answered up to a limit, and an endless stream is cut off", async (t) => {
   const server = await scriptedServer(t, {
     'tools/call': async ({ id, params }, response) => {
       response.writeHead(200, sse);

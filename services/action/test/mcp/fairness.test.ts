@@ -3,7 +3,7 @@ import test from 'ava';
 import { mcpApp } from './mcp-app.ts';
 import { scriptedServer } from './scripted-server.ts';
 
-test('200 calls to a slow server leave room for other connectors and tenants, and begin in turn', async (t) => {
+test('200 calls to a slow server leave slots for other connectors and tenants, and begin in order', async (t) => {
   const waiting: (() => void)[] = [];
   const slow = await scriptedServer(t, {
     'tools/call': async () => {
@@ -29,7 +29,7 @@ test('200 calls to a slow server leave room for other connectors and tenants, an
   t.is(slow.count('initialize'), 1);
 });
 
-test('a call beyond those that may wait is refused, one that waits may leave, and its time goes on', async (t) => {
+test('a call beyond the queue limit is refused, and a queued call can be cancelled and counts its waiting time', async (t) => {
   const slow = await scriptedServer(t, { 'tools/call': () => undefined });
   const shares = { connector: { inFlight: 1, waiting: 1, label: 'to this connector' }, tenant: {} };
   const { call, callFailure, client } = mcpApp(t, slow.url, { limits: { calls: { shares } } });

@@ -78,7 +78,7 @@ test('server-everything: progress, cancellation, and refusals', async (t) => {
   t.false((await call({ name: 'get-sum', args: { a: 2, b: 3 } })).isError, 'the session goes on');
 });
 
-test('server-everything: 30 calls at once in one session get their own answers', async (t) => {
+test('server-everything: 30 concurrent calls in one session get their own responses', async (t) => {
   const { call } = mcpApp(t, await startForeign(t, everything));
   const results = await Promise.all(
     Array.from({ length: 30 }, (_, n) => call({ name: 'echo', args: { message: `${n}` } })),
@@ -89,7 +89,7 @@ test('server-everything: 30 calls at once in one session get their own answers',
   );
 });
 
-test('mcp-server-chart, without sessions and with answers as JSON: its tools are listed and called', async (t) => {
+test('mcp-server-chart, without sessions and with JSON responses: its tools are listed and called', async (t) => {
   const asked: string[] = [];
   const renderer = createServer(async (request, response) => {
     asked.push(Buffer.concat(await request.toArray()).toString());

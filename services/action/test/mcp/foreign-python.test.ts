@@ -41,7 +41,7 @@ const fastMcp = (mode: 'stateful' | 'stateless') => ({
 });
 
 for (const mode of reason === undefined ? (['stateful', 'stateless'] as const) : [])
-  test(`FastMCP, ${mode}: tools are listed by pages, called, and refused`, async (t) => {
+  test(`FastMCP, ${mode}: tools are listed in pages, called, and refused`, async (t) => {
     const { client, connector, failure } = mcpApp(t, await startForeign(t, fastMcp(mode)));
     const given = { ...connector, apiKey: 'foreign-key' };
     const call = (name: string, args = {}) => client.callTool(given, { name, args, idempotencyKey: 'key' });

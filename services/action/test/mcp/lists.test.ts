@@ -31,7 +31,7 @@ test('all pages of tools are listed, with names, descriptions and schemas', asyn
   });
 });
 
-test('what is wrong with a tool leaves out that tool, or that field of it', async (t) => {
+test('an invalid tool is omitted, or only its invalid field', async (t) => {
   const server = await scriptedServer(t, {
     'tools/list': () => ({
       _meta: 'wrong',
@@ -63,7 +63,7 @@ test('what is wrong with a tool leaves out that tool, or that field of it', asyn
   ]);
 });
 
-test('a list that is none is an error, and a server without tools has none', async (t) => {
+test('an invalid list is an error, and a server without tools has an empty one', async (t) => {
   for (const result of [{}, { tools: null }, { tools: { a: 1 } }]) {
     const server = await scriptedServer(t, { 'tools/list': () => result });
     t.is(await mcpApp(t, server.url).listFailure(), 'unavailable CONNECTOR_UNREACHABLE');
@@ -78,7 +78,7 @@ test('a list that is none is an error, and a server without tools has none', asy
   t.deepEqual(await mcpApp(t, none.url).list(), []);
 });
 
-test('a list ends where a cursor repeats, and at its bounds of pages, tools and bytes', async (t) => {
+test('a list ends when a cursor repeats, and at the limits of pages, tools and bytes', async (t) => {
   let page = 0;
   const manyTools = Array.from({ length: 1_500 }, (_, n) => ({ name: `tool-${n}` }));
   const wide = { description: 'a'.repeat(300_000) };
@@ -101,7 +101,7 @@ test('a list ends where a cursor repeats, and at its bounds of pages, tools and 
   }
 });
 
-test('a list is kept for a minute, for one connector with its settings and credential', async (t) => {
+test('a list is cached for a minute, per connector with its settings and credential', async (t) => {
   let now = 1_000;
   const server = await scriptedServer(t);
   const { client, connector, list } = mcpApp(t, server.url, { now: () => now });
@@ -117,7 +117,7 @@ test('a list is kept for a minute, for one connector with its settings and crede
   t.is(server.count('tools/list'), 6);
 });
 
-test('those who ask at the same time share one list; one of them may leave, and a failure is not kept', async (t) => {
+test('concurrent callers share one list, one of them may cancel, and a failure is not cached', async (t) => {
   const waiting: (() => void)[] = [];
   let isBroken = true;
   const server = await scriptedServer(t, {
@@ -145,14 +145,14 @@ test('those who ask at the same time share one list; one of them may leave, and 
   t.is(server.count('tools/list'), 2);
 });
 
-test('whoever has left already gets the reason, whatever becomes of the list', async (t) => {
+test('a caller that has already cancelled gets its reason, whatever the result of the list', async (t) => {
   const server = await scriptedServer(t, { 'tools/list': (_, response) => void response.writeHead(500).end() });
   const { list } = mcpApp(t, server.url);
   await t.throwsAsync(list(AbortSignal.abort(new Error('gone'))), { message: 'gone' });
   await eventually('the list has failed', () => server.count('DELETE') === 1);
 });
 
-test('a server that says so within a call has its tools listed anew', async (t) => {
+test('a notice of changed tools during a call invalidates the cached list', async (t) => {
   const server = await scriptedServer(t, {
     'tools/call': ({ id }, response) => {
       response.writeHead(200, sse).write(event({ method: 'notifications/tools/list_changed' }));
@@ -168,7 +168,7 @@ test('a server that says so within a call has its tools listed anew', async (t) 
   t.is(server.count('tools/list'), 2);
 });
 
-test("a tenant's many lists and sessions take the place of its own ones", async (t) => {
+test("a tenant's lists and sessions beyond its limit evict its own older ones", async (t) => {
   const tools = [{ name: 'large', description: 'x'.repeat(900_000) }];
   const server = await scriptedServer(t, { 'tools/list': () => ({ tools }) });
   const { client, connector } = mcpApp(t, server.url, { limits: { maxTenantSessions: 2 } });
@@ -185,7 +185,7 @@ test("a tenant's many lists and sessions take the place of its own ones", async 
   t.is(server.count('initialize'), 7);
 });
 
-test('a server that says so at each call has its tools listed a few times a minute', async (t) => {
+test('frequent notices of changed tools invalidate the list only a few times a minute', async (t) => {
   let now = 1_000;
   const server = await scriptedServer(t, {
     'tools/call': ({ id }, response) => {
@@ -207,7 +207,7 @@ test('a server that says so at each call has its tools listed a few times a minu
   t.is(server.count('tools/list'), 10);
 });
 
-test('all pages of a list together have room for twice what is kept of it', async (t) => {
+test('all pages of a list together are limited to twice the size that is kept', async (t) => {
   let page = 0;
   const bulk = { annotations: { text: 'a'.repeat(900_000) } };
   const results = () => ({ tools: [{ name: `tool-${(page += 1)}`, ...bulk }], nextCursor: `${page}` });
@@ -229,7 +229,7 @@ test('all pages of a list together have room for twice what is kept of it', asyn
   t.is(await mcpApp(t, large.url).listFailure(), 'invalid REMOTE_TOO_LARGE');
 });
 
-test('an answer with more values than are worth parsing is refused', async (t) => {
+test('a response with too many JSON values is refused', async (t) => {
   const tools = Array.from({ length: 150_000 }, () => ({}));
   const server = await scriptedServer(t, { 'tools/list': () => ({ tools }) });
   t.is(await mcpApp(t, server.url).listFailure(), 'unavailable CONNECTOR_UNREACHABLE');
@@ -238,7 +238,7 @@ test('an answer with more values than are worth parsing is refused', async (t) =
   t.is((await mcpApp(t, wordy.url).list()).length, 1);
 });
 
-test("the connector's key is in nothing that is kept of its tools", async (t) => {
+test("the connector's key is redacted in its tools", async (t) => {
   const server = await scriptedServer(t, {
     'tools/list': (_message, _response, { headers }) => {
       const key = String(headers.authorization);
@@ -252,7 +252,7 @@ test("the connector's key is in nothing that is kept of its tools", async (t) =>
   t.false(JSON.stringify(tool).includes(canary));
 });
 
-test('a tool whose schema nests without end is left out alone', async (t) => {
+test('only the tool whose schema is nested too deeply is omitted', async (t) => {
   const nested = (levels: number, open: string, close: string) =>
     JSON.parse(`${open.repeat(levels)}{}${close.repeat(levels)}`) as unknown;
   const server = await scriptedServer(t, {

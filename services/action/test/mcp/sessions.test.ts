@@ -4,7 +4,7 @@ import test from 'ava';
 import { mcpApp } from './mcp-app.ts';
 import { type Message, type Script, scriptedServer } from './scripted-server.ts';
 
-test('calls at once and one after another share one session, with an id for each request', async (t) => {
+test('concurrent and consecutive calls share one session, with an id for each request', async (t) => {
   const server = await scriptedServer(t);
   const { call, list } = mcpApp(t, server.url);
   await Promise.all([call(), call(), list()]);
@@ -15,7 +15,7 @@ test('calls at once and one after another share one session, with an id for each
   t.is(new Set(ids).size, ids.length);
 });
 
-test('another tenant, connector, version or credential has a session of its own', async (t) => {
+test('each tenant, connector, version and credential has its own session', async (t) => {
   const server = await scriptedServer(t);
   const { client, connector } = mcpApp(t, server.url);
   const others = [{}, { tenantId: 2 }, { id: 8 }, { version: '2' }, { apiKey: 'other' }];
@@ -47,7 +47,7 @@ function forgetful(status: number): Script {
   };
 }
 
-test('a session that the server has lost is initialised again once, and the call is sent again', async (t) => {
+test('a session that the server lost is initialized again once, and the call is sent again', async (t) => {
   const server = await scriptedServer(t, forgetful(404));
   const { call } = mcpApp(t, server.url);
   await call();
@@ -59,7 +59,7 @@ test('a session that the server has lost is initialised again once, and the call
   t.is(server.count('DELETE'), 0, 'a lost session is not ended');
 });
 
-test('a server that loses each session is not asked for ever', async (t) => {
+test('a server that loses every session is not retried for ever', async (t) => {
   const server = await scriptedServer(t, { 'tools/call': (_, response) => void response.writeHead(404).end() });
   t.is(await mcpApp(t, server.url).callFailure(), 'unavailable CONNECTOR_UNREACHABLE');
   t.is(server.count('initialize'), 2);
@@ -72,7 +72,7 @@ test('a server that loses each session is not asked for ever', async (t) => {
   t.is(without.count('tools/call'), 1, 'without a session, none was lost');
 });
 
-test('after a status of 400, as some servers answer for a lost session, only a list is asked for again', async (t) => {
+test('after status 400, which some servers send for a lost session, only lists are retried', async (t) => {
   const calling = await scriptedServer(t, forgetful(400));
   const caller = mcpApp(t, calling.url);
   await caller.call();
@@ -88,7 +88,7 @@ test('after a status of 400, as some servers answer for a lost session, only a l
   t.is(listing.count('initialize'), 2);
 });
 
-test('the id of a session may change with any answer', async (t) => {
+test('the session id may change with any response', async (t) => {
   let n = 0;
   const server = await scriptedServer(t, {
     'tools/call': (_, response) => {
@@ -104,7 +104,7 @@ test('the id of a session may change with any answer', async (t) => {
   t.is(server.count('initialize'), 1);
 });
 
-test('a session is ended at the server when it is idle, when there are too many, and at the stop', async (t) => {
+test('a session is ended at the server when it is idle, when there are too many, and on shutdown', async (t) => {
   const idle = await scriptedServer(t);
   await mcpApp(t, idle.url, { limits: { sessionIdleMs: 1 } }).call();
   const ended = await eventually('the session is ended', () => idle.last('DELETE'));
@@ -122,7 +122,7 @@ test('a session is ended at the server when it is idle, when there are too many,
   t.is(many.count('DELETE'), 3);
 });
 
-test('a stop ends what is under way, and nothing begins afterwards', async (t) => {
+test('a shutdown cancels running calls and refuses new ones', async (t) => {
   const server = await scriptedServer(t, { 'tools/call': () => undefined });
   const { client, callFailure } = mcpApp(t, server.url);
   const ended = callFailure();
@@ -135,7 +135,7 @@ test('a stop ends what is under way, and nothing begins afterwards', async (t) =
   await eventually('all connections are closed', () => server.open === 0);
 });
 
-test('a stop does not wait for a session that is initialised', async (t) => {
+test('a shutdown does not wait for a session that is being initialized', async (t) => {
   const server = await scriptedServer(t, { initialize: () => undefined });
   const { client, callFailure } = mcpApp(t, server.url, { limits: { openMs: 300_000 } });
   const ended = callFailure();
@@ -145,7 +145,7 @@ test('a stop does not wait for a session that is initialised', async (t) => {
   await eventually('all connections are closed', () => server.open === 0);
 });
 
-test('a session goes on after a server was busy, and is another one after it has failed', async (t) => {
+test('a session survives a busy server and is replaced after a failure', async (t) => {
   let status = 0;
   const server = await scriptedServer(t, {
     'tools/call': (_, response) => (status === 0 ? { content: [] } : void response.writeHead(status).end()),
@@ -164,7 +164,7 @@ test('a session goes on after a server was busy, and is another one after it has
   await eventually('the failed session is ended', () => server.count('DELETE') === 1);
 });
 
-test('a session that cannot be initialised fails those who wait for it, and is tried anew by the next', async (t) => {
+test('a failed initialization fails the waiting calls and is retried by the next one', async (t) => {
   let isUp = false;
   const server = await scriptedServer(t, {
     initialize: (_, response) =>
@@ -178,7 +178,7 @@ test('a session that cannot be initialised fails those who wait for it, and is t
   t.false((await call()).isError);
 });
 
-test('whoever leaves while a session is initialised does not end it for the others', async (t) => {
+test('a caller that cancels during the initialization does not affect other callers', async (t) => {
   const waiting: (() => void)[] = [];
   const server = await scriptedServer(t, {
     initialize: async () => {
@@ -199,7 +199,7 @@ test('whoever leaves while a session is initialised does not end it for the othe
   t.is(server.count('tools/call'), 1);
 });
 
-test('a server that never answers the initialisation fails the call in time', async (t) => {
+test('a server that does not respond to the initialization fails the call in time', async (t) => {
   const server = await scriptedServer(t, { initialize: () => undefined });
   t.is(await mcpApp(t, server.url, { limits: { openMs: 300 } }).callFailure(), 'unavailable CONNECTOR_UNREACHABLE');
   t.is(await mcpApp(t, server.url).callFailure({}, { timeoutMs: 300 }), 'unavailable CONNECTOR_UNREACHABLE');
