@@ -35,7 +35,7 @@ test('every sealed column of the schema is resealed', async (t) => {
 });
 
 test('after a rotation of the key ring during calls, the new key alone opens everything', async (t) => {
-  // It knows the new key already, and seals with the old one.
+  // This process already has the new key, but still seals with the old one.
   const before = await actionUnit(t, { env: { SECRETS_KEYS: `${secretsKey},${newKey.toString('base64')}` } });
   const rest = await restServer(t, ({ headers }, response) => sendJson(response, 200, { ok: headers.authorization }));
   const tools = await scriptedServer(t);
@@ -68,7 +68,7 @@ test('after a rotation of the key ring during calls, the new key alone opens eve
   await Promise.all(callers);
   t.deepEqual(failed, []);
 
-  // The process with the old ring has sealed calls meanwhile.
+  // The process with the old key ring has sealed calls in the meantime.
   await reseal({ database, box, columns });
   for (const { table, column, listTenants } of columns) {
     const read = ({ knex }: Transaction): Promise<Buffer[]> => knex(table).whereNotNull(column).pluck(column);
@@ -88,7 +88,7 @@ test('after a rotation of the key ring during calls, the new key alone opens eve
   t.like(await last.callAction(1, bearer), { errorKind: '' });
   t.like(await last.callTool(1, connector, 'echo'), { errorKind: '' });
   t.is((await last.rpc.listTurnCalls({ turn: 'turn 1' }, { caller: inTenant(1) })).calls.length, 1);
-  // Without the key nothing is sent, and it has a kind of its own.
+  // Without the key nothing is sent, and the call has a specific error kind.
   const seen = rest.seen.length;
   const late = await actionUnit(t, { database: await replicaOf(t, database, actionSchema) });
   t.like(await late.callAction(1, bearer), { errorKind: 'CREDENTIAL_UNAVAILABLE' });

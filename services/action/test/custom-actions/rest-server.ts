@@ -14,7 +14,7 @@ export interface SeenRequest {
   body: string;
 }
 
-/** A REST server on loopback that answers as a test says and remembers what it was asked. */
+/** A REST server on loopback with scripted responses, which records its requests. */
 export async function restServer(
   t: ExecutionContext,
   answer: (request: SeenRequest, response: ServerResponse) => unknown,
@@ -43,7 +43,7 @@ export async function restServer(
   return { url: `http://${address}`, seen };
 }
 
-/** Answers with JSON. */
+/** Sends a JSON response. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -53,7 +53,7 @@ export function sendJson(
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
 }
 
-/** The real guard, which lets calls reach loopback unless a test says otherwise. */
+/** The real outbound guard, by default with loopback addresses allowed. */
 export async function guardedFetch(
   t: ExecutionContext,
   {

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { ActionRules } from '../../src/custom-actions/action-input.ts';
 import type { CustomAction } from '../../src/custom-actions/custom-action.ts';
 
-/** The rules with the real guard and schemas. */
+/** Input rules with the real outbound guard and schema validator. */
 export const rules: ActionRules = {
   outbound: outbound({ allowlist: [], ports: ['80', '443'], log: pino({ enabled: false }) }),
   schemas: jsonSchemas(),
@@ -41,7 +41,7 @@ export const withMessaging: CustomAction = {
 export const withPartner: CustomAction = { ...plainAction, credentialSource: 'PARTNER_B' };
 export const withSession: CustomAction = { ...plainAction, credentialSource: 'SESSION_PARTNER_A' };
 
-/** The problems of an input as sentences. */
+/** Returns the problems of a refused input as sentences. */
 export function refusal(t: ExecutionContext, work: () => unknown): string[] {
   const { kind, fields } = t.throws<DomainError>(work);
   t.is(kind, 'invalid');

@@ -10,10 +10,10 @@ import { mcpApp } from './mcp-app.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const scripts = join(import.meta.dirname, 'fastmcp');
-/** Beside the servers of the checkout, and installed as they are. The number at its end changes with what `install.sh` installs. */
+/** The folder of FastMCP, installed beside the servers of the checkout. Increase the last number when `install.sh` changes. */
 const installed = join(root, '.tools/servers/fastmcp-4.2.3-1');
 
-/** Why this machine cannot have FastMCP; undefined where it is installed. */
+/** The reason why FastMCP cannot be installed on this machine; undefined if it is installed. */
 async function missing(): Promise<string | undefined> {
   if (existsSync(installed)) return undefined;
   mkdirSync(dirname(installed), { recursive: true });
@@ -24,7 +24,7 @@ async function missing(): Promise<string | undefined> {
     });
     return undefined;
   } catch (error) {
-    // The code of a script for what this machine lacks.
+    // Exit code 69 means that the machine lacks a requirement.
     if (hasCode(error, '69', 'ENOENT')) return String((error as { stderr?: string }).stderr || error).trim();
     throw error;
   }

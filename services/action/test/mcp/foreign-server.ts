@@ -5,20 +5,20 @@ import { createInterface } from 'node:readline';
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
 
-/** A program with an MCP server, as nobody here wrote it. */
+/** A third-party program that is an MCP server. */
 export interface ForeignProgram {
   command: string;
-  /** Made with the port; without one, the program chooses it, and prints it first. */
+  /** The arguments for a port. Port 0: the program chooses one and prints it first. */
   args(port: number): string[];
   env?(port: number): Record<string, string>;
   printsPort?: boolean;
 }
 
-/** Starts it on loopback for this test. @returns the address of its endpoint, `/mcp` */
+/** Starts the program on loopback for this test. @returns the URL of its endpoint `/mcp` */
 export async function startForeign(t: ExecutionContext, program: ForeignProgram): Promise<string> {
   const free = await freePort();
   const { command, args, env = () => ({}), printsPort = false } = program;
-  // Where it can, the kernel ends it with this process, however that ends.
+  // On Linux the kernel kills the program when this process ends in any way.
   const tied = process.platform === 'linux' ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   const [first = command, ...rest] = [...tied, command, ...args(free)];
   const child = spawn(first, rest, {

@@ -15,7 +15,7 @@ export interface McpAppOptions {
   allowlist?: string[];
 }
 
-/** A client that may call servers on loopback, and the connector of tenant 1 to one of them. */
+/** A client that may call loopback addresses, and a connector of tenant 1. */
 export function mcpApp(
   t: ExecutionContext,
   serverUrl: string,
@@ -28,7 +28,7 @@ export function mcpApp(
   t.teardown(() => client.stop());
   const connector: McpConnector = { tenantId: 1, id: 7, version: '1', serverUrl, apiKey: canary };
 
-  /** `kind REASON`, after a look for the credential in the error and the log. */
+  /** Returns `kind REASON` of an error, and asserts that neither the error nor the log contains the credential. */
   async function failure(work: Promise<unknown>): Promise<string> {
     try {
       await work;
@@ -55,7 +55,7 @@ export function mcpApp(
   };
 }
 
-/** Everything that an error shows, its causes included. */
+/** All text of an error, including its causes. */
 function describe(error: unknown): string {
   return error instanceof Error ? `${error.stack} ${JSON.stringify(error)} ${describe(error.cause)}` : String(error);
 }

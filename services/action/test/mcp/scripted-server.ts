@@ -16,15 +16,15 @@ export interface Received {
   message: Message;
 }
 
-/** What it returns is the result, sent as JSON; undefined: it has answered, or will. */
+/** Handles a request. The returned value is sent as the JSON result; undefined means that the handler sends the response itself. */
 export type Handler = (message: Message, response: ServerResponse, request: IncomingMessage) => unknown;
 
-/** Handlers by the method of JSON-RPC, or of HTTP for GET and DELETE. */
+/** Handlers by JSON-RPC method, or by HTTP method for GET and DELETE. */
 export type Script = Record<string, Handler>;
 
 export const sse = { 'content-type': 'text/event-stream' };
 
-/** An event of a stream with one message. */
+/** Formats a stream event with one message. */
 export function event(message: object, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
 }
@@ -35,7 +35,7 @@ export const hello = {
   serverInfo: { name: 'scripted', version: '1' },
 };
 
-/** An MCP server that behaves as a test says: by default, as the protocol does. */
+/** An MCP server with scripted handlers. By default it follows the protocol. */
 export async function scriptedServer(t: ExecutionContext, script: Script = {}, host = '127.0.0.1') {
   const sockets = new Set<Socket>();
   const received: Received[] = [];
@@ -61,7 +61,7 @@ export async function scriptedServer(t: ExecutionContext, script: Script = {}, h
     const message = (isJsonObject(parsed) ? { params: {}, ...parsed } : { method: '', params: {} }) as Message;
     const name = request.method === 'POST' ? message.method : (request.method ?? '');
     received.push({ http: request.method ?? '', headers: request.headers, message });
-    // An answer to a request of the server has no method.
+    // A response to a request of the server has no method.
     if (request.method === 'POST' && !message.method) return void response.writeHead(202).end();
     const result = await handlers[name]?.(message, response, request);
     if (result === undefined) return;
@@ -85,7 +85,7 @@ export async function scriptedServer(t: ExecutionContext, script: Script = {}, h
     get open() {
       return sockets.size;
     },
-    /** How often that method of JSON-RPC, or of HTTP, was received. */
+    /** Number of requests with this JSON-RPC or HTTP method. */
     count: (method: string) =>
       received.filter(({ http: verb, message }) => [verb, message.method].includes(method)).length,
     last: (method: string) => received.findLast(({ http: verb, message }) => [verb, message.method].includes(method)),
