@@ -11,7 +11,7 @@ import { rowsOf } from '../src/stored-texts.ts';
 import { stories } from '../src/stories.ts';
 
 const story = stories(test);
-/** On the mesh whose logs and spans are kept. */
+/** Runs on the mesh whose logs and spans are recorded. */
 const observedStory = stories(test, { on: 'processes' });
 
 const calls = '{ outboundCalls { id at kind target name status durationMs bytes errorKind } }';
@@ -97,7 +97,7 @@ story('the guard refuses hosts that are not public, of both kinds of call', asyn
     );
     t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', fields: [{ path: 'input.serverUrl' }] }, url);
   }
-  // A host name is resolved and checked only when it is called.
+  // A host name is resolved and checked only at a call.
   const { callAction, callTool } = await actionCalls(t, mesh);
   const action = await createAction(ada, { url: 'http://localhost/orders' });
   const connector = await createConnector(ada, { serverUrl: 'http://localhost/mcp' });

@@ -25,7 +25,7 @@ async function baseWith(client: Client, text: string): Promise<number> {
   return id;
 }
 
-/** What an agent answers to one question, with what it cites. */
+/** Asks an agent one question and returns its reply with citations. */
 async function ask(
   client: Client,
   sessionId: number,

@@ -14,7 +14,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** Shows a new API key of theirs beside their access token, as a server does that serves signed-in people. */
+/** Adds a new API key to a signed-in client, like a server that forwards a person's access token. */
 async function withBoth(client: Client): Promise<Client> {
   return Object.assign(await client.withApiKey(), { tokens: client.tokens, account: client.account });
 }
@@ -61,7 +61,7 @@ story(
     t.is((await late.until('the refusal', ({ closed }) => closed)).code, 4403);
     t.deepEqual(late.all, []);
 
-    // A stream begun under the old key is resumed under the new one.
+    // A stream that started with the old key is resumed with the new one.
     const resumed = follow(t, next, sessionId, sockets[0]?.all[0]?.eventId);
     await resumed.turns(1);
     t.deepEqual(resumed.all, sockets[0]?.all.slice(1));

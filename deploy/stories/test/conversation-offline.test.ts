@@ -1,4 +1,4 @@
-// A mesh of its own: the shared ones have a model, and without one the built-in model answers.
+// Uses its own mesh without a model, so that the built-in one replies. The shared meshes have a model.
 import test from 'ava';
 import { converse, endSession, evaluated, findEvaluation, readSession, sendMessage } from '../src/conversation.ts';
 import { createKnowledgeBase, ingestText } from '../src/knowledge.ts';

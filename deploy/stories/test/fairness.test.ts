@@ -18,7 +18,7 @@ const subscriptions = 50;
  */
 const mayPass = 120;
 
-/** Calls that take long or wait for each other, all of one account. */
+/** Slow calls of one account, or calls that wait for one another. */
 const slow: Record<string, (ada: Client, n: number) => [document: string, variables: object]> = {
   changePassword: ({ account }) => [
     'mutation ($input: PasswordInput!) { changePassword(input: $input) }',
@@ -30,7 +30,7 @@ const slow: Record<string, (ada: Client, n: number) => [document: string, variab
   ],
 };
 
-/** How many calls wait at the gateways for their turn. */
+/** Number of calls in the queues of all gateways. */
 async function waiting(mesh: TestMesh): Promise<number> {
   const counts = mesh.addresses('gateway', 'ops').map(async (address) => {
     const text = await (await fetch(`${address}/metrics`)).text();
@@ -49,8 +49,8 @@ for (const [name, callOf] of Object.entries(slow)) {
       await stranger.query('{ myTenant { id } }');
       const leaving = new AbortController();
       let answered = 0;
-      // Each asks again at once, also where the service refuses it, as somebody would who means no good: else a quick service
-      // has answered them all before anybody looks how many wait.
+      // Like an abusive client, each call is repeated at once when it is refused. Otherwise a fast service would have answered all
+      // calls before the test counts the waiting ones.
       const all = Array.from({ length: calls }, async (_, n) => {
         const [document, variables] = callOf(ada, n);
         for (;;) {
@@ -78,7 +78,7 @@ for (const [name, callOf] of Object.entries(slow)) {
   );
 }
 
-/** An open socket, with a way to follow a session on it. */
+/** Opens a socket on which sessions can be followed. */
 async function socketOf({ url, ip, tokens }: Client, sessionId: number) {
   const opened = Promise.withResolvers<void>();
   const authorization = `Bearer ${tokens?.accessToken}`;
@@ -105,7 +105,7 @@ story.serial(`${calls} subscriptions that one client begins at once do not delay
   t.teardown(() => sockets.forEach((socket) => socket.close()));
   await stranger.query('{ sessionCount }');
 
-  /** The first event of each. */
+  /** The first event of each subscription. */
   const first: unknown[] = [];
   for (const socket of sockets) {
     for (let n = 0; n < subscriptions; n += 1) {

@@ -1,5 +1,5 @@
-// A mesh of its own, since its processes and servers are killed and stopped. Each test leaves it whole for the next.
-/* oxlint-disable import/no-unassigned-import -- to import a test file declares its tests */
+// Uses its own mesh, because tests kill and stop its processes and servers. Each test restores it for the next one.
+/* oxlint-disable import/no-unassigned-import -- importing a test file declares its tests */
 import './faults/events.test.ts';
 import './faults/poison.test.ts';
 import './faults/redis-and-postgres.test.ts';

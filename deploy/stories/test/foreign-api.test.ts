@@ -9,7 +9,7 @@ const story = stories(test);
 
 const planet = { id: 1, name: 'Mars', type: 'terrestrial', physicalProperties: { mass: 0.107 }, tags: ['röd', '红'] };
 
-/** One call of each operation, with the status of its response. Requests and responses are checked against the description. */
+/** One call of each operation with the expected status. Requests and responses are validated against the API description. */
 const calls: [name: string, given: Record<string, unknown>, status: number][] = [
   ['getToken', { email: 'marc@example.com', password: 'canary-password' }, 201],
   ['createUser', { name: 'Marc', email: 'marc@example.com', password: 'canary-password' }, 201],
@@ -84,7 +84,7 @@ story(
     ]);
     t.true(galaxy.requests.every(({ authorization }) => authorization === 'Bearer canary-galaxy'));
     const log = await outboundCallsOf(ada);
-    // The call without a credential too; those that were refused here were not sent.
+    // The log includes the call without a credential. Calls that the client itself refused were not sent.
     const statuses = log.flatMap(({ status }) => status ?? []);
     const expected = [...calls.map(([, , status]) => status), 401];
     t.deepEqual(

@@ -22,12 +22,12 @@ const inProgress = { code: 'CONFLICT', statusCode: 409, reason: 'IDEMPOTENCY_KEY
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
 
-/** The same client at both gateways, in turn. */
+/** The same client at each of the gateways. */
 function atBoth(client: Client, { gateways }: TestMesh): Client[] {
   return gateways.map((url) => Object.assign(client.at(url), { apiKey: client.apiKey }));
 }
 
-/** Sends the same request to both gateways at once until all get the same response. Earlier ones may be CONFLICT. */
+/** Repeats the same request at both gateways concurrently until all responses are equal. Earlier ones may be CONFLICT. */
 async function insist(
   clients: Client[],
   query: string,
@@ -143,7 +143,7 @@ story('generateText with a key: one call, one cost, also for a client that left 
   });
   t.deepEqual(data, { generateText: { text: 'Thought.', costUsd: 0.0035 } });
   t.is(mesh.model.requestsFor('Think.').length, 1);
-  // names generateText: what the ledger calls it
+  // names generateText: the operation's name in the ledger
   t.deepEqual((await usageOf(ada)).breakdown, [{ model: 'gpt-4o', operation: 'generateText', count: 1 }]);
   t.is((await usageOf(ada)).costThisMonthUsd, 0.0035);
 });
@@ -153,7 +153,7 @@ story('startTextGeneration with a key answers the same requestId, and generates 
   const { caller } = await callerWithKey(ada);
   mesh.model.answer('Begin.', { text: 'Begun.', usage: { prompt_tokens: 1_000, completion_tokens: 100 } });
   const input = { prompt: promptOf(ada, 'Begin.'), provider: pricedProvider };
-  // Each from an address of its own, because direct calls are throttled.
+  // Each client has its own address, because direct calls are throttled by address.
   const clients = mesh.gateways.map((url) => Object.assign(caller().at(url), { apiKey: caller().apiKey }));
   await insist(clients, startGeneration, { input });
   await eventually('it is counted', async () => (await usageOf(ada)).breakdown[0]?.count === 1);

@@ -8,7 +8,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** A session whose first turn has said `Half a ` and waits for the model. */
+/** Starts a session whose first turn has streamed `Half a ` and waits for the model. */
 async function inMidTurn(t: ExecutionContext, { model, person }: TestMesh, asked: string) {
   const ada = await person();
   const beforeDelta = createGate();

@@ -400,7 +400,7 @@ test('a ledger separates acknowledged, refused and unknown messages', async (t) 
 
 type Databases = (name: string) => Database;
 
-/** The schemas of all services, for all tests of a file: each has a tenant of its own. */
+/** The schemas of all services, shared by all tests of a file. Each test has its own tenant. */
 function sharedSchemas(test: TestFn): () => Promise<Databases> {
   let opened: Promise<Databases> | undefined;
   const teardowns: (() => unknown)[] = [];
@@ -423,13 +423,13 @@ interface WholeConversation {
   database: Databases;
   tenantId: number;
   agentId: number;
-  /** An ended and judged session with one answered and one failed question. */
+  /** An ended, evaluated session with one answered and one failed question. */
   sessionId: number;
   in(service: string, work: (db: TenantDb) => PromiseLike<unknown>): Promise<unknown>;
   facts(): Promise<Facts>;
 }
 
-/** Writes one, of a tenant of its own. */
+/** Inserts a whole conversation for a new tenant. */
 async function wholeConversation(database: Databases): Promise<WholeConversation> {
   const tenantId = await database('identity').transactShared(async ({ knex }) => {
     const referral_code = Math.random().toString(36);
@@ -565,7 +565,7 @@ const endOf = (tenantId: number, sessionId: number) => ({
   tenantId,
 });
 
-/** An overdue job of evaluation; if it has a lease, that has expired. */
+/** Inserts an overdue evaluation job. If it has a lease, the lease has expired. */
 function insertJob(database: Databases, tenant_id: number, sessionId: number, row: object) {
   const isRunning = 'lease_token' in row;
   return database('evaluation').transactShared(({ knex }) =>

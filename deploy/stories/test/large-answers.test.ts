@@ -17,8 +17,8 @@ const withinMs = 180_000;
 const made = new Map<TestMesh, ReturnType<typeof makeTalkative>>();
 
 /**
- * Somebody with a session that holds 40 million characters: a quarter more than an answer may. The same for all stories of a
- * mesh. They are the model's, so that nobody is to answer them.
+ * A user with a session of 40 million characters, a quarter more than one response may have. All stories of a mesh share it. The messages
+ * have the role MODEL, so that none needs a reply.
  */
 function talkative(mesh: TestMesh) {
   const known = made.get(mesh) ?? makeTalkative(mesh);
@@ -41,7 +41,7 @@ async function makeTalkative({ person, database }: TestMesh) {
       { sessionId },
     ),
   );
-  /** Leaves no rows behind for tests that read all of them. */
+  /** Deletes the messages, because other tests read all rows. */
   const forget = () =>
     database(sessionSchema).transact(me.tenantId, async ({ knex }) => {
       await knex('messages').where({ session_id: sessionId }).delete();
@@ -49,7 +49,7 @@ async function makeTalkative({ person, database }: TestMesh) {
   return { ada, sessionId, forget };
 }
 
-// One after the other: each keeps a processor busy by itself, and in one process the gateway and all units share that.
+// Serial, because each story keeps a processor busy, and on the one-process mesh the gateway and all units share one.
 story.serial(
   'a request for more than one answer may have is refused, and a concurrent conversation continues',
   async (t, mesh) => {
@@ -58,7 +58,7 @@ story.serial(
     const grace = await mesh.person();
     const beside = await converse(t, grace);
 
-    // No two of these are alike, so that none can be answered from what was read for another.
+    // All lists differ, so that none can reuse the rows that were read for another.
     const lists = Array.from({ length: 16 }, (_, n) => `a${n}: sessions { messages(first: ${5_000 + n}) { text } }`);
     const hostile = Promise.all(Array.from({ length: 3 }, () => ada.refusal(`{ ${lists.join(' ')} }`)));
     await sendMessage(grace, beside.sessionId, 'Are you still there?');

@@ -1,4 +1,4 @@
-// A mesh of its own, since its agent has fewer places at the model than its session has turns, and little patience with it.
+// Uses its own mesh, whose agent has fewer model slots than its session has turns, and a short first-token timeout.
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { startScriptedModel } from '../src/scripted-model.ts';
 const places = 2;
 const firstTokenMs = 3_000;
 
-/** One process of each unit that a turn needs, on PostgreSQL and Redis. */
+/** Starts one process of each unit that a turn needs, with PostgreSQL and Redis. */
 async function startMesh() {
   await using closers = new AsyncDisposableStack();
   const servers = await startServers({ only: ['postgres', 'redis'] });
@@ -33,7 +33,7 @@ async function startMesh() {
       ...servers.env,
       LOG_LEVEL: 'warn',
       HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: String(firstTokenMs),
-      EVALUATION_RPC_URL: '127.0.0.1:1', // nobody is there, and nobody asks
+      EVALUATION_RPC_URL: '127.0.0.1:1', // evaluation is not started and not called
     },
     logFolder,
     signal: never,

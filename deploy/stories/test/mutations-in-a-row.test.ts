@@ -65,7 +65,7 @@ story('a sign-in that is revoked by a mutation of a document runs none of the la
   const refresh = 'mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { accessToken refreshToken } }';
   type Refreshed = { refreshToken: { refreshToken: string } };
   const { refreshToken: next } = await ada.query<Refreshed>(refresh, { t: spent });
-  await ada.query(refresh, { t: next.refreshToken }); // a token whose successor was used has no grace
+  await ada.query(refresh, { t: next.refreshToken }); // using a successor ends the grace period of the token before it
   const password = 'a passphrase of the thief';
   const { errors } = await ada.send(
     `mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { accessToken } changePassword(input: { newPassword: "${password}" }) }`,

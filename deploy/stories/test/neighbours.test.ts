@@ -10,7 +10,7 @@ const story = stories(test, { on: 'processes' });
 const ingest = 'mutation ($input: IngestDocumentInput!) { ingestDocument(input: $input) }';
 const longText = Array.from({ length: 40_000 }, (_, n) => `word${n}`).join(' ');
 
-/** Searches, texts and uploads of one tenant, many at once. */
+/** Starts many concurrent searches, texts and uploads of one tenant. */
 async function startFlood(client: Client) {
   const knowledgeBaseId = await createKnowledgeBase(client);
   await ingestText(client, knowledgeBaseId, longText.slice(0, 100_000));
@@ -34,7 +34,7 @@ async function startFlood(client: Client) {
     ...Array.from({ length: 4 }, (_, n) => under(uploadFile(client, knowledgeBaseId, longText.slice(n)))),
   ];
   return {
-    /** The number of its requests that have no response yet. */
+    /** Number of requests without a response so far. */
     waiting: () => waiting,
     async leave(): Promise<void> {
       leaving.abort();

@@ -23,7 +23,7 @@ story(
     const race = async () => {
       const owner = await mesh.person();
       const { email = '' } = owner.account ?? {};
-      // A stolen sign-in of the same account, at another gateway where there is one.
+      // The thief uses another sign-in of the same account, at another gateway if there is one.
       const thief = (await owner.elsewhere()).at(mesh.gateways.at(-1) ?? mesh.url);
       const sides = [
         { client: owner, newPassword: 'what the owner has chosen' },
@@ -60,7 +60,7 @@ story(
     ]);
 
     t.true(succeeded(changed), changed.text);
-    // CONFLICT: another one of these had turned the sign-in to its new tenant before.
+    // CONFLICT: another of these mutations has already switched the sign-in to its new tenant.
     for (const { errors = [] } of stolen)
       for (const { extensions } of errors) t.regex(extensions.code, /^(UNAUTHENTICATED|CONFLICT)$/u);
     for (const { errors } of await underWay(thief)) t.like(errors, [unauthenticated]);

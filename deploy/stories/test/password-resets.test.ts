@@ -17,7 +17,7 @@ const login = 'mutation ($input: SignInInput!) { login(input: $input) { expiresI
 const newPassword = 'a newly chosen passphrase';
 const refused = { message: 'The code or link is not valid', extensions: { code: 'BAD_REQUEST', statusCode: 400 } };
 
-/** The first match of the pattern in the mail with this subject. */
+/** Waits for the mail with this subject and returns the first match of the pattern. */
 function mailed({ mailTo }: TestMesh, email: string, subject: string, pattern: RegExp): Promise<string> {
   return eventually(`a mail with ${pattern}`, async () => {
     const mail = (await mailTo(email)).find((each) => each.subject === subject);

@@ -1,4 +1,4 @@
-// Meshes of its own, one after the other on the same data, since each is stopped or killed among turns: what the next one makes of that is shown.
+// Runs its own meshes one after the other on the same data. Each is stopped or killed during turns, and the next one must complete them.
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,57 +27,59 @@ import { judgement, type ScriptedModel, startScriptedModel } from '../src/script
 import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';
 import { fullLength } from './faults/fault-mesh.ts';
 
-/** Turns that run when the mesh is killed, beside the one that streams a story: at full length as many as one tenant may have. */
+/** Running turns when the mesh is killed, besides the one that streams a story. At full length this is the limit of a tenant. */
 const killed = fullLength ? 49 : 24;
-/** Turns that run when it is stopped. */
+/** Running turns when the mesh is stopped. */
 const stopped = 12;
-/** What turns are given to end by themselves, for a mesh that is to hand them over. */
+/** The grace period for running turns at a shutdown; short, so that the mesh has to hand them over. */
 const shortGraceMs = 300;
 const story = ['Once ', 'upon ', 'a time.'];
 const judgedLater = { ...judgement, score: 61, summary: 'Judged after the end.' };
 
-/** A mesh that runs. */
+/** A running mesh. */
 interface Running {
   mesh: MeshProcess;
-  /** How long its start took: what this machine needs for work of that size just now. */
+  /** Duration of its start, as a measure of how fast this machine is at the moment. */
   startMs: number;
 }
 
-/** What is under way, of one tenant, when a mesh comes to its end: all that can be. */
+/** Work of every kind that one tenant has in progress when a mesh ends. */
 interface Busy {
   ada: Client;
-  /** Who asks for the story, and what the sessions say whose judges are asked: nobody else says the same. */
+  /** Unique texts: the message that asks for the story, and those of the two sessions under evaluation. */
   texts: { story: string; thinking: string; ending: string };
-  /** Sessions whose turns run, half of them with chunks that were received; behind some of them another one waits. */
+  /** Sessions with a running turn. Half of them have streamed chunks, and some have another turn waiting. */
   open: number[];
   asked: { sessionId: number; text: string }[];
-  /** A turn of which the follower has received two words. */
+  /** A turn whose follower has received two words. */
   streamed: { sessionId: number; events: SessionEvents };
-  /** What was final before. */
+  /** A session whose turn had ended before. */
   done: { sessionId: number; events: SessionEvents };
-  /** Sessions that have ended: one whose judge thinks, some that nobody said anything in, and one that ended just now. */
+  /** An ended session whose evaluation waits for the model. */
   thought: number;
+  /** Ended sessions without messages. */
   silent: number[];
+  /** A session that has just ended. */
   last: number;
-  /** Lets the model say all of it, also what it is asked for again. */
+  /** Lets the model finish all responses, including repeated requests. */
   release(): void;
 }
 
-/** No keys of its own: the first start makes them, and those that follow find them. */
+/** Settings without keys: the first start generates them, and later starts find them. */
 const settings = testEnvironment({
   MESH_KEY: '',
   OPERATOR_KEY: '',
   SECRETS_KEYS: '',
   AVATAR_TOKEN_KEYS: '',
-  // What a dead mesh has reserved is settled while the next one runs.
+  // A short lease, so that the reservations of a killed mesh are settled while the next one runs.
   IDENTITY_SPEND_LEASE_MS: '2000',
 });
 let model: ScriptedModel;
 let path = '';
-/** The mesh that runs now. Each test leaves the next one running. */
+/** The current mesh. Each test ends it and starts the next one. */
 let now: Running;
 
-/** Starts the next mesh on the data. `more` is set for this start alone. */
+/** Starts the next mesh on the same data. @param more settings for this start only */
 async function start(more: Environment = {}): Promise<void> {
   const from = performance.now();
   const mesh = await startOneProcess({ dataFolder: path, env: { ...settings, ...model.env, ...more } });
@@ -96,7 +98,7 @@ test.after.always(async () => {
   await rm(path, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** What is wrong with the data of a mesh that does not run. */
+/** Returns violated invariants in the data of a stopped mesh. */
 async function brokenInvariants(): Promise<string[]> {
   const { url, stop } = await startEmbeddedDatabase({ folder: join(path, 'database') });
   const checker = openChecker({ DATABASE_URL: url });
@@ -110,7 +112,7 @@ async function brokenInvariants(): Promise<string[]> {
 
 let rounds = 0;
 
-/** @param turns how many run beside the story. */
+/** Starts work of every kind. @param turns number of running turns besides the story */
 async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   const round = ++rounds;
   const texts = {
@@ -128,7 +130,7 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   await done.events.turns(1);
 
   const [thinking, ending] = [await converse(t, ada), await converse(t, ada)];
-  // The next mesh may ask again before anything is released: what it gets then is what it would get later.
+  // The next mesh may repeat requests before the gates open, so repeated requests get the same final responses.
   const beforeJudgement = createGate();
   model.judge(texts.thinking, { json: { ...judgedLater, score: 7 }, beforeHeaders: beforeJudgement });
   model.judge(texts.ending, { json: judgedLater, beforeHeaders: beforeJudgement });
@@ -181,12 +183,12 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   };
 }
 
-/** A client that was signed in before, at the mesh that runs now. */
+/** A client of the current mesh with the tokens of an earlier sign-in. */
 function comeBack({ tokens }: Client): Client {
   return Object.assign(now.mesh.visitor(), { tokens });
 }
 
-/** Lets everything come to its end on the mesh that runs now, and looks at each of it. Answers who was signed in before. */
+/** Lets all work end on the current mesh and asserts its results. @returns the client, with its earlier sign-in */
 async function assertNothingLost(t: ExecutionContext, busy: Busy): Promise<Client> {
   busy.release();
   const back = comeBack(busy.ada);
@@ -213,7 +215,7 @@ async function assertNothingLost(t: ExecutionContext, busy: Busy): Promise<Clien
   return back;
 }
 
-/** The reply that was cut is repeated once, and its follower receives the rest in order. */
+/** Asserts that the interrupted reply is repeated once, and that its follower receives it in order. */
 async function assertStoryGoesOn(t: ExecutionContext, { streamed, texts }: Busy, back: Client): Promise<void> {
   const { sessionId, events: before } = streamed;
   await before.until('the end of the socket', ({ closed }) => closed);
@@ -235,14 +237,14 @@ async function assertStoryGoesOn(t: ExecutionContext, { streamed, texts }: Busy,
   assertCounted(t, (await readSession(back, sessionId)).messages);
 }
 
-/** Every message has its reply, each session its own and in order. */
+/** Asserts that every message has a reply, in its own session and in order. */
 async function assertAllAnswered(t: ExecutionContext, { open, asked }: Busy, back: Client): Promise<void> {
   const replies = (messages: Message[] = []) => messages.flatMap(({ role, text }) => (role === 'MODEL' ? [text] : []));
   const read = async () => {
     const { data, errors } = await back.send<{ sessions: { id: number; messages: Message[] }[] }>(
       '{ sessions { id messages { role text turnIndex } } }',
     );
-    // While all turns go on at once a read may find no connection in time: it says so, and is asked again.
+    // While all turns resume at once, a read may fail because no database connection is free in time; it is repeated.
     if (errors?.every(({ extensions }) => extensions.code === 'UNAVAILABLE')) return undefined;
     if (!data) throw new Error(`refused: ${JSON.stringify(errors)}`);
     return new Map(data.sessions.map(({ id, messages }) => [id, messages]));
@@ -268,7 +270,7 @@ function assertCounted(t: ExecutionContext, messages: Pick<Message, 'turnIndex'>
 
 const finalOf = (all: SessionEvent[]) => all.filter(({ __typename }) => __typename !== 'AiResponseChunkEvent');
 
-/** The last evaluation of each round, which stays as it is whatever comes after. */
+/** The last evaluation of each round. Later meshes must not change it. */
 const final: { ada: Client; sessionId: number; evaluation: unknown }[] = [];
 
 async function assertFinal(t: ExecutionContext): Promise<void> {
@@ -281,7 +283,7 @@ test.serial('a kill among turns and judgements loses nothing, doubles nothing an
   const busy = await busyMesh(t, killed);
   const { ada } = busy;
 
-  // Messages on their way when the end comes: whether those were taken that nobody acknowledged is nobody's knowledge.
+  // These messages are being sent when the mesh is killed. Unacknowledged ones may or may not have been stored.
   const agentId = await createAgent(ada);
   const sessions = await Promise.all(Array.from({ length: 10 }, () => startSession(ada, agentId)));
   const acknowledged = new Map<string, number>();
@@ -327,7 +329,7 @@ test.serial(
     const busy = await busyMesh(t, stopped);
     await assertStops(t, shortGraceMs);
     await start();
-    await assertNothingLost(t, busy); // by the clients that signed in before
+    await assertNothingLost(t, busy); // with the clients' earlier sign-ins
     await assertFinal(t);
   },
 );
@@ -342,7 +344,7 @@ test.serial(
   },
 );
 
-/** By itself, without complaint, and in time: what running turns are given, and no longer than a start takes beside that. */
+/** Asserts that the mesh stops with code 0 and no error output, within the grace period for turns plus the duration of a start. */
 async function assertStops(t: ExecutionContext, graceMs: number): Promise<void> {
   const { mesh, startMs } = now;
   const from = performance.now();

@@ -20,13 +20,13 @@ story(
     first.cut();
     await first.until('the cut', ({ closed }) => closed);
 
-    beforeDelta.release(10); // said while nobody listens
+    beforeDelta.release(10); // streamed while nobody is subscribed
     const second = follow(t, ada, sessionId, first.lastEventId);
     await second.until('ten more words', () => second.streamed(0) === words.slice(10, 20).join(''));
     second.cut();
     await second.until('the cut', ({ closed }) => closed);
 
-    beforeDelta.open(); // the rest, the reply included, is said while nobody listens
+    beforeDelta.open(); // the rest, including the stored reply, is streamed while nobody is subscribed
     const third = follow(t, ada, sessionId, second.lastEventId);
     const [reply] = await third.turns(1);
     const all = [...first.all, ...second.all, ...third.all];

@@ -32,7 +32,7 @@ const bind = 'mutation ($secret: String!, $code: String!) { bindTwoFactor(input:
 const verify = 'mutation ($code: String!) { verifyTwoFactor(code: $code) }';
 const unbind = 'mutation ($code: String!) { unbindTwoFactor(input: { code: $code }) }';
 
-/** The only text that the pattern finds in the mail to an address. */
+/** Waits for a mail to the address and returns the only match of the pattern. */
 const mailed = (mesh: TestMesh, email: string, pattern: RegExp) =>
   eventually(`a mail with ${pattern}`, async () => {
     const texts = (await mesh.mailTo(email)).map(({ text }) => text ?? '');
@@ -57,7 +57,7 @@ story(
       codes.push(code);
       return code;
     };
-    /** After each step: some rows are there for a moment only. Those of messages are tried in identity's messages.test.ts. */
+    /** Records all rows after each step, because some exist only briefly. Rows of messages are tested in identity's messages.test.ts. */
     const look = async () => void rows.push(await rowsOf(mesh));
 
     const ada = mesh.visitor();
@@ -161,7 +161,7 @@ story(
   },
 );
 
-/** What a server may say with the credential that it was called with; a call comes to this. */
+/** Ways in which a server may echo the credential of a call, with the expected error kind. */
 const echoes: [name: string, answer: (said: string, response: ServerResponse) => unknown, errorKind: string | null][] =
   [
     [
@@ -251,7 +251,7 @@ story(
       keyed: null,
       partner: null,
     });
-    // The model is told what servers have said, without what they were called with.
+    // The model receives the servers' responses without the echoed credentials.
     t.true(told[0]?.includes(result));
     const model = JSON.stringify(told);
     t.deepEqual(

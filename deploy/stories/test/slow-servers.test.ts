@@ -9,7 +9,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 const callsAtOnce = 200;
-/** Calls of one tenant to one action that may run at once. */
+/** The maximum number of concurrent calls of one tenant to one action. */
 const runningAtOnce = 8;
 const otherCalls = 40;
 
@@ -51,7 +51,7 @@ story('200 calls of a tenant to a slow server do not hold up those of another', 
   t.is(asked, runningAtOnce, 'none of them has taken the place of another');
 
   gate.open();
-  // A call that waited in the queue longer than its deadline was not sent.
+  // A call whose deadline passed in the queue is not sent.
   const kinds = Map.groupBy(await Promise.all(calls), (kind) => kind ?? 'none');
   t.log(Object.fromEntries([...kinds].map(([kind, { length }]) => [kind || 'succeeded', length])));
   t.true([...kinds.keys()].every((kind) => ['', 'TOO_MANY_CALLS'].includes(kind)));

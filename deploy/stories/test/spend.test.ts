@@ -54,7 +54,7 @@ story(
     const usage = await usageOf(ada);
     t.is(usage.monthlySpendCapUsd, 10);
     t.true(usage.costThisMonthUsd > 10.009 && usage.costThisMonthUsd < 10.011);
-    // names generateText: what the ledger calls it
+    // names generateText: the operation's name in the ledger
     t.deepEqual(usage.breakdown, [{ model: 'gpt-4o', operation: 'generateText', count: 2 }]);
   },
 );
@@ -102,7 +102,7 @@ story('a generation is heard by whoever listens, and costs what it costs when no
   const ada = await mesh.person();
   const { start, listen } = await callerWithKey(ada);
   const beforeDelta = createGate();
-  // Those that come before its listener are lost.
+  // Pieces that are sent before the listener subscribes are lost.
   const text = Array.from({ length: 500 }, (_, n) => `${n} `);
   mesh.model.answer('Slowly.', { text, beforeDelta, usage: worth(0.01) });
   const requestId = await start('Slowly.');

@@ -52,7 +52,7 @@ story('traces lead from a request by gRPC, SQL, events and jobs to the last effe
   const paths = {
     'who asks': [request, ...calls('ResolveSignIn', 'gateway', 'identity'), sql('identity')],
     'the model of a reply': [...reply, 'agent: chat \\S+'],
-    // By itself, or with the calls of others, whose traces the one of all of them names.
+    // The cost is metered by its own call, or by one for several model calls, whose span links to all their traces.
     'the cost of a reply': [
       [...reply, ...metering],
       [...reply, 'linked', 'agent: spend of several calls', ...metering],
@@ -83,7 +83,7 @@ story('no span is without its parent', async (t, mesh) => {
   t.deepEqual(orphans(), []);
 });
 
-/** A document is uploaded, an agent asked about it, and the session evaluated. @returns the ids of the requests that it took. */
+/** Uploads a document, asks an agent about it, and lets the session be evaluated. @returns the ids of all requests */
 async function converseToTheEnd(t: ExecutionContext, mesh: TestMesh): Promise<ReadonlySet<string>> {
   const ada = await mesh.person();
   const base = await createKnowledgeBase(ada);
@@ -109,7 +109,7 @@ story('texts, credentials and keys of the mesh are in no log line, no span and n
   };
   const keep = ({ accessToken, refreshToken }: Tokens) => void secrets.push(accessToken, refreshToken);
 
-  // Everything that goes well.
+  // Successful requests of every kind.
   const ada = visitor();
   await ada.register({
     password: canary('password'),
@@ -162,11 +162,11 @@ story('texts, credentials and keys of the mesh are in no log line, no span and n
     events.failures.map(({ code }) => code),
     ['MODEL_FAILED', 'MODEL_REQUEST_REFUSED'],
   );
-  model.judge(said, { json: { score: canary('judgement') } }); // three times refused, then judged offline
+  model.judge(said, { json: { score: canary('judgement') } }); // invalid three times, then evaluated offline
   await endSession(ada, sessionId);
   await evaluated(ada, sessionId);
 
-  // The same without a session; a provider that echoes what it was sent.
+  // Direct calls, including one to a provider that echoes the request.
   const direct = await callerWithKey(ada);
   secrets.push(direct.apiKey);
   const [asked, streamed, echoed] = [canary('asked'), canary('streamed'), canary('echoed')];
@@ -184,7 +184,7 @@ story('texts, credentials and keys of the mesh are in no log line, no span and n
   await ada.send(`mutation { testLlmProvider(input: { provider: ${pricedProvider} }) { ok error } }`);
   await model.server.until(() => model.requestsFor(streamed).some(({ state }) => state === 'finished'));
 
-  // And everything that is refused.
+  // Refused requests of every kind.
   const bad = visitor();
   await bad.send('mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }', {
     input: { email: ada.account?.email, password: canary('wrong-password') },
@@ -230,7 +230,7 @@ story('texts, credentials and keys of the mesh are in no log line, no span and n
   t.deepEqual(foundIn(written, [...secrets, ada.account?.password ?? '']), []);
 });
 
-/** Keys of a mesh, the members of rings each, and passwords in addresses of its servers. */
+/** The secrets in a mesh's settings: keys, each member of a key ring, and passwords in server URLs. */
 function secretsIn(settings: Environment): string[] {
   return Object.entries(settings).flatMap(([name, value = '']) => {
     if (/_(?:KEYS?|SECRET|ACCESS_KEY)$/u.test(name)) return value.split(',').map((key) => key.replace(/^\w+:/u, ''));
@@ -238,7 +238,7 @@ function secretsIn(settings: Environment): string[] {
   });
 }
 
-/** A gate that lets one delta through. */
+/** A gate that lets one chunk pass. */
 function releasedOnce() {
   const gate = createGate();
   gate.release();
@@ -270,7 +270,7 @@ story('a failure is logged with the request id that the client got, and with its
     .log()
     .trim()
     .split('\n')
-    // Warnings of Node itself, which come in the middle of anything.
+    // Skips warnings of Node, which may appear between any lines.
     .filter((line) => !/^\((node:\d+|Use `node )/u.test(line))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   for (const line of lines) t.truthy(line['unit'] && line['level'] && line['time'], JSON.stringify(line));
@@ -279,7 +279,7 @@ story('a failure is logged with the request id that the client got, and with its
     t.true(mine.some(({ unit }) => unit === 'session') && mine.some(({ unit }) => unit === 'agent'));
     t.is(new Set(mine.map(({ traceId }) => traceId)).size, 1);
     const [request, ...others] = mine.filter(({ unit, level }) => unit === 'gateway' && level === 'info');
-    // names sendMessage: the line says which operation was asked for.
+    // names sendMessage: the log line contains the requested operation.
     t.like(request, { msg: 'request', operations: ['sendMessage'], status: 200, outcome: 'ok' });
     t.deepEqual(others, []);
   }

@@ -11,13 +11,13 @@ import { stories } from '../src/stories.ts';
 const proxy = '127.0.0.1';
 const story = stories(test, { on: 'processes' });
 
-/** Alternates between the gateways, because they share one count. */
+/** Alternates between the gateways, which share one count. */
 function inTurn({ gateways }: TestMesh): () => string {
   let n = 0;
   return () => gateways[n++ % gateways.length] ?? '';
 }
 
-/** An unused address: windows last a minute, and other tests may have counted before. */
+/** A random address, because other tests may already have used up the current window of another. */
 const addressIn = (network: number) => `${network}.${randomInt(256)}.${randomInt(256)}.${randomInt(2, 255)}`;
 
 interface Sent {
@@ -29,12 +29,12 @@ interface Sent {
   apiKey?: string | undefined;
 }
 
-/** One request from an address of this machine, with whatever is said about where it comes from. */
+/** Sends one request from a local address, with any forwarding headers. */
 function send(url: string, { from, forwardedFor, query, variables = {}, token, apiKey }: Sent) {
   const body = JSON.stringify({ query, variables });
   interface Answer {
     status: number;
-    /** The state of the client's window, which every answer of a throttled operation has, allowed or refused. */
+    /** The rate limit header, which every response of a throttled operation has, allowed or refused. */
     policy: string | string[] | undefined;
     retryAfter: string | undefined;
     text: string;
@@ -73,10 +73,10 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token, a
   });
 }
 
-/** A document with more of them is above the limit of complexity, with a field of each answer. */
+/** With more aliases, a document would exceed the complexity limit. */
 const maxAliases = 24;
 
-/** Credentials that every operation accepts, because throttles do not count requests refused earlier. */
+/** Credentials that every operation accepts, because requests that are refused before the throttle are not counted. */
 async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'apiKey'>> {
   const owner = await mesh.person();
   const { apiKey } = await owner.withApiKey();
@@ -111,7 +111,7 @@ story(
       t.is((await via(addressIn(198))).status, 200, `${name}: another address`);
 
       if (requests > maxAliases) continue;
-      // One document of more than the window takes counts nothing; one of just as many counts each.
+      // A document with more aliases than the window allows is refused and counts nothing; one with as many counts each alias.
       const many = (client: string, count: number) =>
         send(gateway(), {
           from: proxy,
@@ -148,21 +148,21 @@ story('a forged X-Forwarded-For from a socket that is no proxy changes nothing',
   }
 });
 
-// A busy machine may take longer than a minute for them. What holds however long it takes: no answer has a window, as all
-// of a throttled operation do (above), so that nothing counts how many of them fall into one.
+// A busy machine may take longer than a minute to send them. So the story asserts instead that no response has a rate limit header, which
+// every throttled operation sends (above): nothing counts these messages.
 story(
   'three hundred messages of a minute from one address, over several sessions, all pass, and nothing counts them',
   async (t, mesh) => {
     t.timeout(180_000);
     const { person } = mesh;
-    // names sendMessage: it is what the story sends.
+    // names sendMessage: the operation that this story sends.
     const sending = servedOperations().find(({ name }) => name === 'sendMessage');
     t.true(sending !== undefined && sending.throttle === undefined);
     const gateway = inTurn(mesh);
     const ada = await person();
     const agentId = await createAgent(ada);
     const sessions = await Promise.all(Array.from({ length: 5 }, () => startSession(ada, agentId)));
-    const gate = createGate(); // nobody is answered: what is sent is what counts here
+    const gate = createGate(); // never opened: the story counts sent messages, not replies
     const texts = Array.from({ length: 300 }, (_, n) => `Message ${n} of three hundred`);
     for (const text of texts) mesh.model.answer(text, { beforeHeaders: gate });
     const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
@@ -184,6 +184,6 @@ story(
     t.log(`sent within ${Math.round((performance.now() - begun) / 1_000)} s`);
     const kept = await Promise.all(sessions.map(({ id }) => readSession(ada, id)));
     t.is(kept.flatMap(({ messages }) => messages).filter(({ role }) => role === 'USER').length, 300);
-    for (const { id } of sessions) await endSession(ada, id); // else a later test on this mesh would have to answer them
+    for (const { id } of sessions) await endSession(ada, id); // otherwise the mesh would reply to them during later tests
   },
 );

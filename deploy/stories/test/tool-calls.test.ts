@@ -31,7 +31,7 @@ const itemSchema = {
 
 type CallHandler = (response: ServerResponse) => unknown;
 
-/** A connector with the tool `stock`, an action `price`, and their servers. Each may be held back. */
+/** Creates a connector with the tool `stock` and an action `price`, with their servers, whose responses can be held back. */
 async function toolsOf(
   t: ExecutionContext,
   owner: Client,
@@ -61,7 +61,7 @@ async function toolsOf(
   return { mcp, rest, connectorId, actionId, stock, price: { actionId }, tools: [stock, { actionId }] };
 }
 
-/** Events in a word each: the text of pieces, the changes of calls. */
+/** Summarizes events: the text of chunks, the status of tool calls. */
 function told({ all }: SessionEvents): string[] {
   return all.flatMap((event) => {
     if (event.__typename === 'AiResponseChunkEvent') return event.text;
@@ -144,7 +144,7 @@ story.each(
     );
     t.true(entries.some(({ kind, errorKind }) => kind === 'TOOL_LIST' && errorKind === null));
 
-    // Each round is metered, and the message costs what they cost together.
+    // Each round is metered, and the cost of the message is their sum.
     const { costThisMonthUsd, breakdown } = await usageOf(ada);
     t.deepEqual(breakdown, [{ model: 'gpt-4o', operation: 'session', count: 3 }]);
     t.like(reply.message, { tokensIn: 3_000, tokensOut: 150, costUsd: costThisMonthUsd });
@@ -154,7 +154,7 @@ story.each(
   },
 );
 
-/** All that can be read of connectors, actions and agents. */
+/** Everything that the API returns about connectors, actions and agents. */
 function configured(client: Client) {
   return client.query(
     `{ mcpConnectors { id name serverUrl createdAt updatedAt }

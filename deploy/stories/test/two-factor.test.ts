@@ -15,7 +15,7 @@ const verify = 'mutation ($code: String!) { verifyTwoFactor(code: $code) }';
 const unbind = 'mutation ($code: String!) { unbindTwoFactor(input: { code: $code }) }';
 const limited = 'FORBIDDEN TWO_FACTOR_REQUIRED';
 
-/** The code of an authenticator app now, or one time step later. */
+/** The code of an authenticator app, now or `steps` time steps later. */
 const codeOf = (secret: string, steps = 0) =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
 
@@ -25,7 +25,7 @@ async function withSecondFactor(client: Client): Promise<string> {
   return secret;
 }
 
-/** Forgets which codes a user has used, as if the minutes had passed after which an app shows new ones. */
+/** Forgets a user's used codes, as if enough time had passed for new codes. */
 async function laterCodes({ people }: CredentialMesh, client: Client): Promise<void> {
   const { userId } = await idsOf(client);
   await people(({ knex }) => knex('users').where({ id: userId }).update({ two_factor_last_step: 0 }));
@@ -70,7 +70,7 @@ story(
       agentCount: 1,
     });
 
-    // Refreshed tokens and new sign-ins are limited too; each sign-in verifies for itself.
+    // Refreshed tokens and new sign-ins are limited too; each sign-in needs its own verification.
     const refresh = `mutation ($refreshToken: String!) { refreshToken(input: { refreshToken: $refreshToken }) { ${tokenFields} } }`;
     phone.tokens = await phone.value<Tokens>(refresh, { refreshToken: phone.tokens?.refreshToken });
     const laptop = await ada.elsewhere();

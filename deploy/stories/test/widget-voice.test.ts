@@ -1,4 +1,4 @@
-// The widget reads aloud and listens: the built script in a real browser, with a microphone that beeps, against voice.
+// Tests speech in the widget: the built script in a real browser with a beeping microphone, against the voice service.
 import { createServer } from 'node:http';
 import { listen } from '@parley/kernel/http/listen';
 import { eventually } from '@parley/testing/eventually';
@@ -20,17 +20,17 @@ const greeting = 'Hello, I am Robin.';
 
 interface Options {
   started?: PageOptions;
-  /** What asking for the microphone is refused with. */
+  /** The error with which the browser refuses the microphone. */
   microphone?: string;
   more?: Record<string, string>;
 }
 
-/** The widget with a voice service, and what is asked of that. */
+/** Opens the widget with a voice service and records the requests to it. */
 async function speakingChat(t: ExecutionContext, mesh: TestMesh, { started, microphone, more = {} }: Options = {}) {
   const [url = ''] = mesh.addresses('voice', 'public');
   const voice = { 'voice-url': url, 'voice-name': 'en-us+f3', 'voice-lang': 'en-US', ...more };
   const options = { ...(started ?? (await startEmbedded(mesh))), more: voice };
-  // Voice allows browsers no header of proxies, so that all pages have one address.
+  // Voice's CORS rules do not allow proxy headers, so all pages have the same client address.
   const browser = { extraHTTPHeaders: {} };
   const script = `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "${microphone}"));`;
   const chat = await pages.open(t, mesh, options, browser, microphone === undefined ? undefined : script);

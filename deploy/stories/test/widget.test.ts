@@ -1,4 +1,4 @@
-// The built widget in a real browser, on a page of another origin, against the mesh.
+// Tests the built widget in a real browser, on a page of another origin, against the mesh.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -223,7 +223,7 @@ story('a link shows where it leads, whatever its label contains', async (t, mesh
   t.deepEqual(await chat.problems(), []);
 });
 
-/** Makes the agent reply by this workflow. */
+/** Makes the agent reply with this workflow. */
 async function useWorkflow({ owner, agentId: id }: Awaited<ReturnType<typeof startEmbedded>>, draft: object) {
   const workflowId = await createWorkflow(owner, { draft });
   await publishWorkflow(owner, workflowId);
@@ -413,7 +413,7 @@ story('the demo page talks with a session that its server starts, and keeps it i
   const { headers } = await fetch(demo.url);
   t.regex(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/u, 'no other site can frame it');
 
-  // The kept key belongs to another database.
+  // The stored key belongs to another database.
   writeFileSync(file, JSON.stringify({ apiKey: 'gone', agentId: 1 }));
   const other = await startDemoServer({ port: 0, endpoint: mesh.url, file, log: createLogger('demo') });
   t.teardown(() => other.stop());

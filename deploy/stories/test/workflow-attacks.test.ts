@@ -27,7 +27,7 @@ const validate = 'query ($definition: JSON!) { validateWorkflow(definition: $def
 const create = 'mutation ($input: CreateWorkflowInput!) { createWorkflow(input: $input) { id } }';
 const publish = 'mutation ($id: Int!) { publishWorkflow(id: $id) { publishedVersion } }';
 
-/** A definition that answers `yes` or `no` by an expression. */
+/** A workflow that replies `yes` or `no` depending on an expression. */
 function asking(when: string, variables: object = {}) {
   const nodes = {
     check: { kind: 'condition', cases: [{ when, next: 'yes' }], otherwise: 'no' },
@@ -192,7 +192,7 @@ story(
       ['route', 'find', 'store', 'check', 'write', 'end'],
     );
 
-    // Each server got the call that is wired, of that method, path and tool; what was said is a value in it.
+    // Each server received the configured method, path and tool; the message appears only as a value.
     t.deepEqual(
       mcp.received.filter(({ message }) => message.method === 'tools/call').map(({ message }) => message.params.name),
       ['search'],
@@ -218,7 +218,7 @@ story(
     const seen = JSON.stringify([asked.map((request) => request.text), events.all, await runsOf(ada, sessionId)]);
     for (const secret of ['canary-variable', 'canary-connector-key', 'canary-bearer-token'])
       t.false(seen.includes(secret), secret);
-    // A path that would leave the action's is not sent at all.
+    // A value that would leave the action's path is not sent.
     const climbing = await converseBy(
       t,
       ada,
@@ -256,7 +256,7 @@ const pass = (next: string) => ({ kind: 'condition', cases: [{ when: 'true', nex
 const pattern = 'has a pattern that is not valid, or has more than linear cost';
 const looped = 'closes a loop without a response: a → b → a';
 
-/** What cannot be stored as a draft has the path `draft`. */
+/** Definitions that are refused. A definition that cannot be stored at all is reported with the path `draft`. */
 const hostile: [what: string, definition: object, path: string, message: string][] = [
   ['10,000 empty nodes', many(10_000, () => ({})), 'nodes', 'must have at most 200 nodes'],
   ['201 nodes', many(201, (next) => ({ kind: 'response', text: 'a', next })), 'nodes', 'must have at most 200 nodes'],
@@ -300,7 +300,7 @@ story('hostile definitions are refused with what is wrong with them, and are nev
       extensions: { code: 'BAD_REQUEST', reason: 'WORKFLOW_FAILED' },
     });
   }
-  // What no body of a request may be is refused before that.
+  // Bodies beyond the gateway's own limits are refused earlier.
   const beyond: [object, RegExp][] = [
     [many(10_000, (next) => ({ kind: 'response', text: 'a', next })), /^The body holds more than \d+ values$/u],
     [withDeep(4_000), /is nested more than 64 levels deep$/u],
@@ -329,7 +329,7 @@ story('what takes too long only when it runs ends by its node', async (t, mesh) 
     t.is(refusal.message, `The node ${node} of the workflow failed: ${code}`, what);
     t.is(refusal.extensions.reason, 'WORKFLOW_FAILED', what);
   }
-  // Values are data, so that variables cannot refer to each other.
+  // Values are not evaluated, so that variables cannot refer to each other.
   const cyclic = workflowOf(
     { say: { kind: 'response', text: '{{ variables.a }}' } },
     { a: '{{ variables.b }}', b: '{{ variables.a }}' },

@@ -11,12 +11,12 @@ import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 import { contentsOf, converseBy, modelTag, runsOf, say, textOf, workflowOf } from '../src/workflows.ts';
 
-// Each kind of node by itself, on embedded and on real engines, because both store the state of a run.
+// Tests each kind of node on embedded and on real engines, because both store the state of a run.
 const story = stories(test);
 
 const saying = (text: string, rest: object = {}) => ({ kind: 'response', text, ...rest });
 
-/** A conversation by these nodes: `ask` answers the text of a reply, or how the turn failed; `last` the newest run. */
+/** Starts a conversation with these nodes. `end` sends a message and returns the event that ends the turn, `ask` the text of it. */
 async function conversation(t: ExecutionContext, owner: Client, nodes: Record<string, object>, variables?: object) {
   const talk = await converseBy(t, owner, workflowOf(nodes, variables));
   const { sessionId, events } = talk;
@@ -29,7 +29,7 @@ async function conversation(t: ExecutionContext, owner: Client, nodes: Record<st
   };
 }
 
-/** What the model of the file was asked by a router. */
+/** The routing requests that this file's model received. */
 const routings = ({ model }: TestMesh, unique: string) =>
   model.server.requests.filter(({ text }) => text.includes('Choose the route') && text.includes(unique));
 
@@ -122,7 +122,7 @@ story.each(
     t.deepEqual(await asked('letters', 'bills'), ['A bill.', 2]);
     t.deepEqual(await asked('letters', 'parcels'), ['Something else, by null.', 2]);
     const requests = routings(mesh, unique);
-    // The choice is the provider's own structured output, of these labels alone.
+    // The choice uses the provider's structured output, limited to these labels.
     const schemas = requests.map(({ body }) => body.response_format?.json_schema?.schema);
     const label = { type: 'string', enum: ['bills', 'praise', 'none of these'] };
     for (const schema of schemas) t.like(schema, { properties: { label } });
@@ -293,7 +293,7 @@ story.each(
   },
 );
 
-/** A node of each kind that may fail, whose model or server does what `broken` says. */
+/** One node of each kind that can fail, whose model or server behaves like `broken`. */
 async function failing(t: ExecutionContext, mesh: TestMesh, owner: Client, unique: string, broken: Broken) {
   mesh.model.answerOthers(`Fail ${unique}`, () => broken.model);
   mesh.model.judge(`Sort ${unique}`, broken.model);
@@ -323,7 +323,7 @@ interface Broken {
 type Failing = Awaited<ReturnType<typeof failing>>;
 const kinds = ['llm', 'router', 'tool', 'action'] as const;
 
-/** All four in turn, each of which leads to the next by `onError` alone; what is said names the errors. */
+/** A chain of all four nodes, each linked to the next only by `onError`. The final text contains the errors. */
 function chained(nodes: Failing, rest: object = {}) {
   const entries = kinds.map((kind, index) => {
     const onError = kinds[index + 1] ?? 'done';
@@ -414,7 +414,7 @@ story.each('a turn runs at most 50 nodes, and evaluates for a bounded time', asy
   const run = await busy.last();
   t.like(run?.trace.at(-1), { output: null });
   t.regex(run?.trace.at(-1)?.error ?? '', /^EVALUATION_TIME: /u);
-  // 50 ms for each of the first nodes, 200 for all.
+  // Each node may take 50 ms, and all nodes together 200 ms.
   t.true((run?.trace.length ?? 0) < 12, `${run?.trace.length} nodes`);
   t.false(mesh.model.server.requests.some(({ text }) => text.includes('{% for')));
 });
@@ -446,7 +446,7 @@ story.each('outputs of a node and of all nodes are bounded', async (t, mesh) => 
       call(90_000, `v${n}`, n < 7 ? `n${n + 1}` : 'say', { onError: 'say' }),
     ]),
   );
-  // Each is kept twice, as the variable and as the output of its node.
+  // Each value is stored twice: as the variable and as the output of its node.
   const all = await conversation(t, ada, { ...many, say: saying('They fit.') });
   t.is(await all.ask('hello'), 'failed: WORKFLOW_LIMIT');
   t.regex((await all.last())?.trace.at(-1)?.error ?? '', /^STATE_TOO_LARGE: /u);

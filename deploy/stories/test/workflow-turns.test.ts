@@ -41,7 +41,7 @@ const orderOf = (number: string) => ({
   items: [{ count: 2, name: 'Lamp' }],
 });
 
-/** The bot of services/agent/examples with a base, and an action that reads orders, of its tenant. */
+/** Creates the bot of services/agent/examples with a knowledge base and an action that reads orders. */
 async function supportBot(t: ExecutionContext, owner: Client) {
   const knowledgeBaseId = await createKnowledgeBase(owner);
   await ingestText(owner, knowledgeBaseId, returns);
@@ -219,7 +219,7 @@ offlineStory(
     if (answered.__typename !== 'AiResponseEvent') return t.fail(JSON.stringify(answered));
     t.regex(answered.text, /original box/u);
     t.is(answered.message.citations?.length, 1);
-    // Built-in replies are not extracts of a field, so the number of an order is asked for.
+    // The built-in model cannot extract fields, so the bot asks for the order number.
     t.is(textOf(await say(ada, sessionId, events, 'Where is my order?')), 'What is the number of your order?');
     const runs = await runsOf(ada, sessionId);
     t.true(runs.every(({ status, costUsd }) => status === 'WAITING' && costUsd === 0));

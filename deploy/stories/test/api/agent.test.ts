@@ -93,7 +93,7 @@ story('the examples of agent are as its page shows them', async (t, mesh) => {
   await refused(ada, remove, { id: workflowId });
   await ada.query(attach, { id, workflowId: null });
 
-  // A tenant's own choice of a model, since the platform's has no price here.
+  // The tenant selects a priced model, because the platform's default has no price in this mesh.
   await ada.query('mutation ($input: UpdateTenantInput!) { updateTenant(input: $input) { id } }', {
     input: { llmProviderOverride: pricedProvider },
   });

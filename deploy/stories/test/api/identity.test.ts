@@ -13,7 +13,7 @@ const story = stories(test);
 const codeOf = (secret: string, steps: number) =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
 
-/** What the pattern finds in a mail to the address. */
+/** Waits for a mail to the address and returns the match of the pattern. */
 function mailed({ mailTo }: TestMesh, email: string, pattern: RegExp): Promise<string> {
   return eventually(`a mail with ${pattern}`, async () => {
     const texts = (await mailTo(email)).map(({ text = '' }) => text);
@@ -87,7 +87,7 @@ story('the examples of identity are as its page shows them', async (t, mesh) => 
   const { secret } = await send<{ secret: string }>(ada, offer);
   show(encodeURIComponent(email), 'ada%40example.com');
   show(secret, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP');
-  // Each code is accepted once, and one of the step before or after the present one is accepted, too.
+  // Each code is accepted once. Codes of the previous and the next time step are accepted too.
   const codes = [codeOf(secret, -1), codeOf(secret, 0), codeOf(secret, 1)];
   for (const [n, code] of codes.entries()) show(code, ['482915', '730164', '159377'][n] ?? '');
   const bind = 'mutation ($input: BindTwoFactorInput!) { bindTwoFactor(input: $input) }';

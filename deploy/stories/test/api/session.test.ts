@@ -23,7 +23,7 @@ story('the examples of session are as its page shows them', async (t, mesh) => {
   const question = 'How long may I return a lamp?';
   mesh.model.answer(question, { text: ['Within 30 days.'], usage: { prompt_tokens: 210, completion_tokens: 5 } });
   mesh.model.judge(question, { json: judgement });
-  // No secret signs what is posted there, so the delivery waits for another attempt.
+  // Without a signing secret nothing is posted, and the delivery waits for another attempt.
   const externalSyncUrl = 'http://hooks.invalid/parley';
   const agentId = await createAgent(ada, { name: 'Robin', useCase: 'SUPPORT', externalSyncUrl });
 
@@ -122,7 +122,7 @@ story('the examples of session are as its page shows them', async (t, mesh) => {
   const finish = `mutation ($input: SdkEndSessionInput!) {
     sdkEndSession(input: $input) { sessionId durationSeconds evaluation { score recommendation summary strengths } } }`;
   await browser.query(finish, { input: { sessionId: embedded } });
-  await evaluated(ada, embedded); // the answer to the first call has it only if it is made within two seconds
+  await evaluated(ada, embedded); // the first response contains the evaluation only if it is ready within two seconds
   await send(browser, finish, { input: { sessionId: embedded } });
 
   const ofCustomer = `query ($externalCustomerId: String!, $first: Int, $after: String) {

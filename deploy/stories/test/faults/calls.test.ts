@@ -1,4 +1,4 @@
-// A mesh of its own at full length: it kills those that call tools.
+// At full length on its own mesh: kills the processes that call tools.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -10,13 +10,13 @@ import { idsGrow } from '../../src/session-events.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 
 const shared = sharedFaultMesh(test);
-/** As many as may run to one action at once. */
+/** The maximum number of concurrent calls to one action. */
 const turnsInFlight = fullLength ? 8 : 4;
 const timeoutMs = 60_000;
 
 let runs = 0;
 
-/** Turns of one tenant: each calls an action once, whose answers wait for a gate, and replies, which waits for another. */
+/** Starts turns of one tenant. Each calls an action once, whose response waits for a gate, then replies, which waits for another gate. */
 async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   const client = await mesh.person();
   const [answers, replies] = [createGate(), createGate()];
@@ -29,13 +29,13 @@ async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   const actionId = await createAction(client, { name: 'price', url: `${url}/{item}`, method: 'GET' });
   const agentId = await createAgent(client, { tools: [{ actionId }] });
   const run = ++runs;
-  /** What the model was told of the call of each turn, one for each time that it was asked to go on. */
+  /** The call results that the model received in each turn, by item; one for each time that it was asked to continue. */
   const results = new Map<string, string[]>();
   const turns: { item: string; text: string; sessionId: number }[] = [];
   for (let n = 0; n < turnsInFlight; n += 1) {
     const item = `item-${run}-${n}`;
     const asked = `What is the price of ${item}`;
-    // Every other model says something before it calls.
+    // In every other turn the model sends text before the call.
     const before = n % 2 === 0 ? {} : { text: 'I look.' };
     mesh.model.answerOthers(asked, (_text, sent) => {
       const [result] = sent.results;
@@ -48,7 +48,7 @@ async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   }
   await eventually('all calls run', () => called.length === turnsInFlight, { timeoutMs });
 
-  /** Every turn ends once, with a reply that has one call which ended so; its server was called once, and nothing is wrong. */
+  /** Asserts that every turn ends once, with a reply that has one call with this status, that each call was sent once, and the invariants. */
   async function end(status: ToolCallStatus, errorKind: string | null): Promise<void> {
     answers.open();
     replies.open();
@@ -84,7 +84,7 @@ async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   return { answers, results, end };
 }
 
-/** One after the other, so that there is always one: a turn may lose both. */
+/** Kills both agents, one after the other, so that one is always running. A turn may lose both. */
 async function killAgents(mesh: FaultMesh): Promise<void> {
   for (const name of ['agent-1', 'agent-2']) await (await mesh.kill(name)).back();
 }
@@ -97,7 +97,7 @@ serverTest(
     const mesh = await shared();
     const { end } = await callingTurns(t, mesh);
     await killAgents(mesh);
-    // Whoever asks for a call and is gone has cancelled it.
+    // The death of the requesting process cancels the call.
     await end('CANCELLED', 'CALL_CANCELLED');
   },
 );

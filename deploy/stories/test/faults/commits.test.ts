@@ -1,10 +1,10 @@
-// A mesh of its own at full length: its line to PostgreSQL loses answers to COMMIT.
+// At full length on its own mesh: its proxy to PostgreSQL drops responses to COMMIT.
 import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { traffic } from './traffic.ts';
 
-/** So many sends, of all that lose an answer somewhere, leave their sender without an answer as well. */
+/** The test ends after this many messages whose client got no response either. */
 const unknownSends = fullLength ? 80 : 3;
 const shareOfCuts = 0.2;
 
@@ -23,7 +23,7 @@ serverTest(
     line.loseAnswers(shareOfCuts);
     try {
       const talking = people.map(async ({ talk }) => {
-        // A start may be refused and have happened: such a session is nobody's, and idle.
+        // A session start may fail and still be committed; such a session stays idle, and no client knows it.
         while (unknown() < unknownBefore + unknownSends) await talk().catch(() => undefined);
       });
       await Promise.all(talking);
@@ -31,9 +31,9 @@ serverTest(
       line.loseAnswers(0);
     }
     const lost = line.lost() - lostBefore;
-    // A relay that does not know that it holds an event lets go of it after 30 s.
+    // A relay that does not know that its claim of an event was committed releases it after 30 s.
     for (const { client, sessionIds } of people) for (const id of sessionIds) await mesh.ledger.end(client, id);
-    // A process that gets no answer to its commit may repeat a request to the model.
+    // A process that gets no response to its COMMIT may repeat a model request.
     t.deepEqual(await mesh.settled({ timeoutMs: 120_000, repeats: lost }), []);
     const { messages } = await mesh.rows();
     const said = messages.filter(({ role }) => role === 'USER').map(({ sessionId, text }) => `${sessionId} ${text}`);

@@ -1,4 +1,4 @@
-// A mesh of its own at full length: it kills knowledge and parser, and changes the embedding model, which later tests keep.
+// At full length on its own mesh: kills knowledge and parser, and changes the embedding model, also for later tests.
 import { identitySchema } from '@parley/identity/schema';
 import { knowledgeSchema } from '@parley/knowledge/schema';
 import { serverTest } from '@parley/servers/testing/server-test';
@@ -20,14 +20,14 @@ const shared = sharedFaultMesh(test);
 const goalMs = 120_000;
 const nextModel = 'text-embedding-3-large';
 
-/** A text of several chunks about something. */
+/** A text of several chunks about a topic. */
 const textAbout = (what: string) =>
   Array.from(
     { length: 4 },
     (_, n) => `# Part ${n} of ${what}\n\n${`Part ${n} is all about ${what}. `.repeat(40)}`,
   ).join('\n\n');
 
-/** A base with one text, and what is there of it in rows. */
+/** Creates a knowledge base with one text, and reads its rows. */
 async function library({ person, database }: FaultMesh) {
   const client = await person();
   const { tenantId } = await idsOf(client);
@@ -42,7 +42,7 @@ async function library({ person, database }: FaultMesh) {
         tenantId,
         async ({ knex }) => (await knex('knowledge_bases').where({ id: base }).first('embeddingModel')).embeddingModel,
       ),
-    /** What the ledger has of its embeddings, and of embedding anew, which the platform pays for. */
+    /** The ledger's calls for embeddings of the tenant, and for re-embedding, which the platform pays. */
     calls: async () => {
       const of = (tenant: number, operation: string) =>
         database(identitySchema.name).transact<{ callId: string; tokensIn: number; leaseEnded: boolean }[]>(
@@ -54,22 +54,22 @@ async function library({ person, database }: FaultMesh) {
   };
 }
 
-/** Both have begun by then, and both would wait for ever. */
+/** Kills these processes, whose running jobs would otherwise wait for ever. @returns waits until they are back */
 async function killed(mesh: FaultMesh, names: string[]): Promise<() => Promise<void>> {
   const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
-  // Before they are back: a job that the next process has taken already would be taken twice.
+  // Leases are ended before the restart: afterwards the next process may already hold a job, which would then run twice.
   if (!fullLength) await endLeases(mesh);
   return async () => void (await Promise.all(deaths.map(({ back }) => back())));
 }
 
-/** As if the time of the leases had passed. */
+/** Makes all leases expire. */
 async function endLeases({ database }: FaultMesh): Promise<void> {
   await database(knowledgeSchema.name).transactShared(async ({ knex }) => {
     await knex.raw(`UPDATE jobs SET lease_until = parley_now() WHERE state = 'running' AND kind LIKE 'knowledge.%'`);
   });
 }
 
-/** Each passage of these texts is found once. */
+/** Asserts that a search finds each passage of these texts once. */
 async function assertOnce(t: ExecutionContext, client: Client, base: number, texts: string[]): Promise<void> {
   for (const what of texts) {
     const found = (await findPassages(client, base, `all about ${what}`)).map(({ content }) => content);
@@ -97,7 +97,7 @@ serverTest(
     const isParsing = async () => (await readKnowledgeDocument(client, parsed)).parseStatus === 'PARSING';
     await eventually('it is parsed', isParsing);
     const back = await killed(mesh, ['knowledge-1', 'parser-1']);
-    // Before they are back: parser is ready when it has reached the object store, or 30 s later.
+    // Released before the restart, because parser becomes ready only when it reaches the object store, or after 30 s.
     indexing.open();
     letPass();
     await back();
@@ -122,7 +122,7 @@ serverTest(
     await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
     for (const id of [stored, indexed, parsed]) t.is((await readKnowledgeDocument(client, id)).parseStatus, 'READY');
 
-    // One call, one row: exact where its answer arrived, an estimate where the process was gone.
+    // Each call has one row: exact if its response arrived, estimated if its process had died.
     const { embedded, again: embeddedAgain } = await calls();
     const isQuery = ({ input }: { input: string[] }) => input.every((text) => text.startsWith('all about'));
     const isAgain = (request: { input: string[]; model: string }) => request.model === nextModel && !isQuery(request);

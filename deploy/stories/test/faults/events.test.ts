@@ -1,4 +1,4 @@
-// A mesh of its own at full length: Kafka is stopped for a while.
+// At full length on its own mesh: stops Kafka for a while.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,21 +19,21 @@ import { reader } from './reader.ts';
 import { during, seconds, traffic } from './traffic.ts';
 
 const kafkaAwayMs = fullLength ? 60_000 : 6_000;
-/** At full length the watchdog's own time; never less than what its group waits for a member. */
+/** How long a consumer is paused: at full length longer than the watchdog's timeout, always longer than the group's session timeout. */
 const stalledMs = fullLength ? 65_000 : 12_000;
 const members = fullLength ? 4 : 1;
-/** All effects are there so long after the end of an outage. */
+/** All events must have taken effect within this time after an outage. */
 const goalMs = 60_000;
 
 const shared = sharedFaultMesh(test);
 
-/** How many of these sessions have their evaluation. */
+/** Number of these sessions that have their evaluation. */
 async function judgedOf(mesh: FaultMesh, sessionIds: number[]): Promise<number> {
   const ours = new Set(sessionIds);
   return (await mesh.rows()).evaluations.filter(({ sessionId }) => ours.has(sessionId)).length;
 }
 
-/** Numbered events of several keys on a topic of their own, each published when the one before it was acknowledged, and a consumer of them. */
+/** Publishes numbered events of several keys on an own topic, each after the acknowledgement of the one before, and consumes them. */
 async function numberedEvents(t: ExecutionContext, brokers: string[]) {
   const keys = ['1', '2', '3'];
   const topic = `test-${randomUUID()}`;
@@ -78,13 +78,13 @@ async function numberedEvents(t: ExecutionContext, brokers: string[]) {
   const effects = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
   await flow(30);
   return {
-    /** Another consumer group, which subscribes while Kafka is down. */
+    /** Subscribes another consumer group while Kafka is down. */
     async startLateComer() {
       await late.subscribe({ group: 'late', topics: [topic], handler: async ({ id }) => void received.push(id) });
       await t.throwsAsync(async () => late.ping?.());
     },
     untilRefused: () => eventually('publishing is refused', () => refused > keys.length),
-    /** Ends it after some more events: all that were acknowledged have taken effect, those of one key in their order. */
+    /** Stops after some more events. Asserts that all acknowledged events took effect, in order for each key. */
     async assertWhole() {
       await flow(30);
       over.abort();
@@ -121,7 +121,7 @@ serverTest(
       await numbered.untilRefused();
       await numbered.startLateComer();
       const death = await mesh.kill('evaluation-1');
-      // Who has yet to find Kafka is not ready for its first 30 s.
+      // A restarted process that cannot reach Kafka is not ready for its first 30 s.
       await eventually('evaluation-1 runs again', () =>
         mesh.ops('evaluation-1', '/healthz').then(
           ({ ok }) => ok,
@@ -150,7 +150,7 @@ serverTest(
   },
 );
 
-/** Publishes all that the topics hold so many times more, in no order. Answers how many messages that were. */
+/** Publishes all messages of the topics again, `times` times and shuffled. @returns the number of messages */
 async function deliverAgain({ kafka }: FaultMesh, times: number): Promise<number> {
   const producer = kafkaProducer(kafka);
   let count = 0;
@@ -203,17 +203,17 @@ serverTest(meshEngines, 'a consumer that stood still goes on, and no event is lo
     process.kill(pid, 'SIGCONT');
   }
   const again = performance.now();
-  // By its watchdog, or by itself where an answer of Kafka arrived meanwhile; `kafka-consume` shows the watchdog alone.
+  // The consumer recovers by its watchdog, or by itself if a response of Kafka has arrived. `kafka-consume` tests the watchdog alone.
   const areJudged = async () => (await judgedOf(mesh, sessionIds)) === sessionIds.length;
   await eventually('all of them are judged', areJudged, { timeoutMs: goalMs });
-  // Requests to the judge from before the stall may be repeated.
+  // Evaluation requests to the model from before the stall may be repeated.
   t.deepEqual(await mesh.settled({ repeats: 1 }), []);
   const how = stalls() > before ? 'by its watchdog' : 'by itself';
   t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it went on ${how}`);
   t.is(mesh.pid('evaluation-1'), pid);
 });
 
-/** One more evaluation process, which joins the group of the first. */
+/** Makes another evaluation process, which joins the consumer group of the first. */
 async function anotherMember({ replicas, environments, logs }: FaultMesh): Promise<ReplicaProcess> {
   const main = replicas.find(({ unit }) => unit === 'evaluation')?.main ?? '';
   const [ops, rpc] = await freePorts(2);
@@ -244,7 +244,7 @@ serverTest(meshEngines, 'no event is lost or handled twice while members join an
     over.abort();
     await talking;
   }
-  // A judgement that a leaving member had in progress is repeated.
+  // An evaluation that a leaving member had in progress is repeated.
   t.deepEqual(await mesh.settled({ repeats: members }), []);
   t.log(`${sessionIds.length} sessions while ${members} came and went`);
 });

@@ -22,10 +22,10 @@ import { postgresLine } from './postgres-line.ts';
 
 export const meshEngines: EngineName[] = ['postgres', 'redis', 'kafka', 's3'];
 
-/** Whether tests take their full length, as `scripts/test --faults` asks for. */
+/** Whether fault tests run at full length, as with `scripts/test --faults`. */
 export const fullLength = process.env.PARLEY_FAULTS === 'full';
 
-/** For the short form only: at full length the ordinary leases and deadlines have to expire. */
+/** Shorter leases and deadlines for the short form. At full length the default ones must expire. */
 const shortSettings = {
   SESSION_LEASE_MS: '5000',
   EVALUATION_LEASE_MS: '5000',
@@ -37,26 +37,25 @@ const shortSettings = {
   KAFKA_STALLED_AFTER_MS: '5000',
 };
 
-/** Each poll reads all rows. */
+/** Pause between polls, each of which reads all rows. */
 const lookAgainMs = 1_000;
 
-/** Where logs stay after the mesh was stopped. */
+/** The folder in which logs remain after the mesh has stopped. */
 const { faultLogs: keptLogs } = readSettings(process.env, commandSettings);
 
 export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'> {
-  /** Settings of every unit, over those that the harness gives. */
+  /** Settings of every unit that override those of the harness. */
   env?: Environment;
 }
 
-/** Every unit as processes of their own on private servers, with what a fault test does to them. */
+/** Every unit as its own processes on private servers, with functions that cause faults. */
 export type FaultMesh = Awaited<ReturnType<typeof startFaultMesh>>;
 
 let shared: Promise<FaultMesh> | undefined;
 let wanted: FaultMeshOptions = {};
 
 /**
- * One mesh for all tests of a process; each test restores it. The first test that asks for it starts it, with the options of all
- * files.
+ * One mesh for all tests of a process; each test restores it. The first test that needs it starts it, with the options of all files.
  */
 export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): () => Promise<FaultMesh> {
   wanted = { ...wanted, ...options };
@@ -67,7 +66,7 @@ export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): (
   };
 }
 
-/** Starts servers, schemas, topics, a model and all units. What has been started ends again when something fails. */
+/** Starts servers, schemas, topics, a model and all units. If a step fails, everything started before is stopped. */
 async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: FaultMeshOptions) {
   await using closers = new AsyncDisposableStack();
   const servers = await startServers({ only: meshEngines });
@@ -78,17 +77,17 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   const embeddings = await startEmbeddings({ teardown: (stop) => closers.defer(stop) });
   const settings: Environment = {
     ...testEnvironment(model.env),
-    HOSTED_SMALL_MODEL_MODEL: 'gpt-4o-mini', // calls cost something
+    HOSTED_SMALL_MODEL_MODEL: 'gpt-4o-mini', // a model with a price
     EMBEDDINGS_URL: embeddings.url,
     ...servers.env,
     ...(!fullLength && shortSettings),
     LOG_LEVEL: process.env.LOG_LEVEL ?? (keptLogs ? 'info' : 'warn'),
     ...env,
   };
-  /** The line of session and evaluation to their database. */
+  /** The proxy between session, evaluation and their database. */
   const toPostgres = await postgresLine(servers.env.DATABASE_URL ?? '');
   closers.defer(() => toPostgres.close());
-  /** The line of parser to the object store. */
+  /** The proxy between parser and the object store. */
   const toObjects = await objectLine(servers.env.S3_ENDPOINT ?? '');
   closers.defer(() => toObjects.close());
 
@@ -110,14 +109,15 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
       environments.set(replica.name, wired);
       return wired;
     },
-    backoffMs: { first: 500, longest: 1_000 }, // one replica is killed again and again
+    backoffMs: { first: 500, longest: 1_000 }, // short, because some replicas are killed repeatedly
   });
   closers.defer(async () => void (await stop()));
 
   const ledger = createLedger();
   const poison: string[] = [];
-  /** What models were asked until the last time that all was well, each once; and how many requests that were. */
+  /** Model requests up to the last successful check, without repetitions. */
   let asked: ReceivedRequest[] = [];
+  /** Number of model requests that have been checked. */
   let judged = 0;
   let kills = 0;
 
@@ -131,7 +131,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     return fetch(`http://127.0.0.1:${replicas.find((each) => each.name === name)?.ports.ops}${path}`);
   }
 
-  /** What is still to be done; once that is nothing, what is wrong. */
+  /** Returns remaining work; if there is none, violated invariants. */
   async function problems(repeats: number): Promise<string[]> {
     const left = await checker.left();
     if (left.length > 0) return left;
@@ -147,7 +147,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
 
   const started = closers.move();
   return {
-    // People come to the address in front of both gateways.
+    // Clients connect to the proxy in front of both gateways.
     ...reachable([`http://127.0.0.1:${publicPort}/graphql`]),
     gateways: gatewaysIn(units),
     model,
@@ -158,30 +158,30 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     logFolder,
     toPostgres,
     toObjects,
-    /** Embeds the passages and queries of knowledge. */
+    /** The embeddings server that knowledge calls. */
     embeddings,
     database: checker.database,
     kafka: { brokers: (servers.env.KAFKA_BROKERS ?? '').split(',') },
-    /** All settings of each replica. */
+    /** The complete settings of each replica. */
     environments,
-    /** Ids of the events that belong among the dead letters by now. */
+    /** Ids of the events that are expected in the dead letters. */
     poison,
     pid,
-    /** The operators' endpoint of a replica. */
+    /** Sends a request to the operations port of a replica. */
     ops,
     rows: () => readRows(checker.database),
-    /** Whether it says that it is ready; false also where it does not answer. */
+    /** Whether the replica reports that it is ready; false also if it does not respond. */
     isReady: (name: string) =>
       ops(name, '/readyz')
         .then(({ ok }) => ok)
         .catch(() => false),
-    /** What one of its metrics stands at, all labels together. */
+    /** The value of a replica's metric, summed over all labels. */
     async metric(name: string, metric: string): Promise<number> {
       const text = await (await ops(name, '/metrics')).text();
       const values = text.matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)$`, 'gmu'));
       return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
     },
-    /** Sends a signal to a replica and resolves when it has ended. The supervisor then starts it again. */
+    /** Sends a signal to a replica and resolves when it has ended. The supervisor then restarts it. */
     async kill(name: string, signal: NodeJS.Signals = 'SIGKILL') {
       const from = said.length;
       const reported = (what: string) => said.slice(from).find((line) => line.startsWith(`${name} ${what}`));
@@ -193,9 +193,9 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
       return {
         /** `SIGKILL`, or `exit code 0`. */
         how: /\((.+?)\)/u.exec(line)?.[1],
-        /** From the signal to its end. */
+        /** Time from the signal to the end of the process. */
         endedAfterMs: ended - begun,
-        /** Resolves when it has been started again and is ready. Answers how long that took, from its end. */
+        /** Resolves when the replica is ready again. @returns the time since its end, in ms */
         async back(): Promise<number> {
           await eventually(`${name} is back`, () => reported('is back'), { timeoutMs: 60_000 });
           return performance.now() - ended;
@@ -203,14 +203,14 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
       };
     },
     /**
-     * Waits until nothing is queued, running or unpublished, and answers what is wrong then, one sentence each: every fault
-     * test ends with `t.deepEqual(await settled(), [])`. What is left after all that time is reported the same way.
-     * @param options.repeats How often a model may have been asked once more than attempts say, beyond the replicas that
-     * were killed since the mesh had settled the last time. Default 0.
+     * Waits until nothing is queued, running or unpublished, and returns the violated invariants, one sentence each. Every fault test ends
+     * with `t.deepEqual(await settled(), [])`. Work that remains after the timeout is reported the same way.
+     * @param options.repeats The number of model requests that may exceed the recorded attempts, in addition to the replicas that were
+     * killed since the mesh last settled. Default 0.
      */
     async settled({ timeoutMs = 60_000, repeats = 0 } = {}): Promise<string[]> {
       for (const deadline = performance.now() + timeoutMs; ; await delay(lookAgainMs)) {
-        // What cannot be read meanwhile, because a server is just coming back, is asked again.
+        // A read may fail while a server is restarting; it is repeated.
         const found = await problems(repeats).catch((error: unknown) => [String(error)]);
         if (found.length === 0 || performance.now() > deadline) return found;
       }

@@ -6,17 +6,17 @@ import type { FaultMesh } from './fault-mesh.ts';
 
 export type HeldTurn = Awaited<ReturnType<typeof holdTurns>>['turns'][number];
 
-/** One tenant may have 50 turns running at once by default. */
+/** Turns for each tenant; by default a tenant may run 50 at once. */
 const turnsPerTenant = 40;
 const atOnce = 10;
 const firstWords = 'This is ';
-/** A call fails when its model sends nothing for 30 s, so a model that is held back sends empty chunks. */
+/** Empty chunks that a held model sends, because a call fails when its model sends nothing for 30 s. */
 const emptyPieces = Array.from({ length: 60 }, () => '');
 const pieceEveryMs = 10_000;
 
 let runs = 0;
 
-/** Starts so many conversations, over as many tenants as that takes, and waits until every reply has begun. */
+/** Starts `count` conversations over as many tenants as needed, and waits until every reply has begun. */
 export async function holdTurns({ person, ledger, model }: FaultMesh, count: number) {
   const prefix = `Held ${++runs}, message `;
   const gates: Gate[] = [];
@@ -37,7 +37,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
       return { client, agentId: await createAgent(client) };
     }),
   );
-  /** `text` is the message whose reply is held back, `reply` its complete text. */
+  /** Turns whose replies are held: `text` is the message, `reply` the complete text of its reply. */
   const turns: { client: Client; sessionId: number; text: string; reply: string }[] = [];
   const waiting = Array.from({ length: count }, (_, n) => n).values();
   const worker = async () => {
@@ -55,7 +55,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
 
   return {
     turns,
-    /** Lets the model finish these replies, also those that it is asked for again. */
+    /** Lets the model finish these replies, including repeated requests. */
     release() {
       released = true;
       clearInterval(piece);

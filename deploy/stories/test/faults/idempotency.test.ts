@@ -1,4 +1,4 @@
-// A mesh of its own at full length: it kills a gateway whose answers are held back, and its line to PostgreSQL loses answers to COMMIT.
+// At full length on its own mesh: kills a gateway whose responses are held back, and its proxy to PostgreSQL drops responses to COMMIT.
 import { randomInt } from 'node:crypto';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
@@ -17,11 +17,11 @@ const start = 'mutation ($agentId: Int!) { startSession(input: { agentId: $agent
 const send = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
 const generate = 'query ($input: GenerateTextInput!) { generateText(input: $input) { text } }';
 
-/** Sends the same with the same key until it is answered. */
+/** Repeats a request with the same key until it succeeds. */
 async function insist<Data>(client: Client, query: string, variables: object, key: string): Promise<Data> {
   let last = '';
   const once = async () => {
-    // Each try from another address, because direct calls are throttled by it.
+    // Each attempt uses another client address, because direct calls are throttled by address.
     const headers = { 'idempotency-key': key, 'x-forwarded-for': `10.9.${randomInt(256)}.${randomInt(1, 255)}` };
     const answer = await client.send<Data>(query, variables, headers).catch((error: unknown) => error as Error);
     last = answer instanceof Error ? String(answer) : answer.text;
@@ -88,7 +88,7 @@ serverTest(
     t.is(sessions.length, 2);
     t.deepEqual(messages, ['Said once.']);
     t.is(mesh.model.requestsFor('Think before the end.').length, 1);
-    // names generateText: what the ledger calls it
+    // names generateText: the operation's name in the ledger
     const counted = async () =>
       (await usageOf(ada)).breakdown.find(({ operation }) => operation === 'generateText')?.count;
     t.is(await counted(), 1);

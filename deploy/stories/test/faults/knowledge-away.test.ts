@@ -1,4 +1,4 @@
-// A mesh of its own at full length: it kills knowledge.
+// At full length on its own mesh: kills knowledge.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';

@@ -1,7 +1,7 @@
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
 import { createGate, type Gate } from '@parley/testing/gate';
 
-/** Opens a line to the object store on which requests can be held back, so that whoever reads a file waits for it. */
+/** Opens a proxy to the object store that can hold back requests, so that a process that reads a file waits. */
 export async function objectLine(endpoint: string) {
   let held: Gate | undefined;
   async function* asked(bytes: Buffer): AsyncGenerator<Buffer> {
@@ -11,9 +11,9 @@ export async function objectLine(endpoint: string) {
   const url = new URL(endpoint);
   const proxy = await new TcpProxy([url.host], { tap: () => ({ asked }) }).open();
   return {
-    /** The store's endpoint by way of this line. */
+    /** The store's endpoint through the proxy. */
     url: `http://127.0.0.1:${proxy.port}`,
-    /** Holds back all requests from now on. The result lets them pass, and all later ones. */
+    /** Holds back all further requests. @returns a function that releases them and lets later ones pass */
     hold(): () => void {
       const gate = createGate();
       held = gate;

@@ -1,4 +1,4 @@
-// A mesh of its own at full length: an event that no consumer can take stays in its topics.
+// At full length on its own mesh: an event that no consumer can handle stays in its topics.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,12 +21,12 @@ import { type FaultMesh, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { seconds, traffic } from './traffic.ts';
 
 const poisonedTopic = 'session-ended';
-/** Between two conversations of others: what they show needs few. */
+/** The pause between two conversations of other tenants; a few are enough to show that they are not delayed. */
 const paceMs = 1_500;
 
 const shared = sharedFaultMesh(test);
 
-/** Publishes what no consumer can handle, with the key of a session: the events of that session come after it. */
+/** Publishes messages that no consumer can handle, with the key of a session, so that later events of that session wait behind them. */
 function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
   async function send(message: Parameters<ReturnType<typeof kafkaProducer>['send']>[1][0]): Promise<void> {
     const producer = kafkaProducer(connection);
@@ -42,11 +42,11 @@ function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
   }
 
   return {
-    /** A payload that breaks off. Answers the event's id. */
+    /** Publishes a truncated payload. @returns the event's id */
     unparsable: (sessionId: number) => publish(sessionId, { data: new Uint8Array([0x1a, 0x7f, 0x45]) }),
-    /** An event of a tenant whose id no database takes. Answers its id. */
+    /** Publishes an event whose tenant id is too large for the database. @returns the event's id */
     failing: (sessionId: number) => publish(sessionId, { tenantId: 2 ** 31 }),
-    /** Its handler hangs, since somebody holds its mark in the inbox until `letGo`, and has no mark in the end. */
+    /** Publishes an event whose handler hangs, because a transaction holds its inbox mark until `letGo`, then rolls back. */
     async hanging(sessionId: number) {
       const schema = schemas.find(({ name }) => name === 'evaluation');
       if (!schema) throw new Error('there is no evaluation');
@@ -75,7 +75,7 @@ function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
         },
       };
     },
-    /** What is no event at all. Answers its place in the topic. */
+    /** Publishes a message that is not an event. @returns its position in the topic */
     async noEvent(sessionId: number): Promise<string> {
       const value = `no event ${randomUUID()}`;
       await send({ key: String(sessionId), value: Buffer.from(value), headers: {} });
@@ -83,7 +83,7 @@ function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
       if (!found) throw new Error('what was published is not there');
       return found.position;
     },
-    /** All dead letters of the poisoned topic, by the id of the event or the place of what is none. */
+    /** All dead letters of the poisoned topic by event id, or by position for messages that are not events. */
     async letters() {
       const letters = kafkaDeadLetters(connection);
       try {
@@ -129,7 +129,7 @@ serverTest(
     t.log(`given up after ${tookMs.map(seconds).join(', ')}`);
     for (const ms of tookMs) t.true(ms < 30_000);
     t.like(letters.get(hanging.id), { group: 'evaluation', attempts: 5 });
-    // An attempt may take 5 s and so may the wait for a lock: whichever ends first says why.
+    // The attempt and the lock wait both time out after 5 s; the reason is the one that ends first.
     t.regex(letters.get(hanging.id)?.reason ?? '', /took longer than|lock timeout/);
     t.like(letters.get(unparsable), { group: 'evaluation', attempts: 5 });
     t.like(letters.get(failing), { group: 'evaluation', attempts: 5 });
@@ -145,7 +145,7 @@ serverTest(
     for (const id of ids.slice(0, 3)) t.true(listed.includes(id));
     t.deepEqual(await mesh.settled(), []);
 
-    // Nobody else has waited for the one that hung.
+    // No other session waited for the hanging event.
     const { sessions, evaluations } = await mesh.rows();
     const judgedAt = new Map(evaluations.map(({ sessionId, generatedAt }) => [sessionId, generatedAt.getTime()]));
     const waits = sessions

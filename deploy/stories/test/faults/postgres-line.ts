@@ -1,9 +1,8 @@
 import { type Tap, TcpProxy } from '@parley/mesh/tcp-proxy';
 
 /**
- * Opens a line to PostgreSQL that can lose the answer to a COMMIT, and only that. It follows the protocol (version 3, without
- * TLS): clients ask for a commit by the simple query `COMMIT;`, and the server says `COMMIT` when it has done it. A transaction
- * that was rolled back instead says `ROLLBACK`, and passes.
+ * Opens a proxy to PostgreSQL that can drop the response to a COMMIT and nothing else. It parses the protocol (version 3, without TLS):
+ * clients send the simple query `COMMIT;`, and the server responds with `COMMIT`. A rolled-back transaction gets `ROLLBACK`, which passes.
  */
 export async function postgresLine(databaseUrl: string) {
   let share = 0;
@@ -41,19 +40,19 @@ export async function postgresLine(databaseUrl: string) {
   const proxy = await new TcpProxy([url.host], { tap }).open();
   url.host = `127.0.0.1:${proxy.port}`;
   return {
-    /** The database's URL by way of this line. */
+    /** The database's URL through the proxy. */
     url: url.href,
-    /** The share of transactions with something written whose COMMIT is carried out, and whose connection ends without the answer. */
+    /** Sets the share of writing transactions whose COMMIT is executed, but whose connection is closed before the response. */
     loseAnswers(next: number) {
       share = next;
     },
-    /** How many answers were lost so far. */
+    /** Number of responses dropped so far. */
     lost: () => lost,
     close: () => proxy.close(),
   };
 }
 
-/** The text of the statement that a message sends or runs, empty for other messages; `prepared` has those with a name. */
+/** The text of the statement that a message parses or runs; empty for other messages. `prepared` maps names to statements. */
 function statementIn(type: string, body: Buffer, prepared: Map<string, string>): string {
   if (type === 'Q') return body.toString('latin1');
   const [first = '', second = ''] = type === 'P' || type === 'B' ? body.toString('latin1').split('\0', 2) : [];
@@ -62,7 +61,7 @@ function statementIn(type: string, body: Buffer, prepared: Map<string, string>):
   return second;
 }
 
-/** Cuts a stream of the protocol into its messages. A client's first one has no type: a header of 4 bytes, where others have 5. */
+/** Splits a protocol stream into messages. A client's first message has no type, so its header has 4 bytes instead of 5. */
 function messages(firstHeader: 4 | 5) {
   let rest: Buffer = Buffer.alloc(0);
   let header: number = firstHeader;

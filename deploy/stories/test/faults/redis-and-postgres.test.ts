@@ -1,4 +1,4 @@
-// A mesh of its own at full length: it kills Redis and stops PostgreSQL.
+// At full length on its own mesh: kills Redis and stops PostgreSQL.
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
@@ -15,16 +15,16 @@ import { during, seconds, traffic } from './traffic.ts';
 const turnsInFlight = fullLength ? 200 : 12;
 const redisAwayMs = fullLength ? 20_000 : 5_000;
 const postgresAwayMs = fullLength ? 10_000 : 3_000;
-/** Each talker's pause: what is refused at once would be asked for without end. */
+/** The pause of each client between conversations; without it, refused requests would be repeated in a busy loop. */
 const betweenTalksMs = 50;
-/** Who has lost PostgreSQL works again so long after its return. */
+/** Units must work again within this time after PostgreSQL is back. */
 const backWithinMs = 5_000;
 
 const shared = sharedFaultMesh(test);
 
 const pids = ({ replicas, pid }: FaultMesh) => replicas.map(({ name }) => pid(name));
 const codeOf = ({ errors }: Answer<unknown>) => errors?.[0]?.extensions.code ?? 'OK';
-/** From an address of its own, since one address may try ten times a minute. */
+/** Logs in from an unused address, because an address has ten attempts a minute. */
 const login = (client: Client) =>
   new Client(client.url).send('mutation ($input: SignInInput!) { login(input: $input) { accessToken } }', {
     input: { email: client.account?.email, password: client.account?.password },
@@ -42,7 +42,7 @@ serverTest(
     const { turns, release } = await holdTurns(mesh, turnsInFlight);
     const someone = await mesh.person();
     const documents = await reader(mesh);
-    // One half follows through the outage, the other comes back after it with the last id that it has.
+    // Half of the followers stay connected during the outage; the others reconnect after it with their last event id.
     const followers: { events: SessionEvents; client: Client; sessionId: number; reply: string }[] = [];
     t.teardown(() => Promise.all(followers.map(({ events }) => events.close())));
     for (const { client, sessionId, reply } of turns.slice(0, 20)) {
@@ -61,7 +61,7 @@ serverTest(
     redis.clear();
     const tries = await Promise.all(Array.from({ length: 12 }, () => login(someone)));
     t.deepEqual([...new Set(tries.map(codeOf))], ['UNAVAILABLE']);
-    // Two gateways count five a minute each, every one for itself.
+    // Without Redis, each of the two gateways allows five a minute on its own.
     const asked = await Promise.all(Array.from({ length: 12 }, () => isRegisterable(someone)));
     const answered = asked.filter((answer) => codeOf(answer) === 'OK').length;
     t.true(answered >= 5 && answered <= 10, `${answered} answered`);
@@ -122,7 +122,7 @@ serverTest(
     t.teardown(() => over.abort());
     const sessionId = await talkers[0]?.talk();
     const talking = talkers.map(async ({ talk }) => {
-      // The start of a conversation may be refused; its message and its end are asked for until they are taken.
+      // Starting a conversation may be refused; its message and its end are retried until they succeed.
       while (!over.signal.aborted) {
         await talk().catch(() => undefined);
         await delay(betweenTalksMs);

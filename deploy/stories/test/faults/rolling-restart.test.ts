@@ -1,4 +1,4 @@
-// A mesh of its own at full length: every process is replaced.
+// At full length on its own mesh: replaces every process.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -12,16 +12,16 @@ const shared = sharedFaultMesh(test);
 const followersPerSession = fullLength ? 10 : 5;
 const sessionsAtAll = fullLength ? 100 : 5;
 const tenants = 5;
-/** How long anybody may be without their subscription. */
+/** The maximum time that a client may be without its subscription. */
 const backWithinMs = 15_000;
 
-/** In the short form those alone that subscriptions hang on: `stop` and `kill` end the others. */
+/** Whether a unit is restarted. The short form restarts only units that hold subscriptions; the tests `stop` and `kill` end the others. */
 const restarted = (unit: string) => fullLength || unit === 'gateway' || unit === 'session';
 
 const isFinal = ({ __typename }: SessionEvent) => __typename !== 'AiResponseChunkEvent';
 const repliesOf = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'AiResponseEvent');
 
-/** People follow their sessions through one address, and talk while the units are restarted. */
+/** Users who follow their sessions through one address and send messages while the units are restarted. */
 async function crowd() {
   const mesh = await shared();
   const people = await Promise.all(Array.from({ length: tenants }, () => mesh.person()));
@@ -37,7 +37,7 @@ async function crowd() {
     await eventually('all follow', () => followers.every(({ events }) => events.length > 0));
   }
 
-  /** Says one thing in each session, one after the other, and waits until one of its followers has received the reply. */
+  /** Sends one message in each session, one after the other, and waits until a follower has received the reply. */
   async function sayOnce(): Promise<void> {
     for (const talk of talks) {
       talk.sent += 1;
@@ -84,7 +84,7 @@ serverTest(
     t.log(`${followers.length} subscriptions, ${said} messages; outages: ${counts}; the longest ${longest} s`);
     t.true(outages.length >= followers.length, 'each socket hung on a gateway that was restarted');
     t.true(Math.max(...lengths) < backWithinMs);
-    // The gateway's goodbye, or that of a session replica, after which one subscribes again.
+    // Streams end with the notice of a stopping gateway or session replica, after which clients subscribe again.
     t.deepEqual(
       [...reasons.keys()].filter((reason) => !['closed 1001', 'closed 1013', 'UNAVAILABLE'].includes(reason)),
       [],

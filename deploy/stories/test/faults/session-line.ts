@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tap } from '@parley/mesh/tcp-proxy';
 
-/** How answers of the session subgraph pass: each piece of so many bytes waits so long. */
+/** The pace of responses of the session subgraph: the size of the pieces, and the pause before each. */
 export interface Pace {
   pauseMs: number;
   bytes: number;
@@ -28,7 +28,7 @@ async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** For `tap` of a mesh: the line between gateways and the session subgraph. */
+/** A `tap` for a mesh: the proxy between gateways and the session subgraph. */
 export function sessionLine(unit: string): Tap {
   return unit === 'session' ? { answered: slowly } : {};
 }

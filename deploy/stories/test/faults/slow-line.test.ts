@@ -1,4 +1,4 @@
-// A mesh of its own at full length: the way to one subgraph is slow.
+// At full length on its own mesh: the connection to one subgraph is slow.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
@@ -11,13 +11,13 @@ import { sessionLine, slowDown, unhindered } from './session-line.ts';
 import { seconds } from './traffic.ts';
 
 const slowRequests = fullLength ? 400 : 60;
-/** The heap that gateways have here: with more, V8 would not collect what is no longer used before the test is over; with 160 they do little else. */
+/** Heap limit of gateways. With more, V8 would collect no garbage during the test; with 160 MB they do little but collect. */
 const heapMb = 256;
-/** With what lies outside the heap. */
+/** Limit for the whole memory, including memory outside the heap. */
 const maxMemoryMb = 500;
-/** Between two requests that are sent meanwhile: they show what is held up, and are no load of their own. */
+/** The pause between two probe requests, which measure delays without adding load. */
 const paceMs = 50;
-/** What a request to a subgraph may take in all. Default 30,000; the short form waits less. */
+/** Total timeout of a request to a subgraph. Default 30,000; the short form waits less. */
 const subgraphTimeoutMs = fullLength ? 30_000 : 5_000;
 
 const shared = sharedFaultMesh(test, {
@@ -29,7 +29,7 @@ const shared = sharedFaultMesh(test, {
 const memoryMb = (pid: number) =>
   Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-/** What became of a request, and how long that took. */
+/** Sends a request and returns its outcome and duration. */
 async function timed(client: Client, query: string, variables: object = {}) {
   const before = performance.now();
   const { errors } = await client.send(query, variables);
@@ -44,7 +44,7 @@ serverTest(
   'a slow connection to one subgraph delays only what needs that one, within bounds',
   async (t) => {
     t.timeout(300_000);
-    t.teardown(() => slowDown(unhindered)); // the next test has the same mesh
+    t.teardown(() => slowDown(unhindered)); // the next test uses the same mesh
     const mesh = await shared();
     const client = await mesh.person();
     const agentId = await createAgent(client);
@@ -52,7 +52,7 @@ serverTest(
     const gateways = ['gateway-1', 'gateway-2'].map(mesh.pid);
     const read = () => timed(client, 'query ($id: ID!) { session(id: $id) { id status } }', { id });
     const memory = () => gateways.map(memoryMb);
-    /** Many requests at once that need the session subgraph, and meanwhile, one after the other, some that do not. */
+    /** Sends many concurrent requests that need the session subgraph, and at the same time, one by one, requests that do not. */
     async function burst() {
       const begun = performance.now();
       const over = new AbortController();
@@ -70,7 +70,7 @@ serverTest(
     const usual = await burst();
     t.deepEqual([...new Set(usual.outcomes.map(({ code }) => code))], ['OK']);
 
-    // Nothing comes back in time at first; then it does, one byte in a while.
+    // First no response arrives in time, then responses arrive very slowly.
     for (const [how, slowness] of [
       ['late', { pauseMs: 10 * subgraphTimeoutMs, bytes: Number.POSITIVE_INFINITY }],
       ['byte by byte', { pauseMs: 1_000, bytes: 1 }],
@@ -78,7 +78,7 @@ serverTest(
       slowDown(slowness);
       const { outcomes, others } = await burst();
       const codes = new Set(outcomes.map(({ code }) => code));
-      codes.delete('TOO_MANY_REQUESTS'); // calls that would wait for too long at the pace since they were queued
+      codes.delete('TOO_MANY_REQUESTS'); // calls whose estimated wait in the queue was too long
       t.deepEqual([...codes], ['UNAVAILABLE']);
       t.regex(outcomes.find(({ code }) => code === 'UNAVAILABLE')?.message ?? '', /not available at the moment/);
       const longest = Math.max(...outcomes.map(({ ms }) => ms));

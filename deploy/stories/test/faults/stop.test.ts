@@ -1,4 +1,4 @@
-// A mesh of its own at full length: its processes are stopped in the middle of their work.
+// At full length on its own mesh: stops processes in the middle of their work.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -12,10 +12,10 @@ import { seconds } from './traffic.ts';
 
 const shared = sharedFaultMesh(test);
 const turnsInFlight = fullLength ? 200 : 20;
-/** What a stop may take, whatever is under way. */
+/** The maximum time of a shutdown, whatever is running. */
 const stopWithinMs = 25_000;
 
-/** Tells a replica to stop. Resolves once it says that it is not ready, which it does while it is still there. */
+/** Sends SIGTERM to a replica. Resolves when it reports that it is not ready, which it must do while it is still running. */
 async function stopping(t: ExecutionContext, { kill, isReady }: FaultMesh, name: string) {
   t.true(await isReady(name));
   let isGone = false;
@@ -28,7 +28,7 @@ async function stopping(t: ExecutionContext, { kill, isReady }: FaultMesh, name:
   return { gone };
 }
 
-/** Text generations of which each listener has heard the first words: both replicas make them, and send them to the gateways. */
+/** Starts text generations on both replicas and holds them after each listener has received the first words. */
 async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh) {
   const prompt = 'Say what is heard while a replica stops.';
   const pieces = Array.from({ length: 200 }, (_, n) => `${n} `);
@@ -45,7 +45,7 @@ async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh
   });
   return {
     release: () => beforeDelta.open(),
-    /** Nothing is missing after the first words that a listener has heard, and each generation ends once. */
+    /** Asserts that listeners received everything since their first words, and that each generation ended once. */
     async assertHeard() {
       for (const { events, end } of listeners) {
         t.is(await end, 'completed');
@@ -60,7 +60,7 @@ async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh
   };
 }
 
-/** Waits for the replies, all of them whole and none failed, ends the sessions and looks at all there is. */
+/** Asserts that all replies are complete and none failed, then ends the sessions and checks the invariants. */
 async function assertComplete(
   t: ExecutionContext,
   mesh: FaultMesh,

@@ -4,7 +4,7 @@ import { type FaultMesh, fullLength } from './fault-mesh.ts';
 
 let people = 0;
 
-/** Somebody who has one short conversation after the other; the end of each is an event. */
+/** A user who has one short conversation after the other. The end of each publishes an event. */
 export async function traffic({ person, ledger }: FaultMesh) {
   const name = `Visitor ${++people}`;
   const client = await person();
@@ -38,7 +38,7 @@ export async function traffic({ person, ledger }: FaultMesh) {
 
 const paceMs = fullLength ? 300 : 600;
 
-/** Repeats the work for this time, or until the signal aborts, so that a fault lasts while the mesh has work. */
+/** Repeats `work` for this time, or until the signal aborts, so that the mesh has work during a fault. */
 export async function during(lengthMs: number, work: () => Promise<unknown>, signal?: AbortSignal): Promise<void> {
   const end = performance.now() + lengthMs;
   const isOver = () => performance.now() >= end || signal?.aborted;

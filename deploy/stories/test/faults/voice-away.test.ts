@@ -1,4 +1,4 @@
-// A mesh of its own at full length: it kills voice.
+// At full length on its own mesh: kills voice.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -29,7 +29,7 @@ serverTest(meshEngines, 'while voice is away transcriptions say so, the last ava
   for (let i = 0; i < 4; i += 1) t.deepEqual(await read(), before);
   await back();
   await eventually('voice answers again', async () => {
-    const { errors } = await ada.at(ada.url).send(transcription, clip); // from another address, so that it is not throttled
+    const { errors } = await ada.at(ada.url).send(transcription, clip); // a new client address each time avoids the throttle
     return !errors?.[0]?.message.startsWith('The voice service is not available');
   });
   t.deepEqual(await mesh.settled(), []);

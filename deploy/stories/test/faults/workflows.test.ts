@@ -1,4 +1,4 @@
-// A mesh of its own at full length: it kills those that run workflows.
+// At full length on its own mesh: kills the processes that run workflows.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate, type Gate } from '@parley/testing/gate';
@@ -10,14 +10,14 @@ import { attachWorkflow, createWorkflow, publishWorkflow, runsOf, workflowOf } f
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 
 const shared = sharedFaultMesh(test);
-/** As many as may run to one action at once. */
+/** The maximum number of concurrent calls to one action. */
 const turnsInFlight = fullLength ? 8 : 4;
 const timeoutMs = 60_000;
 
 let runs = 0;
 
 /**
- * Turns of one tenant through a workflow of two calls, with a model between them and one after them. Each of the four waits for a gate of its own.
+ * Starts turns of one tenant through a workflow: action call, model call, action call, model call. Each of the four waits for its own gate.
  */
 async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
   const client = await mesh.person();
@@ -28,7 +28,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     order: createGate(),
     write: createGate(),
   };
-  /** How often each place was come to, by the item of the turn. */
+  /** The items of the turns that have reached each place, once for each time. */
   const came: Record<Place, string[]> = { reserve: [], draft: [], order: [], write: [] };
   const keys: string[] = [];
 
@@ -82,13 +82,13 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     turns.push({ item, sessionId });
   }
 
-  /** Waits until all turns have come as far as that. */
+  /** Waits until all turns have reached this place. */
   const all = (place: Place) =>
     eventually(`all turns come to ${place}`, () => new Set(came[place]).size === turnsInFlight, { timeoutMs });
 
   /**
-   * Every turn ends once, with what each node put out; each server was called once, and the trace has each node once.
-   * @param options.isCut Whether the first call was cut off, which the turn is told in place of its result. Default false.
+   * Asserts that every turn ends once with the output of each node, that each call was sent once, and that the trace has each node once.
+   * @param options.isCut whether the first call was interrupted, so that the turn got an error instead of its result. Default false.
    */
   async function end({ isCut = false } = {}): Promise<void> {
     for (const gate of Object.values(gates)) gate.open();
@@ -124,7 +124,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
             ]
           : whole.map((nodeId) => [nodeId, null]),
       );
-      // What a model took for a process that died is in the reply and in the ledger, but not in the run.
+      // The cost of a model call for a killed process is in the reply and in the ledger, but not in the run.
       t.true((messages[1]?.costUsd ?? 0) >= (found?.costUsd ?? Number.POSITIVE_INFINITY) - 1e-9);
       const events = follow(t, client, sessionId);
       await events.turns(1);
@@ -147,7 +147,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     gates,
     all,
     end,
-    /** Resolves when action has the results of all first calls. */
+    /** Resolves when the action service has the results of all first calls. */
     reserved: () =>
       eventually('all first calls have ended', async () => (await outboundCallsOf(client)).length === turnsInFlight, {
         timeoutMs,
@@ -159,7 +159,7 @@ type Place = 'reserve' | 'draft' | 'order' | 'write';
 
 const replicasOf = (unit: string) => [`${unit}-1`, `${unit}-2`];
 
-/** One after the other, so that there is always one: a turn may lose both. */
+/** Kills both replicas of a unit, one after the other, so that one is always running. A turn may lose both. */
 async function kill(mesh: FaultMesh, unit: string): Promise<void> {
   for (const name of replicasOf(unit)) await (await mesh.kill(name)).back();
 }
@@ -173,7 +173,7 @@ for (const unit of ['agent', 'session']) {
       const mesh = await shared();
       const [between, within] = [await workflowTurns(t, mesh), await workflowTurns(t, mesh)];
       between.gates.reserve.open();
-      // The first call has ended, and the model of the next node has said nothing.
+      // At this point the first call has ended, and the model of the next node has sent nothing.
       await between.all('draft');
       await within.all('reserve');
       await kill(mesh, unit);
@@ -192,7 +192,7 @@ serverTest(
     const mesh = await shared();
     const { gates, all, reserved, end } = await workflowTurns(t, mesh);
     await all('reserve');
-    // Paused, they get the results and do nothing with them.
+    // Paused agents do not process the results that arrive.
     for (const name of replicasOf('agent')) process.kill(mesh.pid(name), 'SIGSTOP');
     gates.reserve.open();
     await reserved();

@@ -17,31 +17,31 @@ import { stories } from '../../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 const nobodysId = 900_000_001;
 
-/** Somebody with one kind of credential, as it is shown to the public endpoint. */
+/** A caller of the public endpoint with one kind of credential. */
 interface Bearer {
   url: string;
   headers: Record<string, string>;
-  /** The id of the things that it may ask for; nobody's id by default. */
+  /** The session that the credential may access. Default: an id that does not exist. */
   sessionId?: number;
 }
 
 interface Credential {
   kind: CredentialKind | 'none';
   make(mesh: CredentialMesh): Promise<Bearer>;
-  /** How an operation that takes this kind answers: undefined for one that lets it in. */
+  /** The expected error of an operation that accepts this kind of credential; undefined if the caller is admitted. */
   refusal(operation: Operation): string | undefined;
 }
 
 const letIn = () => undefined;
 const unauthenticated = () => 'UNAUTHENTICATED';
 
-/** What the contract says of an operation: beside `@access` in the schema, so that a mistake there is not followed. */
+/** Access rules from the contract instead of `@access` in the schema, so that a mistake in the schema is found. */
 const contract = readContract();
 const ruleOf = ({ kind, name }: Operation) => contract.get(`${kind.charAt(0).toUpperCase()}${kind.slice(1)}.${name}`);
 
 const signedIn = (client: Client): Bearer => bearer(client, `Bearer ${client.tokens?.accessToken}`);
 
-/** Every kind of credential, by what it is and what has become of it. */
+/** Every kind of credential in every state, such as revoked or expired. */
 const credentials: Record<string, Credential> = {
   none: { kind: 'none', make: async ({ visitor }) => bearer(visitor()), refusal: unauthenticated },
   'an access token': { kind: 'JWT', make: async ({ person }) => signedIn(await person()), refusal: letIn },
@@ -188,7 +188,7 @@ const credentials: Record<string, Credential> = {
   },
 };
 
-/** What this client shows, and from where it comes. */
+/** A bearer with the client's address and these credentials. */
 function bearer({ url, ip }: Client, authorization?: string, apiKey?: string): Bearer {
   return {
     url,
@@ -210,7 +210,7 @@ async function withApiKey(client: Client): Promise<Bearer> {
 
 interface SessionOptions {
   options?: Parameters<CredentialMesh['withSessionToken']>[1];
-  /** What becomes of the tenant afterwards. */
+  /** Changes the tenant after the token was issued. */
   afterwards?: (owner: Client) => Promise<unknown>;
 }
 
@@ -227,7 +227,7 @@ async function suspend(client: Client): Promise<void> {
   await client.query('mutation { updateTenant(input: { isSuspended: true }) { id } }');
 }
 
-/** Access tokens as identity would sign them, with other times: by a key of its set that has long been replaced. */
+/** Signs access tokens like identity, but with other times, using an old key that is added to identity's key set. */
 async function signerOf(client: Client, people: CredentialMesh['people']) {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const kid = randomUUID();
@@ -276,11 +276,11 @@ for (const [name, credential] of Object.entries(credentials)) {
       } else if (refusal === undefined) {
         const answer = await answerTo(mesh, operation, shared);
         t.notRegex(answer, /UNAUTHENTICATED|FORBIDDEN|INTERNAL|UNAVAILABLE|closed/, `${operation.name}: ${answer}`);
-        // What was done may have ended the credential itself.
+        // The mutation may have ended the credential itself.
         if (kind === 'mutation' && answer === 'ok') shared = await credential.make(all);
       } else {
         const answer = (await answerTo(mesh, operation, shared)).split(':')[0];
-        // A socket with a credential that is none is closed before anything can be asked on it.
+        // A socket with an invalid credential is closed before it can subscribe.
         const refused = kind === 'subscription' && answer === 'closed 4403' ? refusal : answer;
         t.is(refused, refusal, operation.name);
       }
@@ -288,7 +288,7 @@ for (const [name, credential] of Object.entries(credentials)) {
   });
 }
 
-/** The code and reason with which the operation is answered, and the message; `ok` where it is not refused. */
+/** The error code, reason and message of the operation's response; `ok` if it is not refused. */
 async function answerTo(mesh: TestMesh, operation: Operation, bearer: Bearer): Promise<string> {
   const { url, headers, sessionId = nobodysId } = bearer;
   const requestId = operation.kind === 'subscription' ? await generationOf(mesh, bearer) : '';
@@ -317,9 +317,9 @@ async function answerTo(mesh: TestMesh, operation: Operation, bearer: Bearer): P
   return `${[code, reason].filter(Boolean).join(' ')}: ${error.message}`;
 }
 
-/** The id of a text generation that the bearer has started, and that goes on for a while; any text where it may not. */
+/** Starts a long text generation as the bearer and returns its id; any text if the bearer may not start one. */
 async function generationOf({ model }: TestMesh, { url, headers }: Bearer): Promise<string> {
-  // Its events are live only: the first one may come before its subscriber.
+  // The generation must last, because its events are not replayed and the first ones may precede the subscription.
   model.answer('Count for long.', { text: Array.from({ length: 600 }, (_, n) => `${n} `), deltaDelayMs: 50 });
   const query =
     'mutation ($prompt: String!) { started: startTextGeneration(input: { prompt: $prompt }) { requestId } }';
@@ -333,7 +333,7 @@ async function generationOf({ model }: TestMesh, { url, headers }: Bearer): Prom
   return data?.started.requestId ?? 'nobody has started it';
 }
 
-/** The same credential from somewhere else, where no throttle has counted anything. */
+/** The same credential from an unused client address, which no throttle has counted. */
 function at({ ip }: Client, shown: Bearer): Bearer {
   return { ...shown, headers: { ...shown.headers, 'x-forwarded-for': ip } };
 }

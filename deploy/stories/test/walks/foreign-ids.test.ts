@@ -14,7 +14,7 @@ import { createWorkflow, deleteWorkflow, publishWorkflow } from '../../src/workf
 // The response to a foreign id does not depend on the deployment, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 
-// names workflow: the kind of thing.
+// names workflow: the kind of object.
 const kinds = [
   'agent',
   'session',
@@ -27,10 +27,10 @@ const kinds = [
   'export',
 ] as const;
 
-/** Ids of nothing of ours. names validateSecuredToken: its id is that of a code, which is nobody's without the code. */
+/** Ids that do not name an object of a tenant. names validateSecuredToken: its id names a code, which is useless without the code. */
 const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
 
-/** What an id names, by its own name (`agentId`), an `id` by its operation's. Undefined where that says no kind, or several. */
+/** The kind of object that an id names: by the argument's name (`agentId`), or for `id` by the operation's name. Undefined if ambiguous. */
 function kindOf(operation: string, path: string): (typeof kinds)[number] | 'external' | undefined {
   if (external.some((name) => `.${operation}.${path}`.endsWith(`.${name}`))) return 'external';
   const own = path.split('.').at(-1) ?? '';
@@ -39,16 +39,16 @@ function kindOf(operation: string, path: string): (typeof kinds)[number] | 'exte
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Lists and nullable reads answer as if nothing were there; these few say so. */
-// names agentAuditLogs: its answer for a foreign id is an error, by the contract, and no rule of the gateway.
-// names knowledgeDocuments: so does it. names retrieveChunks: so does it. names listMcpTools: so does it. names workflowVersions: so does it.
+/** Reads that fail for an absent object. All other lists and nullable reads return an empty list or null. */
+// names agentAuditLogs: the contract requires an error for a foreign id; it is not a rule of the gateway.
+// names knowledgeDocuments: the same. names retrieveChunks: the same. names listMcpTools: the same. names workflowVersions: the same.
 const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks', 'listMcpTools', 'workflowVersions']);
 
-/** What other values have to be, so that the id is looked at. */
+/** Valid values for other arguments, so that the id is evaluated. */
 const otherwise: Record<string, unknown> = { 'input.url': 'https://example.com/', 'input.mimeType': 'text/csv' };
 const beside: Record<string, Record<string, unknown>> = { 'input.tools.connectorId': { 'input.tools.tool': 'search' } };
 
-/** Ids that are nobody's: free ones, and for text what can be no id at all. */
+/** Ids without an object: unused numbers, and for text also malformed ids. */
 const absent = [2_147_483_647, 900_000_001, 0, -1, -2_147_483_648];
 const malformed = [
   'abc',
@@ -69,16 +69,16 @@ const malformed = [
   "1'--",
 ];
 
-/** What no Int is: more than 32 bits, and no whole number. GraphQL itself refuses these before anything runs. */
+/** Values that are not an Int: beyond 32 bits, or not integers. GraphQL itself refuses them before anything runs. */
 const noInts = [2_147_483_648, -2_147_483_649, 99_999_999_999, 1e300, 1.5, 'abc', '1', '', true, [], {}];
 
-/** One place of one operation where a client names a thing by its id. */
+/** An argument of an operation that names an object by its id. */
 interface IdArgument extends Place {
   operation: Operation;
-  /** The operation and the place. */
+  /** The operation and the path of the argument. */
   name: string;
   kind: ReturnType<typeof kindOf>;
-  /** The variables with this, an id or not, at its place and something valid at the others. */
+  /** Variables with this value for the argument and valid values for all others. */
   variables(id: unknown): Record<string, unknown>;
 }
 
@@ -92,7 +92,7 @@ interface OwnThings {
   workflowId?: number;
 }
 
-/** Every id argument of every operation that is served. `own` are ids for the places beside the walked one. */
+/** Every id argument of every served operation. @param own ids for the other arguments of an operation */
 async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]> {
   const owned: Record<string, number | undefined> = {
     agent: own.agentId,
@@ -120,7 +120,7 @@ async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]
   );
 }
 
-/** Nobody's ids for a place: all of them at the first one of each service, elsewhere another few each time. */
+/** Selects absent ids for an argument: all of them for the first argument of each service, a different few for each other one. */
 function nobodysIds(walked: readonly IdArgument[]): (argument: IdArgument) => (string | number)[] {
   const all = ({ type }: IdArgument) => [...absent, ...(type === 'ID' ? malformed : [])];
   const first = [...Map.groupBy(walked, ({ operation, type }) => `${operation.service} ${type}`).values()];
@@ -156,7 +156,7 @@ async function twoTenants({ person }: TestMesh) {
   await ada.query('mutation ($id: Int!) { deleteMcpConnector(id: $id) }', { id: deletedConnectorId });
   await ada.query('mutation ($id: Int!) { deleteCustomAction(id: $id) }', { id: deletedActionId });
   const ownAgent = await createAgent(eve);
-  // Each operation takes the credential that is for it.
+  // The client has both credentials, so that each operation finds the one that it accepts.
   const server = await eve.withApiKey();
   eve.apiKey = server.apiKey;
   const embedded = await sdkStart(server, { agentId: ownAgent });
@@ -234,7 +234,7 @@ story(
     t.like(after[0], { status: 'ACTIVE', interruptCount: before[0].interruptCount });
     t.deepEqual(after.slice(1), before.slice(1));
 
-    // What was refused to a stranger is good for its owner.
+    // The owner may use the id that was refused to the stranger.
     const [workflowId] = things.workflow;
     const attach =
       'mutation ($id: ID!, $workflowId: Int!) { updateAgent(id: $id, input: { workflowId: $workflowId }) { workflowId } }';
@@ -276,7 +276,7 @@ story(
     for (const argument of walked) {
       const { operation, name, kind = 'external' } = argument;
       const accepted = operation.by;
-      if (accepted.length === 0 || kind === 'external') continue; // open to everybody, or an id of nothing of ours
+      if (accepted.length === 0 || kind === 'external') continue; // a public operation, or an id that names no tenant's object
       const about = (id: string | number) => `${name}: ${id}`;
       const reference = await asked(key, argument, 900_000_000);
       const isTaken = accepted.includes('API_KEY');
@@ -306,7 +306,7 @@ story('a deleted agent gets the answers of an absent one in every operation that
   ({ apiKey: ada.apiKey } = await ada.withApiKey());
   const agentId = await createAgent(ada);
   await ada.query('mutation ($id: ID!) { deleteAgent(id: $id) }', { id: agentId });
-  // Its audit log and its sessions stay readable. names sessions: this story deletes the agent of some.
+  // The audit log and sessions of a deleted agent stay readable. names sessions: this story deletes their agent.
   const walked = (await idArguments(ada, { agentId, sessionId: 1 })).filter(
     ({ operation, kind }) => kind === 'agent' && !['agentAuditLogs', 'sessions'].includes(operation.name),
   );
@@ -357,11 +357,11 @@ story('operations that take an id need a credential, whatever the id', async (t,
   }
 });
 
-/** The answer as text, the id in it replaced, so that two of them can be compared byte by byte. */
+/** The response as text with the id replaced, so that two responses can be compared byte by byte. */
 async function asked(client: Client, argument: IdArgument, id: string | number): Promise<string> {
   const value = argument.type === 'ID' ? String(id) : id;
   if (argument.operation.kind === 'subscription') return withoutId(await refusedSubscription(client, String(id)), id);
-  // At an address where no throttle has counted anything.
+  // Sent from an unused client address, which no throttle has counted.
   const sender = argument.operation.throttle ? Object.assign(client.at(client.url), { apiKey: client.apiKey }) : client;
   const { status, text, headers } = await sender.send(argument.operation.document, argument.variables(value));
   const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));

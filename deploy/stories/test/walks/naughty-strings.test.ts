@@ -16,7 +16,7 @@ import { createWorkflow } from '../../src/workflows.ts';
 // Validation of texts does not depend on the deployment, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 
-/** Texts that programs stumble over, by class and by what is naughty in them. */
+/** Texts that often break programs, by class and description. */
 const naughtyStrings: Record<string, Record<string, string>> = {
   'no text may hold': {
     NUL: 'before\0after',
@@ -97,7 +97,7 @@ const naughtyStrings: Record<string, Record<string, string>> = {
 const allStrings = Object.values(naughtyStrings).flatMap((ofClass) => Object.entries(ofClass));
 const unstorable = new Set(Object.keys(naughtyStrings['no text may hold'] ?? {}));
 
-/** One string of each class, another one for each `n`: over many places all of them are sent. */
+/** One string of each class, selected by `n`, so that all of them are sent over many places. */
 function oneOfEachClass(n: number): [string, string][] {
   return Object.values(naughtyStrings).flatMap((ofClass) => {
     const all = Object.entries(ofClass);
@@ -105,22 +105,22 @@ function oneOfEachClass(n: number): [string, string][] {
   });
 }
 
-/** What the rule of a place makes of a text before it is stored, where it is not kept as given. */
+/** Normalizations of texts that are not stored verbatim. */
 const keptAs: Record<string, (text: string) => string> = {
   'RegisterInput.email': (text) => text.trim().toLowerCase(),
   'RegisterInput.idType': (text) => text.trim(),
 };
 
-/** Refusals that say nothing of the text: it was looked for and is not there, is taken, or is nobody's. */
+/** Error codes of a text that is valid but not found, already in use, or not authorized. */
 const otherRefusals = new Set(['UNAUTHENTICATED', 'NOT_FOUND', 'CONFLICT']);
 
-/** How many requests are under way at once. */
+/** Number of concurrent requests. */
 const atOnce = 6;
 
 story(
   'every text that an operation takes is stored as it is or refused as BAD_REQUEST, whatever it says',
   async (t, mesh) => {
-    t.timeout(300_000); // thousands of requests: a busy machine may be busy for long
+    t.timeout(300_000); // thousands of requests may take long on a busy machine
     const { person, visitor } = mesh;
     const pages = createServer((_, response) => response.setHeader('content-type', 'text/plain').end('Hello.'));
     const page = { 'input.url': `http://${await listen(pages, 0, pagesHost)}/` };
@@ -138,10 +138,10 @@ story(
     for (const [n, { operation, place }] of walked.entries()) {
       const at = `${operation.name} ${place.path}`;
       await send(operation, place, whole.has(place) ? allStrings : oneOfEachClass(n));
-      // A place that takes few texts has to be sent one of those.
+      // If none was accepted, send all texts, because this place may accept only a few of them.
       if (!taken.has(at) && !neverTaken[place.inputField]) await send(operation, place, allStrings);
     }
-    // Else everything was refused for some other reason, and nothing was tried.
+    // Otherwise all texts may have been refused for another reason, and nothing would be tested.
     const untaken = walked.filter(({ operation, place }) => !taken.has(`${operation.name} ${place.path}`));
     const exceptions = new Set(untaken.map(({ place }) => place.inputField));
     t.deepEqual([...exceptions].sort(), Object.keys(neverTaken).sort(), 'these took none of them');
@@ -176,7 +176,7 @@ story(
         if (never) t.regex(answer.errors?.[0]?.message ?? '', never.said, about);
         else if (code === 'BAD_REQUEST') {
           t.true((fields?.length ?? 0) > 0, about);
-          // Nothing beside it is to blame.
+          // The error names only the tested argument.
           const inLists = place.path.replaceAll('.', String.raw`(\.\d+)?\.`);
           for (const { path } of fields ?? []) t.regex(path, new RegExp(`^${inLists}(\\W|$)`), about);
         }
@@ -191,28 +191,28 @@ story(
       await assertKept({ ...worker, client, member: worker.client }, operation, place, value, answer, about);
     }
 
-    /** Somebody who may call the operation, and variables that are good but for the walked place. */
+    /** A client that may call the operation, and variables that are valid except for the tested place. */
     async function prepared(
       worker: Worker,
       { name, by, throttle, variables }: Operation,
       { path }: Place,
       value: unknown,
     ) {
-      // names createTenant: nobody may make many tenants, so that each time somebody new does. names createKnowledgeBase: nor bases.
+      // names createTenant: a user may create only a few tenants, so each is created by a new user. names createKnowledgeBase: the same.
       const isLimited = ['createTenant', 'createKnowledgeBase'].includes(name);
-      // names transcribeSpeech: voice limits it by the client's address.
+      // names transcribeSpeech: voice limits it by client address.
       const isElsewhere = throttle || name === 'transcribeSpeech';
       const member = isLimited ? await person() : isElsewhere ? elsewhere(worker.client) : worker.client;
       const client = by.length === 0 ? visitor() : isForBrowsers({ by }) ? worker.browser : member;
       const given: Record<string, unknown> = { ...goodValues(), ...page, [path]: value };
       const steps = path.split('.');
-      // Where one of two is to be given, the other one would be refused.
-      // names login: it takes an email or a phone number. names generateOTP: so does it. names createAgent: a URL or its absence.
+      // Some arguments exclude each other.
+      // names login: an email or a phone number. names generateOTP: the same. names createAgent: a URL or none.
       if (['login', 'generateOTP'].includes(name) && path === 'input.phoneNumber') delete given['input.email'];
       if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
-      // names createCustomAction: some of its fields need another one. A tool needs its connector.
+      // names createCustomAction: some of its fields require another one. A tool requires its connector.
       const tools = path === 'input.tools.tool' ? { 'input.tools.connectorId': worker.connectorId } : {};
-      // names sdkStart: a persona, or an agent that is there. names runWorkflowTask: the workflow is not published.
+      // names sdkStart: a persona or an existing agent. names runWorkflowTask: the workflow is not published.
       const drafts = name === 'runWorkflowTask' ? { 'input.testDraft': true } : tools;
       const embeds =
         name === 'sdkStart' && path !== 'input.personaPrompt' ? { 'input.personaPrompt': 'You are Max.' } : drafts;
@@ -222,7 +222,7 @@ story(
         client,
         given,
         variables: variables((at, type, isRequired) => {
-          // Optional ones are left out, but for the email: somebody who signs in may give another one instead.
+          // Optional arguments are omitted, except for the email, which a sign-in needs unless it has a phone number.
           const isGiven = at === path || !isLeafType(type) || isRequired || at === 'input.email' || at in beside;
           if (at in given && isGiven) return given[at];
           if (['ID', 'Int', 'Float'].includes(type.name)) return idAt(worker, name, at);
@@ -246,7 +246,7 @@ story(
       return path.endsWith('sessionId') ? sessionId : undefined;
     }
 
-    /** The answer, and each later read, must have the same text. */
+    /** Asserts that the response and a later read contain the same text. */
     async function assertKept(
       { client, member, sessionId }: Worker & { member: Client },
       { name, field }: Operation,
@@ -255,7 +255,7 @@ story(
       answer: Answer<Record<string, unknown>>,
       about: string,
     ): Promise<void> {
-      // names sendMessage: the text is read in the session. names sdkSendMessage: likewise. names register: in the profile of whom it made.
+      // names sendMessage: the text is read in the session. names sdkSendMessage: the same. names register: in the new user's profile.
       if (['sendMessage', 'sdkSendMessage'].includes(name) && path === 'input.text') {
         const { session: read } = await member.query<{ session: { messages: { text: string }[] } }>(
           'query ($id: ID!) { session(id: $id) { messages { text } } }',
@@ -276,7 +276,7 @@ story(
         t.is(profile[leaf], keptAs[inputField]?.(String(value)) ?? String(value), about);
         return;
       }
-      // A model that is not asked: what answered says its own.
+      // The response contains the model that replied, not the requested one.
       if (inputField === 'GenerateTextInput.modelId') return;
       const leaf = path.split('.').at(-1) ?? '';
       const row = answer.data?.[name] as Record<string, unknown> | undefined;
@@ -327,7 +327,7 @@ story('no text but an event id opens a subscription after it, or names what it i
         : { 'x-api-key': apiKey ?? '' }),
     };
     const texts = operation.places.filter(isText);
-    // An id beside it that nobody has would be refused first.
+    // With another argument that names an absent object, the subscription is refused for that first.
     const isOpenFromStart = texts.every(({ path }) => path === 'after');
     for (const { path } of texts) {
       for (const [name, text] of allStrings) {
@@ -335,7 +335,7 @@ story('no text but an event id opens a subscription after it, or names what it i
           at === path ? text : type.name === 'ID' ? String(id) : undefined,
         );
         const outcome = await subscribeOutcome({ url: ada.url, credentials, query: operation.document, variables });
-        const isPlace = path === 'after' && text === '0'; // before the first event
+        const isPlace = path === 'after' && text === '0'; // a valid id, before the first event
         const refusal = (path === 'after' && !isPlace) || unstorable.has(name) ? 'BAD_REQUEST' : 'FORBIDDEN';
         t.is(outcome, isPlace && isOpenFromStart ? 'ok' : refusal, `${operation.name} ${path}: ${name}`);
       }
@@ -343,12 +343,12 @@ story('no text but an event id opens a subscription after it, or names what it i
   }
 });
 
-/** What somebody sees of themselves. */
+/** The client's own profile. */
 async function profileOf(client: Client): Promise<Record<string, string>> {
   return client.value('{ getAuthProfile { email fullname phoneCode phoneNumber idType idNo } }');
 }
 
-/** ASCII digits in those of another script. */
+/** Converts ASCII digits to the digits of another script. */
 function inDigitsFrom(zero: string, digits: string): string {
   return digits.replace(/[0-9]/gu, (digit) => String.fromCodePoint((zero.codePointAt(0) ?? 0) + Number(digit)));
 }
@@ -358,13 +358,13 @@ interface Walked {
   place: Place;
 }
 
-/** The places to which all texts are sent: one of each service for each type that text may have, best one that is read back. */
+/** The places to which all texts are sent: one for each service and type of text, preferably one whose value can be read back. */
 function wholeWalks(walked: readonly Walked[]): Set<Place> {
   const byType = Map.groupBy(walked, ({ operation, place }) => `${operation.service} ${place.type}`);
   return new Set(
     [...byType.values()].flatMap((places) => {
       const good = places.filter(({ place }) => !neverTaken[place.inputField]);
-      // What changes a thing is cheaper than what makes one each time.
+      // An update is cheaper than creating an object each time.
       const kept = good.filter(isReadBack);
       const best = kept.find(({ operation }) => operation.name.startsWith('update')) ?? kept[0] ?? good[0];
       return best ? [best.place] : [];
@@ -372,13 +372,13 @@ function wholeWalks(walked: readonly Walked[]): Set<Place> {
   );
 }
 
-/** Whether the answer has the text in it. */
+/** Whether the operation's result has a field for the text. */
 function isReadBack({ operation, place }: Walked): boolean {
   const answer = getNamedType(operation.field.type);
   return isObjectType(answer) && (place.path.split('.').at(-1) ?? '') in answer.getFields();
 }
 
-/** A client with an agent, a session and a document of its own, so that no worker changes what another one has just stored. */
+/** A client with its own objects, so that no worker changes what another one has just stored. */
 interface Worker {
   client: Client;
   agentId: number;
@@ -388,11 +388,11 @@ interface Worker {
   connectorId: number;
   actionId: number;
   workflowId: number;
-  /** With nothing but a token of the session. */
+  /** A client whose only credential is a token of the session. */
   browser: Client;
 }
 
-/** The client at another address, where no throttle has counted anything. */
+/** The client at an unused address, which no throttle has counted. */
 function elsewhere(client: Client): Client {
   return Object.assign(client.at(client.url), { apiKey: client.apiKey });
 }
@@ -410,13 +410,13 @@ async function newWorker(client: Client): Promise<Worker> {
   return { client, agentId, sessionId, baseId, documentId, connectorId, actionId, workflowId, browser };
 }
 
-/** The variables of an operation that takes one thing's id, or none. */
+/** Variables for an operation with one id argument, or none. */
 function idOf({ args: [argument] }: Operation['field'], id: unknown): Record<string, unknown> {
   if (!argument) return {};
   return { id: getNamedType(argument.type).name === 'Int' ? Number(id) : String(id) };
 }
 
-/** Operations that read one thing, by the type of that thing: with its id, or as one's own. */
+/** Operations that read one object, by the object's type; they take its id or nothing. */
 function readers(operations: Operation[]): Map<string, Operation> {
   const found = new Map<string, Operation>();
   for (const operation of operations) {
@@ -429,7 +429,7 @@ function readers(operations: Operation[]): Map<string, Operation> {
   return found;
 }
 
-/** What is sent at a place so that a text stands in it, and could be taken: as it is, but where only some form is. */
+/** A value that contains the text and may be accepted: the text itself, or in the form that the place requires. */
 function valueWith(text: string, { path, type }: Place): unknown {
   const form = forms[path.split('.').at(-1) ?? ''];
   if (form) return form(text);
@@ -439,7 +439,7 @@ function valueWith(text: string, { path, type }: Place): unknown {
 const inUrl = (text: string) => `https://example.com/${text}`;
 
 const forms: Record<string, (text: string) => unknown> = {
-  // One that nobody has, however often this runs.
+  // Random, so that it is unused in every run.
   email: (text) => `${text}${Math.random().toString(36).slice(2)}@example.com`,
   externalSyncUrl: inUrl,
   liveTalkingUrl: inUrl,
@@ -474,7 +474,7 @@ const noTicket = {
 };
 const nothingBound = { why: 'no secret is bound', said: /^No second factor is bound to this account$/ };
 
-/** What fields of an action need beside them. */
+/** Fields that other fields of an action require. */
 const needed: Record<string, Record<string, unknown>> = {
   'input.credentialSecretHeaderName': { 'input.bearerToken': 'token' },
   'input.messagingAppId': { 'input.messagingAppSecret': 'secret' },
@@ -492,7 +492,7 @@ const noUploadType = {
   said: /^input\.mimeType must be one of application\/pdf, /,
 };
 
-/** The few places where none of the texts is ever taken: why, and the one thing that is said of each that can be stored. */
+/** The few places that accept none of the texts: the reason, and the only expected error message for storable texts. */
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'CreateAgentInput.externalSyncSecretRef': noSuchSecret,
   'UpdateAgentInput.externalSyncSecretRef': noSuchSecret,
@@ -563,7 +563,7 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'ValidateSecuredTokenInput.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
 
-/** What stands beside the walked place. */
+/** Valid values for the other arguments. */
 function goodValues(): Record<string, unknown> {
   const some = Math.random().toString(36).slice(2);
   return {
