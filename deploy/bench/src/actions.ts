@@ -14,20 +14,21 @@ import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } fro
 import { onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace } from './processes.ts';
 
-/** After how long the slow server of the bench answers; the others do at once. */
+/** Response time of the bench's slow server; the others respond at once. */
 const slowMs = 250;
 const slowCalls = 200;
-/** Tenants whose calls a server never answers, and such calls of each, which is more than may run at once to one target. */
+/** Tenants that call a server that never responds. */
 const hangingTenants = 60;
+/** Calls of each such tenant; more than may run at once to one target. */
 const hangingCalls = 10;
-/** Calls after which V8 has compiled most of what one needs. */
+/** Calls after which V8 has compiled most of the code of a call. */
 const warmUp = 2_000;
 const outboundSettings = { OUTBOUND_ALLOWLIST: '127.0.0.1', OUTBOUND_PORTS: '1-65535' };
-/** Each tenant has an IP address of its own: accounts are throttled by address. */
+/** Each tenant has its own IP address, because accounts are throttled by address. */
 const trustedProxy = { TRUSTED_PROXIES: '127.0.0.1/32' };
 const answer = { found: Array.from({ length: 20 }, (_, n) => ({ id: n, name: `The item with the number ${n}` })) };
 
-/** Calls of custom actions and of tools, by the mesh of processes on real servers, and beside 200 calls to a slow server. */
+/** Calls of custom actions and tools by the mesh of processes on real servers, alone and beside 200 calls to a slow server. */
 export function actionsFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('actions', options, async (servers) => {
     const { say, short } = options;
@@ -44,7 +45,7 @@ export function actionsFigures(options: BenchOptions): Promise<Figure[]> {
     const action = rpcClient({ definition, unit: 'action', address, callers: createCallers(meshKey) });
     await action.start();
     parts.defer(() => action.stop());
-    // As many of one tenant as may run at once to one target.
+    // The maximum number of concurrent calls of one tenant to one target.
     const open = () => openTenant(mesh.urls[0] ?? '', world.url);
     const tenants = await oneByOne(short ? 2 : 8, open);
     const crowd = await oneByOne(short ? 2 : hangingTenants, open);
@@ -102,7 +103,7 @@ async function openTenant(gateway: string, world: string) {
   };
 }
 
-/** Calls as agent makes them. @throws Error where one fails */
+/** Makes calls like the agent service. @throws Error if one fails */
 function callerOf(
   calls: Pick<ReturnType<typeof rpcClient<typeof ActionServiceDefinition>>['calls'], 'callAction' | 'callTool'>,
 ) {
@@ -130,7 +131,7 @@ function callerOf(
   };
 }
 
-/** Whole calls over bare requests through the same guard, from the bench's process: one at a time, and sixteen. */
+/** Time of whole calls relative to plain requests through the same outbound guard in the bench's process: one at a time, and sixteen. */
 async function callFigures(
   { rounds, short, say }: BenchOptions,
   tenants: Tenant[],
@@ -187,7 +188,10 @@ async function callFigures(
   return measured;
 }
 
-/** Calls of other tenants, four at once: alone, while one tenant has 200 to a slow server, and while a crowd calls one that never answers. */
+/**
+ * Calls of other tenants, four at a time: alone, while one tenant has 200 calls to a slow server, and while many tenants call a server that
+ * never responds.
+ */
 async function neighbourFigures(
   { rounds, short, say }: BenchOptions,
   [busy, ...others]: Tenant[],
@@ -209,7 +213,7 @@ async function neighbourFigures(
   async function beside(begin: (signal: AbortSignal) => Promise<unknown>): Promise<number[]> {
     const over = new AbortController();
     const waiting = begin(over.signal);
-    await delay(slowMs); // until all wait
+    await delay(slowMs); // by then all slow calls wait
     const times = await quick();
     over.abort();
     await waiting;

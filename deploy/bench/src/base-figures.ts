@@ -24,8 +24,8 @@ const { exactLimit } = readSettings({}, { exactLimit: knowledgeSettings.exactLim
 const warmUpQuestions = 200;
 
 /**
- * The time of a whole search by all chunks and by the index, how many of the best chunks the index finds, and of prose what it takes to look
- * at the words too.
+ * The time of a whole search over all chunks and by the index, the share of the best chunks that the index finds, and for prose the cost of
+ * searching by words too.
  */
 export async function baseFigures(
   database: Database,
@@ -62,13 +62,13 @@ export async function baseFigures(
     figures.push(figure(`${name}, ${how}, HYBRID over COSINE, p50`, ratio, '×'));
   };
 
-  // The service compares all chunks of a small base. Of a large one that is the truth for the index, and takes long.
+  // The service compares all chunks of a small base. For a large base that is slow, and only gives the reference for the index.
   const isSmall = chunks <= exactLimit;
   if (isSmall) await ask(rounds * count, count, exactly);
   const exact = isSmall ? await asRounds(exactly) : [await ask(0, count, exactly)];
   times('exact', exact, isSmall ? goalOf(chunks) : {});
   if (isSmall) await byWords('exact', exactly);
-  // Few among many are not found by the index in sensible time, and never asked of it.
+  // The index would be slow for a small base among many other chunks, and the service never uses it for such a base.
   if (isSmall && !isAlone) return figures;
   await ask(rounds * count, short ? count : warmUpQuestions, byIndex);
   const indexed = await asRounds(byIndex);
@@ -95,7 +95,7 @@ function goalOf(chunks: number): { goal: number } {
   return { goal: chunks > 10_000 ? 8 : 6 };
 }
 
-/** Searches a base by the service's own use case, with an embedder that answers at once. */
+/** Searches a base with the service's own use case and an embedder that responds at once. */
 async function searcher(database: Database, base: Base) {
   const knowledgeBaseId = await findBase(database, base);
   if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);
@@ -109,7 +109,7 @@ async function searcher(database: Database, base: Base) {
       embed: async () => ({ vectors: [vector], tokensIn: 1, costUsdE8: 0n }),
     };
     const begunAt = performance.now();
-    // The first sentence of prose, which is about as long as a person's question.
+    // The first sentence of a passage is about as long as a person's question.
     const asked = { knowledgeBaseId, query: content.slice(0, content.indexOf('.') + 1) || content, topK, mode };
     const found = await retrieveChunks({ database, embedder, exactLimit: limit, queues }, request, asked);
     const ms = performance.now() - begunAt;

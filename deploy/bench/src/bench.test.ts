@@ -6,7 +6,7 @@ import test from 'ava';
 import { cpuOf } from './costs.ts';
 import { median, quantile, table } from './figures.ts';
 
-/** `scripts/bench` as a process of its own. */
+/** Runs `scripts/bench` in its own process. */
 const bench = (...args: string[]) =>
   promisify(execFile)(process.execPath, [join(root, 'scripts/src/bench.ts'), ...args]);
 

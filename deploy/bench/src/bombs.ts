@@ -15,7 +15,7 @@ const eight = [
   'a PDF of deep arrays',
   'a Markdown file that is too long',
 ];
-/** As many files as one client may upload within a minute. */
+/** The number of files that one client may upload within a minute. */
 const uploadsOfClient = 10;
 const queriesPerUpload = 8;
 const mimeTypeOf = Object.fromEntries(Object.entries(fileTypes).map(([mimeType, type]) => [type, mimeType]));
@@ -25,12 +25,12 @@ interface Times {
   documents: number[];
 }
 
-/** What others wait for while files that mean harm are read, over the same without those. A mesh in one process. */
+/** Waiting times of other tenants while malicious files are parsed, relative to those without such files. The mesh is one process. */
 export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   say(`others beside files that mean harm, ${rounds} rounds`);
   await using place = await openPlace(options);
-  // Each client has an IP address of its own.
+  // Each client has its own IP address.
   await using mesh = await place.start({ TRUSTED_PROXIES: '127.0.0.1/32' });
   const tenant = async () => {
     const client = new Client(mesh.urls[0] ?? '');
@@ -38,7 +38,7 @@ export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
     return { client, base: await createKnowledgeBase(client) };
   };
 
-  /** A new tenant's queries, and small documents from their upload until they are parsed, at least one. */
+  /** Times of a new tenant's queries, and of small documents from upload until they are parsed; at least one document. */
   async function neighbour(documents: number, goesOn = () => true): Promise<Times> {
     const { client, base } = await tenant();
     const times: Times = { queries: [], documents: [] };
@@ -50,7 +50,7 @@ export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
     return times;
   }
 
-  /** A neighbour of one tenant who uploads the files. */
+  /** Measures a neighbour while another tenant uploads malicious files. */
   async function besideBombs(): Promise<Times> {
     const { client, base } = await tenant();
     const whats = short ? eight.slice(-1) : eight;

@@ -9,13 +9,13 @@ import { WebSocket } from 'ws';
 import { atOnce } from './figures.ts';
 import { modelName } from './model-name.ts';
 
-/** An idle connection is closed before the other side does it, which is after 5 s at LangGraph's Agent Server, without saying so. */
+/** Closes idle connections before the server does: LangGraph's Agent Server does after 5 s, without announcing it. */
 const agent = new Agent({ keepAlive: true, timeout: 4_000 });
 
 /** Closes the pooled connections. */
 export const closeConnections = () => agent.destroy();
 
-/** Posts JSON over a pooled connection and resolves when the headers are there, with little work in the client. */
+/** Posts JSON over a pooled connection with little client overhead. Resolves when the response headers arrive. */
 async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<IncomingMessage> {
   const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json', ...headers } });
   sent.end(JSON.stringify(body));
@@ -36,13 +36,13 @@ async function wholeAnswer(url: string, body: object, headers?: Record<string, s
   return { answer, tookMs: performance.now() - before };
 }
 
-/** An API key and the gateway to use it at. */
+/** An API key with the URL of a gateway. */
 export interface KeyHolder {
   url: string;
   apiKey: string;
 }
 
-/** Sends one operation with an API key from this IP address. @returns its duration, in ms. @throws Error where it is refused. */
+/** Sends one operation with an API key from this IP address. @returns its duration in ms. @throws Error if it is refused */
 export async function askWithKey({ url, apiKey }: KeyHolder, address: string, query: string, variables: object) {
   const headers = { 'x-app-platform': 'customer', 'x-api-key': apiKey, 'x-forwarded-for': address };
   const { answer, tookMs } = await wholeAnswer(url, { query, variables }, headers);
@@ -55,17 +55,17 @@ export function modelFirstChunkMs(modelUrl: string, content: string): Promise<nu
   return firstContentMs(`${modelUrl}/chat/completions`, { stream: true, ...asMessages(content) });
 }
 
-/** The duration of a direct call of the model server, which answers as a whole, as a baseline. @throws Error where it fails. */
+/** The duration of a direct, unstreamed call of the model server, as a baseline. @throws Error if it fails */
 export async function modelAnswerMs(modelUrl: string, content: string): Promise<number> {
   const { answer, tookMs } = await wholeAnswer(`${modelUrl}/chat/completions`, asMessages(content));
   if (!answer.includes('"choices"')) throw new Error(`the model server answered ${answer}`);
   return tookMs;
 }
 
-/** A message to a model, in the form that most servers take. */
+/** A request to a model in OpenAI's format. */
 export const asMessages = (content: string) => ({ model: modelName, messages: [{ role: 'user', content }] });
 
-/** The time until a stream of JSON objects has a `content`. NaN where none comes. */
+/** The time until a stream of JSON objects contains a `content`; NaN if it never does. */
 export async function firstContentMs(url: string, body: object): Promise<number> {
   const before = performance.now();
   const response = await post(url, body);
@@ -78,7 +78,7 @@ export async function firstContentMs(url: string, body: object): Promise<number>
   return firstMs || Number.NaN;
 }
 
-/** An acknowledged socket, with its subscription sent where there is one. */
+/** Opens a socket, waits for its acknowledgement, and sends the subscription if there is one. */
 async function openSocket(url: string, token: string, onMessage: (message: Buffer) => void, subscription?: object) {
   const socket = new WebSocket(url.replace(/^http/u, 'ws'), 'graphql-transport-ws');
   await once(socket, 'open');
@@ -105,7 +105,7 @@ const chunkSubscription = `subscription ($sessionId: ID!) {
 
 export type Readers = Awaited<ReturnType<typeof openReaders>>;
 
-/** Many open sockets, which count events without parsing them. Without a session they do not subscribe. */
+/** Opens many sockets that count events without parsing them. Without a session they do not subscribe. */
 export async function openReaders(url: string, token: string, count: number, sessionId?: number) {
   let received = 0;
   const reached = new Set<number>();
@@ -123,21 +123,21 @@ export async function openReaders(url: string, token: string, count: number, ses
   }
   return {
     size: count,
-    /** Whether each has received an event. A subscription is not acknowledged otherwise. */
+    /** Whether each socket has received an event, the only sign that its subscription is active. */
     allReached: () => reached.size === count,
-    /** The number of events received on all of them. */
+    /** The number of events received on all sockets. */
     count: () => received,
     [Symbol.asyncDispose]: () => closeAll(open),
   };
 }
 
-/** A client with a session and an open socket. */
+/** Starts a session and opens a socket for it. */
 export async function openTalker(person: Client, agentId: number) {
   const { id } = await startSession(person, agentId);
   return openConversation(person.url, person.tokens?.accessToken ?? '', id);
 }
 
-/** An open socket for the replies of one session. */
+/** Opens a socket for the replies of one session. */
 export async function openConversation(url: string, token: string, sessionId: number) {
   let turn: { id: string; firstAt: number; end: PromiseWithResolvers<void> } | undefined;
   function onMessage(message: Buffer): void {
@@ -167,7 +167,7 @@ export async function openConversation(url: string, token: string, sessionId: nu
   };
 }
 
-/** A conversation over pooled connections. @param firstChunkMs resolves at the end of a turn with the time to its first chunk, in ms. */
+/** A conversation over pooled connections. @param firstChunkMs resolves at the end of a turn with the time to its first chunk in ms */
 export function withoutSocket(firstChunkMs: (content: string) => Promise<number>) {
   return { firstChunkMs, [Symbol.asyncDispose]: async () => undefined };
 }

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 
 /**
- * Resource totals since the start of a system, by name: ms for names that begin with `CPU` or `pauses`, KB for memory and disk,
- * else a count.
+ * Resource totals since the start of a system, by name. Names that begin with `CPU` or `pauses` are in ms, memory and disk in KB, and all
+ * others are counts.
  */
 export type Reading = Record<string, number>;
 
@@ -18,7 +18,7 @@ export interface Root {
 /** The kernel's clock tick, in ms, in which CPU times are counted. */
 export const tickMs = 10;
 
-/** The CPU times of a process with its ended children, or of a thread. None if it has ended. */
+/** The CPU times of a process with its ended children, or of a thread; empty if it has ended. */
 function timesIn(folder: string): { name: string; user: number; system: number }[] {
   try {
     const [, name = '', rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`${folder}/stat`, 'utf8')) ?? [];
@@ -40,7 +40,7 @@ function familyOf(pid: number): number[] {
   return [pid, ...children.filter(Boolean).flatMap((child) => familyOf(Number(child)))];
 }
 
-/** Those of a process and its descendants whose command line matches and whose environment contains a text. */
+/** A process and its descendants, filtered by command line and by a text in their environment. */
 export function processesOf(pid: number, command: RegExp, setting = ''): number[] {
   const isMeant = (each: number) =>
     command.test(textOf(`/proc/${each}/cmdline`)) && textOf(`/proc/${each}/environ`).includes(setting);
@@ -49,7 +49,7 @@ export function processesOf(pid: number, command: RegExp, setting = ''): number[
 
 const unitOf = (pid: number) => /([\w-]+)\/src\/main\.ts/u.exec(textOf(`/proc/${pid}/cmdline`))?.[1];
 
-/** CPU times of all processes: in all, user and system, by process and, where there is only one, by thread. */
+/** CPU times of all processes: total, user and system, by process, and by thread if there is only one process. */
 export function cpuOf(roots: Root[]): Reading {
   const reading: Reading = { CPU: 0, 'CPU, user': 0, 'CPU, system': 0 };
   const add = (name: string, ms: number) => void (reading[name] = (reading[name] ?? 0) + ms);
@@ -73,7 +73,7 @@ export function cpuOf(roots: Root[]): Reading {
   return reading;
 }
 
-/** A mesh, as far as its counts are read. */
+/** The parts of a mesh that are needed to read its counts. */
 export interface CountedMesh {
   pid: number;
   units: Record<string, { ops?: string | undefined }>;
@@ -81,7 +81,7 @@ export interface CountedMesh {
   temporary: string;
 }
 
-/** Counts of a mesh: those that its processes keep for the bench, gRPC calls served, and bytes of the database's log. */
+/** Counts of a mesh: those of the meter in its processes, served gRPC calls, and bytes of the database's log. */
 export async function countsOf({ pid, units, temporary }: CountedMesh, databaseUrl: string): Promise<Reading> {
   const reading: Reading = { 'gRPC calls': 0 };
   for (const { ops } of Object.values(units)) {
@@ -111,7 +111,7 @@ async function logBytes(connectionString: string): Promise<number> {
   return Number(rows[0].bytes);
 }
 
-/** The URL of the database of the mesh in one process that has this folder for its temporary files. */
+/** The URL of the embedded database of a one-process mesh with this folder for temporary files. */
 export function embeddedUrl(temporary: string): string {
   const [folder = ''] = globSync(join(temporary, 'parley-db-*'));
   return `postgresql://postgres@localhost:5432/postgres?sslmode=disable&host=${encodeURIComponent(folder)}`;

@@ -4,7 +4,7 @@ import { type BenchOptions, limits, startChild } from './processes.ts';
 import { passage } from './prose.ts';
 import { gapOf, type LoopGap, measuresGaps, passedThrough, quantileOf } from './vectors.ts';
 
-/** How long `embed` of 100 passages keeps the event loops of gateway and knowledge, which both are whole processes. */
+/** How long `embed` of 100 passages blocks the event loops of the gateway and knowledge processes. */
 export async function embedFigures(databaseUrl: string, options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   const [warmUp, count] = short ? [1, 2] : [30, 30];
@@ -23,7 +23,7 @@ export async function embedFigures(databaseUrl: string, options: BenchOptions): 
 
   let clients = 0;
   const one = async () => {
-    clients += 1; // each below its rate limit
+    clients += 1; // many clients, so that each stays below its rate limit
     const address = `10.1.${clients >> 8}.${clients & 255}`;
     await gapOf(gateway);
     await gapOf(knowledge);

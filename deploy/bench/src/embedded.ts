@@ -12,7 +12,7 @@ const start = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { ses
 const messagesOfSession = 100;
 const sessionsOfCustomer = 10;
 
-/** Embedded sessions started, and customers looked up among a million messages, by the mesh of processes on real servers. */
+/** Starts of embedded sessions and customer look-ups among a million messages, by the mesh of processes on real servers. */
 export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('embedded', options, async (servers) => {
     const { say, short } = options;
@@ -43,13 +43,13 @@ export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
 }
 
 let clients = 0;
-/** Each call comes from an IP address of its own: the operations are throttled by address. */
+/** Returns a new IP address for each call, because the operations are throttled by address. */
 function nextAddress(): string {
   clients += 1;
   return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
 }
 
-/** Sessions of one agent and of a persona, which greet meanwhile. */
+/** Starts of sessions with an agent and with a persona, while earlier sessions produce their greetings. */
 async function startFigures({ rounds, short, say }: BenchOptions, key: KeyHolder, agentId: number): Promise<Figure[]> {
   say(`sdkStart, ${rounds} rounds`);
   const calls = short ? 4 : 320;
@@ -90,11 +90,11 @@ interface Rows {
   tenantId: number;
   agentId: number;
   sessions: number;
-  /** A customer's name from its session's number. */
+  /** The customer's name, made from the number of the session. */
   customer: string;
 }
 
-/** Ended sessions of customers, each with as many messages, of which every other one has cost something. */
+/** Inserts ended sessions of customers, all with the same number of messages. Every other message has a cost. */
 async function fill(url: string, { tenantId, agentId, sessions, customer }: Rows): Promise<void> {
   const database = new Database({ connectionString: url });
   await database.connect();
@@ -115,7 +115,7 @@ async function fill(url: string, { tenantId, agentId, sessions, customer }: Rows
          FROM sessions, generate_series(0, cast($4 AS integer) - 1) AS at`,
       [tenantId, agentId, sessions, messagesOfSession],
     );
-    // As the end of a session does.
+    // Like the end of a session does.
     await database.query(
       `UPDATE sessions SET (tokens_in, tokens_out, cost_usd) = (
          SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM messages

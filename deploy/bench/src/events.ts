@@ -8,7 +8,7 @@ import { outboxRelay } from '@parley/postgres/outbox/relay';
 import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
 import { type BenchOptions, startChild } from './processes.ts';
 
-/** As many partitions as the mesh's own topics have. */
+/** A topic with as many partitions as the mesh's own topics. */
 export const topic = { name: 'bench-happened', partitions: 12, retentionMs: 3_600_000 };
 export const eventType = 'bench.happened.v1';
 
@@ -17,7 +17,7 @@ export function internalTablesOnly(url: string, name: string) {
   return openDatabase({ url, schema: { name, tables: {}, migrations: [] }, poolSize: 4 });
 }
 
-/** Milliseconds of a monotonic clock that all processes of one machine share. */
+/** The time of a monotonic clock that all processes of one machine share, in ms. */
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -48,7 +48,7 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
   });
   let next = 0;
 
-  /** Returns the time of the commit. */
+  /** Commits events. @returns the time of the commit */
   async function commit(count: number, hasEffect: boolean): Promise<number> {
     const events = Array.from({ length: count }, () => {
       const data = Buffer.from(JSON.stringify({ number: next++, hasEffect }));
@@ -58,7 +58,7 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
     return sharedNowMs();
   }
 
-  /** Resolves when all committed events are handled, with the time of the last one. */
+  /** Waits until all committed events are handled. @returns the time of the last one */
   async function allTaken(): Promise<number> {
     while (taken.size < next) await once(consumer.child, 'message');
     return lastAt;

@@ -4,13 +4,13 @@ import { contentOf, conversation, scripts } from '@parley/export/samples';
 import { atOnce, type Figure, figure, median, oneByOne, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** The default limits of the settings. */
+/** The default limits in the settings. */
 const limits = { timeoutMs: 15_000, maxMemoryMb: 768, maxBytes: 50_000_000 };
-/** EXPORT_CONCURRENCY. */
+/** The default of EXPORT_CONCURRENCY. */
 const concurrency = 2;
 const sampleMs = 10;
 
-/** Study kits rendered each in a process of its own, as export does: renders, memory of a process, pages and bytes. */
+/** Study kits, each rendered in its own process like the export service does: renders, memory of a process, pages and bytes. */
 export async function exportsFigures({ rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const many = (count: number) => (short ? Math.ceil(count / 100) : count);
   const arabic = Array.from({ length: many(1_000) }, () => scripts.arabic.join(' ').repeat(8).slice(0, 1_000));
@@ -66,7 +66,7 @@ async function caseFigures(
   ];
 }
 
-/** Renders of a short session, as many at once as one unit has. */
+/** Renders of a short session, with the concurrency of one unit. */
 async function rateFigure(made: Renderer, short: boolean): Promise<Figure> {
   const content = made.prepare(contentOf(conversation(30)));
   const each = short ? 2 : 30;
@@ -105,6 +105,6 @@ function readOrEmpty(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // it has ended
+    return ''; // the process has ended
   }
 }

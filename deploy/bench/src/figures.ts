@@ -5,14 +5,14 @@ export type Unit = keyof typeof decimals;
 /** `goal`: the upper bound of a figure; `atLeast`: its lower bound. A figure without either is only reported. */
 type Bound = { goal?: number; atLeast?: number };
 
-/** One measured figure beside its goal. */
+/** A measured figure with its goal. */
 export type Figure = { name: string; value: number; unit: Unit } & Bound;
 
 export function figure(name: string, value: number, unit: Unit, bound: Bound = {}): Figure {
   return { name, value, unit, ...bound };
 }
 
-/** The value below which the share `q` (0 to 1) of all lies, by nearest rank. @throws RangeError for no values. */
+/** The quantile `q` (0 to 1) by nearest rank. @throws RangeError for no values */
 export function quantile(values: readonly number[], q: number): number {
   const value = values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(q * values.length) - 1)];
   if (value === undefined) throw new RangeError('A quantile of no values');
@@ -28,7 +28,7 @@ export function medianOf<Round>(rounds: readonly Round[], pick: (round: Round) =
   return median(rounds.map(pick));
 }
 
-/** Runs `measure` so many times, one after the other. */
+/** Runs `measure` `count` times, one after the other. */
 export async function oneByOne<T>(count: number, measure: (index: number) => Promise<T>): Promise<T[]> {
   const values: T[] = [];
   for (let index = 0; index < count; index += 1) values.push(await measure(index));

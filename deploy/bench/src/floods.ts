@@ -11,10 +11,10 @@ import { probeFigures, startProbe } from './floods/probe.ts';
 import { namedFor, onServers } from './on-servers.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 
-/** Each in a mesh of its own. */
+/** All floods; each runs in its own mesh. */
 export const floods: readonly Flood[] = [burstOfTurns, failingLogins, largerUploads];
 
-/** Floods, in one process and in the mesh of processes, each beside a stranger. */
+/** Runs floods in one process and in the mesh of processes, while another client is measured. */
 export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const flood of floods) {
@@ -33,7 +33,7 @@ export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
 /** @param servers the settings of real servers; without them one process on small engines. */
 async function floodFigures(flood: Flood, options: BenchOptions, servers?: Record<string, string>): Promise<Figure[]> {
   await using place = await openPlace(options);
-  // The bench is a trusted proxy that gives each client an IP address of its own, as people have.
+  // The bench is a trusted proxy that gives each client its own IP address, like real users.
   const env = { TRUSTED_PROXIES: '127.0.0.1/32', ...flood.settings, ...servers };
   await using mesh = await place.start(env, ...(servers ? ['--mesh'] : []));
   const logFile = servers ? 'mesh/logs/all.log' : 'parley.log';

@@ -13,7 +13,7 @@ import { vectorsFigures } from './vectors.ts';
 
 const sessionId = 1;
 
-/** The gateway alone, in front of stub services, compared with its libraries. Each in a process of its own. */
+/** The gateway alone, in front of stub services, compared with its libraries. Each runs in its own process. */
 export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using standIns = await startChild<{ env: Record<string, string>; token: string; apiKey: string }>(
@@ -34,7 +34,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   say('throttle');
   const throttle = await throttleFigures(options);
   say('idle sockets');
-  const fresh = await startChild('our-gateway.ts', env); // its memory has not grown through other benchmarks
+  const fresh = await startChild('our-gateway.ts', env); // a new process, whose memory has not grown in other benchmarks
   const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
   await fresh.stop();
   say(`chunks to many readers, ${rounds} rounds`);
@@ -98,7 +98,7 @@ export function deliveryFigures(rates: { ours: number; bare: number }[], who: st
   ];
 }
 
-/** Memory of a gateway for an open socket, and for one with a subscription. */
+/** Memory of a gateway per open socket, and per socket with a subscription. */
 export async function idleFigures(
   [url, token, id]: [url: string, token: string, sessionId: number],
   pids: [gateway: number, ...sessions: number[]],
@@ -108,7 +108,7 @@ export async function idleFigures(
   const count = options.short ? few : many;
   await using sockets = new AsyncDisposableStack();
   const open = async (readers: number, of?: number) => sockets.use(await openReaders(url, token, readers, of));
-  // The first sockets also load code, which is not memory of a socket.
+  // The first sockets also load code, whose memory must not be counted.
   await open(25);
   await open(5, id);
   const empty = await collectedKb(pids, options);
@@ -131,10 +131,10 @@ const side = 16;
 
 type Gateways = Record<'ours' | 'bare', Child> & { hive: Child | undefined };
 
-/** A query of two subgraphs through our gateway and through others, in turn. */
+/** A query of two subgraphs through our gateway and through others, alternating. */
 async function federatedFigures({ ours, bare, hive }: Gateways, token: string, options: BenchOptions) {
   const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
-  /** Another alias makes it another operation, which is planned again. */
+  /** Sends the query. A new alias makes it a new operation, which needs a new query plan. */
   const send = async ({ hello: url }: Child, alias = 'session') => {
     const field = alias === 'session' ? alias : `${alias}: session`;
     const query = `query ($id: ID!) { ${field}(id: $id) { agent { name } } }`;
@@ -202,7 +202,7 @@ export async function throttleFigures({ short }: BenchOptions, redisUrl?: string
   const throttle = createThrottle({ rules, keyValue, onDegraded: () => undefined, log });
   const [warmUp, count] = short ? [1, 20] : [500, 5_000];
   const times = await oneByOne(warmUp + count, async (n) => {
-    // So many clients that none reaches its limit. names login: one that has @throttle.
+    // Enough clients that none reaches its limit. names login: an operation with @throttle.
     const client = `10.${(n >> 10) & 255}.${(n >> 2) & 255}.1`;
     const before = performance.now();
     const outcome = await throttle([{ type: 'Mutation', name: 'login' }], client);

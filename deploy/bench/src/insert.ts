@@ -11,7 +11,7 @@ const tenantId = 1;
 const perStatement = 100;
 const schema = 'knowledge_insert';
 
-/** Chunks stored a second: by the service's own store, and by the same rows with vectors as literals of text. */
+/** Chunks stored per second: by the service's own store, and by the same rows with vectors as text literals. */
 export async function insertFigures(url: string, { rounds, short, say }: BenchOptions): Promise<Figure[]> {
   await using database = await openKnowledge(url, schema);
   await using index = await indexOf(url, schema);
@@ -39,7 +39,7 @@ export async function insertFigures(url: string, { rounds, short, say }: BenchOp
   ];
 }
 
-/** As long as the service's chunks. */
+/** Generates passages as long as the service's chunks. */
 function longPassage(): () => string {
   const next = passage(1);
   return () => {

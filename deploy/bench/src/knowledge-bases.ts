@@ -10,13 +10,13 @@ import { Client } from 'pg';
 import { atOnce } from './figures.ts';
 import { passage } from './prose.ts';
 
-/** A base of a tenant of its own. */
+/** A base that has its own tenant. */
 export interface Base {
   tenantId: number;
   chunks: number;
-  /** Whether deleted and re-synced documents are between the others. */
+  /** Whether deleted and re-synced documents are mixed with the others. */
   isChanged: boolean;
-  /** Passages of prose by the offline embedding, instead of clustered vectors. */
+  /** Whether chunks are prose with the offline embedding, instead of clustered random vectors. */
   isProse?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface StoredText {
 const perDocument = 100;
 const clustered = clusteredVectors();
 
-/** Texts of a document of a base; those of another stream are questions about it. */
+/** Generates texts of a document. Another `stream` generates questions about it. */
 export function textsOf({ chunks, isProse }: Base, document: number, stream = 0): () => StoredText {
   const number = chunks + document;
   if (isProse) {
@@ -44,14 +44,14 @@ export function textsOf({ chunks, isProse }: Base, document: number, stream = 0)
 
 export const documentsOf = ({ chunks }: Base) => Math.ceil(chunks / perDocument);
 
-/** A database of knowledge in a schema of its own. Closed when it is disposed of. */
+/** Opens a database of knowledge in its own schema. Disposing of it closes it. */
 export async function openKnowledge(url: string, schemaName: string): Promise<Database & AsyncDisposable> {
   const database = openDatabase({ url, schema: knowledgeSchema, schemaName, poolSize: 4 });
   await database.migrate();
   return { ...database, [Symbol.asyncDispose]: () => database.close() };
 }
 
-/** The id of the base, where it is stored already. */
+/** The id of the base if it is already stored. */
 export async function findBase(database: Database, { tenantId }: Base): Promise<number | undefined> {
   const found = await database.read(tenantId, ({ knex }) =>
     rowsBy(knex)<{ id: number }>(`SELECT id FROM knowledge_bases WHERE tenant_id = :tenantId AND name = 'filled'`, {
@@ -77,7 +77,7 @@ export async function fill(url: string, database: Database, bases: Base[], say: 
   await index.build(Math.ceil(64 + chunks / 250));
 }
 
-/** The index over the vectors of a schema, as a migrated schema has it. */
+/** The vector index of a schema, as the migrations create it. */
 export async function indexOf(connectionString: string, schemaName: string) {
   const client = new Client({ connectionString });
   const name = `${schemaName}.knowledge_chunks_nearest`;
@@ -90,7 +90,7 @@ export async function indexOf(connectionString: string, schemaName: string) {
   return {
     drop: () => client.query(`DROP INDEX IF EXISTS ${name}`),
     exists: async () => (await client.query('SELECT to_regclass($1) AS found', [name])).rows[0].found !== null,
-    /** The memory for building the index; the whole graph should fit into it. */
+    /** Rebuilds the index. @param memoryMb should be enough for the whole graph */
     async build(memoryMb: number): Promise<void> {
       await client.query(`SET maintenance_work_mem = '${memoryMb}MB'`);
       await client.query(definition);

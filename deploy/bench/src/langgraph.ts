@@ -9,13 +9,13 @@ import { cpuOf } from './costs.ts';
 import { installOther, scriptsOf } from './others.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** How many runs at once it is started for. */
+/** The number of concurrent runs that the server is started with. */
 const maxAtOnce = 16;
 
 /**
- * LangGraph's Agent Server in memory (`langgraph dev`) with a graph of one node, which calls the model. Undefined where this machine
- * cannot install it.
- * @param folder for its files.
+ * Starts LangGraph's Agent Server in memory (`langgraph dev`) with a graph of one node that calls the model. Undefined if this machine cannot
+ * install it.
+ * @param folder the folder for its files
  */
 export async function startLangGraph(modelUrl: string, folder: string, options: BenchOptions) {
   const installed = await installOther('langgraph', options);

@@ -8,7 +8,7 @@ import type { BenchOptions } from './processes.ts';
 
 const clients = 16;
 
-/** How many calls identity's ledger reserves and settles a second, asked by gRPC as agent asks it, of one tenant and of many. */
+/** Calls per second that identity's ledger reserves and settles by gRPC, like for the agent service: of one tenant, and of many. */
 export async function ledgerFigures(
   { rounds, short, say }: BenchOptions,
   address: string,
@@ -50,7 +50,7 @@ export async function ledgerFigures(
   }
 }
 
-/** How long a summary takes for a tenant that has made many calls, which are written into the ledger's table. */
+/** Duration of a usage summary for a tenant with many calls, which are inserted into the ledger's table directly. */
 export async function summaryFigures(
   { short, say }: BenchOptions,
   databaseUrl: string,
@@ -61,7 +61,7 @@ export async function summaryFigures(
   say(`a summary over ${calls} calls`);
   await writeCalls(databaseUrl, tenantId, calls);
   const times = await oneByOne(summaries, () => tookMs(summary));
-  const name = `apiUsageSummary over ${calls} calls`; // names apiUsageSummary: the figures are of it
+  const name = `apiUsageSummary over ${calls} calls`; // names apiUsageSummary: the operation that is measured
   return [
     figure(`${name}, p50`, quantile(times, 0.5), 'ms'),
     figure(`${name}, p99`, quantile(times, 0.99), 'ms', { goal: 50 }),

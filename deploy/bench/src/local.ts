@@ -4,7 +4,7 @@ import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } fro
 import { type BenchOptions, limits, openPlace, residentKb, type StartedMesh, settled } from './processes.ts';
 import { content, opener, turnFigures } from './turns.ts';
 
-/** All of Parley in one process: its start, memory, latency, and what a turn costs. */
+/** All of Parley in one process: start time, memory, latency, and cost of a turn. */
 export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   await using place = await openPlace(options);
   options.say('start-up, first and second');
@@ -12,7 +12,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   const firstStopMs = await tookMs(first.stop);
   await using mesh = await place.start(limits);
   const memoryMb = () => residentKb(mesh.pid) / 1024;
-  await settled(options); // background work and garbage of the start
+  await settled(options); // lets background work and garbage of the start settle
   await settled(options);
   const idleMb = memoryMb();
   const databaseUrl = embeddedUrl(mesh.temporary);
@@ -34,7 +34,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   ];
 }
 
-/** The delay that a mesh adds to the first chunk of its model: one conversation at a time, eight, and fifty. */
+/** The delay that a mesh adds to the model's first chunk, with one, eight and fifty concurrent conversations. */
 export async function firstChunkFigures({ rounds, short }: BenchOptions, { urls, modelUrl }: StartedMesh) {
   const [messages, few, people, waves] = short ? [3, 2, 4, 1] : [100, 8, 50, 4];
   await using sockets = new AsyncDisposableStack();
@@ -43,7 +43,7 @@ export async function firstChunkFigures({ rounds, short }: BenchOptions, { urls,
   const direct = () => modelFirstChunkMs(modelUrl, content);
   const whole = async (index: number) => talkers[index % people]?.firstChunkMs(content) ?? Number.NaN;
 
-  /** Measures both paths in turn, after a warm-up. The quantiles of each round are subtracted. */
+  /** Measures both paths alternately after a warm-up, and subtracts their quantiles in each round. */
   async function added(measure: (path: typeof whole) => Promise<number[]>) {
     const round = async () => ({ own: await measure(direct), whole: await measure(whole) });
     await round();

@@ -6,9 +6,9 @@ import { createPasswords } from '../../../services/identity/src/passwords/passwo
 import { type Figure, figure, median, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 
-/** So many accounts that none gets enough wrong passwords to be locked out. */
+/** Enough accounts that none gets so many wrong passwords that it is locked. */
 const peopleCount = ({ short }: BenchOptions) => (short ? 3 : 20);
-/** Per second. The rate of other requests leaves the machine idle without logins. */
+/** Rates per second. Without logins, the other requests leave the machine mostly idle. */
 const rates = { logins: 20, queries: 25, messages: 10 };
 const query = '{ myTenant { id } getAuthProfile { id } }';
 const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
@@ -20,7 +20,7 @@ async function logIn({ url, account }: Client, wrong?: { email?: string; passwor
   if (errors?.[0]?.extensions.code !== (wrong && 'UNAUTHENTICATED')) throw new Error(`It was answered ${text}`);
 }
 
-/** Logins of a mesh in one process: their duration, and their effect on other requests. */
+/** Logins in a one-process mesh: their duration, and their effect on other requests. */
 export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using place = await openPlace(options);
@@ -37,7 +37,7 @@ export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   return [...alone, ...(await besideLogins(people, options))];
 }
 
-/** With the right password, a wrong one, an unknown account, and a comparison of a password alone; in turn. */
+/** Times of logins with the right password, a wrong one and an unknown account, and of a password comparison alone; measured alternately. */
 async function loginTimes(people: Client[], warmUp: number, calls: number): Promise<Figure[]> {
   const passwords = createPasswords({ atOnce: 1, waiting: 1, perUser: 1, perAddress: 1 });
   const asker = { address: 'here' };
@@ -61,14 +61,14 @@ async function loginTimes(people: Client[], warmUp: number, calls: number): Prom
   ];
 }
 
-/** The latency of other requests without logins and with 20 logins a second, in turn. */
+/** The latency of other requests without logins and with 20 logins per second, alternating. */
 async function besideLogins(people: Client[], { rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const ada = people[0] as Client;
   const agentId = await createAgent(ada);
   const sessionIds = await oneByOne(10, async () => (await startSession(ada, agentId)).id);
   const failures: unknown[] = [];
 
-  /** Calls `work` at a fixed rate, without waiting for earlier calls. A failure counts as an infinite duration. */
+  /** Calls `work` at a fixed rate without waiting for earlier calls. A failure counts as an infinite duration. */
   async function go(rate: number, work: (index: number) => Promise<unknown>): Promise<number[]> {
     const begunAt = performance.now();
     const calls: Promise<number>[] = [];
@@ -93,7 +93,7 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
 
   await stretch(rates.logins); // warm-up
   const measured = await oneByOne(rounds, async (round) => {
-    // Logs in for each round, because a token is valid for some minutes only.
+    // Logs in for each round, because a token is valid only for some minutes.
     await ada.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
     // Alternates the order, so that growth over time affects both sides.
     const busyFirst = round % 2 === 1 ? await stretch(rates.logins) : undefined;
@@ -118,7 +118,7 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
   const logins = measured.flatMap(({ busy }) => busy.logins);
   return [
     ...figures('queries', 'query by a person'),
-    // names sendMessage: the figures are of its calls.
+    // names sendMessage: the operation that is measured.
     ...figures('messages', 'sendMessage'),
     figure('one of 20 logins a second, p50', quantile(logins, 0.5), 'ms'),
     figure('one of 20 logins a second, p99', quantile(logins, 0.99), 'ms'),

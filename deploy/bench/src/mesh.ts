@@ -11,7 +11,7 @@ import { enginesOf, onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
 import { turnFigures } from './turns.ts';
 
-/** Every unit as a process of its own, on real servers that are started for the bench. */
+/** Every unit as its own process, on real servers that are started for the bench. */
 export function meshFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, turnsOnly, say } = options;
   return onServers('mesh', options, async (servers) => {
@@ -41,7 +41,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   const person = new Client(otherUrl);
   await person.register();
   const token = person.tokens?.accessToken ?? '';
-  // Sends through the other gateway: the one that is measured only delivers.
+  // Sends through the other gateway, so that the measured one only delivers events.
   await using talker = await openTalker(person, await createAgent(person));
   const { sessionId } = talker;
   await talker.firstChunkMs('Hello.');
@@ -55,7 +55,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
 
   say(`events to many readers, ${rounds} rounds`);
   const [words, waves, readers] = short ? [30, 1, 5] : [100, 8, 50];
-  // At the pace of a model, because chunks that arrive together become one event.
+  // Chunks have a model's pace, because chunks that arrive together become one event.
   const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
   place.model.answerWith({ text, deltaDelayMs: 5 });
   await using bare = await startChild('bare-sockets.ts');
@@ -63,7 +63,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   await using other = await openReaders(bare.hello, token, readers, 1);
   await subscribed(other, bare);
   await settled(options);
-  /** Events of whole turns. */
+  /** Delivery rate for events of whole turns. */
   async function ofOurs(): Promise<number> {
     const before = own.count();
     const perSecond = await perCpuSecond(gateway, 1, async () => {
@@ -72,7 +72,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
     });
     return perSecond * (own.count() - before);
   }
-  /** One event per chunk of a reply. */
+  /** Delivery rate of the plain server, with one event for each chunk. */
   const ofBare = () => delivered(bare, other, bare, 1, waves * words);
   const round = async () => ({ ours: await ofOurs(), bare: await ofBare() });
   await round(); // warm-up

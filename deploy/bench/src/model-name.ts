@@ -1,2 +1,2 @@
-/** The name of the model that the model server of the bench has. */
+/** The name of the model on the bench's model server. */
 export const modelName = 'bench';

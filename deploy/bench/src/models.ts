@@ -14,17 +14,17 @@ import { enginesOf, onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace, type StartedMesh } from './processes.ts';
 
 const prompt = 'How long does it take until you begin to answer?';
-// names generateText: the figures are of its calls.
+// names generateText: the operation that is measured.
 const operation = 'generateText';
 const document = `query ($input: GenerateTextInput!) { ${operation}(input: $input) { text providerId modelId costUsd } }`;
 const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count } } }';
 
-/** So little that no tenant comes near its monthly cap. */
+/** A price so low that no tenant comes near its monthly spend cap. */
 const usdPerToken = 1e-9;
-/** Calls after which V8 has compiled most of what one needs. */
+/** Calls after which V8 has compiled most of the code of a call. */
 const warmUp = 12_000;
 
-/** So many calls at once, and the goals for them. */
+/** A number of concurrent calls and the goals for them. */
 interface Load {
   count: number;
   p50?: { goal: number };
@@ -37,7 +37,7 @@ interface Usage {
   apiUsageSummary: { costThisMonthUsd: number; breakdown: { operation: string; count: number }[] };
 }
 
-/** Metered calls of a model without a session, by the mesh of processes on real servers, and its ledger alone. */
+/** Metered direct model calls by the mesh of processes on real servers, and the ledger alone. */
 export function modelsFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('models', options, async (servers) => {
     const { say, short } = options;
@@ -55,7 +55,7 @@ export function modelsFigures(options: BenchOptions): Promise<Figure[]> {
       ...providerOf(other, modelName),
       LLM_PRICES_FILE: prices,
       MESH_KEY: meshKey.toString('base64'),
-      // The bench is a trusted proxy, and gives each call an IP address of its own: calls are throttled by address.
+      // The bench is a trusted proxy that gives each call its own IP address, because calls are throttled by address.
       TRUSTED_PROXIES: '127.0.0.1/32',
     };
     const mesh = parts.use(await place.start({ ...servers.env, ...settings }, '--mesh'));
@@ -85,7 +85,7 @@ export function modelsFigures(options: BenchOptions): Promise<Figure[]> {
   });
 }
 
-/** Makes calls without a session, each by the next tenant and from an IP address of its own. */
+/** Makes direct calls, each by the next tenant and from its own IP address. */
 async function caller(owners: Client[]) {
   const holders = await oneByOne(owners.length, async (n): Promise<KeyHolder> => {
     const { url, apiKey = '' } = await (owners[n] as Client).withApiKey();
@@ -100,7 +100,7 @@ async function caller(owners: Client[]) {
   return Object.assign(call, { made: () => made });
 }
 
-/** Whole calls over a direct call of the model server by the same client: one at a time, sixteen, and sixty-four. */
+/** Time of whole calls relative to a direct call of the model server by the same client, with one, sixteen and sixty-four at a time. */
 async function callFigures(
   options: BenchOptions,
   { modelUrl }: StartedMesh,
@@ -110,7 +110,7 @@ async function callFigures(
   const { rounds, short, say } = options;
   const direct = () => modelAnswerMs(modelUrl, prompt);
 
-  /** The durations of calls, `count` at once, how many there are a second, and what CPU time of the mesh each takes, in ms. */
+  /** Durations of calls with `count` at a time, calls per second, and the mesh's CPU time for each call in ms. */
   async function period(one: () => Promise<number>, count: number, calls: number) {
     const before = cpuOf(roots);
     const begunAt = performance.now();
@@ -161,7 +161,7 @@ async function callFigures(
   return measured.flat();
 }
 
-/** How many calls the ledger has of these tenants. @throws Error where it has calls that cost nothing. */
+/** Number of calls of these tenants in the ledger. @throws Error if it contains calls without a cost */
 async function meteredCalls(owners: Client[]): Promise<number> {
   let calls = 0;
   for (const owner of owners) {

@@ -7,7 +7,7 @@ import type { BenchOptions } from './processes.ts';
 /** The servers that a mesh of processes needs. */
 export const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
-/** The processes of the servers, as roots of CPU time; PostgreSQL first. */
+/** The processes of the servers for counting CPU time, PostgreSQL first. */
 export function enginesOf(servers: RunningServers): Root[] {
   return needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
 }
@@ -16,7 +16,7 @@ export function namedFor(part: string, figures: readonly Figure[]): Figure[] {
   return figures.map(({ name, ...measured }) => ({ name: `${part}: ${name}`, ...measured }));
 }
 
-/** The figures of a part that needs real servers, which are started for it. Left out where this machine cannot run one of them. */
+/** Runs a part that needs real servers, which are started for it. The part is left out if this machine cannot run one of them. */
 export async function onServers(
   part: string,
   { say, leaveOut }: BenchOptions,

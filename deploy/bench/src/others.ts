@@ -3,7 +3,7 @@ import { foldersOf } from '@parley/servers/folders';
 import { ensureInstalled } from '@parley/servers/install';
 import type { BenchOptions } from './processes.ts';
 
-/** Programs that Parley is compared with, and that are installed for the bench only. `folder` changes with what `install.sh` installs. */
+/** Programs that Parley is compared with, installed only for the bench. Change `folder` when `install.sh` installs something else. */
 const programs = {
   langgraph: { title: "LangGraph's Agent Server", version: '0.16.7', folder: 'langgraph-0.16.7-1' },
   hive: { title: 'Hive Gateway', version: '2.15.1', folder: 'hive-gateway-2.15.1-1' },
@@ -12,7 +12,7 @@ const programs = {
 /** The folder of the scripts of a program. */
 export const scriptsOf = (name: keyof typeof programs) => join(import.meta.dirname, '../others', name);
 
-/** Installs a program where it is missing, and returns its folder; undefined, with the reason said, where this machine cannot. */
+/** Installs a program if it is missing and returns its folder. Undefined if this machine cannot; `leaveOut` receives the reason. */
 export async function installOther(name: keyof typeof programs, { say, leaveOut }: BenchOptions) {
   const { title, ...program } = programs[name];
   const { tools } = foldersOf(process.env);

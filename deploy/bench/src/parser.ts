@@ -10,7 +10,7 @@ import { bombFigures } from './bombs.ts';
 import { type Figure, figure, median, medianOf, oneByOne, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** The default limits of the settings. */
+/** The default limits in the settings. */
 const limits = {
   timeoutMs: 60_000,
   maxMemoryMb: 512,
@@ -21,15 +21,15 @@ const limits = {
 
 interface Case {
   name: string;
-  /** What is counted, and how many of them the file has. */
+  /** The unit that is counted in the file, e.g. pages. */
   counted: string;
   count: number;
   file: FileToRead;
-  /** The library alone, in this process. None reads Markdown. */
+  /** Reads the file with the library alone, in this process. No library reads Markdown. */
   bare?: () => Promise<unknown>;
 }
 
-/** Documents read in a process of their own, limited and as Markdown, beside the library alone; and others beside bad files. */
+/** Documents parsed in their own process with limits, compared with the library alone, and other documents beside malicious files. */
 export async function parserFigures(options: BenchOptions): Promise<Figure[]> {
   const cases = await casesOf(options);
   const figures: Figure[] = [];

@@ -1,4 +1,4 @@
-// Meshes of its own, since the bench starts and configures what it measures.
+// Starts its own meshes, because the bench starts and configures what it measures.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -15,31 +15,31 @@ import { cpuOf, tickMs } from './costs.ts';
 import { modelName } from './model-name.ts';
 
 export interface BenchOptions {
-  /** The number of rounds; each measures all variants in turn. */
+  /** The number of rounds; each measures all variants one after the other. */
   rounds: number;
-  /** Runs everything with small counts, for tests. The figures mean nothing then. */
+  /** Runs everything with small counts, for tests; the figures are then meaningless. */
   short: boolean;
-  /** Limits `local` and `mesh` to what a turn costs. */
+  /** Limits `local` and `mesh` to the cost of a turn. */
   turnsOnly: boolean;
-  /** The chunks of one more base of knowledge, which is alone in its partition. */
+  /** Number of chunks of an additional knowledge base, which is alone in its partition. */
   largest?: number | undefined;
-  /** The chunks of another tenant in the partition of several bases. */
+  /** Number of chunks of another tenant in the partition that several bases share. */
   others?: number | undefined;
-  /** A database that keeps the chunks of knowledge for the next run. */
+  /** A database that keeps the knowledge chunks for the next run. */
   keptUrl?: string | undefined;
   /** A part of the name of the only flood to run. */
   flood?: string | undefined;
   profileFolder?: string | undefined;
   /** Receives the name of the next measurement. */
   say: (text: string) => void;
-  /** Receives what this machine cannot measure, with the reason. */
+  /** Receives the name of a measurement that this machine cannot make, with the reason. */
   leaveOut: (text: string) => void;
 }
 
-/** Waits until opened and closed connections have settled. */
+/** Waits until work after opening and closing connections has ended. */
 export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 
-/** Node's option that loads what the bench asks of measured processes by signals. */
+/** Node's option that loads the bench's signal handlers into measured processes. */
 const loaded = `--import=${pathToFileURL(join(import.meta.dirname, 'beside/on-signals.ts'))}`;
 
 /** Raised limits for a client that represents many: all its connections come from one IP address and one sign-in. */
@@ -50,13 +50,13 @@ export const limits = {
   GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '64',
 };
 
-/** The environment by which `scripts/up` makes glibc return freed memory. */
+/** Settings with which `scripts/up` makes glibc return freed memory. */
 const asUp = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 
-/** A measured process. It ends with this one, or when it is disposed of. */
+/** A measured process. It ends with the bench or when it is disposed of. */
 export type Child<Hello = string> = Awaited<ReturnType<typeof startChild<Hello>>>;
 
-/** Starts a script in `beside/`, which calls `serve`, or one that shows the banner of `scripts/up`. `flags` are Node's. */
+/** Starts a script: one in `beside/` that calls `serve`, or one that prints the banner of `scripts/up`. @param flags options of Node */
 export async function startChild<Hello = string>(
   script: string,
   env: Record<string, string> = {},
@@ -87,19 +87,19 @@ export async function startChild<Hello = string>(
   return {
     child,
     pid: child.pid ?? 0,
-    /** Its first message. */
+    /** The first message of the child. */
     hello,
-    /** The time from its start to that message. */
+    /** The time from the start to the first message, in ms. */
     startMs,
     stop,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-/** For the child: reports that it is up, and ends at SIGTERM. */
+/** Called in the child: reports that it is up, and makes it end at SIGTERM. */
 export function serve(hello: unknown, stop = async () => {}): void {
   process.once('SIGTERM', () => void stop().finally(() => process.exit(0)));
-  process.once('disconnect', () => process.exit(1)); // its parent has ended
+  process.once('disconnect', () => process.exit(1)); // the parent has ended
   process.send?.(hello);
 }
 
@@ -115,7 +115,7 @@ export function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** The resident memory of each process after a collection, in KB. */
+/** The resident memory of each process after a garbage collection, in KB. */
 export async function collectedKb(pids: number[], options: BenchOptions): Promise<number[]> {
   await settled(options);
   for (const pid of pids) process.kill(pid, 'SIGUSR2');
@@ -123,10 +123,10 @@ export async function collectedKb(pids: number[], options: BenchOptions): Promis
   return pids.map(residentKb);
 }
 
-/** A mesh as `scripts/up` starts it. */
+/** A mesh that was started like by `scripts/up`. */
 export type StartedMesh = Awaited<ReturnType<Awaited<ReturnType<typeof openPlace>>['start']>>;
 
-/** A data folder and a model server, and meshes that use both. Removed when it is disposed of. */
+/** Makes a data folder and a model server, and starts meshes that use both. Disposing of it removes them. */
 export async function openPlace({ profileFolder }: BenchOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -144,7 +144,7 @@ export async function openPlace({ profileFolder }: BenchOptions) {
     STORAGE_PORT: '0',
   };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: modelName, PARLEY_DATA_DIR: folder };
-  // A folder for temporary files of its own, in which the socket of an embedded database is found.
+  // An own folder for temporary files, in which the socket of an embedded database is found.
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
   const common = {
@@ -160,8 +160,8 @@ export async function openPlace({ profileFolder }: BenchOptions) {
     folder,
     model,
     /**
-     * Starts a mesh as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways, `units` all addresses, and `temporary`
-     * its folder for temporary files.
+     * Starts a mesh like `scripts/up`. `urls` are the GraphQL endpoints of its gateways, `units` all addresses, and `temporary` its folder
+     * for temporary files.
      */
     async start(env: Record<string, string> = {}, ...args: string[]) {
       const options = { args, flags: ['--liftoff-only'] };

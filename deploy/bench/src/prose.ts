@@ -7,7 +7,7 @@ const vowels = 'a e i o u ea ai ou'.split(' ');
 const ends = 'n r l s t m d nd rt st ck ng tion ment er ing ly'.split(' ');
 const sentences = 6;
 
-/** A number of a text's own, always the same: `0` to `1`. */
+/** A deterministic generator of numbers from 0 to 1. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -25,12 +25,12 @@ function wordOf(random: () => number): string {
 }
 
 const lexicon = Array.from({ length: 8_000 }, (_, n) => wordOf(randomOf(n)));
-/** Words with a smaller number occur more often. */
+/** Picks a word; words earlier in the lexicon are more frequent. */
 const word = (random: () => number) => lexicon[Math.floor(lexicon.length * random() ** 3)] as string;
 
 /**
- * Passages of a document, in words that nobody has: half of them are those between nouns, a quarter belong to the document's subject,
- * and the rest to anything. Another `stream` has other passages, such as questions, of the same document.
+ * Generates passages of a document in invented words: half are function words, a quarter belong to the document's subject, and the rest are
+ * arbitrary. Another `stream` generates other passages of the same document, such as questions.
  */
 export function passage(document: number, stream = 0): () => string {
   const ofSubject = randomOf(document);

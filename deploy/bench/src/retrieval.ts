@@ -10,7 +10,7 @@ import type { BenchOptions } from './processes.ts';
 
 type Sizes = Omit<Base, 'tenantId'>;
 
-/** Bases of tenants of one partition, in a schema of their own. */
+/** Bases of tenants that share a partition, in their own schema. */
 interface Stage {
   schema: string;
   title: string;
@@ -52,7 +52,7 @@ function stagesOf({ largest, others }: BenchOptions): Stage[] {
   return stages;
 }
 
-/** Chunks found by the service's own use case on a real PostgreSQL, exactly and by the index. */
+/** Searches with the service's own use case on a real PostgreSQL, exact and by the index. */
 export async function retrievalFigures(options: BenchOptions): Promise<Figure[]> {
   const { keptUrl } = options;
   if (keptUrl) return namedFor(part, await measure(keptUrl, options));
@@ -93,7 +93,7 @@ async function ofTenants(database: Database, bases: Sizes[]): Promise<Base[]> {
   return bases.map((sizes, at) => ({ ...sizes, tenantId: tenants[at] ?? 0 }));
 }
 
-/** Large enough for the indexes, as on a dedicated server. */
+/** Gives PostgreSQL enough memory for the indexes, like on a dedicated server. */
 async function giveMemory(servers: RunningServers): Promise<void> {
   const superuser = new Client({ connectionString: servers.superuserUrl });
   await superuser.connect();

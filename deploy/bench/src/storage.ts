@@ -21,8 +21,8 @@ const turns = 10;
 const passagesOfDocument = 60;
 
 /**
- * What a session of ten turns and its evaluation, and an uploaded document, leave in each engine once all work in the background is
- * done. All units are in one process: they store the same in several.
+ * The storage that a session of ten turns with its evaluation, and an uploaded document, take in each engine after all background work. All
+ * units run in one process; in several processes they store the same.
  */
 export function storageFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers(
@@ -66,7 +66,7 @@ export function storageFigures(options: BenchOptions): Promise<Figure[]> {
         return Object.fromEntries(each) as Reading;
       }
 
-      await session(); // tables have their first pages
+      await session(); // allocates the first pages of the tables
       await upload();
       const [sessions, uploads] = short ? [4, 2] : [200, 8];
       say(`${sessions} sessions`);
@@ -90,7 +90,7 @@ function figuresOf(what: string, left: Reading): Figure[] {
     .map(([name, value]) => figure(`${what}, ${name}`, value, name.startsWith('rows') ? 'in all' : 'KB'));
 }
 
-/** The rows and sizes of all that the engines keep. */
+/** The numbers of rows and the sizes of everything that the engines store. */
 async function stored(servers: RunningServers): Promise<Reading> {
   const reading: Reading = {};
   await asSuperuser(servers, async (database) => {
@@ -131,7 +131,7 @@ async function asSuperuser(servers: RunningServers, work: (database: Database) =
   }
 }
 
-/** In bytes. */
+/** The size of files in a folder that match the pattern, in bytes. */
 function sizeOf(folder: string, pattern: string): number {
   const files = globSync(pattern, { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile());
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);

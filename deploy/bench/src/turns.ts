@@ -12,39 +12,40 @@ export const content = 'How long does it take until you begin to answer?';
 
 type Conversation = Pick<Awaited<ReturnType<typeof openConversation>>, 'firstChunkMs'> & AsyncDisposable;
 
-/** A system that answers turns. */
+/** A system that can reply to turns. */
 interface System {
   name: string;
   open(): Promise<Conversation>;
   cpu(): Reading;
   counts?(): Promise<Reading>;
-  /** The least number of turns in a round. Default: those of one conversation. */
+  /** Minimum number of turns in a round. Default: the turns of one conversation. */
   minTurns?: number;
-  /** The largest number of conversations at once that it is measured with. Default: no limit. */
+  /** Maximum number of concurrent conversations to measure it with. Default: no limit. */
   maxAtOnce?: number;
 }
 
-/** What the turns of a mesh run on. */
+/** The environment of the measured mesh. */
 interface TurnOptions extends BenchOptions {
   databaseUrl: string;
-  /** The processes of its servers, PostgreSQL first. Default: there are none. */
+  /** The processes of its servers, PostgreSQL first. Default: none. */
   servers?: Root[];
-  /** The goal for its CPU time of a turn over that of LangGraph's Agent Server. */
+  /** The goal for the mesh's CPU time per turn relative to LangGraph's Agent Server. */
   overLangGraph: number;
 }
 
-/** The turns of a conversation that are measured. */
+/** Number of measured turns in a conversation. */
 const length = 10;
 
-/** The turns before those in a long conversation: what a turn costs may grow with them. */
+/** Number of turns before the measured ones in a long conversation, because the cost of a turn may grow with its history. */
 const before = 40;
 
-/** The turns after which V8 has compiled most of what a turn needs. */
+/** Number of turns after which V8 has compiled most of the code of a turn. */
 const warmUp = 1_500;
 
 /**
- * What a turn costs: CPU time, database, gRPC and memory; compared with the same hops without Parley's work, and with LangGraph's Agent
- * Server. All in turn, on the same model server, in new conversations whose clients send as soon as a reply has ended.
+ * The cost of a turn: CPU time, database, gRPC and memory, compared with the same network hops without Parley's work, and with LangGraph's
+ * Agent Server. The systems are measured one after the other on the same model server, in new conversations whose clients send the next
+ * message as soon as a reply has ended.
  */
 export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Promise<Figure[]> {
   const { rounds, short, say, databaseUrl, servers = [], overLangGraph } = options;
@@ -67,11 +68,11 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     cpu: () => ({}),
   };
 
-  /** New conversations, so many at once, and again until there were enough turns. @param earlier turns of each that do not count */
+  /** Measures `count` concurrent new conversations, repeatedly until there were enough turns. @param earlier unmeasured turns of each */
   async function period(system: System, count: number, earlier = 0) {
     const turns = short ? 1 : length;
     const minTimes = short ? 0 : (system.minTurns ?? 0);
-    const rest = () => delay(short ? 20 : 300); // work after the reply is a cost of the turn, too
+    const rest = () => delay(short ? 20 : 300); // includes work after the reply in the cost of the turn
     const times: number[] = [];
     const used: Reading = {};
     let seconds = 0;
@@ -139,14 +140,14 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
 
     show('rate', '/s', ({ ours }) => ours.rate);
     show("first chunk over the model's own, p50", 'ms', ({ ours, model }) => ours.p50 - model.p50);
-    // A thread may be there in some rounds only.
+    // Some threads exist only in some rounds.
     for (const name of new Set(measured.flatMap(({ ours }) => Object.keys(ours.used)))) {
       show(name, unitOf(name), ({ ours }) => ours.used[name] ?? 0);
     }
     for (const [index, other] of others.entries()) {
       const at = (each: Round) => each.others[index] as Period;
       const bound = other === langGraph && count === other.maxAtOnce ? { goal: overLangGraph } : {};
-      // The kernel counts in ticks, and a short period may have none.
+      // The kernel counts CPU time in ticks, and a short period may have none.
       const cpuMs = ({ used, turns }: Period) => Math.max(used.CPU ?? 0, tickMs / turns);
       show(`rate of ${other.name}`, '/s', (each) => at(each).rate);
       show(`first chunk of ${other.name} over the model's own, p50`, 'ms', (each) => at(each).p50 - each.model.p50);
@@ -157,7 +158,7 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
   return figures;
 }
 
-/** Opens conversations of one person. @param urls endpoints of one mesh, which they use in turn. */
+/** Opens conversations of one person. @param urls endpoints of one mesh, used round robin */
 export async function opener(urls: string[]) {
   const person = new Client(urls[0] ?? '');
   await person.register();
@@ -175,7 +176,7 @@ function unitOf(name: string): Unit {
   return /^allocated|^written/u.test(name) ? 'KB' : '/turn';
 }
 
-/** In as many processes as the mesh: three with a database, else one. @param roots the process of the database. */
+/** Starts the skeleton in as many processes as the mesh: three with a database, otherwise one. @param roots the process of the database */
 async function startSkeleton(modelUrl: string, databaseUrl: string, roots: Root[], parts: AsyncDisposableStack) {
   const pids: Root[] = [...roots];
   async function start(HOPS: string, NEXT_HOP = '') {

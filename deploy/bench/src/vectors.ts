@@ -12,11 +12,11 @@ export interface LoopGap {
   busyMs: number;
 }
 
-/** Options of a process whose `gapOf` is asked. */
+/** Options for a process that is measured with `gapOf`. */
 export const measuresGaps = { flags: [`--import=${pathToFileURL(join(import.meta.dirname, 'beside/loop-gap.ts'))}`] };
 
 export const passedThrough = 'query ($texts: [String!]!) { embed(texts: $texts) { vectors } }';
-/** The gateway writes an answer itself where a fragment selects it. */
+/** A query that the gateway must serialize itself, because it selects by a fragment. */
 const written = 'query ($texts: [String!]!) { ... { embed(texts: $texts) { vectors } } }';
 
 export function vectorsAnswer(count: number, dimensions: number): string {
@@ -26,7 +26,7 @@ export function vectorsAnswer(count: number, dimensions: number): string {
   return JSON.stringify({ data: { embed: { vectors } } });
 }
 
-/** How long an answer of 100 × 768 numbers keeps the event loop of a gateway. */
+/** How long a response of 100 × 768 numbers blocks the event loop of a gateway. */
 export async function vectorsFigures(
   env: Record<string, string>,
   apiKey: string,
@@ -40,7 +40,7 @@ export async function vectorsFigures(
   let clients = 0;
   async function gapsOf(server: Child, query: string, times: number): Promise<LoopGap[]> {
     return oneByOne(times, async () => {
-      clients += 1; // each below its rate limit
+      clients += 1; // many clients, so that each stays below its rate limit
       await gapOf(server);
       await askWithKey({ url: server.hello, apiKey }, `10.0.${clients >> 8}.${clients & 255}`, query, { texts: ['a'] });
       return gapOf(server);
@@ -65,7 +65,7 @@ export async function vectorsFigures(
   ];
 }
 
-/** The longest time between two turns of its event loop since it was last asked. */
+/** The longest time between two iterations of the child's event loop since the last call. */
 export async function gapOf({ child }: Child): Promise<LoopGap> {
   const answer = once(child, 'message') as Promise<[LoopGap]>;
   child.send({});

@@ -19,7 +19,7 @@ const texts = {
     .slice(0, 1_000),
 };
 const routes = ['/tts', '/tts/stream'];
-/** VOICE_ESPEAK_PROCESSES. */
+/** The default of VOICE_ESPEAK_PROCESSES. */
 const processes = 2;
 const sampleMs = 20;
 
@@ -28,11 +28,11 @@ interface Spoken {
   fullMs: number;
 }
 
-/** Voice as a process of its own with eSpeak NG: first bytes, whole answers, requests a second, and memory. */
+/** Voice as its own process with eSpeak NG: time to first bytes, time of whole responses, requests per second, and memory. */
 export async function voiceFigures({ rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const voice = await startVoice();
   try {
-    await atOnce(2 * processes, () => voice.speak('/tts', texts['100 characters'])); // starts the processes with eSpeak NG
+    await atOnce(2 * processes, () => voice.speak('/tts', texts['100 characters'])); // starts the eSpeak NG processes
     const idle = voice.memory();
     const peak = voice.peak();
     const times: Figure[] = [];
@@ -85,7 +85,7 @@ async function startVoice() {
   await untilItAnswers(() => fetch(`${url}/health`), over.signal);
   let calls = 0;
 
-  /** Each call has an address and a tenant of its own, since both are throttled. */
+  /** Each call has its own client address and tenant, because both are throttled. */
   async function speak(route: string, text: string): Promise<Spoken> {
     calls += 1;
     const { token } = tokens.mint({ audience: 'voice', tenantId: calls });
@@ -114,7 +114,7 @@ async function startVoice() {
   return {
     speak,
     memory,
-    /** Watches the memory; the result stops that, and tells the most it was, in MB. */
+    /** Samples the memory. The returned function stops that and returns the peak in MB. */
     peak(): () => number {
       let peakMb = 0;
       const timer = setInterval(() => {

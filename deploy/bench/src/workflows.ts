@@ -11,7 +11,7 @@ const held = 4;
 
 type Nodes = Record<string, object>;
 
-/** What a workflow adds to the first chunk of a plain turn: by itself, for each node without a call, and for each call of a model. */
+/** The delay that a workflow adds to the first chunk of a plain turn: in total, for each node without a call, and for each model call. */
 export async function workflowsFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using place = await openPlace(options);
@@ -41,7 +41,7 @@ export async function workflowsFigures(options: BenchOptions): Promise<Figure[]>
   const messages = short ? 2 : 100;
   const times = async (name: keyof typeof systems) =>
     median(await oneByOne(messages, () => systems[name].firstChunkMs(content)));
-  /** In turn, so that all have the same share of what else the machine does. */
+  /** Measures all variants alternately, so that other load of the machine affects them equally. */
   async function round() {
     const plain = await times('plain');
     const alone = await times('writing');

@@ -6,7 +6,7 @@ import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
 import { serve } from '../processes.ts';
 
-// graphql-ws with its defaults on a schema of its own: no credentials, no limits, no subgraphs.
+// graphql-ws with its defaults and its own schema: no credentials, no limits, no subgraphs.
 const schema = buildSchema(`
   type Query { nothing: Int }
   type Subscription { sessionEvents(sessionId: ID!): SessionEvent! }
@@ -16,7 +16,7 @@ const schema = buildSchema(`
     clientTurnId: String turnIndex: Float! attempt: Int! text: String!
   }
 `);
-process.setMaxListeners(0); // one for each reader
+process.setMaxListeners(0); // each reader has a listener
 const subscription = {
   async *sessionEvents() {
     for await (const [events] of on(process, 'message')) for (const event of events) yield { sessionEvents: event };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { GCProfiler, getHeapStatistics } from 'node:v8';
 import { Connection } from 'pg';
 
-// Loaded into a measured process by its first SIGWINCH. At each, it writes what it has counted in the main thread since then.
+// Loaded into a measured process by its first SIGWINCH. At each SIGWINCH, it writes the counts of the main thread since the first one.
 const counts = {
   'SQL statements': 0,
   COMMITs: 0,
@@ -12,9 +12,9 @@ const counts = {
   'pauses of garbage collection': 0,
 };
 
-// Both engines are used through this driver, so this counts what their databases are sent and answer.
+// Both database engines use this driver, so it counts all requests and responses.
 const driver = Connection.prototype as Connection & Record<'query' | 'sync', (...args: unknown[]) => unknown>;
-/** Connections that have sent in this turn of the event loop: all that follows goes with it. */
+/** Connections that have sent in this iteration of the event loop; further messages go into the same packet. */
 const sending = new WeakSet<Connection>();
 for (const method of ['query', 'sync'] as const) {
   const send = driver[method];
@@ -39,7 +39,7 @@ let profiler = new GCProfiler();
 let usedBefore = usedBytes();
 profiler.start();
 
-/** What the heap grew by between collections is what was allocated. */
+/** Adds the growth of the heap between two collections, which equals the allocations. */
 function collect(): void {
   const grow = (from: number, to: number) => void (counts.allocated += Math.max(0, to - from) / 1024);
   for (const { beforeGC, afterGC, cost } of profiler.stop().statistics) {

@@ -1,6 +1,6 @@
 /**
- * Loaded into every measured process: collects its garbage at SIGUSR2, so that `collectedKb` does not count it, and loads the meter at
- * the first SIGWINCH, which nothing else acts on.
+ * Loaded into every measured process. At SIGUSR2 it collects garbage, so that `collectedKb` does not count it. At the first SIGWINCH, which
+ * has no other handler, it loads the meter.
  */
 import { collectGarbage } from '@parley/testing/collect-garbage';
 

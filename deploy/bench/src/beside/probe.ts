@@ -6,11 +6,11 @@ import type { Probing } from '../floods/flood.ts';
 import type { Probed } from '../floods/probe.ts';
 import { serve } from '../processes.ts';
 
-// A stranger to a flood: works at a fixed rate, whatever earlier operations still wait for.
+// A client that is not part of a flood. It starts operations at a fixed rate, even while earlier ones are pending.
 const { PROBE_URL: url = '', PROBE_WHAT: what = '' } = process.env;
 const person = new Client(url);
 const account = await person.register();
-/** Turns of one session wait for each other, so they are of several. */
+/** Several conversations, because the turns of one session run one after the other. */
 const conversations = await open(what.includes('turn') ? 8 : 0);
 let probed: Probed = { times: {}, failed: {} };
 
@@ -38,7 +38,7 @@ async function time(name: string, work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** A message, and the whole turn. */
+/** Sends a message and waits for the whole turn. */
 async function turn(nth: number): Promise<void> {
   const conversation = conversations[nth % conversations.length];
   if (!conversation) throw new Error('No conversation is open');
@@ -50,7 +50,7 @@ async function turn(nth: number): Promise<void> {
   });
 }
 
-/** By probe: how often a second, and the work. */
+/** The operations per second and the work of each probe. */
 const works: Record<Probing, { rate: number; work: (nth: number) => Promise<void> }> = {
   query: { rate: 5, work: () => time('query', () => person.query('{ myTenant { id } agents { id name } }')) },
   turn: { rate: 1, work: turn },

@@ -19,8 +19,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { asMessages } from '../client.ts';
 import { serve } from '../processes.ts';
 
-// The hops of a turn and nothing else: HTTP to the gateway, gRPC to session, gRPC to agent, HTTP to the model server, and the reply
-// back as streams to a WebSocket. With a database, session inserts the message and updates it at the end, each with a commit.
+// Only the network hops of a turn: HTTP to the gateway, gRPC to session, gRPC to agent, HTTP to the model server, and the reply streamed
+// back to a WebSocket. With a database, session inserts the message and updates it at the end, each with a commit.
 const { HOPS = '', NEXT_HOP = '', MODEL_URL = '', DATABASE_URL } = process.env;
 
 interface Message {
@@ -95,7 +95,7 @@ async function session(agentAddress: string): Promise<string> {
   });
 }
 
-/** Answers like the gateway, to the client that the bench uses for both. */
+/** Responds like the gateway, so that the bench can use the same client for both. */
 async function gateway(sessionAddress: string): Promise<string> {
   const sessions = clientOf(sessionAddress);
   const http = createServer(async (asked, answer) => {

@@ -9,10 +9,10 @@ import type { chunkEvents } from '../gateway.ts';
 import { serve } from '../processes.ts';
 import { vectorsAnswer } from '../vectors.ts';
 
-/** What 100 texts are answered. */
+/** The response for 100 texts. */
 const vectors = vectorsAnswer(100, 768);
 
-// Stubs of all services, which answer at once and use little CPU, so that only the gateway is measured.
+// Stubs of all services. They respond at once and use little CPU, so that only the gateway is measured.
 const subgraphs = createServer(async (request, response) => {
   const { query } = JSON.parse(await text(request)) as { query: string };
   response.setHeader('content-type', 'application/json');

@@ -8,10 +8,10 @@ import { type Flood, operations, type Scene, sum, whereRefused } from './flood.t
 const begins = 'A burst: ';
 const messagesOf = 'query ($id: ID!) { session(id: $id) { messages { role } } }';
 const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count } } }';
-/** The time in which a whole burst must have been answered. */
+/** The time within which the whole burst must be replied to. */
 const longestMs = 300_000;
 
-/** More turns at once than a process runs: messages of many sessions, several in each, of some tenants. Replies take long. */
+/** More concurrent turns than a process runs: several messages in each of many sessions of a few tenants, with slow replies. */
 export const burstOfTurns: Flood = {
   name: 'a burst of turns',
   probes: ['query', 'turn'],
@@ -32,7 +32,7 @@ async function run(scene: Scene): Promise<Figure[]> {
     return { owner, agentId: await createAgent(owner) };
   });
 
-  /** One visitor, at an address of their own, who sends all messages at once. */
+  /** One visitor with an own address who sends all messages at once. */
   async function visit(owner: Client, agentId: number, name: string) {
     const visitor = owner.at(owner.url);
     let session = await sent.count(() => startSession(visitor, agentId));
@@ -77,7 +77,7 @@ async function run(scene: Scene): Promise<Figure[]> {
   );
   const seconds = (performance.now() - begunAt) / 1_000;
 
-  // The ledger is written up to a moment after the reply.
+  // The ledger may be written shortly after the reply.
   const asked = model.requests.filter(({ body }) => messageOf(body).startsWith(begins));
   const ledgered = async () => {
     const read = await oneByOne(owners.length, async (n) => owners[n]?.owner.query<Usage>(usage));

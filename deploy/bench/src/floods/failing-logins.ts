@@ -3,7 +3,7 @@ import { Client, newAccount } from '@parley/stories/client';
 import { atOnce, type Figure, figure, oneByOne, quantile, tookMs } from '../figures.ts';
 import { codeOf, type Flood, type Scene } from './flood.ts';
 
-/** Wrong passwords from many addresses of one network, as fast as they are answered, while people sign in. */
+/** Logins with wrong passwords from many addresses of one network, each as soon as the previous one returns, while users sign in. */
 export const failingLogins: Flood = {
   name: 'failing logins',
   probes: ['query', 'signIn'],
@@ -20,7 +20,7 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
   });
   const credentials = ({ account }: Client) => ({ email: account?.email ?? '', password: account?.password ?? '' });
   const fromElsewhere = (person: Client) => new Client(url).login(credentials(person));
-  /** From the address that the account was registered from. */
+  /** Signs in from the address that registered the account. */
   const fromHome = (person: Client) => Object.assign(new Client(url), { ip: person.ip }).login(credentials(person));
   const times = (signIn: (person: Client) => Promise<unknown>) =>
     oneByOne(signIns, (n) => tookMs(() => signIn(people[n] as Client)));
@@ -36,12 +36,12 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
       const { email, password } = newAccount();
       const outcome = await attacker.login({ email, password }).then(() => 'a sign-in', codeOf);
       answers.set(outcome, (answers.get(outcome) ?? 0) + 1);
-      // A client that is refused at once would keep only the gateway busy.
+      // Without a pause, clients that are refused at once would only keep the gateway busy.
       if (outcome !== 'UNAUTHENTICATED') await delay(1_000);
     }
   });
   await delay(short ? 100 : 2_000);
-  // In turn, since an address has only so many tries.
+  // One after the other, because an address has a limited number of attempts.
   const beside = await oneByOne(signIns, async (n) => ({
     elsewhere: await tookMs(() => fromElsewhere(people[n] as Client)),
     home: await tookMs(() => fromHome(people[n] as Client)),

@@ -3,31 +3,31 @@ import type { ModelServer } from '@parley/testing/model-server';
 import { type Figure, figure, quantile } from '../figures.ts';
 import type { BenchOptions, StartedMesh } from '../processes.ts';
 
-/** What a flood runs in: a mesh of its own, just started. */
+/** The environment of a flood: its own, newly started mesh. */
 export interface Scene extends BenchOptions {
   mesh: StartedMesh;
-  /** The only model of the mesh, of this process. It answers at once unless the flood says how. */
+  /** The only model server of the mesh, in this process. It responds at once unless the flood scripts it. */
   model: ModelServer;
-  /** How many times the logs of the mesh contain this text so far. */
+  /** Number of times that the logs of the mesh contain this text so far. */
   logged(text: string): number;
 }
 
-/** What a stranger does beside a flood. */
+/** An operation of the client that is measured during a flood. */
 export type Probing = 'query' | 'turn' | 'signIn';
 
-/** More work than a mesh can do at once, from clients that do not wait. A new one is a file in this folder and an entry of `floods`. */
+/** Sends more work than a mesh can do at once. To add a flood, add a file in this folder and an entry in `floods`. */
 export interface Flood {
   /** Names its figures, and selects it with `--flood`. */
   name: string;
-  /** What the stranger is measured by. */
+  /** The operations that are measured. */
   probes: readonly Probing[];
-  /** Settings of the mesh beside those of all floods. */
+  /** Additional settings of the mesh. */
   settings?: Record<string, string>;
-  /** Runs the flood to its end, until nothing that was accepted is still to be done. */
+  /** Runs the flood until all accepted work is done. */
   run(scene: Scene): Promise<Figure[]>;
 }
 
-/** The operations of a flood, as its clients see them. */
+/** Counts and times the operations of a flood's clients. */
 export function operations() {
   const taken: number[] = [];
   const refused: number[] = [];
@@ -35,8 +35,8 @@ export function operations() {
 
   return {
     /**
-     * Times one. A refusal is told apart from a failure by its code.
-     * @returns what it resolved to; undefined where it was refused or failed
+     * Runs and times one operation. A refusal is distinguished from a failure by its code.
+     * @returns its result; undefined if it was refused or failed
      */
     async count<T>(operation: () => Promise<T>): Promise<T | undefined> {
       const before = performance.now();
@@ -73,7 +73,7 @@ export function operations() {
   };
 }
 
-/** Passes over a refusal of an overloaded gateway, for one client's share of requests (429) or for all of them (503). */
+/** Ignores a refusal by an overloaded gateway: 429 for one client's share, 503 for all. @throws any other error */
 export function whereRefused(error: unknown): undefined {
   if (!isRefusal(error)) throw error;
 }
@@ -82,13 +82,13 @@ function isRefusal(error: unknown): boolean {
   return String(error).includes('"message":"Too many requests');
 }
 
-/** The code of a refused operation of `Client`, else how it failed. */
+/** The error code of a refused operation of `Client`, otherwise the failure. */
 export function codeOf(error: unknown): string {
   const text = String(error);
   return /"code":"([A-Z_]+)"/u.exec(text)?.[1] ?? 'no answer';
 }
 
-/** Counts texts in the logs of a mesh, as far as they are written. */
+/** Counts a text in the logs that a mesh has written so far. */
 export function loggedIn(file: string): Scene['logged'] {
   return (text) => readFileSync(file, 'utf8').split(text).length - 1;
 }

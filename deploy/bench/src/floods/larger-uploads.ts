@@ -14,18 +14,18 @@ import { type Figure, figure, oneByOne } from '../figures.ts';
 import { codeOf, type Flood, type Scene } from './flood.ts';
 
 const mb = 2 ** 20;
-/** What a tenant of the plan DEV may store. */
+/** The storage limit of the plan DEV. */
 const quotaMb = 100;
 
 interface Stored {
   unconfirmedMb: number;
-  /** After the confirms. */
+  /** Stored size after the confirmations. */
   storedMb: number;
-  /** How many files had which answer. */
+  /** Number of files by response code. */
   answers: Map<string, number>;
 }
 
-/** Files of 20 MB: a tenant declares a byte for each, and another one what they have. */
+/** Uploads files of 20 MB: one tenant declares a size of one byte for each, another the real size. */
 export const largerUploads: Flood = {
   name: 'larger uploads',
   probes: ['query'],
@@ -36,7 +36,7 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
   const [uploads, sizeMb] = short ? [2, 1] : [12, 20];
   const file = Buffer.alloc(sizeMb * mb, 'a line of text\n');
   const folder = dirname(mesh.temporary);
-  /** The file store of one process has hashes for names and a head in each file; S3 has the keys. */
+  /** Total stored size. The file store of one process has hashed names and a header in each file; S3 has the keys as names. */
   const stored = () =>
     globSync('**/{objects,uploads}/**', { cwd: folder, withFileTypes: true }).filter(
       (entry) => entry.isFile() && sizeOf(join(entry.parentPath, entry.name)) >= file.length,
@@ -51,7 +51,7 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
     const answered = (outcome: string): undefined => {
       answers.set(outcome, (answers.get(outcome) ?? 0) + 1);
     };
-    // All are requested before the first is confirmed. Each comes from an address of its own, which may upload some files a minute.
+    // All uploads are requested before the first one is confirmed. Each has its own client address, because uploads are throttled by address.
     const offered = await oneByOne(uploads, () =>
       requestUpload(owner.at(owner.url), base, undefined, declaredSizeBytes).catch((error: unknown) =>
         answered(`${codeOf(error)} to its request`),
@@ -71,7 +71,7 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
         ),
       );
     });
-    await delay(short ? 500 : 10_000); // what was refused is removed by a job
+    await delay(short ? 500 : 10_000); // a job removes refused files
     return { unconfirmedMb, storedMb: stored() - before, answers };
   }
 
@@ -90,7 +90,7 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
   ];
 }
 
-/** 0 where it was removed meanwhile. */
+/** The size of a file; 0 if it has been removed. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -3,22 +3,22 @@ import { type Figure, figure, quantile } from '../figures.ts';
 import { startChild } from '../processes.ts';
 import type { Probing } from './flood.ts';
 
-/** What a stranger measured: durations in ms, and how many of its operations failed. */
+/** The measurements of the client outside the flood: durations in ms, and the number of failed operations. */
 export interface Probed {
   times: Record<string, number[]>;
   failed: Record<string, number>;
 }
 
-/** How the names of its durations begin in figures. */
+/** The prefix of its figures. */
 export const stranger = "a stranger's";
 
-/** A tenant that is not part of a flood, in a process of its own. */
+/** Starts a client of a tenant outside the flood, in its own process. */
 export async function startProbe(url: string, probes: readonly Probing[]) {
   const child = await startChild('probe.ts', { PROBE_URL: url, PROBE_WHAT: probes.join(',') });
   return {
-    /** Probes from now on. */
+    /** Starts probing. */
     begin: () => void child.child.send('begin'),
-    /** Ends the probing. Resolves once all its operations have an answer. */
+    /** Stops probing. Resolves when all its operations have ended. */
     async end(): Promise<Probed> {
       child.child.send('end');
       const [probed] = (await once(child.child, 'message')) as [Probed];
@@ -28,7 +28,7 @@ export async function startProbe(url: string, probes: readonly Probing[]) {
   };
 }
 
-/** The durations beside a flood and without one. A failed operation counts as infinitely long. */
+/** Compares durations during a flood with those without one. A failed operation counts as infinite. */
 export function probeFigures(alone: Probed, beside: Probed): Figure[] {
   return Object.keys(beside.times).flatMap((name) => {
     const quiet = alone.times[name] ?? [];

@@ -7,23 +7,23 @@ import { type Figure, figure } from '../figures.ts';
 
 interface Dialogue {
   language: string;
-  /** What the person asked before, and the answer. */
+  /** The previous question and its answer. */
   before: [question: string, answer: string];
   message: string;
-  /** The message as a person makes it stand alone, in place of a model. */
+  /** The message rewritten by a person so that it can be understood alone, in place of a model's rewriting. */
   standalone: string;
-  /** The document that answers it. */
+  /** The document that contains the answer. */
   document: string;
   /** Whether the message cannot be understood alone. */
   depends: boolean;
 }
 
-/** How a message of a conversation is searched for. */
+/** A method of turning a message of a conversation into a search query. */
 export interface Way {
   name: string;
-  /** Whether a model is asked to make it stand alone. */
+  /** Whether a model is asked to rewrite the message. */
   asks: (dialogue: Dialogue) => boolean;
-  /** What is searched for where a model is not asked; default: the message. */
+  /** The query if no model is asked. Default: the message. */
   without?: (dialogue: Dialogue) => string;
 }
 
@@ -50,7 +50,7 @@ export const ways: Way[] = [
   { name: 'made to stand alone, always', asks: () => true },
 ];
 
-/** Counts over all dialogues: how many find their document first, model calls, and the input tokens of these calls. */
+/** Counts over all dialogues: dialogues whose document is found first, model calls, and their input tokens. */
 export function measured({ asks, without }: Way) {
   const indexes = Object.fromEntries(Object.entries(documents).map(([language, texts]) => [language, indexOf(texts)]));
   let [found, calls, characters, missed, needless] = [0, 0, 0, 0, 0];
@@ -68,7 +68,7 @@ export function measured({ asks, without }: Way) {
   return { dialogues: dialogues.length, found, calls, tokens: Math.ceil(characters / 4), missed, needless };
 }
 
-/** The name of the document that is nearest to a query, by the offline embedding. */
+/** Makes a function that returns the name of the document nearest to a query by the offline embedding. */
 function indexOf(texts: Record<string, string>): (query: string) => string | undefined {
   const vectors = Object.entries(texts).map(([name, text]) => ({ name, vector: embedOffline(`${name}\n\n${text}`) }));
   return (query) => {
