@@ -10,7 +10,11 @@ export interface InstallOptions {
 }
 
 /** What is installed: an engine, or another program with scripts of its own. */
-type Installed = Pick<Engine, 'folder' | 'version' | 'scripts'> & { name: string };
+export type Installed = Pick<Engine, 'folder' | 'version' | 'scripts'> & {
+  name: string;
+  /** About how long it takes to install. Default: two. */
+  minutes?: number;
+};
 
 /** The folder of the scripts of all engines. */
 export const scriptFolder = join(import.meta.dirname, '../engines');
@@ -30,12 +34,12 @@ export function isInstalled({ folder }: Pick<Installed, 'folder'>, tools: string
  */
 export async function ensureInstalled(engine: Installed, { tools, signal, say }: InstallOptions): Promise<void> {
   if (isInstalled(engine, tools)) return;
-  const { folder, version } = engine;
+  const { folder, version, minutes = 2 } = engine;
   const start = performance.now();
-  say(`installing version ${version}, which may take two minutes`);
+  say(`installing version ${version}, about ${minutes} min`);
   mkdirSync(tools, { recursive: true });
   const target = join(tools, folder);
-  const env = { ...process.env, LC_ALL: 'C.UTF-8', SCRIPTS: scriptsOf(engine) };
+  const env = { ...process.env, LC_ALL: 'C.UTF-8', SCRIPTS: scriptsOf(engine), VERSION: version };
   await exec('flock', ['-F', `${target}.lock`, 'sh', join(scriptFolder, 'install.sh'), target], { env, signal });
   say(`installed version ${version} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 }

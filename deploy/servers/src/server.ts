@@ -23,38 +23,61 @@ export interface StartOptions {
   disposable: boolean;
 }
 
+/** A program that keeps running, in a folder of its own. */
+export interface Program {
+  /** Its folder: the working directory, `log`, and the record of its process. */
+  home: string;
+  /** The folder of `start.sh`, which becomes the program. */
+  scripts: string;
+  /** The arguments of that script. */
+  args?: string[];
+  /** Its environment; the program gets nothing else of this process's. */
+  env: NodeJS.ProcessEnv;
+  stopSignal: NodeJS.Signals;
+  /** Sends one request, like a client. @throws Error if there is no answer within seconds. */
+  ask(): Promise<unknown>;
+}
+
 /**
- * Starts an installed server and waits until it answers. It and its children hold a kernel lock on their folder as long as
- * they run, so that a second server waits instead of using the same data. Their output goes to `log` in that folder.
+ * Starts an installed server and waits until it answers.
  * @returns its pid, or that of the server that a concurrent call has started.
  * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start.
  */
 export async function startServer(engine: Engine, place: Place, options: StartOptions): Promise<number> {
-  const { signal, endWithParent, disposable } = options;
   const { home, host, ports, installed, password, superuserPassword } = place;
+  const env = {
+    PATH: process.env.PATH,
+    JAVA_HOME: process.env.JAVA_HOME,
+    INSTALLED: installed,
+    HOST: host,
+    PORT: String(ports.main),
+    SECOND_PORT: String(ports.second),
+    PASSWORD: password,
+    SUPERUSER_PASSWORD: superuserPassword,
+    DISPOSABLE: options.disposable ? 'yes' : '',
+  };
+  const { stopSignal } = engine;
+  return startProgram({ home, scripts: scriptsOf(engine), env, stopSignal, ask: () => engine.ask(place) }, options);
+}
+
+/**
+ * Starts a program and waits until it answers. It and its children hold a kernel lock on their folder as long as they run, so that a
+ * second one waits instead of using the same data. Their output goes to `log` in that folder.
+ * @returns its pid, or that of the process that a concurrent call has started.
+ * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start.
+ */
+export async function startProgram(
+  { home, scripts, args = [], env, stopSignal, ask }: Program,
+  { signal, endWithParent }: Pick<StartOptions, 'signal' | 'endWithParent'>,
+): Promise<number> {
   makeDataFolder(home);
   const log = openSync(join(home, 'log'), 'a', 0o600);
-  const tie = endWithParent ? `--pdeathsig ${engine.stopSignal.slice('SIG'.length)}` : '';
-  const locked = ['flock', '-F', 'lock', 'sh', join(scriptFolder, 'start.sh')];
+  const tie = endWithParent ? `--pdeathsig ${stopSignal.slice('SIG'.length)}` : '';
+  const locked = ['flock', '-F', 'lock', 'sh', join(scriptFolder, 'start.sh'), ...args];
   const [first = '', ...rest] = [...(tie && ['setpriv', ...tie.split(' ')]), ...locked];
   const child = spawn(first, rest, {
     cwd: home,
-    // The server gets nothing else of this process's environment.
-    env: {
-      PATH: process.env.PATH,
-      JAVA_HOME: process.env.JAVA_HOME,
-      LC_ALL: 'C.UTF-8',
-      HOME: home,
-      SCRIPTS: scriptsOf(engine),
-      INSTALLED: installed,
-      HOST: host,
-      PORT: String(ports.main),
-      SECOND_PORT: String(ports.second),
-      PASSWORD: password,
-      SUPERUSER_PASSWORD: superuserPassword,
-      TIE: tie,
-      DISPOSABLE: disposable ? 'yes' : '',
-    },
+    env: { ...env, LC_ALL: 'C.UTF-8', HOME: home, SCRIPTS: scripts, TIE: tie },
     detached: true,
     stdio: ['ignore', log, log],
   });
@@ -65,12 +88,12 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
     .catch((error: unknown) => over.abort(error)); // the program could not be started
   try {
     const startSignal = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
-    await untilItAnswers(() => engine.ask(place), startSignal);
+    await untilItAnswers(ask, startSignal);
     const pid = findProcess(home) ?? 0;
     if (pid !== child.pid) child.kill('SIGKILL'); // it is still waiting for the lock
     return pid;
   } catch (error) {
-    if (findProcess(home) === child.pid) await stopServer(home, engine.stopSignal);
+    if (findProcess(home) === child.pid) await stopServer(home, stopSignal);
     child.kill('SIGKILL');
     await exited;
     throw error;
