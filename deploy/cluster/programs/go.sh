@@ -1,0 +1,35 @@
+# What `install.sh` of a program built by Go uses. Go's caches are the user's own, so that the next checkout of this machine only links.
+# There is no cgo, so that the program also runs in an image without anything else.
+command -v go >/dev/null || unavailable 'there is no Go'
+export CGO_ENABLED=0 GOFLAGS='-buildvcs=false -mod=mod' GOTOOLCHAIN=local
+
+# module NAME MODULE...: makes and enters the folder of a module that requires these. Go ignores one in the folder for temporary files.
+module() {
+  rm -rf module
+  mkdir module
+  cd module
+  go mod init "cluster/$1" 2>/dev/null
+  shift
+  for required; do go mod edit -require "$required"; done
+}
+
+# build PROGRAM PACKAGE [FLAGS FOR THE LINKER]: without debug information, which would double its size.
+build() {
+  go build -trimpath -ldflags "-s -w ${3:-}" -o "$TARGET/$1" "$2"
+}
+
+# image NAME PROGRAM: makes `$TARGET/image.tar` of a program in `$TARGET`, in the format of `docker save`.
+image() {
+  rm -rf layer image
+  mkdir -p layer/tmp image
+  cp "$TARGET/$2" layer/
+  mkdir -p layer/etc/ssl/certs
+  tar -C layer --owner=0 --group=0 --sort=name --mtime=@0 -cf image/layer.tar .
+  digest=$(sha256sum image/layer.tar | cut -d' ' -f1)
+  cat >image/config.json <<JSON
+{"architecture":"$(go env GOARCH)","os":"linux","config":{"Entrypoint":["/$2"],"User":"65534:65534"},
+ "rootfs":{"type":"layers","diff_ids":["sha256:$digest"]}}
+JSON
+  echo "[{\"Config\":\"config.json\",\"RepoTags\":[\"$1\"],\"Layers\":[\"layer.tar\"]}]" >image/manifest.json
+  tar -C image -cf "$TARGET/image.tar" manifest.json config.json layer.tar
+}

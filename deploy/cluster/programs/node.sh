@@ -1,0 +1,13 @@
+# node.sh FOLDER: becomes the process that holds the namespaces of a node. In them, what the node's programs write to /var and /run is in
+# its own folder and in memory, and the folder is `/run/parley`: sockets below the checkout could have too long a path.
+set -eu
+cd "$1"
+mkdir -p var var.work
+mount -t tmpfs -o mode=755 node-run /run
+mount -t overlay -o lowerdir=/var,upperdir=var,workdir=var.work node-var /var
+mkdir /run/parley
+# Not its canonical path, which may be below the new /var.
+mount --no-canonicalize --bind . /run/parley
+mount --make-rshared /
+: >ready
+exec sleep infinity

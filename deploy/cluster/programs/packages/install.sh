@@ -1,0 +1,27 @@
+. "$SCRIPTS/../apt.sh"
+packages='containerd runc containernetworking-plugins conntrack ipset iptables nftables'
+only='--no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances'
+# shellcheck disable=SC2086 # lists
+libraries=$(apt-cache depends --recurse $only $packages | grep '^lib' | grep -vx libc6 | sort -u)
+# shellcheck disable=SC2086
+unpack $packages $libraries
+cd "$TARGET"
+rm -rf usr/share
+# These programs are chosen by the machine's alternatives, which are not in the packages.
+for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
+  ln -s xtables-nft-multi "usr/sbin/$name"
+done
+# Each program finds the libraries of the packages, and no other does.
+mkdir bin
+cat >run <<'RUN'
+#!/bin/sh
+here=${0%/*}/..
+LD_LIBRARY_PATH=$here/usr/lib/LIBRARIES:$here/lib/LIBRARIES XTABLES_LIBDIR=$here/usr/lib/LIBRARIES/xtables
+export LD_LIBRARY_PATH XTABLES_LIBDIR
+for folder in sbin bin; do
+  [ ! -x "$here/usr/$folder/${0##*/}" ] || exec "$here/usr/$folder/${0##*/}" "$@"
+done
+RUN
+sed -i "s,LIBRARIES,$(cd usr/lib && echo *-linux-gnu),g" run
+chmod +x run
+for program in usr/sbin/* usr/bin/*; do ln -sf ../run "bin/${program##*/}"; done

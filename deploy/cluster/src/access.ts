@@ -1,0 +1,47 @@
+import type { Node } from './addresses.ts';
+
+/** Who uses the API with a token. */
+export interface ApiUser {
+  /** The name of its kubeconfig. */
+  file: string;
+  user: string;
+  group?: string;
+}
+
+/** The users of a cluster's own programs, and the administrator. Their rights are those of Kubernetes' default roles. */
+export function apiUsers(nodes: Node[]): ApiUser[] {
+  return [
+    { file: 'admin', user: 'admin', group: 'system:masters' },
+    { file: 'controller-manager', user: 'system:kube-controller-manager' },
+    { file: 'scheduler', user: 'system:kube-scheduler' },
+    { file: 'kube-proxy', user: 'system:kube-proxy' },
+    { file: 'kube-router', user: 'kube-router', group: 'system:masters' },
+    ...nodes.map(({ name }) => ({ file: name, user: `system:node:${name}`, group: 'system:nodes' })),
+  ];
+}
+
+/** The content of the API server's `--token-auth-file`. */
+export function tokenFile(users: ApiUser[], tokens: ReadonlyMap<string, string>): string {
+  return users
+    .map(({ file, user, group }) => [tokens.get(file), user, user, ...(group ? [`"${group}"`] : [])].join(','))
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** A kubeconfig with one user. JSON is YAML. */
+export function kubeconfig(
+  { user }: ApiUser,
+  { token, authority, server }: Record<'token' | 'authority' | 'server', string>,
+): string {
+  const name = 'parley';
+  const data = Buffer.from(authority).toString('base64');
+  const content = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server, 'certificate-authority-data': data } }],
+    users: [{ name: user, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user } }],
+    'current-context': name,
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}

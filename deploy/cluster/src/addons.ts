@@ -1,0 +1,44 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exec } from '@parley/servers/exec';
+import { dnsService, type Node } from './addresses.ts';
+import { resolvConf } from './node-files.ts';
+import { command, type Run } from './process.ts';
+import { images } from './programs.ts';
+
+const folder = join(import.meta.dirname, '../manifests');
+
+/** Fills the `${…}` of a manifest, which is YAML also before. @throws Error for one that has no value. */
+export function fill(manifest: string, values: Record<string, string>): string {
+  return manifest.replaceAll(/\$\{(\w+)\}/gu, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`no value for ${name}`);
+    return value;
+  });
+}
+
+/** The values of the manifests. */
+export function addonValues({ nodes, resolver }: { nodes: Node[]; resolver: string }): Record<string, string> {
+  return {
+    dnsService,
+    dnsReplicas: nodes.length > 1 ? '2' : '1',
+    corednsImage: images.coredns,
+    metricsImage: images['metrics-server'],
+    // Without a server that pods reach, other names than those of the cluster do not exist.
+    forward: resolver === '' ? '' : 'forward . /etc/resolv.conf',
+  };
+}
+
+/** Applies the manifests of the cluster's own pods: DNS and metrics. */
+export async function applyAddons({ state, tools, signal }: Run, nodes: Node[]): Promise<void> {
+  const values = addonValues({ nodes, resolver: resolvConf(readFileSync('/etc/resolv.conf', 'utf8')) });
+  const manifests = ['coredns.yaml', 'metrics-server.yaml'].map((name) =>
+    fill(readFileSync(join(folder, name), 'utf8'), values),
+  );
+  const file = join(state, 'addons.yaml');
+  writeFileSync(file, manifests.join('\n---\n'));
+  const kubeconfig = join(state, 'admin.kubeconfig');
+  await exec(command(tools, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfig, 'apply', '--filename', file], {
+    signal,
+  });
+}

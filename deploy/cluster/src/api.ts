@@ -1,0 +1,29 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+
+export interface Access {
+  /** The certificate of the authority. Without one the server's certificate is not verified. */
+  authority?: string;
+  token?: string;
+}
+
+/** @throws Error unless the answer is a success within two seconds. */
+export function get(url: string, { authority, token }: Access = {}): Promise<string> {
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  const tls = authority ? { ca: authority } : { rejectUnauthorized: false };
+  const options = { headers, agent: false, signal: AbortSignal.timeout(2_000) } as const;
+  return new Promise((resolve, reject) => {
+    const request = url.startsWith('https:') ? httpsRequest(url, { ...options, ...tls }) : httpRequest(url, options);
+    request.on('error', reject).on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.on('error', reject).on('end', () => {
+        if (response.statusCode === 200) resolve(text);
+        else reject(new Error(`it answers ${response.statusCode}: ${text.slice(0, 300)}`));
+      });
+    });
+    request.end();
+  });
+}

@@ -1,0 +1,78 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { exec } from '@parley/servers/exec';
+import { apiService, hostAddress, type Node } from './addresses.ts';
+
+/** What a certificate is issued for. */
+export interface CertificateRequest {
+  /** The name of its files, `<name>.crt` and `<name>.key`. */
+  name: string;
+  commonName: string;
+  /** The groups of the user that it identifies at the API server or at a kubelet. */
+  organization?: string;
+  usage: 'serverAuth' | 'clientAuth';
+  /** Addresses and names of a server. */
+  hosts?: string[];
+}
+
+/** All certificates of a cluster with these nodes. */
+export function certificatesFor(nodes: Node[]): CertificateRequest[] {
+  const api = 'kubernetes.default.svc.cluster.local';
+  const names = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', api, 'localhost'];
+  return [
+    {
+      name: 'apiserver',
+      commonName: 'kube-apiserver',
+      usage: 'serverAuth',
+      hosts: [apiService, hostAddress, '127.0.0.1', ...names],
+    },
+    { name: 'kubelet-client', commonName: 'kube-apiserver', organization: 'system:masters', usage: 'clientAuth' },
+    { name: 'front-proxy', commonName: 'front-proxy', usage: 'clientAuth' },
+    ...nodes.map(({ name, address }) => ({
+      name,
+      commonName: `system:node:${name}`,
+      organization: 'system:nodes',
+      usage: 'serverAuth' as const,
+      hosts: [address, name],
+    })),
+  ];
+}
+
+/** The extensions of a certificate, as openssl reads them. */
+export function extensions({ usage, hosts = [] }: CertificateRequest): string {
+  const names = hosts.map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`);
+  return [
+    'basicConstraints=critical,CA:FALSE',
+    'keyUsage=critical,digitalSignature',
+    `extendedKeyUsage=${usage}`,
+    ...(names.length > 0 ? [`subjectAltName=${names.join(',')}`] : []),
+    '',
+  ].join('\n');
+}
+
+/** Makes the authority (`ca`), the certificates, and the key that signs tokens of service accounts (`service-accounts`). */
+export async function makeCertificates(
+  folder: string,
+  requests: CertificateRequest[],
+  signal: AbortSignal,
+): Promise<void> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const openssl = (...args: string[]) => exec('openssl', args, { cwd: folder, signal });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-noenc'];
+  const authority = ['-x509', '-subj', '/CN=parley-cluster', '-days', '365', '-keyout', 'ca.key', '-out', 'ca.crt'];
+  const signsCertificates = ['-addext', 'keyUsage=critical,keyCertSign,digitalSignature'];
+  await openssl('req', ...newKey, ...authority, ...signsCertificates);
+  // In the older of two formats: the API server takes no public key from the other.
+  await openssl('ecparam', '-genkey', '-name', 'prime256v1', '-noout', '-out', 'service-accounts.key');
+  await Promise.all(
+    requests.map(async (request) => {
+      const { name, commonName, organization } = request;
+      const subject = `${organization ? `/O=${organization}` : ''}/CN=${commonName}`;
+      writeFileSync(join(folder, `${name}.ext`), extensions(request));
+      await openssl('req', ...newKey, '-subj', subject, '-keyout', `${name}.key`, '-out', `${name}.csr`);
+      const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-days', '365', '-extfile', `${name}.ext`];
+      await openssl('x509', '-req', '-in', `${name}.csr`, ...signing, '-out', `${name}.crt`);
+    }),
+  );
+}

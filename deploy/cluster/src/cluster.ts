@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { UnavailableError } from '@parley/servers/exec';
+import { freePorts } from '@parley/servers/ports';
+import { untilItAnswers } from '@parley/servers/server';
+import { apiUsers, kubeconfig, tokenFile } from './access.ts';
+import { applyAddons } from './addons.ts';
+import { apiUrl, hostAddress, type Node } from './addresses.ts';
+import { get } from './api.ts';
+import { certificatesFor, makeCertificates } from './certificates.ts';
+import { endGroups, makeGroups } from './cgroups.ts';
+import {
+  apiServerArgs,
+  type ControlPlaneFiles,
+  controllerManagerArgs,
+  etcdArgs,
+  schedulerArgs,
+} from './control-plane.ts';
+import type { ClusterFolders } from './folders.ts';
+import { makeHostNetwork, removeHostNetwork, routeServices, standingCluster } from './host-network.ts';
+import { ctr, programsOfNode, startContainerd, startKubelet, startRouter, writeNodeFiles } from './node.ts';
+import { groupOf } from './node-files.ts';
+import { readNodes, writeNodes } from './nodes.ts';
+import { command, findProgram, type Run, startOne } from './process.ts';
+import { installPrograms, programFolder } from './programs.ts';
+import { nodesIn, type ObjectList, podsIn, type Readiness } from './readiness.ts';
+import { lookAtMachine, missingOn } from './requirements.ts';
+import { keepSysctls, restoreSysctls } from './sysctls.ts';
+
+const controlPlane = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+const readyTimeoutMs = 120_000;
+
+export interface ClusterOptions {
+  folders: ClusterFolders;
+  signal: AbortSignal;
+  /** Reports progress. */
+  say(line: string): void;
+}
+
+/**
+ * Installs what is missing, and starts a cluster unless it is up. Nothing of it is left after a failed or aborted start but its folder,
+ * with the logs.
+ * @throws UnavailableError that names everything this machine lacks.
+ */
+export async function up(nodes: Node[], options: ClusterOptions): Promise<void> {
+  const { folders, signal, say } = options;
+  const lacks = missingOn(await lookAtMachine(folders.tools));
+  if (lacks.length > 0) throw new UnavailableError(`This machine lacks:${lacks.map((each) => `\n  ${each}`).join('')}`);
+  refuseOther(folders);
+  const present = readNodes(folders);
+  if (standingCluster() !== undefined && stopped(folders).length === 0) {
+    if (present.length === nodes.length) return;
+    throw new Error(`a cluster of ${present.length} nodes is up: scripts/cluster down comes first`);
+  }
+  await installPrograms({ tools: folders.tools, signal, say });
+  await down(options);
+  try {
+    await start(nodes, options);
+  } catch (error) {
+    await remove(folders);
+    throw error;
+  }
+}
+
+/** Stops the cluster and removes all it has made on this machine, its data included. @returns whether there was one. */
+export async function down({ folders }: Pick<ClusterOptions, 'folders'>): Promise<boolean> {
+  refuseOther(folders);
+  const stood = standingCluster() !== undefined || existsSync(folders.state);
+  await remove(folders);
+  rmSync(folders.state, { recursive: true, force: true, maxRetries: 3 });
+  return stood;
+}
+
+/** @throws Error if the cluster that stands belongs to another checkout: bridge, ports and cgroups are those of the machine. */
+function refuseOther({ state }: ClusterFolders): void {
+  const other = standingCluster();
+  if (other !== undefined && other !== state)
+    throw new Error(`the cluster of another checkout is up, in ${other}: stop that one first`);
+}
+
+async function remove({ tools, state }: ClusterFolders): Promise<void> {
+  await endGroups();
+  await removeHostNetwork(nft(tools));
+  restoreSysctls(join(state, 'sysctls.json'));
+}
+
+const nft = (tools: string) => command(tools, 'packages', 'nft');
+
+async function start(nodes: Node[], { folders, signal, say }: ClusterOptions): Promise<void> {
+  const { tools, state } = folders;
+  const began = performance.now();
+  const step = (line: string) => say(`${((performance.now() - began) / 1000).toFixed(1).padStart(5)} s  ${line}`);
+  mkdirSync(state, { recursive: true, mode: 0o700 });
+  keepSysctls(join(state, 'sysctls.json'));
+  const run: Run = { tools, state, signal, group: makeGroups(nodes.map((node) => groupOf(node).split('/')[1] ?? '')) };
+  await makeHostNetwork(nft(tools), state, signal);
+  writeNodes(folders, nodes);
+  const files = await writeAccess(run, nodes);
+  for (const node of nodes) writeNodeFiles(run, node);
+  const runtimes = Promise.all(nodes.map((node) => startRuntime(run, node)));
+  runtimes.catch(() => undefined); // handled below
+  await startControlPlane(run, files);
+  step('the API server answers');
+  await runtimes;
+  await Promise.all(nodes.map((node) => startKubelet(run, node)));
+  const registered = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
+  for (const { name } of nodes) await untilItAnswers(() => ask(run, `/api/v1/nodes/${name}`), registered);
+  await Promise.all(nodes.map((node) => startRouter(run, node)));
+  const [first] = nodes;
+  if (first) await routeServices(first, signal);
+  step(nodes.length === 1 ? 'the node runs' : `${nodes.length} nodes run`);
+  await applyAddons(run, nodes);
+  await untilReady(folders, signal);
+  step('DNS and metrics-server are ready');
+}
+
+/** A node's containerd, with the images of the cluster's own pods. */
+async function startRuntime(run: Run, node: Node): Promise<void> {
+  await startContainerd(run, node);
+  for (const program of ['pause', 'coredns', 'metrics-server'] as const) {
+    await ctr(run, node, ['images', 'import', join(programFolder(run.tools, program), 'image.tar')]);
+  }
+}
+
+async function startControlPlane(run: Run, files: ControlPlaneFiles): Promise<void> {
+  const [client = 0, peer = 0] = await freePorts(2);
+  const kubernetes = (name: string) => command(run.tools, 'kubernetes', name);
+  await startOne(run, 'etcd', [command(run.tools, 'etcd'), ...etcdArgs({ client, peer })], () =>
+    get(`http://127.0.0.1:${client}/health`),
+  );
+  const api = [kubernetes('kube-apiserver'), ...apiServerArgs(files, client)];
+  await startOne(run, 'kube-apiserver', api, () => ask(run, '/readyz'));
+  const controllers = [kubernetes('kube-controller-manager'), ...controllerManagerArgs(files)];
+  const scheduler = [kubernetes('kube-scheduler'), ...schedulerArgs(files)];
+  await Promise.all([
+    startOne(run, 'kube-controller-manager', controllers, () => get(`https://${hostAddress}:10257/healthz`)),
+    startOne(run, 'kube-scheduler', scheduler, () => get(`https://${hostAddress}:10259/healthz`)),
+  ]);
+}
+
+/** Makes certificates, tokens and kubeconfigs. */
+async function writeAccess({ state, signal }: Run, nodes: Node[]): Promise<ControlPlaneFiles> {
+  const certificates = join(state, 'certificates');
+  await makeCertificates(certificates, certificatesFor(nodes), signal);
+  const authority = readFileSync(join(certificates, 'ca.crt'), 'utf8');
+  const users = apiUsers(nodes);
+  const tokens = new Map(users.map(({ file }) => [file, randomBytes(24).toString('hex')]));
+  const file = join(state, 'tokens.csv');
+  writeFileSync(file, tokenFile(users, tokens), { mode: 0o600 });
+  for (const user of users) {
+    const token = tokens.get(user.file) ?? '';
+    const content = kubeconfig(user, { token, authority, server: apiUrl });
+    writeFileSync(join(state, `${user.file}.kubeconfig`), content, { mode: 0o600 });
+  }
+  return { certificates, kubeconfigs: state, tokens: file };
+}
+
+/** An answer of the API to the administrator. */
+export function ask({ state }: Pick<ClusterFolders, 'state'>, path: string): Promise<string> {
+  const { users }: { users: [{ user: { token: string } }] } = JSON.parse(
+    readFileSync(join(state, 'admin.kubeconfig'), 'utf8'),
+  );
+  const authority = readFileSync(join(state, 'certificates/ca.crt'), 'utf8');
+  return get(`${apiUrl}${path}`, { authority, token: users[0].user.token });
+}
+
+export interface ClusterState {
+  /** Programs that do not run. */
+  stopped: string[];
+  nodes: Readiness[];
+  pods: Readiness[];
+}
+
+/** The state of the cluster; undefined if there is none. */
+export async function status(folders: ClusterFolders): Promise<ClusterState | undefined> {
+  refuseOther(folders);
+  if (standingCluster() === undefined) return undefined;
+  const list = async (path: string): Promise<ObjectList> => JSON.parse(await ask(folders, path));
+  const down = stopped(folders);
+  if (down.includes('kube-apiserver')) return { stopped: down, nodes: [], pods: [] };
+  const [nodes, pods] = await Promise.all([list('/api/v1/nodes'), list('/api/v1/pods')]);
+  return { stopped: down, nodes: nodesIn(nodes), pods: podsIn(pods) };
+}
+
+/** The programs that should run and do not. */
+function stopped(folders: Pick<ClusterFolders, 'state'>): string[] {
+  const programs = [...controlPlane, ...readNodes(folders).flatMap(programsOfNode)];
+  return programs.filter((name) => findProgram(folders, name) === undefined);
+}
+
+/** Waits for the nodes and for the pods of `kube-system`. @throws Error that says what is not ready. */
+async function untilReady(folders: ClusterFolders, signal: AbortSignal): Promise<void> {
+  const readySignal = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
+  for (;;) {
+    const current = await status(folders).catch(() => undefined);
+    const all = [...(current?.nodes ?? []), ...(current?.pods ?? [])];
+    const open = all.filter(({ ready }) => !ready);
+    if (current && current.nodes.length === readNodes(folders).length && current.pods.length > 0 && open.length === 0)
+      return;
+    if (current && current.stopped.length > 0)
+      throw new Error(`these have ended: ${current.stopped.join(', ')}; their logs say why`);
+    signal.throwIfAborted();
+    if (readySignal.aborted) {
+      throw new Error(`not ready in time:${open.map(({ name, reason }) => `\n  ${name}: ${reason}`).join('')}`);
+    }
+    await delay(200);
+  }
+}

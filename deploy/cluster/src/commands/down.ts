@@ -1,0 +1,10 @@
+import { down } from '../cluster.ts';
+import { parseArguments } from './arguments.ts';
+import type { Command } from './command.ts';
+
+export const run: Command = async ({ folders, args, say }) => {
+  parseArguments(args, {});
+  const stood = await down({ folders });
+  say(stood ? 'the cluster is stopped, and all it made is removed' : 'there is no cluster');
+  return 0;
+};

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { apiPort, hostAddress, servicesRange } from './addresses.ts';
+
+/** Where the control plane keeps and finds things. */
+export interface ControlPlaneFiles {
+  /** The folder of the certificates. */
+  certificates: string;
+  /** The folder of the kubeconfigs. */
+  kubeconfigs: string;
+  /** The API server's file of tokens. */
+  tokens: string;
+}
+
+const flags = (values: Record<string, string | number | boolean>) =>
+  Object.entries(values).map(([name, value]) => `--${name}=${value}`);
+
+/** Its data are deleted with the cluster, so nothing waits for the disk. */
+export function etcdArgs({ client, peer }: { client: number; peer: number }): string[] {
+  const clientUrl = `http://127.0.0.1:${client}`;
+  const peerUrl = `http://127.0.0.1:${peer}`;
+  return flags({
+    name: 'parley',
+    'data-dir': 'data',
+    'listen-client-urls': clientUrl,
+    'advertise-client-urls': clientUrl,
+    'listen-peer-urls': peerUrl,
+    'initial-advertise-peer-urls': peerUrl,
+    'initial-cluster': `parley=${peerUrl}`,
+    'unsafe-no-fsync': true,
+    'auto-compaction-retention': 1,
+  });
+}
+
+export function apiServerArgs({ certificates, tokens }: ControlPlaneFiles, etcdPort: number): string[] {
+  const certificate = (name: string) => join(certificates, `${name}.crt`);
+  const key = (name: string) => join(certificates, `${name}.key`);
+  return flags({
+    'bind-address': hostAddress,
+    'advertise-address': hostAddress,
+    'secure-port': apiPort,
+    'etcd-servers': `http://127.0.0.1:${etcdPort}`,
+    'service-cluster-ip-range': servicesRange,
+    'authorization-mode': 'Node,RBAC',
+    'token-auth-file': tokens,
+    'allow-privileged': true,
+    'client-ca-file': certificate('ca'),
+    'tls-cert-file': certificate('apiserver'),
+    'tls-private-key-file': key('apiserver'),
+    'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
+    'service-account-key-file': key('service-accounts'),
+    'service-account-signing-key-file': key('service-accounts'),
+    'kubelet-client-certificate': certificate('kubelet-client'),
+    'kubelet-client-key': key('kubelet-client'),
+    'kubelet-certificate-authority': certificate('ca'),
+    'kubelet-preferred-address-types': 'InternalIP',
+    // It is on no node, so that Services do not lead it to aggregated APIs.
+    'enable-aggregator-routing': true,
+    'requestheader-client-ca-file': certificate('ca'),
+    'requestheader-allowed-names': 'front-proxy',
+    'requestheader-username-headers': 'X-Remote-User',
+    'requestheader-group-headers': 'X-Remote-Group',
+    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+    'proxy-client-cert-file': certificate('front-proxy'),
+    'proxy-client-key-file': key('front-proxy'),
+    profiling: false,
+  });
+}
+
+function clientArgs(kubeconfig: string) {
+  return {
+    kubeconfig,
+    'authentication-kubeconfig': kubeconfig,
+    'authorization-kubeconfig': kubeconfig,
+    'bind-address': hostAddress,
+    'leader-elect': false,
+    profiling: false,
+  };
+}
+
+export function controllerManagerArgs({ certificates, kubeconfigs }: ControlPlaneFiles): string[] {
+  return flags({
+    ...clientArgs(join(kubeconfigs, 'controller-manager.kubeconfig')),
+    'service-account-private-key-file': join(certificates, 'service-accounts.key'),
+    'root-ca-file': join(certificates, 'ca.crt'),
+    'use-service-account-credentials': true,
+  });
+}
+
+export function schedulerArgs({ kubeconfigs }: ControlPlaneFiles): string[] {
+  return flags(clientArgs(join(kubeconfigs, 'scheduler.kubeconfig')));
+}

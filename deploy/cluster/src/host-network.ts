@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { exec } from '@parley/servers/exec';
+import { bridge, hostAddress, maxNodes, type Node, nodesOf, podsRange, servicesRange } from './addresses.ts';
+import { setSysctl } from './sysctls.ts';
+
+const table = 'parley_cluster';
+
+/** The state folder of the cluster that stands on this machine, of whatever checkout. */
+export function standingCluster(): string | undefined {
+  const file = `/sys/class/net/${bridge}/ifalias`;
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+}
+
+/**
+ * Makes the bridge with the address of this machine. Pods reach the world by masquerading, Services are reached through the first
+ * node.
+ * @param owner the state folder, which is noted at the bridge.
+ */
+export async function makeHostNetwork(nft: string, owner: string, signal: AbortSignal): Promise<void> {
+  const ip = (...args: string[]) => exec('ip', args, { signal });
+  await ip('link', 'add', bridge, 'type', 'bridge');
+  await ip('link', 'set', bridge, 'alias', owner);
+  await ip('addr', 'add', `${hostAddress}/24`, 'dev', bridge);
+  await ip('link', 'set', bridge, 'up');
+  setSysctl('net/ipv4/ip_forward', '1');
+  const masquerade = `ip saddr ${podsRange} ip daddr != { ${podsRange}, ${servicesRange} } masquerade`;
+  const chain = `chain postrouting { type nat hook postrouting priority srcnat; ${masquerade}; }`;
+  await exec(nft, [`table ip ${table} { ${chain}; }`], { signal });
+}
+
+/** Connects a node, given the process that holds its namespaces. */
+export async function connectNode(node: Node, pid: number, signal: AbortSignal): Promise<void> {
+  const { name, address, link, pods } = node;
+  const ip = (...args: string[]) => exec('ip', args, { signal });
+  const inside = (...args: string[]) => exec('nsenter', ['--net', '--target', String(pid), 'ip', ...args], { signal });
+  await ip('link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid));
+  await ip('link', 'set', link, 'master', bridge, 'up');
+  await inside('link', 'set', 'lo', 'up');
+  await inside('addr', 'add', `${address}/24`, 'dev', 'eth0');
+  await inside('link', 'set', 'eth0', 'up');
+  await inside('route', 'add', 'default', 'via', hostAddress);
+  const others = nodesOf(maxNodes).filter((other) => other.name !== name);
+  for (const other of others) await inside('route', 'add', other.pods, 'via', other.address);
+  await ip('route', 'add', pods, 'via', address, 'dev', bridge);
+}
+
+/** Lets this machine reach Services, through this node. */
+export async function routeServices({ address }: Node, signal: AbortSignal): Promise<void> {
+  await exec('ip', ['route', 'replace', servicesRange, 'via', address, 'dev', bridge], { signal });
+}
+
+/** Removes everything of the above; the routes go with the bridge. */
+export async function removeHostNetwork(nft: string): Promise<void> {
+  for (const { link } of nodesOf(maxNodes)) if (existsSync(`/sys/class/net/${link}`)) await removeLink(link);
+  if (existsSync(`/sys/class/net/${bridge}`)) await removeLink(bridge);
+  if (existsSync(nft)) await exec(nft, ['delete', 'table', 'ip', table]).catch(() => undefined); // there is none
+}
+
+/** The kernel removes a link itself when the namespace of its other end has gone, which may be at the same time. */
+async function removeLink(link: string): Promise<void> {
+  for (let attempt = 0; existsSync(`/sys/class/net/${link}`); attempt++) {
+    await exec('ip', ['link', 'delete', link]).catch((error: unknown) => {
+      if (attempt > 20 && existsSync(`/sys/class/net/${link}`)) throw error;
+    });
+    await delay(50);
+  }
+}

@@ -1,0 +1,145 @@
+import { isIPv4 } from 'node:net';
+import { dnsService, type Node, servicesRange } from './addresses.ts';
+import { clusterGroup } from './cgroups.ts';
+import { images } from './programs.ts';
+
+/** The node's folder, as its programs see it (`node.sh`). */
+export const inside = '/run/parley';
+export const containerdSocket = `${inside}/containerd/containerd.sock`;
+/** The bridge of a node's pods. */
+const podBridge = 'cni0';
+
+export const ports = { kubeletHealth: 10_248, proxyHealth: 10_256, routerHealth: 20_244 };
+
+/** The group of a node's pods; kubelet makes groups of its own below it. */
+export const groupOf = ({ name }: Node) => `${clusterGroup}/${name}`;
+
+/** Nobody may lower an out-of-memory score in a container without that capability, hence `restrict_oom_score_adj`. */
+export function containerdConfig({ cniPlugins }: { cniPlugins: string }): string {
+  return `version = 2
+root = "${inside}/containerd/root"
+state = "${inside}/containerd/state"
+
+[grpc]
+  address = "${containerdSocket}"
+
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${inside}/containerd/opt"
+
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${images.pause}"
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  enable_unprivileged_ports = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = ${JSON.stringify(cniPlugins)}
+    conf_dir = "${inside}/cni"
+`;
+}
+
+/** Packets keep the addresses of their pods, by which NetworkPolicies are enforced; the machine masquerades what leaves it. */
+export function cniConfig({ pods }: Node): string {
+  const ipam = {
+    type: 'host-local',
+    ranges: [[{ subnet: pods }]],
+    routes: [{ dst: '0.0.0.0/0' }],
+    dataDir: `${inside}/ipam`,
+  };
+  const plugins = [
+    { type: 'bridge', bridge: podBridge, isGateway: true, ipMasq: false, hairpinMode: true, ipam },
+    { type: 'portmap', capabilities: { portMappings: true } },
+  ];
+  return JSON.stringify({ cniVersion: '1.0.0', name: 'parley', plugins }, null, 2);
+}
+
+export function kubeletConfig(node: Node): string {
+  const { name, address } = node;
+  return JSON.stringify(
+    {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      address,
+      healthzBindAddress: address,
+      healthzPort: ports.kubeletHealth,
+      authentication: {
+        anonymous: { enabled: false },
+        webhook: { enabled: true },
+        x509: { clientCAFile: `${inside}/ca.crt` },
+      },
+      authorization: { mode: 'Webhook' },
+      tlsCertFile: `${inside}/${name}.crt`,
+      tlsPrivateKeyFile: `${inside}/${name}.key`,
+      containerRuntimeEndpoint: `unix://${containerdSocket}`,
+      cgroupDriver: 'cgroupfs',
+      cgroupRoot: `/${groupOf(node)}`,
+      failSwapOn: false,
+      clusterDomain: 'cluster.local',
+      clusterDNS: [dnsService],
+      resolvConf: `${inside}/resolv.conf`,
+      volumePluginDir: `${inside}/volume-plugins`,
+      // The disk is shared with everything else on this machine.
+      evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
+      imageGCHighThresholdPercent: 100,
+      imageGCLowThresholdPercent: 99,
+    },
+    null,
+    2,
+  );
+}
+
+export function kubeletArgs({ name, address }: Node): string[] {
+  return [
+    `--config=${inside}/kubelet.json`,
+    `--kubeconfig=${inside}/${name}.kubeconfig`,
+    `--root-dir=${inside}/kubelet`,
+    `--cert-dir=${inside}/kubelet`,
+    `--hostname-override=${name}`,
+    `--node-ip=${address}`,
+  ];
+}
+
+/** Limits of connection tracking belong to the machine, and stay as they are. */
+export function proxyConfig({ name, address }: Node): string {
+  return JSON.stringify(
+    {
+      apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+      kind: 'KubeProxyConfiguration',
+      mode: 'iptables',
+      hostnameOverride: name,
+      bindAddress: address,
+      healthzBindAddress: `${address}:${ports.proxyHealth}`,
+      metricsBindAddress: `${address}:10249`,
+      clientConnection: { kubeconfig: `${inside}/kube-proxy.kubeconfig` },
+      // What comes from elsewhere, as from this machine, is masqueraded, so that its answers come back through this node.
+      detectLocalMode: 'BridgeInterface',
+      detectLocal: { bridgeInterface: podBridge },
+      conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+      iptables: { localhostNodePorts: false },
+    },
+    null,
+    2,
+  );
+}
+
+/** Only its firewall, which enforces NetworkPolicies. */
+export function routerArgs({ name }: Node): string[] {
+  return [
+    `--kubeconfig=${inside}/kube-router.kubeconfig`,
+    `--hostname-override=${name}`,
+    `--service-cluster-ip-range=${servicesRange}`,
+    '--run-firewall=true',
+    '--run-router=false',
+    '--run-service-proxy=false',
+    '--enable-ipv6=false',
+    `--health-port=${ports.routerHealth}`,
+    '--metrics-port=0',
+  ];
+}
+
+/** The DNS servers of this machine that pods can reach, too: a loopback address would be their own. */
+export function resolvConf(machines: string): string {
+  const servers = [...machines.matchAll(/^nameserver\s+(\S+)/gmu)].flatMap(([, server = '']) =>
+    isIPv4(server) && !server.startsWith('127.') ? [server] : [],
+  );
+  return servers.map((server) => `nameserver ${server}\n`).join('');
+}

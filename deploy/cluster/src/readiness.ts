@@ -1,0 +1,51 @@
+interface Condition {
+  type: string;
+  status: string;
+  message?: string;
+}
+
+interface KubernetesObject {
+  metadata: { name: string; namespace?: string };
+  status?: {
+    phase?: string;
+    conditions?: Condition[];
+    containerStatuses?: { state?: { waiting?: { reason?: string } } }[];
+  };
+}
+
+/** An answer of the API, `kubectl get nodes -o json`. */
+export interface ObjectList {
+  items: KubernetesObject[];
+}
+
+export interface Readiness {
+  /** Of a pod with its namespace. */
+  name: string;
+  ready: boolean;
+  /** Why it is not. */
+  reason?: string;
+}
+
+const findCondition = ({ status }: KubernetesObject, type: string) =>
+  status?.conditions?.find((each) => each.type === type);
+
+export function nodesIn({ items }: ObjectList): Readiness[] {
+  return items.map((item) => {
+    const condition = findCondition(item, 'Ready');
+    const { name } = item.metadata;
+    if (condition?.status === 'True') return { name, ready: true };
+    return { name, ready: false, reason: condition?.message ?? 'its kubelet has not reported yet' };
+  });
+}
+
+/** Pods that have completed count as ready. */
+export function podsIn({ items }: ObjectList): Readiness[] {
+  return items.map((item) => {
+    const { name, namespace } = item.metadata;
+    const ready = item.status?.phase === 'Succeeded' || findCondition(item, 'Ready')?.status === 'True';
+    if (ready) return { name: `${namespace}/${name}`, ready };
+    const waiting = item.status?.containerStatuses?.map(({ state }) => state?.waiting?.reason).find(Boolean);
+    const unmet = item.status?.conditions?.find(({ status, message }) => status === 'False' && message)?.message;
+    return { name: `${namespace}/${name}`, ready, reason: waiting ?? unmet ?? item.status?.phase ?? 'unknown' };
+  });
+}
