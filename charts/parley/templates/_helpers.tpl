@@ -43,6 +43,20 @@ app.kubernetes.io/component: {{ .unit }}
 { scaleDown: { stabilizationWindowSeconds: 300, policies: [{ type: Pods, value: 1, periodSeconds: 60 }] } }
 {{- end }}
 
+{{/*
+Pods of a unit are in different zones where there are some. As a second constraint of topology it would also undo the one of nodes where
+there are none: the scheduler leaves nodes aside that lack one of the keys.
+*/}}
+{{- define "parley.affinity" -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm:
+        topologyKey: topology.kubernetes.io/zone
+        labelSelector:
+          matchLabels: {{- include "parley.selector" . | nindent 12 }}
+{{- end }}
+
 {{- define "parley.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 10001

@@ -76,12 +76,19 @@ interface PodSpec {
   enableServiceLinks: boolean;
   automountServiceAccountToken: boolean;
   terminationGracePeriodSeconds: number;
-  topologySpreadConstraints: unknown[];
+  topologySpreadConstraints: { topologyKey: string }[];
   securityContext: { runAsNonRoot: boolean; seccompProfile: { type: string } };
   containers: [Container];
   nodeSelector?: object;
   tolerations?: object[];
-  affinity?: object;
+  affinity?: {
+    podAffinity?: unknown;
+    podAntiAffinity?: {
+      preferredDuringSchedulingIgnoredDuringExecution: {
+        podAffinityTerm: { topologyKey: string; labelSelector: unknown };
+      }[];
+    };
+  };
   volumes: {
     name: string;
     secret?: { secretName: string };
