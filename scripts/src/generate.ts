@@ -28,6 +28,7 @@ and the pages of the API.
 const protos = join(root, 'protos');
 
 const { check } = readOptions(usage, { check: { type: 'boolean' } });
+const api = apiPages(root);
 const texts = [
   ...(await graphqlTypes(root)),
   ...settingsLists(root).map(({ path, text }) => ({ path, text: withUnitLinks(text, units) })),
@@ -36,7 +37,7 @@ const texts = [
   ...composeServices(root, units),
   ...grafanaDashboards(),
   ...workflowPictures(root),
-  ...apiPages(root),
+  ...api.texts,
 ].filter(({ path, text }) => textOf(path) !== text);
 buf('lint');
 if (check) {
@@ -54,6 +55,9 @@ if (check) {
     writeFileSync(join(root, path), text);
   }
 }
+
+for (const problem of api.problems) console.error(problem);
+if (check && api.problems.length > 0) process.exitCode = 1;
 
 function textOf(path: string): string | undefined {
   return existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined;

@@ -44,7 +44,10 @@ export interface ApiPageSources {
 
 const list = /(?<=<!-- operations -->\n).*?(?=<!-- end of operations -->)/su;
 
-/** A page for each subgraph, `gateway/api/<unit>.md`, and `gateway/API.md` with links to all operations between its markers. */
+/**
+ * A page for each subgraph, `gateway/api/<unit>.md`, and `gateway/API.md` with links to all operations between its markers.
+ * `problems` names what an operation lacks: it is generated without that, because its example needs what else is generated.
+ */
 export function apiPages(root: string) {
   const [contract, errors] = [readContract(), readApiErrors()];
   const subgraphs = globSync('services/*/src/schema.graphql', { cwd: root })
@@ -56,33 +59,38 @@ export function apiPages(root: string) {
       const examples: ApiExample[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [];
       return { unit, sdl, contract, errors, examples };
     });
-  const pages = subgraphs.map((sources) => ({ path: `gateway/api/${sources.unit}.md`, text: apiPage(sources) }));
+  const pages = subgraphs.map((sources) => ({ path: `gateway/api/${sources.unit}.md`, ...apiPage(sources) }));
   const path = 'gateway/API.md';
   const links = subgraphs.map(({ unit, sdl }) => `\n### ${unit}\n\n${linksTo(operationsOf(sdl), `api/${unit}.md`)}`);
   const text = readFileSync(join(root, path), 'utf8').replace(list, `${links.join('')}\n`);
-  return [...pages, { path, text }];
+  const texts = [...pages.map((page) => ({ path: page.path, text: page.text })), { path, text }];
+  return { texts, problems: pages.flatMap(({ problems }) => problems) };
 }
 
-/** @throws Error if an operation has no entry in the contract or among the errors, or no example. */
-export function apiPage({ unit, sdl, contract, errors, examples }: ApiPageSources): string {
+export function apiPage({ unit, sdl, contract, errors, examples }: ApiPageSources) {
+  const problems: string[] = [];
   const operations = operationsOf(sdl);
   const sections = operations.map((operation) => {
-    const rule = contract.get(`${typeNames[operation.kind]}.${operation.name}`);
-    const listed = errors.get(operation.name);
-    const example = examples.find((each) => each.operation === operation.name);
-    if (!rule) throw new Error(`gateway/contract.json has no ${operation.name}`);
-    if (!listed) throw new Error(`gateway/api/errors.json has no ${operation.name}`);
-    if (!example) throw new Error(`gateway/api/examples/${unit}.json has no ${operation.name}: see its test`);
+    const { name, description, kind } = operation;
+    const rule = contract.get(`${typeNames[kind]}.${name}`);
+    const listed = errors.get(name);
+    const example = examples.find((each) => each.operation === name);
+    if (!rule) problems.push(`gateway/contract.json has no ${typeNames[kind]}.${name}`);
+    if (!listed) problems.push(`gateway/api/errors.json has no ${name}`);
+    if (!example) problems.push(`gateway/api/examples/${unit}.json has no ${name}: see gateway/ADD-AN-OPERATION.md`);
+    for (const { code } of listed ?? [])
+      if (!codes.has(code)) problems.push(`gateway/api/errors.json has the code ${code}, which is none`);
     return [
-      `## ${operation.name}\n`,
-      `${wrapped(plain(operation.description ?? ''))}\n`,
-      rulesOf(operation, rule),
+      `## ${name}\n`,
+      `${wrapped(plain(description ?? ''))}\n`,
+      ...(rule ? [rulesOf(operation, rule)] : []),
       argumentsOf(operation),
-      errorsOf(listed),
-      exampleOf(example),
+      ...(listed ? [errorsOf(listed)] : []),
+      ...(example ? [exampleOf(example)] : []),
     ].join('\n');
   });
-  return `<!-- Written by scripts/generate from services/${unit}/src/schema.graphql, gateway/contract.json,
+  const types = typesOf(operations).map((type) => `${typeSection(type)}\n`);
+  const text = `<!-- Written by scripts/generate from services/${unit}/src/schema.graphql, gateway/contract.json,
 gateway/api/errors.json and gateway/api/examples/${unit}.json. -->
 
 # Operations of ${unit}
@@ -93,9 +101,8 @@ ${linksTo(operations)}
 ${sections.join('\n')}
 ## Types
 
-${typesOf(operations)
-  .map((type) => `${typeSection(type)}\n`)
-  .join('\n')}`;
+${types.join('\n')}`;
+  return { text, problems };
 }
 
 const typeNames = { query: 'Query', mutation: 'Mutation', subscription: 'Subscription' };
@@ -189,10 +196,9 @@ const codes = new Set(Object.values(errorTable).map(({ code }) => code));
 function errorsOf(errors: ListedError[]): string {
   const common = '[those of any operation](../API.md#errors)';
   if (errors.length === 0) return `Errors: ${common}.\n`;
-  const lines = errors.map(({ code, reason, when }) => {
-    if (!codes.has(code)) throw new Error(`gateway/api/errors.json has the code ${code}, which is none`);
-    return wrapped(`- \`${code}\`${reason ? `, \`${reason}\`` : ''}: ${when}`, '  ');
-  });
+  const lines = errors.map(({ code, reason, when }) =>
+    wrapped(`- \`${code}\`${reason ? `, \`${reason}\`` : ''}: ${when}`, '  '),
+  );
   return `Errors, beside ${common}:\n\n${lines.join('\n')}\n`;
 }
 
