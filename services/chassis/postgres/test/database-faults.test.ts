@@ -214,6 +214,24 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     },
   );
 
+  test.serial('tenants are served round robin, for writes as for reads', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const gate = createGate();
+    t.teardown(() => gate.open());
+    const held = database.transact(1, () => gate.pass());
+    const order: string[] = [];
+    const write = (tenantId: number, name: string) => database.transact(tenantId, async () => order.push(name));
+    const read = (tenantId: number, name: string) => database.read(tenantId, async () => order.push(name));
+    const waiting = [
+      ...['a', 'b', 'c', 'd'].map((name) => write(1, name)),
+      ...['e', 'f'].map((name) => write(2, name)),
+      ...['g', 'h'].map((name) => read(3, name)),
+    ];
+    gate.open();
+    await Promise.all([held, ...waiting]);
+    t.deepEqual(order, ['a', 'e', 'g', 'b', 'f', 'h', 'c', 'd']);
+  });
+
   test.serial('a transaction that waits too long for a connection is unavailable', async (t) => {
     const { schemaName } = await testSchema(t, notesSchema);
     const url = await testDatabaseUrl();

@@ -95,3 +95,17 @@ test('a transaction ends once', async (t) => {
   await end('a');
   t.is(queue.used, 1);
 });
+
+test('a transaction whose caller has gone leaves the queue', async (t) => {
+  const { queue, begun, enter, end } = setup(1);
+  const caller = new AbortController();
+  void enter('first');
+  const gone = t.throwsAsync(enter('gone', { signal: caller.signal }));
+  void enter('next');
+  caller.abort();
+  t.like(await gone, { kind: 'unavailable', message: 'The caller has gone' });
+  t.is(queue.waiting, 1);
+  await end('first');
+  t.deepEqual(begun, ['first', 'next']);
+  await t.throwsAsync(enter('too late', { signal: caller.signal }), { message: 'The caller has gone' });
+});

@@ -10,7 +10,9 @@ export interface Entry {
   /** The owner of the transaction; the queue serves owners round robin. Default: all have the same owner. */
   party?: string;
   /** Served before all others, and in the place that they cannot take. Default false. */
-  isUrgent?: boolean;
+  isUrgent?: boolean | undefined;
+  /** When it aborts, the transaction leaves the queue. */
+  signal?: AbortSignal | undefined;
   /** How long it waits while no other one is answered, in ms. */
   maxStallMs: number;
 }
@@ -95,14 +97,31 @@ export function connectionQueue({ size }: ConnectionQueueOptions) {
   return {
     /**
      * Resolves when the transaction may run; synchronous where it may at once.
-     * @throws DomainError `unavailable` where no transaction was answered for `maxStallMs`
+     * @throws DomainError `unavailable` where no transaction was answered for `maxStallMs`, and when `signal` aborts
      */
-    enter({ party = '', isUrgent = false, maxStallMs }: Entry): Leave | Promise<Leave> {
+    enter({ party = '', isUrgent = false, signal, maxStallMs }: Entry): Leave | Promise<Leave> {
+      if (signal?.aborted) throw unavailable('The caller has gone', signal.reason);
       const isFirst = urgent.size === 0 && (isUrgent || usual.size === 0);
       if (isFirst && hasRoom(isUrgent)) return begin(isUrgent);
       const { promise, resolve, reject } = Promise.withResolvers<Leave>();
-      const waiting = { isUrgent, maxStallMs, sinceMs: performance.now(), begin: () => resolve(begin(isUrgent)) };
-      (isUrgent ? urgent : usual).push(party, { ...waiting, refuse: reject });
+      const onAbort = () => {
+        remove();
+        reject(unavailable('The caller has gone', signal?.reason));
+      };
+      const remove = (isUrgent ? urgent : usual).push(party, {
+        isUrgent,
+        maxStallMs,
+        sinceMs: performance.now(),
+        begin() {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(begin(isUrgent));
+        },
+        refuse(error) {
+          signal?.removeEventListener('abort', onAbort);
+          reject(error);
+        },
+      });
+      signal?.addEventListener('abort', onAbort);
       watchWithin(maxStallMs);
       return promise;
     },
@@ -131,10 +150,12 @@ function roundRobin<Item>() {
     get size() {
       return size;
     },
-    push(party: string, item: Item): void {
+    /** @returns how to remove it */
+    push(party: string, item: Item): () => void {
       const items = parties.get(party) ?? new Set();
       parties.set(party, items.add(item));
       size += 1;
+      return () => remove(party, items, item);
     },
     shift(): Item | undefined {
       const [next] = parties;

@@ -58,7 +58,7 @@ export interface DatabaseOptions {
 type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 /** How a transaction is run. `party`: the tenant that it is for, or '' where it is for no single one. */
-interface Ways extends Pick<TransactOptions, 'isUrgent'> {
+interface Ways extends Pick<TransactOptions, 'isUrgent' | 'signal'> {
   atOnce?: 'one' | 'all' | undefined;
   party?: string;
 }
@@ -136,13 +136,13 @@ export function openDatabase(options: DatabaseOptions): Database {
    * Runs `work`, which takes one connection, once it leaves the queues: tenants are served round robin for the connections of the pool, and
    * schemas for those that several pools share.
    */
-  async function onConnection<T>(party: string, isUrgent: boolean, work: () => Promise<T>): Promise<T> {
+  async function onConnection<T>({ party = '', isUrgent, signal }: Ways, work: () => Promise<T>): Promise<T> {
     const left: Leave[] = [];
     let isAnswered = false;
     try {
       for (const queue of queues) {
         const of = queue === ownQueue ? party : schemaName;
-        const entered = queue.enter({ party: of, isUrgent, maxStallMs: acquireTimeoutMs });
+        const entered = queue.enter({ party: of, isUrgent, signal, maxStallMs: acquireTimeoutMs });
         left.push(typeof entered === 'function' ? entered : await entered);
       }
       if (closed) throw unavailable('The database is closed');
@@ -167,7 +167,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     opening: Opening['opening'],
     kind: string,
     work: Work<T>,
-    { atOnce, isUrgent = false, party = '' }: Ways,
+    { atOnce, ...entry }: Ways,
   ): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     let effects: (() => void)[] = [];
@@ -229,7 +229,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     async function attempts(): Promise<T> {
       for (let unprepared = false, isRepeated = false; ; ) {
         try {
-          return await onConnection(party, isUrgent, () => attempt(unprepared));
+          return await onConnection(entry, () => attempt(unprepared));
         } catch (caught) {
           const error = isAborted(caught) ? (failure ?? caught) : caught;
           if (isStale && !isEnding && !unprepared) unprepared = true;
@@ -288,12 +288,12 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options: TransactOptions = {}) {
       return inLockQueue(options, () =>
-        run(settings(roles.tenant, tenantId), 'transact', (db) => work({ ...db, tenantId }), waysOf(options)),
+        run(settings(roles.tenant, tenantId), 'transact', (db) => work({ ...db, tenantId }), waysOf(options, tenantId)),
       );
     },
 
     async read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
-      const ways: Ways = { atOnce: 'one', party: String(tenantId) };
+      const ways: Ways = { atOnce: 'one', party: partyOf(tenantId) };
       return run(settings(roles.tenant, tenantId, true), 'read', (db) => work({ ...db, tenantId }), ways);
     },
 
@@ -341,8 +341,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function waysOf({ commitsAtOnce, isUrgent }: TransactOptions, tenantId?: number): Ways {
-  return { atOnce: commitsAtOnce ? 'all' : undefined, isUrgent, party: tenantId === undefined ? '' : String(tenantId) };
+function waysOf({ commitsAtOnce, isUrgent, signal }: TransactOptions, tenantId?: number): Ways {
+  return { atOnce: commitsAtOnce ? 'all' : undefined, isUrgent, signal, party: partyOf(tenantId) };
+}
+
+/** What is of no tenant has a place of its own in the round. */
+function partyOf(tenantId: number | undefined): string {
+  return tenantId === undefined ? '' : String(tenantId);
 }
 
 /**

@@ -102,7 +102,7 @@ export interface TransactOptions {
    * one lock. Name all parties at once, so that no transaction waits for one while it holds another.
    */
   lockQueue?: Parties<'user' | 'tenant' | 'row'> | undefined;
-  /** Aborts when the caller disconnects: a transaction that is still queued then rejects with `unavailable`. */
+  /** Aborts when the caller disconnects: a transaction that still waits, for a lock or a connection, then rejects with `unavailable`. */
   signal?: AbortSignal | undefined;
   /**
    * Sends the statements of `work` as one group that commits without waiting for their results: one round trip less, half of the CPU
