@@ -233,8 +233,8 @@ async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_00
 }
 
 test('a call that would wait for too long at the pace so far is refused, and those before it are not', async (t) => {
-  // Two have ended within half a second, and another one is under way: five in a second.
-  const { queue, refused, judge, end, begun } = await judged(t, { ends: 2, longestWaitMs: 1_200 });
+  // Two have ended within half a second, and another one is under way: six in a second.
+  const { queue, refused, judge, end, begun } = await judged(t, { ends: 2, longestWaitMs: 900 });
   await judge();
   t.deepEqual(refused, ['a7', 'a8', 'a9']);
   t.is(queue.waiting, 4);
@@ -242,15 +242,15 @@ test('a call that would wait for too long at the pace so far is refused, and tho
   t.deepEqual(begun, ['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
 });
 
-test('while no call ends, those are refused that would wait for too long if half of those under way ended now', async (t) => {
-  const { queue, refused, judge } = await judged(t, { inFlight: 2, longestWaitMs: 2_200 });
+test('while no call ends, those are refused that would wait for too long even if all under way ended now', async (t) => {
+  const { queue, refused, judge } = await judged(t, { inFlight: 2, longestWaitMs: 900 });
   await judge();
   t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
   t.is(queue.waiting, 4);
 });
 
 test('the wait is estimated again while a call is queued, as the pace may fall', async (t) => {
-  const { queue, refused, judge, end, judging } = await judged(t, { ends: 2, longestWaitMs: 1_900 });
+  const { queue, refused, judge, end, judging } = await judged(t, { ends: 2, longestWaitMs: 1_400 });
   await judge();
   t.deepEqual(refused, []);
   await judge(); // none has ended since: the same in twice the time
@@ -260,8 +260,40 @@ test('the wait is estimated again while a call is queued, as the pace may fall',
   t.is(judging.size, 0);
 });
 
+test('calls that end together in rounds are not taken for calls that never end', async (t) => {
+  const { refused, judge, end, begun } = await judged(t, { inFlight: 2, longestWaitMs: 4_000 });
+  for (let n = 0; n < 8; n += 2) {
+    await judge();
+    await judge(); // a second for each round: the last one begins after 4 s
+    await end(`a${n}`, `a${n + 1}`);
+  }
+  t.deepEqual(refused, []);
+  t.is(begun.length, 10);
+});
+
+test("the calls of tenants at their limit are not ahead of a stranger's", async (t) => {
+  const judging: (() => void)[] = [];
+  const later = (_: number, work: () => void) => {
+    judging.push(work);
+    return () => undefined;
+  };
+  const limits = { inFlight: 4, shares: { tenant: { inFlight: 2 } }, longestWaitMs: 3_000, later };
+  const { begun, call, end } = setup(limits);
+  const refused: string[] = [];
+  const enter = (name: string, tenant: number) => call(name, { tenant }).catch(() => refused.push(name));
+  for (const tenant of [1, 2]) for (let n = 0; n < 100; n += 1) void enter(`${tenant}: ${n}`, tenant);
+  void enter('stranger', 3);
+  await end();
+  for (const work of judging.splice(0)) work();
+  await end();
+  t.true(refused.length > 100);
+  t.false(refused.includes('stranger'));
+  await end('1: 0');
+  t.is(begun.at(-1), 'stranger');
+});
+
 test("another client of the tenant, and what continues a request, are not refused for one client's calls", async (t) => {
-  const { queue, refused, judge, enter } = await judged(t, { ends: 1, longestWaitMs: 1_600 });
+  const { queue, refused, judge, enter } = await judged(t, { ends: 1, longestWaitMs: 1_100 });
   void enter('b', 'b');
   void queue.enter({ address: 'a', tenant: 1 }, () => never, true);
   await judge();

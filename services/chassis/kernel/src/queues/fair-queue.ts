@@ -170,11 +170,12 @@ export function fairQueue<Kind extends string>({
       waitedMs += judgedEveryMs;
       for (const { party, ahead, begun } of seen) {
         const since = party.begun - begun;
-        // Calls in flight count for half: where all have begun together, none may have ended yet.
-        const perMs = (since + party.limits.inFlight / 2) / waitedMs;
-        const remaining = Math.max(0, ahead - since);
-        if (waitedMs + remaining / perMs > longestWaitMs)
-          return refuse(party === all ? tooManyOfAll() : tooMany(party));
+        // As if all calls in flight ended now and as many began in their places: a call that would be served
+        // in time is rather kept than refused.
+        const { inFlight } = party.limits;
+        const perMs = (since + inFlight) / waitedMs;
+        const behind = Math.max(0, ahead - since - inFlight);
+        if (waitedMs + behind / perMs > longestWaitMs) return refuse(party === all ? tooManyOfAll() : tooMany(party));
       }
       cancel = later(judgedEveryMs, judge);
       return undefined;
