@@ -8,26 +8,34 @@ export interface Heard {
 
 /** Separates thought blocks at the beginning of an answer from its text, piece by piece. */
 export function leadingThought() {
-  /** Text that may be the beginning of a tag, or the spaces before one. */
+  /** Text that may be the beginning of a tag, and the spaces before it. Apart, since spaces without an end are joined only once. */
   let held = '';
+  let spaces = '';
   let hasThought = false;
   let state: 'beginning' | 'text' | { closing: string } = 'beginning';
 
   function push(piece: string): Heard {
     if (state === 'text') return { text: piece, thought: '' };
-    held += piece;
+    if (state === 'beginning' && held === '') {
+      const begun = piece.trimStart();
+      if (!hasThought) spaces += piece.slice(0, piece.length - begun.length);
+      held = begun;
+      if (held === '') return { text: '', thought: '' };
+    } else {
+      held += piece;
+    }
     const heard = { text: '', thought: '' };
     for (;;) {
       if (state === 'beginning') {
-        const begun = held.trimStart();
-        const tag = tags.find((each) => begun.startsWith(`<${each}>`));
+        const tag = tags.find((each) => held.startsWith(`<${each}>`));
         if (tag === undefined) {
-          if (tags.some((each) => `<${each}>`.startsWith(begun))) return heard;
+          if (tags.some((each) => `<${each}>`.startsWith(held))) return heard;
           return { ...heard, text: takeText() };
         }
         state = { closing: `</${tag}>` };
         hasThought = true;
-        held = begun.slice(tag.length + 2);
+        spaces = '';
+        held = held.slice(tag.length + 2);
       }
       const { closing }: { closing: string } = state;
       const end = held.indexOf(closing);
@@ -38,27 +46,32 @@ export function leadingThought() {
         return heard;
       }
       heard.thought += held.slice(0, end);
-      held = held.slice(end + closing.length);
+      held = held.slice(end + closing.length).trimStart();
       state = 'beginning';
     }
   }
 
   function takeText(): string {
-    const text = hasThought ? held.trimStart() : held;
+    const text = spaces + held;
     held = '';
+    spaces = '';
     state = 'text';
     return text;
   }
 
   return {
     push,
+    /** Number of characters that are neither text nor thought so far. */
+    get held() {
+      return spaces.length + held.length;
+    },
     /**
      * Returns the rest at the end of the answer: an unfinished thought, or text that only looked like a tag. Spaces
      * alone are dropped.
      */
     flush(): Heard {
       if (typeof state === 'object') return { text: '', thought: held };
-      return { text: held.trim() === '' ? '' : takeText(), thought: '' };
+      return { text: held === '' ? '' : takeText(), thought: '' };
     },
   };
 }

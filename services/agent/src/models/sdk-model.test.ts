@@ -106,8 +106,8 @@ test.serial('a reply far beyond its maximum of tokens is cut, and its call cance
     const { model, cancelled } = modelOf(onAndOn(), settings);
     const events = await eventsOf(model.stream(ask('Tell', asked), uncancelled));
 
-    t.is(textOf(events), piece.repeat(4), '16 characters for each token, and the piece that exceeds them');
-    t.like(events.at(-1), { type: 'finish', finishReason: 'length', tokensOut: 10, estimated: true });
+    t.is(textOf(events), piece.repeat(4).slice(0, 32), '16 characters for each token');
+    t.like(events.at(-1), { type: 'finish', finishReason: 'length', tokensOut: 2, estimated: true });
     t.true(cancelled());
     t.is(sent, 3, 'no more is read');
   }
@@ -124,8 +124,32 @@ test.serial('thoughts without an end are cut as an answer is', async (t) => {
   const call = { ...uncancelled, onThought: (text: string) => thoughts.push(text) };
   const { error } = await failureOf(model.stream(ask('Tell'), call));
 
-  t.like(error, { kind: 'limitReached', retryable: false, usage: { tokensOut: 10, estimated: true } });
+  t.like(error, { kind: 'limitReached', retryable: false, usage: { tokensOut: 2, estimated: true } });
   t.is(thoughts.length, 4);
+  t.true(cancelled());
+});
+
+test.serial('one piece that is far longer than the maximum is cut, and charged as the maximum', async (t) => {
+  async function* atOnce() {
+    yield said('🙂'.repeat(1_000_000));
+    yield finish;
+  }
+  const { model } = modelOf(atOnce(), { maxOutputTokens: 2 });
+  const events = await eventsOf(model.stream(ask('Tell'), uncancelled));
+  t.is(textOf(events), '🙂'.repeat(16));
+  t.like(events.at(-1), { type: 'finish', finishReason: 'length', tokensOut: 2, estimated: true });
+});
+
+test.serial('spaces without an end are cut as an answer is, however they are split', async (t) => {
+  let sent = 0;
+  async function* onAndOn() {
+    for (; sent < 1_000_000; sent += 1) yield said(' ');
+    yield finish;
+  }
+  const { model, cancelled } = modelOf(onAndOn(), { maxOutputTokens: 4_096 });
+  const { error } = await failureOf(model.stream(ask('Tell'), uncancelled));
+  t.like(error, { kind: 'limitReached' });
+  t.is(sent, 16 * 4_096);
   t.true(cancelled());
 });
 
@@ -159,8 +183,8 @@ test.serial('arguments without an end are cut as an answer is', async (t) => {
   const call = { ...uncancelled, onThought: (text: string) => void (written += text) };
   const { error } = await failureOf(model.stream(ask('Tell', { tools }), call));
 
-  t.like(error, { kind: 'limitReached', retryable: false, usage: { tokensOut: 10, estimated: true } });
-  t.is(written.length, 40);
+  t.like(error, { kind: 'limitReached', retryable: false, usage: { tokensOut: 2, estimated: true } });
+  t.is(written.length, 32);
   t.true(cancelled());
 });
 

@@ -15,7 +15,7 @@ import type { ProviderSettings } from './model-settings.ts';
 import { modelErrorOf } from './provider-error.ts';
 import { EndedAnswer, ErrorEvent } from './provider-fault.ts';
 import { textsOf } from './request-texts.ts';
-import { estimateUsage } from './token-counter.ts';
+import { type EstimatedModel, estimateUsage, maxOutputOf } from './token-counter.ts';
 import { isNamelessCall, toolCallReader } from './tool-calls.ts';
 import { hasTools } from './tool-prompt.ts';
 import { type ToolRefusal, ToolsRefused, toolRefusalOf, toolSupport } from './tool-support.ts';
@@ -77,20 +77,35 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     /** Thoughts and tool calls, which are not shown. */
     let unseen = '';
     let complete = false;
-    const think = (thought: string) => {
+    const maxCharacters = charactersPerToken * maxOutputOf(model, request);
+    let isCut = false;
+    /** @returns as much of a piece as the answer may still have */
+    const bounded = (piece: string): string => {
+      const room = maxCharacters - given.length - unseen.length;
+      if (piece.length + aloud.held > room) isCut = true;
+      return piece.length > room ? piece.slice(0, room).replace(/[\uD800-\uDBFF]$/, '') : piece;
+    };
+    const think = (piece: string) => {
+      const thought = bounded(piece);
       unseen += thought;
       onThought?.(thought);
     };
     settings.onThought?.(call.signal, (thought) => {
       call.awaitNext();
       think(thought);
+      if (isCut) throw new Error('The answer is longer than its maximum');
     });
+    /** How an answer without an end ends. @throws EndedAnswer where it has no words */
+    const cut = async (): Promise<ModelEvent> => {
+      const usage = await estimateUsage(model, request, given + unseen);
+      if (given === '' && !tools?.hasCalls) throw new EndedAnswer('limitReached', usage);
+      return { type: 'finish', finishReason: 'length', ...usage };
+    };
     /** Records a piece of the answer. @returns its visible text */
     const hear = ({ text, thought }: Heard): string => {
       if (thought !== '') think(thought);
       return text;
     };
-    const maxCharacters = charactersPerToken * Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
     try {
       const includeRawChunks = settings.rawEvents || (tools !== undefined && api === 'openai-compatible');
       const options = { ...callOptions(request, prompted, call.signal), includeRawChunks };
@@ -98,7 +113,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       const parts = stream.getReader();
       for (let read = await parts.read(); !read.done; read = await parts.read()) {
         const part = read.value;
-        const text = part.type === 'text-delta' ? hear(aloud.push(characters.push(part.delta))) : '';
+        const text = part.type === 'text-delta' ? bounded(hear(aloud.push(characters.push(part.delta)))) : '';
         tools?.read(part);
         if (part.type === 'reasoning-delta' || part.type === 'tool-input-delta') think(part.delta);
         if (text !== '') {
@@ -107,10 +122,8 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
           tools?.wrote(text);
           yield { type: 'text', text };
         }
-        if (given.length + unseen.length > maxCharacters) {
-          const usage = await estimateUsage(model, request, given + unseen);
-          if (given === '' && !tools?.hasCalls) throw new EndedAnswer('limitReached', usage);
-          yield { type: 'finish', finishReason: 'length', ...usage };
+        if (isCut) {
+          yield await cut();
           return;
         }
         if (tools && part.type === 'tool-call') {
@@ -141,8 +154,17 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
         return;
       }
       throw new ErrorEvent({ type: 'unfinished_answer' });
-    } catch (thrown) {
+    } catch (caught) {
       signal.throwIfAborted();
+      let thrown = caught;
+      if (isCut && !(thrown instanceof EndedAnswer)) {
+        try {
+          yield await cut();
+          return;
+        } catch (ended) {
+          thrown = ended;
+        }
+      }
       if (tools && isNamelessCall(thrown)) {
         yield tools.nameless();
         yield { type: 'finish', finishReason: 'toolCalls', ...(await estimateUsage(model, request, given + unseen)) };
@@ -195,7 +217,7 @@ const noWordsReasons = {
 /** Undefined if nothing was `written`; providers do not charge for that. */
 async function spentBy(
   thrown: unknown,
-  model: Pick<Model, 'modelId' | 'vision'>,
+  model: EstimatedModel,
   request: ModelRequest,
   written: string | undefined,
 ): Promise<TokenUsage | undefined> {
@@ -204,7 +226,7 @@ async function spentBy(
 }
 
 async function usageOf(
-  model: Pick<Model, 'modelId' | 'vision'>,
+  model: EstimatedModel,
   request: ModelRequest,
   written: string,
   { inputTokens, outputTokens }: LanguageModelV3Usage,

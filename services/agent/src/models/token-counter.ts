@@ -43,12 +43,19 @@ export async function countRequestTokens(
   return (await countTokens(modelId, ...texts)) + around + images;
 }
 
+export type EstimatedModel = Pick<Model, 'modelId' | 'vision' | 'maxOutputTokens'>;
+
+/** Maximum number of tokens that a model may write for a request, thoughts included. */
+export function maxOutputOf({ maxOutputTokens }: Pick<Model, 'maxOutputTokens'>, request: ModelRequest): number {
+  return Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
+}
+
 /**
  * The usage of a call whose provider reported no figures: its request, and what the model wrote, thoughts and tool
- * calls included.
+ * calls included. It is never more output than was reserved, however much a provider sends.
  */
 export async function estimateUsage(
-  model: Pick<Model, 'modelId' | 'vision'>,
+  model: EstimatedModel,
   request: ModelRequest,
   written: string,
 ): Promise<TokenUsage> {
@@ -56,7 +63,7 @@ export async function estimateUsage(
     countRequestTokens(model, request),
     countTokens(model.modelId, written),
   ]);
-  return { tokensIn, tokensCached: 0, tokensOut, estimated: true };
+  return { tokensIn, tokensCached: 0, tokensOut: Math.min(tokensOut, maxOutputOf(model, request)), estimated: true };
 }
 
 function encodingOf(modelId: string): Encoding | undefined {
