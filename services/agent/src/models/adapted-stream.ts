@@ -78,7 +78,7 @@ function adapted(body: ReadableStream<Uint8Array>, adapt: EventAdapter): Readabl
         for (let hasSent = false; !hasSent; ) {
           const { done: hasEnded, value } = await bytes.read();
           for (const data of hasEnded ? events.end() : events.push(value)) {
-            const known = data === done ? data : adaptedData(data);
+            const known = data.trim() === done ? done : adaptedData(data);
             if (known === undefined) continue;
             controller.enqueue(encoder.encode(`data: ${known.replaceAll('\n', '\ndata: ')}\n\n`));
             hasSent = true;

@@ -18,12 +18,14 @@ export function textsAt(given: Fields, ...names: string[]): Fields {
   return Object.fromEntries(names.flatMap((name) => (typeof given[name] === 'string' ? [[name, given[name]]] : [])));
 }
 
-/** The numbers of a usage object, nested ones included; other values that a provider adds are dropped. */
+const tokenCount = /tokens?(?:count)?$/iu;
+
+/** The numbers of a usage object, nested ones included; other values, and what is no number where a count is meant, are dropped. */
 export function figuresIn(usage: unknown): Fields | undefined {
   if (!isJsonObject(usage)) return undefined;
   const entries = Object.entries(usage).map(([name, value]) => [
     name,
-    typeof value === 'number' && Number.isFinite(value) ? value : figuresIn(value),
+    typeof value === 'number' && Number.isFinite(value) ? value : tokenCount.test(name) ? undefined : figuresIn(value),
   ]);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }

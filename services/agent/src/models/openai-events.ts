@@ -35,13 +35,18 @@ export function openaiEvents(onThought?: (thought: string) => void): EventAdapte
 
   return (event) => {
     const [choice] = objectsIn(event['choices']);
-    const error = [event['error'], choice?.['error']].find((given) => isJsonObject(given) || stringIn(given));
+    const error = [event['error'], choice?.['error']].find(
+      (given) => stringIn(given) || objectsIn([given]).some(hasFields),
+    );
     if (error !== undefined) return { error: errorFields(error) };
     if (event['object'] === 'error') return { error: errorFields(event) };
     const usage = figuresIn(event['usage']);
     if (!choice && !usage) return undefined;
-    const delta = deltaOf(isJsonObject(choice?.['delta']) ? choice['delta'] : {});
-    const reason = stringIn(choice?.['finish_reason']);
+    // A server that ignores `stream` answers with one `message`.
+    const [said = {}] = objectsIn([choice?.['delta'], choice?.['message']]);
+    const delta = deltaOf(said);
+    const named = stringIn(choice?.['finish_reason']);
+    const reason = named === '' || named === 'null' ? undefined : named; // some servers send these while an answer goes on
     const isRefusal = hasRefused && reason === 'stop';
     return {
       ...textsAt(event, 'id', 'model'),
@@ -50,6 +55,8 @@ export function openaiEvents(onThought?: (thought: string) => void): EventAdapte
     };
   };
 }
+
+const hasFields = (given: Fields) => Object.keys(given).length > 0;
 
 /** Content is a string, or a list of parts, some of which are thoughts. */
 function contentOf(content: unknown): { text: string; thought: string } {

@@ -62,33 +62,35 @@ const tooLongWords =
   /context (?:length|size|window)|maximum context|(?:prompt|input|request|messages?) (?:is|are|was|were) too (?:long|large)|input token count|too many (?:input )?tokens|reduce the length|exceeds? .{0,60}(?:tokens|context)/i;
 
 /** The kinds of errors that arrive within a 200, where no status tells them apart. */
-const kindsOfNames: Record<string, ModelErrorKind> = {
-  rate_limit_error: 'rateLimited',
-  rate_limit_exceeded: 'rateLimited',
-  insufficient_quota: 'rateLimited',
-  resource_exhausted: 'rateLimited',
-  throttlingexception: 'rateLimited',
-  timeout_error: 'timedOut',
-  deadline_exceeded: 'timedOut',
-  modeltimeoutexception: 'timedOut',
-  invalid_api_key: 'refused',
-  authentication_error: 'refused',
-  permission_error: 'refused',
-  unauthenticated: 'refused',
-  permission_denied: 'refused',
-  accessdeniedexception: 'refused',
-  model_not_found: 'unknownModel',
-  not_found_error: 'unknownModel',
-  not_found: 'unknownModel',
-  resourcenotfoundexception: 'unknownModel',
-  invalid_request_error: 'badRequest',
-  invalid_argument: 'badRequest',
-  failed_precondition: 'badRequest',
-  validationexception: 'badRequest',
-};
+const kindsOfNames = new Map<string, ModelErrorKind>(
+  Object.entries({
+    rate_limit_error: 'rateLimited',
+    rate_limit_exceeded: 'rateLimited',
+    insufficient_quota: 'rateLimited',
+    resource_exhausted: 'rateLimited',
+    throttlingexception: 'rateLimited',
+    timeout_error: 'timedOut',
+    deadline_exceeded: 'timedOut',
+    modeltimeoutexception: 'timedOut',
+    invalid_api_key: 'refused',
+    authentication_error: 'refused',
+    permission_error: 'refused',
+    unauthenticated: 'refused',
+    permission_denied: 'refused',
+    accessdeniedexception: 'refused',
+    model_not_found: 'unknownModel',
+    not_found_error: 'unknownModel',
+    not_found: 'unknownModel',
+    resourcenotfoundexception: 'unknownModel',
+    invalid_request_error: 'badRequest',
+    invalid_argument: 'badRequest',
+    failed_precondition: 'badRequest',
+    validationexception: 'badRequest',
+  }),
+);
 
 function named({ status, names, message }: ProviderFault): ModelErrorKind | undefined {
-  if (status === undefined) return names.map((name) => kindsOfNames[name]).find((kind) => kind !== undefined);
+  if (status === undefined) return names.map((name) => kindsOfNames.get(name)).find((kind) => kind !== undefined);
   if (status !== 400) return undefined;
   if (names.includes('api_key_invalid')) return 'refused';
   return names.includes('model_not_found') || /model identifier is invalid/iu.test(message)

@@ -75,7 +75,7 @@ function faultOf(bodies: unknown[], received: number | undefined, headers: Provi
       .flatMap(messagesIn)
       .find((text) => typeof text === 'string') ?? '';
   return {
-    status: received ?? fields.find(isErrorStatus),
+    status: received ?? fields.map(numberIn).find(isErrorStatus),
     names: [...new Set([errorType, ...fields].filter(isName).map((name) => name.toLowerCase()))],
     message,
     parameter: errors.flatMap(parametersIn).find((name) => /^[a-z][\w.]{0,63}$/u.test(name)),
@@ -100,6 +100,11 @@ function parametersIn({ param, detail }: Record<string, unknown>): string[] {
 
 function reasonsOf({ details }: Record<string, unknown>): unknown[] {
   return Array.isArray(details) ? details.filter(isJsonObject).map(({ reason }) => reason) : [];
+}
+
+/** Some servers send a status as text. */
+function numberIn(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{3}$/u.test(value) ? Number(value) : value;
 }
 
 function isErrorStatus(value: unknown): value is number {

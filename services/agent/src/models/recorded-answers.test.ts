@@ -140,6 +140,42 @@ const sent = (...packetsSent: string[]): ModelAnswer => ({ packetsSent });
 
 /** Chunks that servers of OpenAI's format send, but that the types of no SDK contain. */
 const chunks: Record<string, [ModelAnswer, End]> = {
+  'an end reason that is empty or "null" in each chunk, and then the connection ends': [
+    sent(
+      chunk({ delta: { content: 'This is ' }, finish_reason: '' }),
+      chunk({ delta: { content: 'cut' }, finish_reason: 'null' }),
+    ),
+    { text: 'This is cut', kind: 'failed' },
+  ],
+  'one message instead of a stream': [
+    sent(chunk({ message: { role: 'assistant', content: 'All at once.' }, finish_reason: 'stop' })),
+    { text: 'All at once.', finishReason: 'stop' },
+  ],
+  'an end mark with a space after it': [
+    sent(said('Good.'), stop, 'data: [DONE] \n\n'),
+    { text: 'Good.', finishReason: 'stop' },
+  ],
+  'an error object without fields beside a choice': [
+    sent(chunk({ delta: { content: 'Good.' } }, { error: {} }), stop, done),
+    { text: 'Good.', finishReason: 'stop' },
+  ],
+  'a status that is a text': [
+    sent('data: {"error": {"code": "429", "message": "Slow down"}}\n\n'),
+    { kind: 'rateLimited', retryable: true },
+  ],
+  'a code that is the name of an inherited property': [
+    sent('data: {"error": {"code": "__proto__", "message": "no"}}\n\n'),
+    { kind: 'failed', retryable: true },
+  ],
+  'counts of tokens that are no numbers': [
+    sent(
+      said('Good.'),
+      stop,
+      `data: {"choices": [], "usage": {"prompt_tokens": "9", "completion_tokens": {"a": 1}}}\n\n`,
+      done,
+    ),
+    { text: 'Good.', finishReason: 'stop', usage: { estimated: true } },
+  ],
   'an error in a choice': [
     sent(chunk({ delta: {}, finish_reason: 'error', error: { code: 429, message: 'Slow down' } })),
     { kind: 'rateLimited', retryable: true },
@@ -239,4 +275,13 @@ for (const api of openai) {
       await server.until(({ counts }) => counts.cancelled === 1);
     });
   }
+}
+
+for (const api of openai) {
+  test(`${api}: thoughts without an end end the call, and cost no more than was reserved`, async (t) => {
+    const packetsSent = Array.from({ length: 5_000 }, () => chunk({ delta: { reasoning_content: 'hm '.repeat(50) } }));
+    const { model } = await modelOn(t, { packetsSent }, { api, key: 'k', maxOutputTokens: 100 });
+    const { error } = await failureOf(model.stream(ask('Tell'), uncancelled));
+    t.like(error, { kind: 'limitReached', usage: { tokensOut: 100, estimated: true } });
+  });
 }
