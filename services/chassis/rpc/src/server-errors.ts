@@ -2,7 +2,7 @@ import { errorTable, internalMessage, type Outcome } from '@parley/kernel/error-
 import { isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
-import { ServerError } from 'nice-grpc-common';
+import { ServerError, Status } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichServerError } from 'nice-grpc-error-details';
 
 /** The `domain` of our ErrorInfo details; clients ignore those of others. */
@@ -17,7 +17,9 @@ export function serverErrors(log: Logger) {
     try {
       return yield* call.next(call.request, context);
     } catch (error) {
-      if (context.signal.aborted || error instanceof ServerError) throw error; // the client has left, or it is a status already
+      if (error instanceof ServerError) throw error;
+      // The client gets no status any more, and the library would print any other error with its stack.
+      if (context.signal.aborted) throw new ServerError(Status.CANCELLED, 'The client has cancelled the call');
       if (!isDomainError(error)) {
         log.error({ err: error, method: call.method.path }, 'call failed');
         throw new ServerError(errorTable.internal.grpc, internalMessage);
