@@ -107,6 +107,7 @@ test('a run asks for what its files run on, and no more', (t) => {
     needs: [],
     unchanged: [],
     full: false,
+    cluster: false,
   });
   t.deepEqual(select(folder, { ...all, only: ['lint'] }).checks, [{ name: 'lint', command: 'true' }]);
   t.deepEqual(select(folder, { ...all, only: ['lint'] }).files, []);
@@ -119,6 +120,17 @@ test('--faults chooses fault tests alone, at full length, on no shared mesh', (t
     ['kill', 'part', 'slow'].map((name) => `stories/faults/${name}.test.ts`),
   );
   t.deepEqual({ needs, full, checks }, { needs: ['redis'], full: true, checks: [] });
+});
+
+test('--cluster chooses the stories of the cluster, which run in no other way', (t) => {
+  const { folder, write } = checkout(t, { cluster: ['cluster/**'] });
+  const story = 'stories/cluster/drain.test.ts';
+  write(story, '');
+  const { files, checks, cluster } = select(folder, { ...all, cluster: true });
+  t.deepEqual({ files, checks, cluster }, { files: [story], checks: [], cluster: true });
+  t.deepEqual(select(folder, { ...all, cluster: true, texts: ['drain'] }).files, [story]);
+  for (const options of [all, { ...all, faults: true }, { ...all, texts: ['drain'] }])
+    t.false(select(folder, options).files.includes(story));
 });
 
 test('a file whose tests another one runs is left out unless it is asked for', (t) => {

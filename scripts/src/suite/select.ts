@@ -12,16 +12,19 @@ export interface SelectOptions {
   texts: string[];
   /** Runs only fault tests. */
   faults: boolean;
+  /** Runs only the stories of the cluster, which run in no other way. Default false. */
+  cluster?: boolean;
 }
 
-export function select(root: string, { only, texts, faults }: SelectOptions) {
+export function select(root: string, { only, texts, faults, cluster = false }: SelectOptions) {
   const isChosen = (name: string) => only.length === 0 || only.includes(name);
-  const checks = texts.length > 0 || faults ? [] : declaredChecks(root).filter(({ name }) => isChosen(name));
+  const checks = texts.length > 0 || faults || cluster ? [] : declaredChecks(root).filter(({ name }) => isChosen(name));
   // A file that is named explicitly always runs.
-  const isAsked = faults || texts.length > 0;
+  const isAsked = faults || cluster || texts.length > 0;
   const changed = isAsked ? undefined : changedPaths(root);
   const unchanged: string[] = [];
   const isWanted = (workspace: Workspace, file: string) => {
+    if (cluster !== isDeclared('cluster', workspace, file)) return false;
     if (faults && !isDeclared('faults', workspace, file)) return false;
     if (isAsked) return texts.length === 0 || texts.some((text) => file.includes(text));
     if (!isUnchanged(workspace, file, changed)) return true;
@@ -45,5 +48,7 @@ export function select(root: string, { only, texts, faults }: SelectOptions) {
     unchanged,
     /** Whether fault tests take their full length. */
     full: faults,
+    /** Whether these are the stories of the cluster. */
+    cluster,
   };
 }

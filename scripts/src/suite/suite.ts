@@ -104,7 +104,8 @@ async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, t
 }
 
 async function runTests(selection: Selection, { env }: Engines, options: SuiteOptions, totals: Totals): Promise<void> {
-  const { workspaces, full, unchanged } = selection;
+  const { workspaces, full, cluster, unchanged } = selection;
+  const isLong = full || cluster;
   const processes = workspaces.flatMap(byProcess);
   const { root, say, ci, signal } = options;
   if (unchanged.length > 0) say(`- skipped as unchanged, or run by another file: ${unchanged.join(', ')}`);
@@ -118,10 +119,10 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     root,
     signal,
     env: { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) },
-    timeoutMs: full ? 90 * minute : 40 * minute,
+    timeoutMs: isLong ? 90 * minute : 40 * minute,
   };
   // One more than there are processors, because many files mostly wait.
-  const concurrency = full ? 1 : availableParallelism() + 1;
+  const concurrency = isLong ? 1 : availableParallelism() + 1;
   // Reports progress ten times.
   const every = Math.max(1, Math.ceil(processes.length / 10));
   let done = 0;
@@ -161,7 +162,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     const skipped = sum.skipped > 0 ? `, ${sum.skipped} skipped` : '';
     say(`${sum.failed > 0 ? '✘' : '✔'} ${name}: ${sum.passed} passed, ${sum.failed} failed${skipped}`);
   }
-  for (const line of full ? first.logs : []) say(line);
+  for (const line of isLong ? first.logs : []) say(line);
   say(`  tests: ${seconds(performance.now() - begun)}`);
 }
 

@@ -15,6 +15,8 @@ const declaration = z.strictObject({
   once: z.array(z.string()).default([]),
   /** Fault tests, which have a longer version for `--faults`. Patterns relative to the folder. */
   faults: z.array(z.string()).default([]),
+  /** Stories of an installation in Kubernetes, which run with `--cluster` alone. Patterns relative to the folder. */
+  cluster: z.array(z.string()).default([]),
   /**
    * Files that run only if one of these paths of the checkout has changed, if they are named, and with `--faults`. Without
    * paths, another file runs their tests, or only `--faults` does.
@@ -55,7 +57,7 @@ export function testedWorkspaces(root: string): Workspace[] {
 }
 
 /** Whether the workspace of a file lists it under that key. */
-export function isDeclared(as: 'once' | 'faults', workspace: Workspace, file: string): boolean {
+export function isDeclared(as: 'once' | 'faults' | 'cluster', workspace: Workspace, file: string): boolean {
   return workspace[as].some((pattern) => matchesGlob(file, join(workspace.folder, pattern)));
 }
 
