@@ -6,6 +6,8 @@ const commands: Record<string, () => Promise<{ run: Command }>> = {
   up: () => import('@parley/cluster/commands/up'),
   status: () => import('@parley/cluster/commands/status'),
   env: () => import('@parley/cluster/commands/env'),
+  images: () => import('@parley/cluster/commands/images'),
+  install: () => import('@parley/cluster/commands/install'),
   down: () => import('@parley/cluster/commands/down'),
 };
 
@@ -15,6 +17,9 @@ const usage = `A Kubernetes on this machine, without Docker. Needs root.
       --nodes NUMBER       of so many nodes; default 1
   scripts/cluster status   shows its nodes and pods; exit code 1 when it is not up
   scripts/cluster env      the settings for kubectl: eval "$(scripts/cluster env)"
+  scripts/cluster images   builds the images of the units by the project's Dockerfile, and gives them to the nodes
+      UNIT…                of these alone
+  scripts/cluster install  the same, then engines beside the cluster, and the chart by its small example
   scripts/cluster down     stops it and removes all it made, its data included
 
 See also deploy/cluster/README.md.

@@ -1,0 +1,14 @@
+import { parseArgs } from 'node:util';
+import { imageNames } from '../images/build-images.ts';
+import { provideImages } from '../images/images.ts';
+import { type Command, UsageError } from './command.ts';
+
+export const run: Command = async ({ folders, args, signal, say, print }) => {
+  const { positionals } = parseArgs({ args, allowPositionals: true });
+  const unknown = positionals.find((unit) => !imageNames.includes(unit));
+  if (unknown !== undefined) throw new UsageError(`${unknown}: unknown; known are ${imageNames.join(', ')}`);
+  const units = positionals.length > 0 ? positionals : imageNames;
+  const { tag } = await provideImages({ folders, units, signal, say });
+  print(`${units.length} images have the tag ${tag}\n`);
+  return 0;
+};

@@ -1,0 +1,79 @@
+import { copyFile, cp, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exec } from '@parley/servers/exec';
+import type { Buildah } from './buildah.ts';
+
+const registryUrl = 'https://registry-1.docker.io/v2/';
+const reachedWithinMs = 5_000;
+const debian = { suite: 'bookworm', mirror: 'http://deb.debian.org/debian', packages: 'ca-certificates,libstdc++6' };
+/** What of a Debian no process of an image reads. */
+const unread = ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/doc', 'usr/share/man', 'usr/share/locale', 'var/log'];
+
+const file = `FROM scratch
+COPY . /
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+CMD ["node"]
+`;
+
+interface BaseOptions {
+  buildah: Buildah;
+  checkout: string;
+  /** Where the root of a Debian is made. */
+  folder: string;
+  say(line: string): void;
+}
+
+/** The base image that a Dockerfile names. @throws Error where it names none */
+export async function namedBase(dockerfile: string): Promise<string> {
+  const [, image] = /^ARG NODE_IMAGE=(\S+)$/mu.exec(await readFile(dockerfile, 'utf8')) ?? [];
+  if (image === undefined) throw new Error(`${dockerfile} names no NODE_IMAGE`);
+  return image;
+}
+
+/**
+ * Has the base image in the builder's store: that of the registry, or where no registry is reached one of the same name made of
+ * Debian's packages and of the Node and npm of this checkout.
+ */
+export async function ensureBase(image: string, { buildah, checkout, folder, say }: BaseOptions): Promise<void> {
+  if (await buildah.has(image)) return;
+  if (await isReached(registryUrl)) {
+    say(`pulling ${image}`);
+    await buildah.run('pull', image);
+    return;
+  }
+  say(`no registry is reached: making ${image} of the packages of Debian ${debian.suite}, about a minute`);
+  const root = join(folder, 'debian');
+  await rm(root, { recursive: true, force: true });
+  await mkdir(root, { recursive: true });
+  const { suite, mirror, packages } = debian;
+  await buildah.debootstrap('--variant=minbase', `--include=${packages}`, suite, root, mirror);
+  await addNode(root, checkout);
+  for (const path of unread) {
+    await rm(join(root, path), { recursive: true, force: true });
+    await mkdir(join(root, path), { recursive: true });
+  }
+  // Programs that the builder starts in this root get no environment that would name folders of libraries.
+  await exec('chroot', [root, 'ldconfig']);
+  const recipe = join(folder, 'Base');
+  await writeFile(recipe, file);
+  await buildah.run('bud', '--isolation', 'chroot', '--format', 'docker', '--file', recipe, '--tag', image, root);
+  await rm(root, { recursive: true, force: true });
+}
+
+async function addNode(root: string, checkout: string): Promise<void> {
+  const local = join(root, 'usr/local');
+  await copyFile(join(checkout, 'node_modules/node/bin/node'), join(local, 'bin/node'));
+  // The link of the command leads to bin/npm-cli.js of the package.
+  const command = (await exec('sh', ['-c', 'command -v npm'])).trim();
+  const npm = join(await realpath(command), '../..');
+  await mkdir(join(local, 'lib/node_modules'), { recursive: true });
+  await cp(npm, join(local, 'lib/node_modules/npm'), { recursive: true, dereference: false });
+  for (const name of ['npm', 'npx'])
+    await symlink(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, 'bin', name));
+}
+
+async function isReached(url: string): Promise<boolean> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(reachedWithinMs) }).catch(() => undefined);
+  // A registry asks for a login there; whatever else stands between answers something else.
+  return answer?.status === 401 || answer?.status === 200;
+}

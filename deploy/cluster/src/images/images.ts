@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { root } from '@parley/servers/root';
+import type { ClusterFolders } from '../folders.ts';
+import { ensureTool } from '../install/tools.ts';
+import { buildImages, imageNames } from './build-images.ts';
+import { openBuildah } from './buildah.ts';
+import { loadImages } from './load-images.ts';
+
+export interface ImagesOptions {
+  folders: ClusterFolders;
+  /** Default: all. */
+  units?: readonly string[];
+  /** The commit whose images are built. Default: the files of this checkout as they are. */
+  commit?: string;
+  signal: AbortSignal;
+  say(line: string): void;
+}
+
+/** Where built images stay when the cluster goes. */
+const storeOf = ({ state }: ClusterFolders) => join(dirname(state), 'images');
+
+/** Builds the images whose content has changed, and gives them to the nodes. @returns the tag of all, and the files they were built from */
+export async function provideImages({ folders, units = imageNames, commit, signal, say }: ImagesOptions) {
+  const installed = await ensureTool('builder', { tools: folders.tools, signal, say });
+  const store = storeOf(folders);
+  const buildah = openBuildah({ installed, folder: store, signal });
+  const folder = join(store, 'build');
+  const checkout = commit === undefined ? root : filesOf(commit, join(store, 'checkout'));
+  const { tag, images } = await buildImages({ buildah, checkout, installed: root, folder, units, signal, say });
+  await loadImages(tag, images, { folders, buildah, folder, signal, say });
+  return { tag, checkout };
+}
+
+/** The files of a commit, in a folder that is replaced. */
+function filesOf(commit: string, folder: string): string {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 2 ** 30 });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  return folder;
+}

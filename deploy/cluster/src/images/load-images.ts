@@ -1,0 +1,44 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Node } from '../addresses.ts';
+import type { ClusterFolders } from '../folders.ts';
+import { ctr } from '../node.ts';
+import { readNodes } from '../nodes.ts';
+import type { BuiltImage } from './build-images.ts';
+import type { Buildah } from './buildah.ts';
+
+export interface LoadOptions {
+  folders: ClusterFolders;
+  buildah: Buildah;
+  /** For archives, which are removed. */
+  folder: string;
+  signal: AbortSignal;
+  say(line: string): void;
+}
+
+/**
+ * Gives built images to every node that lacks them, with this tag. An image that a node has by another tag is not loaded again.
+ * @throws Error if no cluster runs.
+ */
+export async function loadImages(tag: string, images: readonly BuiltImage[], options: LoadOptions): Promise<void> {
+  const { folders, buildah, folder, signal, say } = options;
+  const on = (node: Node, ...args: string[]) => ctr({ ...folders, signal }, node, ['images', ...args]);
+  const nodes = readNodes(folders);
+  if (nodes.length === 0) throw new Error('no cluster runs: scripts/cluster up');
+  const present = new Map<Node, Set<string>>();
+  for (const node of nodes) present.set(node, new Set((await on(node, 'ls', '--quiet')).split('\n')));
+  for (const { unit, image } of images) {
+    const name = image.replace(/^localhost\//u, 'docker.io/');
+    const lacking = nodes.filter((node) => !present.get(node)?.has(name));
+    if (lacking.length > 0) {
+      const begun = performance.now();
+      const archive = join(folder, `${unit}.tar`);
+      rmSync(archive, { force: true });
+      await buildah.run('push', '--quiet', image, `docker-archive:${archive}:${name}`);
+      for (const node of lacking) await on(node, 'import', archive);
+      rmSync(archive);
+      say(`${unit}: loaded in ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+    }
+    for (const node of nodes) await on(node, 'tag', '--force', name, `docker.io/parley/${unit}:${tag}`);
+  }
+}

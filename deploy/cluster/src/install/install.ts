@@ -1,0 +1,159 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeDataFolder } from '@parley/servers/folders';
+import { root } from '@parley/servers/root';
+import { hostAddress } from '../addresses.ts';
+import type { ClusterFolders } from '../folders.ts';
+import { startEngines } from './engines.ts';
+import { isReady, type Kubectl, openKubectl, runProgram } from './kubectl.ts';
+import { startOutside } from './outside.ts';
+import { engineFolders, folderOf } from './places.ts';
+import { withinTime } from './pod-states.ts';
+import { keptKeys } from './secrets.ts';
+import { toolFolder } from './tools.ts';
+import { valuesOf } from './values.ts';
+
+export const namespace = 'parley';
+const release = 'parley';
+const chart = join(root, 'charts/parley');
+const readyWithinMs = 900_000;
+
+/** An installation, as stories find it. */
+export interface Installed {
+  /** The GraphQL endpoint, reached from this machine. */
+  url: string;
+  tag: string;
+  /** The settings of its engines and its keys, as of the Secret. */
+  env: Record<string, string>;
+  modelUrl: string;
+  /** The values over those of the small example. */
+  values: string;
+  seconds: { hooks: number; ready: number };
+}
+
+export interface InstallOptions {
+  folders: ClusterFolders;
+  /** The tag of the images. */
+  tag: string;
+  signal: AbortSignal;
+  say(line: string): void;
+}
+
+const fileOf = (folders: ClusterFolders) => join(folderOf(folders), 'installed.json');
+
+/** What `install` has installed. @throws Error where nothing is */
+export function findInstalled(folders: ClusterFolders): Installed {
+  const file = fileOf(folders);
+  if (!existsSync(file)) throw new Error('Parley is not installed: scripts/cluster up, then scripts/cluster install');
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+/** Helm on this cluster. */
+export function openHelm(folders: ClusterFolders, kubectl: Kubectl) {
+  const own = toolFolder(folders.tools, 'helm');
+  const homes = ['CONFIG', 'CACHE', 'DATA'].map((each) => `HELM_${each}_HOME=${folderOf(folders)}`);
+  const on = ['--kubeconfig', kubectl.kubeconfig, '--namespace', kubectl.namespace];
+  return (...args: string[]) => runProgram('env', [...homes, join(own, 'helm'), ...on, ...args]);
+}
+
+/** The arguments by which a release gets its values. */
+export const valueArgs = (values: string, of = chart) => [
+  '--values',
+  join(of, 'examples/small.yaml'),
+  '--values',
+  values,
+];
+
+/**
+ * Installs the chart with the values of its small example, on engines of this machine, in a namespace that enforces Pod Security
+ * `restricted`. Waits until all pods are ready.
+ */
+export async function install({ folders, tag, signal, say }: InstallOptions): Promise<Installed> {
+  const folder = folderOf(folders);
+  makeDataFolder(folder);
+  const engines = await startEngines({ ...engineFolders(folders), signal, say });
+  const { modelUrl, model, smtpUrl } = await startOutside(folder, hostAddress);
+  const values = join(folder, 'values.json');
+  writeFileSync(values, JSON.stringify(valuesOf({ engines, modelUrl, model, smtpUrl }, tag), null, 2), { mode: 0o600 });
+  const keys = keptKeys(join(folder, 'keys.json'));
+  const { HOSTED_SMALL_MODEL_KEY = '' } = model;
+  const secrets = { ...keys, ...secretsOf(engines), SMTP_URL: smtpUrl, HOSTED_SMALL_MODEL_KEY };
+
+  const kubectl = openKubectl(folders, namespace);
+  await kubectl.apply(restrictedNamespace);
+  await kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: release, namespace },
+    stringData: secrets,
+  });
+  const helm = openHelm(folders, kubectl);
+  const begun = performance.now();
+  await withinTime(kubectl, 'the hooks of the install', readyWithinMs, () =>
+    helm('upgrade', '--install', release, chart, ...valueArgs(values), '--timeout', '15m'),
+  );
+  const hooks = seconds(begun);
+  say(`helm install returned after ${hooks} s, hooks included`);
+  await allReady(kubectl, { say, signal });
+  const ready = seconds(begun);
+  const { spec } = await kubectl.get<{ spec: { clusterIP: string } }>('service', 'parley-gateway');
+  const installed: Installed = {
+    url: `http://${spec.clusterIP}/graphql`,
+    tag,
+    env: { ...engines, ...secrets },
+    modelUrl,
+    values,
+    seconds: { hooks, ready },
+  };
+  writeFileSync(fileOf(folders), JSON.stringify(installed, null, 2), { mode: 0o600 });
+  return installed;
+}
+
+/** Resolves when as many pods of each Deployment are ready, and of its newest version, as it wants. */
+export async function allReady(
+  kubectl: Kubectl,
+  {
+    say,
+    signal,
+    timeoutMs = readyWithinMs,
+  }: { say?(line: string): void; signal?: AbortSignal; timeoutMs?: number } = {},
+): Promise<void> {
+  await withinTime(kubectl, 'all pods are ready', timeoutMs, async (late) => {
+    let said = '';
+    for (;;) {
+      const { items } = await kubectl.get<{ items: Deployment[] }>('deployments');
+      const [waiting, pods] = [items.filter((each) => !isComplete(each)), await kubectl.pods()];
+      if (waiting.length === 0) return;
+      const line = `${pods.filter(isReady).length} of ${pods.length} pods are ready`;
+      if (line !== said) say?.(line);
+      said = line;
+      late.throwIfAborted();
+      await delay(1_000, undefined, { signal });
+    }
+  });
+}
+
+interface Deployment {
+  metadata: { name: string; generation: number };
+  spec: { replicas: number };
+  status: { observedGeneration?: number; replicas?: number; updatedReplicas?: number; readyReplicas?: number };
+}
+
+function isComplete({ metadata, spec, status }: Deployment): boolean {
+  const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, readyReplicas = 0 } = status;
+  const counts = [replicas, updatedReplicas, readyReplicas];
+  return observedGeneration >= metadata.generation && counts.every((count) => count === spec.replicas);
+}
+
+const restrictedNamespace = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+};
+
+function secretsOf({ DATABASE_URL = '', REDIS_URL = '', S3_SECRET_ACCESS_KEY = '' }: Record<string, string>) {
+  return { DATABASE_URL, REDIS_URL, S3_SECRET_ACCESS_KEY };
+}
+
+const seconds = (since: number) => Math.round((performance.now() - since) / 1000);

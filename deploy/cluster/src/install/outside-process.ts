@@ -1,0 +1,46 @@
+// What an installation calls beside its engines: a model and a mail server. Arguments: its folder, an address and two ports of it.
+import { writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { mailServer } from '@parley/doctor/testing/mail-server';
+import { listen } from '@parley/kernel/http/listen';
+import { processStart } from '@parley/kernel/processes/process-start';
+import { startScriptedModel } from '@parley/stories/scripted-model';
+import { type Outside, outsideFile } from './outside.ts';
+
+const [folder = '', host = '', modelPort = '', mailPort = '', password = ''] = process.argv.slice(2);
+
+const model = await startScriptedModel();
+// About two seconds: what is replaced meanwhile has replies to finish.
+model.answerOthers('', (text) => ({ text: `You asked: ${text}`.split(/(?<= )/u), deltaDelayMs: 250 }));
+const mail = await mailServer(password);
+
+await forward(Number(modelPort), model.port);
+await forward(Number(mailPort), Number(new URL(mail.url).port));
+const smtp = new URL(mail.url);
+smtp.host = `${host}:${mailPort}`;
+const outside: Outside = {
+  pid: process.pid,
+  started: processStart(process.pid) ?? '',
+  modelUrl: `http://${host}:${modelPort}/v1`,
+  model: model.env,
+  smtpUrl: smtp.href,
+  password,
+};
+writeFileSync(join(folder, outsideFile), JSON.stringify(outside), { mode: 0o600 });
+
+/** Both servers listen on loopback, which pods do not reach. */
+async function forward(port: number, to: number): Promise<void> {
+  const server = createServer((client) => {
+    const upstream = connect(to, '127.0.0.1');
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      socket.on('error', () => undefined);
+      socket.on('close', () => other.destroy());
+      socket.pipe(other);
+    }
+  });
+  await listen(server, port, host);
+}

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { processStart } from '@parley/kernel/processes/process-start';
+import { makeDataFolder } from '@parley/servers/folders';
+import { freePorts } from '@parley/servers/ports';
+import { eventually } from '@parley/testing/eventually';
+
+export const outsideFile = 'outside.json';
+
+/** A model and a mail server that pods reach, in one process. */
+export interface Outside {
+  pid: number;
+  started: string;
+  modelUrl: string;
+  /** Settings of the units for this model, but for its address. */
+  model: Record<string, string>;
+  smtpUrl: string;
+  password: string;
+}
+
+function findOutside(folder: string): Outside | undefined {
+  const file = join(folder, outsideFile);
+  if (!existsSync(file)) return undefined;
+  const found: Outside = JSON.parse(readFileSync(file, 'utf8'));
+  return processStart(found.pid) === found.started ? found : undefined;
+}
+
+/** Starts it where it does not run. It runs until `stopOutside`. @param host its address */
+export async function startOutside(folder: string, host: string): Promise<Outside> {
+  makeDataFolder(folder);
+  const running = findOutside(folder);
+  if (running) return running;
+  rmSync(join(folder, outsideFile), { force: true });
+  const ports = await freePorts(2, host);
+  const log = openSync(join(folder, 'outside.log'), 'a', 0o600);
+  const args = [join(import.meta.dirname, 'outside-process.ts'), folder, host, ...ports.map(String)];
+  const child = spawn(process.execPath, [...args, randomBytes(16).toString('hex')], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    cwd: folder,
+  });
+  closeSync(log);
+  child.unref();
+  return eventually('the model and the mail server listen', () => findOutside(folder), { timeoutMs: 60_000 });
+}
+
+/** Stops it, if it runs. */
+export async function stopOutside(folder: string): Promise<void> {
+  const running = findOutside(folder);
+  if (!running) return;
+  process.kill(running.pid, 'SIGTERM');
+  await eventually('the model has ended', () => processStart(running.pid) !== running.started);
+  rmSync(join(folder, outsideFile), { force: true });
+}

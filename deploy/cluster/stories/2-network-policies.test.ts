@@ -1,0 +1,93 @@
+// What the chart's table names is reached from within the pods, and nothing else is.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '@parley/servers/root';
+import { hostAddress } from '../src/addresses.ts';
+import { isReady, unitOf } from '../src/install/kubectl.ts';
+import { broken, type Cluster, clusterStory } from './support/cluster-story.ts';
+import { reachedFrom } from './support/reach.ts';
+import { startStranger } from './support/stranger.ts';
+import { startWorld } from './support/world.ts';
+
+interface ChartUnit {
+  name: string;
+  serves: ('public' | 'graph' | 'rpc')[];
+  uses: { unit: string; endpoint: 'public' | 'graph' | 'rpc' }[];
+  engines: string[];
+  callsOut: boolean;
+}
+
+const ports = { public: 4000, graph: 4001, rpc: 50_051, ops: 9464 };
+const { units }: { units: ChartUnit[] } = JSON.parse(
+  readFileSync(join(root, 'charts/parley/files/units.json'), 'utf8'),
+);
+interface Target {
+  name: string;
+  address: string;
+}
+
+/** Everything that listens: each port of a pod of each unit, the engines, the API of the cluster, the world. */
+async function targets({ kubectl, installed }: Cluster, world: string): Promise<Target[]> {
+  const pods = (await kubectl.pods()).filter(isReady);
+  const ofUnits = units.flatMap(({ name, serves }) => {
+    const ip = pods.findLast((pod) => unitOf(pod) === name)?.status.podIP ?? '';
+    return [...serves, 'ops' as const].map((endpoint) => ({
+      name: `${name} ${endpoint}`,
+      address: `${ip}:${ports[endpoint]}`,
+    }));
+  });
+  const { DATABASE_URL = '', REDIS_URL = '', KAFKA_BROKERS = '', S3_ENDPOINT = '', SMTP_URL = '' } = installed.env;
+  const engines = {
+    postgres: DATABASE_URL,
+    redis: REDIS_URL,
+    kafka: `tcp://${KAFKA_BROKERS}`,
+    s3: S3_ENDPOINT,
+    smtp: SMTP_URL,
+  };
+  const ofEngines = Object.entries(engines).map(([name, url]) => ({ name, address: new URL(url).host }));
+  const others = [
+    { name: 'the model', address: new URL(installed.modelUrl).host },
+    { name: 'the API of the cluster', address: `${hostAddress}:6443` },
+    { name: 'the world', address: world },
+  ];
+  return [...ofUnits, ...ofEngines, ...others];
+}
+
+/** What a unit is to reach, by the chart's table and the values of this installation. */
+function expected({ name, uses, engines, callsOut }: ChartUnit): string[] {
+  const used = uses.map(({ unit, endpoint }) => `${unit} ${endpoint}`);
+  const own = engines.filter((engine) => engine !== 'telemetry');
+  return [
+    ...new Set([...used, ...own, ...(callsOut ? ['the world'] : []), ...(name === 'agent' ? ['the model'] : [])]),
+  ].toSorted();
+}
+
+clusterStory('each unit reaches what the chart names for it, and nothing else', 10, async (t, cluster) => {
+  const { kubectl } = cluster;
+  if (broken === 'policy') {
+    await cluster.upgrade({ 'networkPolicy.enabled': false });
+    t.teardown(() => cluster.upgrade());
+  }
+  const all = await targets(cluster, await startWorld(t));
+  let [tried, reached] = [0, 0];
+  for (const unit of units) {
+    // The pod that is no target itself, so that another one of the same unit is a stranger, too.
+    const pod = (await kubectl.pods(unit.name)).find(isReady);
+    // What a policy lets in from everybody, kube-router also lets out from its own pods.
+    const others = all.filter((target) => target.name !== `${unit.name} public`);
+    const found = await reachedFrom(kubectl, pod?.metadata.name ?? '', others);
+    tried += others.length;
+    reached += found.length;
+    t.deepEqual(found, expected(unit), `${unit.name} reaches`);
+  }
+  t.log(`${tried} connections tried from within ${units.length} units, ${reached} reached something`);
+});
+
+clusterStory("a stranger's pod reaches the public ports alone", 5, async (t, cluster) => {
+  const pod = await startStranger(t, cluster);
+  const all = (await targets(cluster, '')).filter(({ name }) => units.some((unit) => name.startsWith(`${unit.name} `)));
+  const open = units.filter(({ serves }) => serves.includes('public')).map(({ name }) => `${name} public`);
+  const found = await reachedFrom(pod.kubectl, pod.name, all);
+  t.deepEqual(found, open.toSorted());
+  t.log(`${all.length} ports tried by a stranger, open: ${found.join(', ')}`);
+});

@@ -1,0 +1,105 @@
+// Pods are replaced, deleted and killed under load: what people sent has its reply, once.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { root } from '@parley/servers/root';
+import type { ExecutionContext } from 'ava';
+import { provideImages } from '../src/images/images.ts';
+import { broken, type Cluster, clusterStory } from './support/cluster-story.ts';
+import { containerIds, killContainer } from './support/containers.ts';
+import { figuresOf, type Outcome, startTraffic } from './support/traffic.ts';
+
+/** Traffic before and after what happens, so that its effects are within. */
+const calmMs = 5_000;
+
+/** Runs the work under ten conversations and fifty idle subscriptions, and holds what must hold whatever happened. */
+async function underTraffic(t: ExecutionContext, { url }: Cluster, work: () => Promise<void>): Promise<Outcome> {
+  const traffic = await startTraffic(url);
+  t.teardown(() => traffic.leave());
+  await delay(calmMs);
+  const begun = performance.now();
+  await work();
+  const took = (performance.now() - begun) / 1000;
+  await delay(calmMs);
+  const outcome = await traffic.end();
+  t.log(`${took.toFixed(0)} s: ${figuresOf(outcome)}`, outcome.lost.slice(0, 10));
+  t.true(outcome.messages > 20, `${outcome.messages} messages`);
+  t.deepEqual(outcome.unanswered, []);
+  t.deepEqual(outcome.twice, []);
+  t.is(outcome.idle.wrong, 0);
+  return outcome;
+}
+
+/** What no planned replacement costs anybody. */
+function nothingWasLost(t: ExecutionContext, { lost, repeated }: Outcome): void {
+  t.deepEqual(lost, []);
+  t.deepEqual(repeated, {});
+}
+
+const preStop = broken === 'prestop' ? { preStopSeconds: 0 } : {};
+
+clusterStory('all Deployments are restarted, and no request is lost', 20, async (t, cluster) => {
+  if (broken === 'prestop') await cluster.upgrade(preStop);
+  const outcome = await underTraffic(t, cluster, async () => {
+    await cluster.kubectl.run(['rollout', 'restart', 'deployment', '--selector', 'app.kubernetes.io/name=parley']);
+    await cluster.allReady();
+  });
+  nothingWasLost(t, outcome);
+});
+
+clusterStory('a pod of gateway and one of session are deleted, and no request is lost', 10, async (t, cluster) => {
+  const outcome = await underTraffic(t, cluster, async () => {
+    for (const unit of ['gateway', 'session']) {
+      const [pod] = await cluster.kubectl.pods(unit);
+      await cluster.kubectl.run(['delete', 'pod', pod?.metadata.name ?? '']);
+      await cluster.allReady();
+    }
+  });
+  nothingWasLost(t, outcome);
+});
+
+clusterStory('a pod is killed with SIGKILL, and what was sent has its reply', 10, async (t, cluster) => {
+  await underTraffic(t, cluster, async () => {
+    for (const unit of ['session', 'agent']) {
+      const [pod] = await cluster.kubectl.pods(unit);
+      const [container] = containerIds(pod);
+      await killContainer(cluster.folders, pod?.spec.nodeName ?? '', container ?? '');
+      await restarted(cluster, pod?.metadata.name ?? '');
+      await cluster.allReady();
+    }
+  });
+});
+
+clusterStory('an upgrade to the commit before and back loses no request', 60, async (t, cluster) => {
+  const commit = changedBefore();
+  const { folders } = cluster;
+  const { signal } = new AbortController();
+  const { tag, checkout } = await provideImages({ folders, commit, signal, say: (line) => t.log(line) });
+  t.teardown(() => cluster.upgrade());
+  for (const [what, upgrade] of [
+    [
+      `to ${commit.slice(0, 8)}`,
+      () => cluster.upgrade({ 'image.tag': tag }, { chart: join(checkout, 'charts/parley') }),
+    ],
+    ['back', () => cluster.upgrade()],
+  ] as const) {
+    t.log(what);
+    nothingWasLost(t, await underTraffic(t, cluster, upgrade));
+  }
+});
+
+/** The commit before the last one that changed a unit. */
+function changedBefore(): string {
+  const sources = ['gateway', 'services', 'protos', ':!*.md', ':!*.test.ts'];
+  return execFileSync('git', ['log', '-1', '--format=%H^', '--', ...sources], { cwd: root, encoding: 'utf8' }).trim();
+}
+
+/** Resolves when kubelet has started its container again. */
+async function restarted({ kubectl }: Cluster, name: string): Promise<void> {
+  for (;;) {
+    const [state] =
+      (await kubectl.pods()).find(({ metadata }) => metadata.name === name)?.status.containerStatuses ?? [];
+    if (state && state.restartCount > 0) return;
+    await delay(500);
+  }
+}

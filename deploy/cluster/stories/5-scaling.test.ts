@@ -1,0 +1,105 @@
+// Units grow and shrink under load: by hand, each, and by HorizontalPodAutoscalers, gateway and session.
+import { setTimeout as delay } from 'node:timers/promises';
+import { unitNames } from '@parley/units';
+import { isReady, type Kubectl, readySince } from '../src/install/kubectl.ts';
+import { type Cluster, clusterStory } from './support/cluster-story.ts';
+import { rpcCallsOf } from './support/metrics.ts';
+import { figuresOf, startTraffic } from './support/traffic.ts';
+
+const [least, most, usual] = [1, 4, 2];
+/** What the chart's README promises of new pods, from ready on. */
+const callsWithinMs = 30_000;
+/** Long enough for all pods of a unit to have been called, by callers that spread their calls. */
+const shareMs = 20_000;
+/** Units that answer calls of others by gRPC all the time while people talk. */
+const called = ['session', 'agent', 'identity'];
+
+async function scale({ kubectl, allReady }: Cluster, unit: string, replicas: number): Promise<void> {
+  await kubectl.run(['scale', 'deployment', `parley-${unit}`, `--replicas=${replicas}`]);
+  await allReady(300_000);
+}
+
+/** How long after it became ready each new pod of a unit had its first call. */
+async function untilCalled(kubectl: Kubectl, unit: string, known: ReadonlySet<string>): Promise<number[]> {
+  const waited = new Map<string, number>();
+  const deadline = performance.now() + 2 * callsWithinMs + 60_000;
+  for (;;) {
+    const added = (await kubectl.pods(unit)).filter(({ metadata }) => !known.has(metadata.name));
+    for (const pod of added.filter(isReady)) {
+      const { name } = pod.metadata;
+      if (!waited.has(name) && (await rpcCallsOf(kubectl, name)) > 0)
+        waited.set(name, Date.now() - (readySince(pod)?.getTime() ?? 0));
+    }
+    if (waited.size === most - least) return [...waited.values()];
+    if (performance.now() > deadline) throw new Error(`${unit}: ${waited.size} of ${added.length} new pods are called`);
+    await delay(500);
+  }
+}
+
+/** The part of the calls of a unit that each of its pods has got for a while. */
+async function sharesOf(kubectl: Kubectl, unit: string): Promise<number[]> {
+  const pods = (await kubectl.pods(unit)).filter(isReady);
+  const count = () => Promise.all(pods.map(({ metadata }) => rpcCallsOf(kubectl, metadata.name)));
+  const before = await count();
+  await delay(shareMs);
+  const calls = (await count()).map((now, n) => now - (before[n] ?? 0));
+  const all = calls.reduce((sum, each) => sum + each, 0);
+  return calls.map((each) => each / all);
+}
+
+clusterStory(
+  'each unit grows from one process to four and shrinks to two under load, and no request is lost',
+  45,
+  async (t, cluster) => {
+    const { kubectl, url } = cluster;
+    t.teardown(() => cluster.upgrade());
+    for (const unit of unitNames) {
+      await scale(cluster, unit, least);
+      const traffic = await startTraffic(url);
+      t.teardown(() => traffic.leave());
+      const known = new Set((await kubectl.pods(unit)).map(({ metadata }) => metadata.name));
+      await kubectl.run(['scale', 'deployment', `parley-${unit}`, `--replicas=${most}`]);
+      if (called.includes(unit)) {
+        const waits = await untilCalled(kubectl, unit, known);
+        const shares = await sharesOf(kubectl, unit);
+        t.true(Math.max(...waits) <= callsWithinMs, `${unit}: called ${waits.join(', ')} ms after ready`);
+        t.true(Math.min(...shares) > 0.4 / most, `${unit}: ${shares.join(', ')}`);
+        t.log(
+          `${unit}: new pods called ${waits.map((ms) => (ms / 1000).toFixed(1)).join(', ')} s after ready, shares ${shares.map((part) => `${(part * 100).toFixed()} %`).join(', ')}`,
+        );
+      }
+      await cluster.allReady(300_000);
+      await scale(cluster, unit, usual);
+      const outcome = await traffic.end();
+      t.log(`${unit}: ${figuresOf(outcome)}`);
+      t.deepEqual(outcome.unanswered, []);
+      t.deepEqual(outcome.twice, []);
+      t.deepEqual(outcome.lost, [], unit);
+    }
+  },
+);
+
+clusterStory('autoscalers add gateways and sessions under load, and take them away after', 40, async (t, cluster) => {
+  const { kubectl, url } = cluster;
+  const autoscaling = { enabled: true, maxReplicas: most, targetCPUUtilizationPercentage: 50 };
+  t.teardown(() => cluster.upgrade());
+  const scaled = ['gateway', 'session'];
+  await cluster.upgrade(Object.fromEntries(scaled.map((unit) => [`units.${unit}.autoscaling`, autoscaling])));
+  const replicas = async (unit: string) => (await kubectl.pods(unit)).filter(isReady).length;
+  const begun = performance.now();
+  const seconds = () => ((performance.now() - begun) / 1000).toFixed(0);
+  const traffic = await startTraffic(url, { conversations: 20 });
+  t.teardown(() => traffic.leave());
+  for (const unit of scaled) {
+    while ((await replicas(unit)) <= usual) await delay(1_000);
+    t.log(`${unit}: a third process is ready after ${seconds()} s of load`);
+  }
+  const outcome = await traffic.end();
+  t.log(figuresOf(outcome));
+  t.deepEqual([outcome.unanswered, outcome.twice, outcome.lost], [[], [], []]);
+  const over = performance.now();
+  for (const unit of scaled) {
+    while ((await replicas(unit)) > usual) await delay(5_000);
+    t.log(`${unit}: back at ${usual} ${((performance.now() - over) / 1000).toFixed(0)} s after the load`);
+  }
+});

@@ -1,0 +1,212 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@parley/stories/client';
+import { createAgent, readSession, startSession } from '@parley/stories/conversation';
+import { followLastingly, type LastingFollower } from '@parley/stories/lasting-follower';
+import { createLedger } from '@parley/stories/ledger';
+import { idsGrow, type SessionEvent } from '@parley/stories/session-events';
+import { eventually } from '@parley/testing/eventually';
+
+export interface TrafficOptions {
+  /** People who send a message as soon as they have the reply to the one before. Default 10. */
+  conversations?: number;
+  /** Subscriptions in sessions in which nobody speaks. Default 50. */
+  idle?: number;
+  /** How long a reply may take. Default 90 s. */
+  replyWithinMs?: number;
+}
+
+/** What came of all that was sent. */
+export interface Outcome {
+  messages: number;
+  /** Acknowledged messages without a reply. */
+  unanswered: string[];
+  /** Messages that are stored, or that were replied to, more than once. */
+  twice: string[];
+  /** Attempts to send that got no acknowledgement, by their code, and were repeated. */
+  repeated: Record<string, number>;
+  /** Plain queries, each with a connection of its own. */
+  requests: number;
+  /** Those that failed, with the time since the beginning and the reason. */
+  lost: { atMs: number; why: string }[];
+  idle: {
+    subscriptions: number;
+    /** How often they ended, by the reason. */
+    outages: Record<string, number>;
+    longestMs: number;
+    /** Those that missed an event, or had one twice. */
+    wrong: number;
+  };
+  slowestReplyMs: number;
+}
+
+const idlePerSession = 10;
+const requestPauseMs = 200;
+/** A query that takes longer counts as lost: a client would have given up. */
+const requestTimeoutMs = 10_000;
+
+export type Traffic = Awaited<ReturnType<typeof startTraffic>>;
+
+/** Clients of an installation who go on until `end`. */
+export async function startTraffic(url: string, options: TrafficOptions = {}) {
+  const { conversations = 10, idle = 50, replyWithinMs = 90_000 } = options;
+  const begun = performance.now();
+  const sinceMs = () => Math.round(performance.now() - begun);
+  const ending = new AbortController();
+  const ledger = createLedger();
+  const problems: unknown[] = [];
+  const lost: Outcome['lost'] = [];
+  const latencies: { atMs: number; tookMs: number }[] = [];
+  let requests = 0;
+
+  async function open() {
+    const client = new Client(url);
+    await client.register();
+    const { id } = await startSession(client, await createAgent(client));
+    return { client, id };
+  }
+
+  const talks = await Promise.all(
+    Array.from({ length: conversations }, async () => {
+      const { client, id } = await open();
+      return { client, id, follower: followLastingly(client, id), sent: [] as string[] };
+    }),
+  );
+  const quiet: { client: Client; id: number; followers: LastingFollower[] }[] = [];
+  for (let left = idle; left > 0; left -= idlePerSession) {
+    const { client, id } = await open();
+    const followers = Array.from({ length: Math.min(left, idlePerSession) }, () => followLastingly(client, id));
+    quiet.push({ client, id, followers });
+    await eventually('all follow', () => followers.every(({ events }) => events.length > 0));
+  }
+
+  async function talk(of: (typeof talks)[number]): Promise<void> {
+    for (let nth = 1; !ending.signal.aborted; nth += 1) {
+      of.sent.push(await ledger.send(of.client, of.id, `Session ${of.id}, message ${nth}.`));
+      const from = performance.now();
+      await eventually(
+        `the reply to message ${nth} of session ${of.id}`,
+        () => repliesIn(of.follower.events).length >= nth,
+        {
+          timeoutMs: replyWithinMs,
+        },
+      );
+      latencies.push({ atMs: sinceMs(), tookMs: performance.now() - from });
+    }
+  }
+
+  async function ask(): Promise<void> {
+    const [first] = talks;
+    while (!ending.signal.aborted) {
+      requests += 1;
+      const answer = await (first?.client ?? new Client(url))
+        .send('{ myTenant { id } }', {}, { connection: 'close' }, AbortSignal.timeout(requestTimeoutMs))
+        .catch((error: unknown) => ({
+          errors: [{ message: String(error instanceof Error ? (error.cause ?? error) : error) }],
+        }));
+      if (answer.errors) lost.push({ atMs: sinceMs(), why: answer.errors[0]?.message ?? 'no reason' });
+      await delay(requestPauseMs, undefined, { signal: ending.signal }).catch(() => undefined);
+    }
+  }
+
+  const work = [...talks.map(talk), ask()].map((each) => each.catch((error: unknown) => problems.push(error)));
+
+  async function leave(): Promise<void> {
+    ending.abort();
+    await Promise.all(work);
+    await Promise.all([
+      ...talks.map(({ follower }) => follower.leave()),
+      ...quiet.flatMap(({ followers }) => followers.map(({ leave }) => leave())),
+    ]);
+  }
+
+  return {
+    sinceMs,
+    lost: lost as readonly Outcome['lost'][number][],
+    /** Messages that were sent and acknowledged so far. */
+    get sent() {
+      return talks.reduce((sum, { sent }) => sum + sent.length, 0);
+    },
+    /** The slowest reply since a moment of `sinceMs`. */
+    slowestReplyMs: (fromMs = 0) =>
+      Math.round(Math.max(0, ...latencies.filter(({ atMs }) => atMs >= fromMs).map(({ tookMs }) => tookMs))),
+    /** Ends it, whatever its outcome. */
+    leave,
+    /** Ends it, and reads what has become of it. */
+    async end(): Promise<Outcome> {
+      ending.abort();
+      await Promise.all(work);
+      for (const { client, id } of quiet) await ledger.send(client, id, `Session ${id}, the only message.`);
+      const all = quiet.flatMap(({ followers }) => followers);
+      await eventually(
+        'idle subscriptions get a reply',
+        () => all.every(({ events }) => repliesIn(events).length > 0),
+        {
+          timeoutMs: replyWithinMs,
+        },
+      ).catch((error: unknown) => problems.push(error));
+      const stored = await Promise.all(
+        talks.map(async ({ client, id, sent }) => ({ sent, messages: (await readSession(client, id)).messages })),
+      );
+      await leave();
+      const [unanswered, twice] = [problems.map(String), [] as string[]];
+      for (const { sent, messages } of stored) {
+        for (const text of sent) {
+          const [said, replies] = [`USER ${text}`, `MODEL You asked: ${text}`].map(
+            (each) => messages.filter(({ role, text: of }) => `${role} ${of}` === each).length,
+          );
+          if (replies === 0) unanswered.push(text);
+          if ((said ?? 0) > 1 || (replies ?? 0) > 1) twice.push(text);
+        }
+      }
+      const outages = all.flatMap((each) => each.outages);
+      return {
+        messages: talks.reduce((sum, { sent }) => sum + sent.length, 0),
+        unanswered,
+        twice,
+        repeated: countBy(
+          ledger.messages.flatMap(({ outcome, code }) => (outcome === 'acknowledged' ? [] : [code ?? ''])),
+        ),
+        requests,
+        lost,
+        idle: {
+          subscriptions: all.length,
+          outages: countBy(outages.map(({ reason }) => reason)),
+          longestMs: Math.round(
+            Math.max(0, ...outages.map(({ fromMs, untilMs = Number.POSITIVE_INFINITY }) => untilMs - fromMs)),
+          ),
+          wrong: all.filter(({ events }) => repliesIn(events).length !== 1 || !idsGrow(events)).length,
+        },
+        slowestReplyMs: Math.round(Math.max(0, ...latencies.map(({ tookMs }) => tookMs))),
+      };
+    },
+  };
+}
+
+const repliesIn = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'AiResponseEvent');
+
+function countBy(names: string[]): Record<string, number> {
+  return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]));
+}
+
+/** The figures of an outcome in one line, for logs of stories and for people. */
+export function figuresOf({
+  messages,
+  unanswered,
+  twice,
+  repeated,
+  requests,
+  lost,
+  idle,
+  slowestReplyMs,
+}: Outcome): string {
+  const counts = (of: Record<string, number>) =>
+    Object.entries(of)
+      .map(([name, count]) => `${count} × ${name}`)
+      .join(', ') || 'none';
+  return [
+    `${messages} messages, ${unanswered.length} without a reply, ${twice.length} twice, repeated: ${counts(repeated)}`,
+    `the slowest reply ${(slowestReplyMs / 1000).toFixed(1)} s`,
+    `${requests} queries, ${lost.length} lost`,
+    `${idle.subscriptions} idle subscriptions, ${idle.wrong} wrong, ended: ${counts(idle.outages)}, the longest ${(idle.longestMs / 1000).toFixed(1)} s`,
+  ].join('; ');
+}
