@@ -123,6 +123,44 @@ test('an sslmode that the driver does not know is an error', (t) => {
   }
 });
 
+test('a PostgreSQL URL that the driver cannot decode is an error', (t) => {
+  const { url } = databaseSettings('notes').shared;
+  const read = (DATABASE_URL: string) => readSettings({ DATABASE_URL }, { url }).url;
+  for (const right of ['postgres://me:p%25e9x@h/d', 'postgres://me:p%C3%A9x@h/d']) t.is(read(right), right);
+  for (const wrong of [
+    'postgres://me:p%e9x@h/d',
+    'postgres://m%e9:p@h/d',
+    'postgres://h/d%e9',
+    'postgres://me:%@h/d',
+  ]) {
+    const { message } = t.throws(() => read(wrong), undefined, wrong);
+    t.regex(message, /DATABASE_URL: has a % that begins no encoded character; % itself is written %25$/u);
+  }
+});
+
+test('a PostgreSQL parameter that the driver reads in another way than the check is an error that names it', (t) => {
+  const { url } = databaseSettings('notes').shared;
+  const read = (search: string) => readSettings({ DATABASE_URL: `postgres://h/d?${search}` }, { url }).url;
+  const right = ['ssl=true', 'ssl=1', 'ssl=0', 'ssl=no-verify', 'sslmode=require&channel_binding=require'];
+  for (const search of [...right, 'pgbouncer=true', 'uselibpqcompat=false', 'host=/tmp&sslmode=disable'])
+    t.notThrows(() => read(search), search);
+  for (const [search, problem] of [
+    ['sslmode=verify-full&sslmode=disable', 'has sslmode more than once'],
+    ['sslmode=verify-full&ss%6cmode=disable', 'has sslmode more than once'],
+    ['uselibpqcompat=false&uselibpqcompat=true&sslmode=require', 'has uselibpqcompat more than once'],
+    ['host=a&host=b', 'has host more than once'],
+    ['SSLMODE=nonsense', 'has sslmode with capital letters, which the driver ignores'],
+    ['sslmode=disable&SslMode=verify-full', 'has sslmode with capital letters, which the driver ignores'],
+    ['ssl=nonsense', 'has another ssl than true, 1, 0 and no-verify'],
+    ['ssl=false', 'has another ssl than true, 1, 0 and no-verify'],
+    ['ssl=', 'has another ssl than true, 1, 0 and no-verify'],
+    ['ssl=true&sslmode=disable', 'has both ssl and sslmode'],
+  ] as const) {
+    const { message } = t.throws(() => read(search), undefined, search);
+    t.is(message.split('DATABASE_URL: ')[1], problem, search);
+  }
+});
+
 test('a misspelt production is an error, rather than development', (t) => {
   const { nodeEnv } = processSettings;
   const read = (NODE_ENV?: string) => readSettings({ NODE_ENV }, { nodeEnv }).nodeEnv;

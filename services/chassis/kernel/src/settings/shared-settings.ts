@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readNetwork } from '../http/client-network.ts';
+import { rule } from '../input.ts';
 import { keyRing } from '../secrets/key-ring.ts';
 import { secretKeys } from '../secrets/secret-box.ts';
 import { certificatesFile } from '../tls/certificates.ts';
@@ -47,18 +48,59 @@ export const fetchedUrl = httpUrl.refine(
  * attacker in its place, refuses it.
  */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'];
-function isSslMode(mode: string): boolean {
-  return sslModes.includes(mode);
+/** The values of `ssl`, the older parameter. The driver reads others, even `false`, as `true`. */
+const sslValues = ['true', '1', '0', 'no-verify'];
+/** The driver's parameters of a URL. It ignores all others, and those in another case. */
+const postgresParameters = [
+  'user',
+  'password',
+  'host',
+  'port',
+  'ssl',
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'sslnegotiation',
+  'uselibpqcompat',
+  'application_name',
+  'fallback_application_name',
+  'client_encoding',
+  'options',
+  'replication',
+  'binary',
+  'statement_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+  'query_timeout',
+];
+/**
+ * A parameter that the driver would read in another way than a person or the checks here. The problem names only known parameters,
+ * because another one may be a part of a password.
+ */
+function parametersProblem(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { searchParams } = new URL(url);
+  for (const name of postgresParameters) {
+    const spellings = [...searchParams.keys()].filter((key) => key.toLowerCase() === name);
+    if (spellings.some((key) => key !== name)) return `has ${name} with capital letters, which the driver ignores`;
+    if (spellings.length > 1) return `has ${name} more than once`;
+  }
+  if (searchParams.get('uselibpqcompat') === 'true')
+    return 'has uselibpqcompat, by which sslmode=require would verify no certificate';
+  const sslMode = searchParams.get('sslmode');
+  if (sslMode !== null && !sslModes.includes(sslMode)) return `has another sslmode than ${inWords(sslModes)}`;
+  const ssl = searchParams.get('ssl');
+  if (ssl !== null && sslMode !== null) return 'has both ssl and sslmode';
+  if (ssl !== null && !sslValues.includes(ssl)) return `has another ssl than ${inWords(sslValues)}`;
+  return undefined;
+}
+function inWords(values: string[]): string {
+  return `${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
 }
 const postgresUrl = loginUrl(/^postgres(ql)?$/, 'is not a postgres:// URL')
-  .refine(
-    (url) => !URL.canParse(url) || new URL(url).searchParams.get('uselibpqcompat') !== 'true',
-    'has uselibpqcompat, by which sslmode=require would verify no certificate',
-  )
-  .refine(
-    (url) => !URL.canParse(url) || isSslMode(new URL(url).searchParams.get('sslmode') ?? 'disable'),
-    `has another sslmode than ${sslModes.slice(0, -1).join(', ')} and ${sslModes.at(-1)}`,
-  )
+  .refine(isDecodable, 'has a % that begins no encoded character; % itself is written %25')
+  .check(rule(parametersProblem))
   .optional();
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
