@@ -35,6 +35,59 @@ test('letters that only look like others are refused rather than taken for them'
   }
 });
 
+test('a domain with a sign of a URL is refused rather than cut there or decoded', (t) => {
+  for (const domain of ['müller.example', 'muller.example', 'xn--mller-kva.example']) {
+    for (const rest of [
+      '/x.y',
+      '#.attacker.com',
+      '?a=b.c',
+      '\\foo.bar',
+      ':80',
+      ':80.x',
+      '%41.de',
+      '\t.de',
+      '|.de',
+      '!.de',
+    ]) {
+      const email = `info@${domain}${rest}`;
+      t.is(normalEmail(email), email, 'no other address');
+      t.false(isEmail(normalEmail(email)), email);
+    }
+  }
+  t.true(isEmail(normalEmail('a/b?c#d%e@müller.example')), 'a local part may have them');
+});
+
+test('a domain that cannot be converted from or to its xn-- form is refused', (t) => {
+  for (const domain of [
+    'xn--.de',
+    'xn--a.example',
+    'xn--0.pt',
+    'xn--ü.de',
+    'xn--bcher-kva.xn--.de',
+    'xn---foo.de', // stands for a letter whose own form is another one
+    'müller.1', // its end would make it an IPv4 address
+    'mü\u200cller.de', // a joiner between letters that do not join
+  ]) {
+    t.false(isEmail(normalEmail(`a@${domain}`)), domain);
+  }
+  for (const domain of ['xn--ls8h.la', 'foo.xn--mgbaam7a8h', 'a_b.example', 'ab--c.example'])
+    t.true(isEmail(normalEmail(`a@${domain}`)), domain);
+});
+
+test('the form of a form is the same', (t) => {
+  for (const domain of [
+    'MÜLLER.example',
+    'xn---foo.de',
+    'xn--bcher-kva.xn--.de',
+    'xn--ls8h.la',
+    'mü\u00adller.de',
+    'ü#.de',
+  ]) {
+    const normal = normalEmail(`a@${domain}`);
+    t.is(normalEmail(normal), normal, domain);
+  }
+});
+
 test('valid email addresses are accepted', (t) => {
   for (const email of ["o'brien+tag@example.co.uk", 'a@b.test', 'jörg@bücher.test', '1@2.3'])
     t.true(isEmail(email), email);

@@ -12,10 +12,22 @@ export function normalEmail(email: string): string {
   return lower.slice(0, at) + domainOf(lower.slice(at));
 }
 
-/** A domain that is no valid one is returned as it is. Only some are changed, because `1.2` would be read as an IPv4 address. */
+/**
+ * A domain that is no valid one is returned as it is. Only some are changed, because `1.2` would be read as an IPv4 address. The functions
+ * of `node:url` parse the host of a URL, so they would cut a domain at a `/`, `?`, `#` or `:`, and decode a `%`.
+ */
 function domainOf(domain: string): string {
-  if (!/[^\p{ASCII}]|xn--/u.test(domain)) return domain;
-  return domainToUnicode(domainToASCII(domain)) || domain;
+  if (!/[^\p{ASCII}]|xn--/u.test(domain) || signOutsideDomains.test(domain)) return domain;
+  const ascii = domainToASCII(domain);
+  const unicode = domainToUnicode(ascii);
+  return unicode !== '' && domainToASCII(unicode) === ascii ? unicode : domain;
+}
+const signOutsideDomains = /[^\P{ASCII}a-z\d._-]/u;
+
+/** Whether a domain that `domainOf` returned is one. Its labels in the `xn--` form were converted, unless they stand for nothing. */
+function isDomain(domain: string): boolean {
+  if (signOutsideDomains.test(domain) || /(^|\.)xn--/u.test(domain)) return false;
+  return !/[^\p{ASCII}]/u.test(domain) || domainToASCII(domain) !== '';
 }
 
 /** No letter is another one in a compatible form (NFKC), nor a sign that composing alone turns into a letter. */
@@ -30,5 +42,6 @@ const shape = /^[^\s\p{C}@<>()[\]\\,;:"]{1,64}@[^\s\p{C}@<>()[\]\\,;:".]+(\.[^\s
 
 /** @param normal what `normalEmail` returned. */
 export function isEmail(normal: string): boolean {
-  return normal.length <= 254 && shape.test(normal) && isOfUsualLetters(normal);
+  if (normal.length > 254 || !shape.test(normal) || !isOfUsualLetters(normal)) return false;
+  return isDomain(normal.slice(normal.indexOf('@') + 1));
 }
